@@ -1,0 +1,42 @@
+import { FAMILY_BITS, type IpAddress } from './ip-address.ts'
+
+/** A CIDR range (RFC 4632): the addresses that share the first `prefix` bits of `base`. */
+export interface IpRange {
+  readonly family: IpAddress['family']
+  readonly base: bigint
+  /** 0 to 32 for IPv4, 0 to 128 for IPv6. */
+  readonly prefix: number
+}
+
+/** The range that holds one address alone. */
+export function singleAddress(address: IpAddress): IpRange {
+  return { family: address.family, base: address.value, prefix: FAMILY_BITS[address.family] }
+}
+
+/** Tells whether the address lies in the range. An IPv6 range never holds an IPv4 address. */
+export function rangeContains(range: IpRange, address: IpAddress): boolean {
+  return (
+    range.family === address.family && network(range, address.value) === network(range, range.base)
+  )
+}
+
+/** Tells whether every address of `inner` lies in `outer`. */
+export function rangeCovers(outer: IpRange, inner: IpRange): boolean {
+  return (
+    outer.prefix <= inner.prefix &&
+    rangeContains(outer, { family: inner.family, value: inner.base })
+  )
+}
+
+/** The first address of the range that `base` and `prefix` describe: its host bits are zero. */
+export function firstAddress(range: IpRange): bigint {
+  return network(range, range.base) << hostBits(range)
+}
+
+function network(range: IpRange, value: bigint): bigint {
+  return value >> hostBits(range)
+}
+
+function hostBits(range: IpRange): bigint {
+  return BigInt(FAMILY_BITS[range.family] - range.prefix)
+}

@@ -1,0 +1,209 @@
+import { parseAddress, type IpAddress } from '../address/ip-address.ts'
+import { machineClasses } from '../address/protected-address.ts'
+import { PolicyError, type PolicyProblem } from '../errors.ts'
+import { parsePath, segmentsOf } from '../path/path.ts'
+import { parseNetworkPattern } from '../pattern/network-pattern.ts'
+import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
+import { checkRule } from '../policy/check-rule.ts'
+import {
+  domainOf,
+  type Domain,
+  type NetworkAction,
+  type Policy,
+  type Rule,
+} from '../policy/policy.ts'
+import { quote } from '../quote.ts'
+import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
+import type { Origin } from './decision.ts'
+
+/** Everything an evaluation depends on, besides the request. */
+export interface PolicySet {
+  /** The organization's effective policies (see `effectivePolicies`). */
+  readonly policies?: readonly Policy[] | undefined
+  /** The user's own policies; on a governed machine only their denies count. Scope is ignored. */
+  readonly local?: readonly Policy[] | undefined
+  /** Whether an organization governs the machine. Default: true when `policies` is present. */
+  readonly governed?: boolean | undefined
+  /** Canonical absolute path that `~` stands for; without it rules with `~` match nothing. */
+  readonly home?: string | undefined
+  /** The machine's own addresses, which are protected. Any IP spelling. */
+  readonly machine_addresses?: readonly string[] | undefined
+  /** Whether enforcement points resolve names that no rule allows. Default false. */
+  readonly resolve_unlisted_names?: boolean | undefined
+  /** Revision of the bundle, echoed in every decision. Default null. */
+  readonly revision?: number | null | undefined
+}
+
+export interface CompileOptions {
+  /** False for file systems that ignore letter case. Default true. */
+  readonly caseSensitive?: boolean | undefined
+}
+
+/**
+ * Compiles policies for decisions: all of them or none. O(resources).
+ *
+ * Throws `PolicyError` with `ERR_POLICY_INVALID` and every problem found, or `ERR_OPTION_INVALID`
+ * when `home` or `machine_addresses` is not canonical.
+ */
+export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
+  const caseSensitive = options.caseSensitive ?? true
+  const machine = machineClasses((set.machine_addresses ?? []).map(readMachineAddress))
+  const meaning: PathMeaning = { home: readHome(set.home), caseSensitive }
+  const governed = set.governed ?? set.policies !== undefined
+  const sources = [
+    ...(set.policies ?? []).map((policy) => ({ policy, origin: 'org' as const })),
+    ...(set.local ?? []).map((policy) => ({ policy, origin: 'local' as const })),
+  ]
+  const problems = sources.flatMap(({ policy, origin }) => findProblems(policy, origin))
+  if (problems.length > 0) throw invalidPolicy(problems)
+  const rules = sources
+    .filter(({ origin }) => governed || origin === 'local')
+    .flatMap(({ policy, origin }) =>
+      rulesOf(policy).map((rule) => compileRule(policy, rule, origin, governed, meaning)),
+    )
+    .sort(byIdentity)
+  return {
+    revision: set.revision ?? null,
+    rules,
+    resolvesUnlisted: {
+      'connect:tcp': resolvesUnlisted('connect:tcp', rules, set),
+      'connect:udp': resolvesUnlisted('connect:udp', rules, set),
+    },
+    machine,
+    caseSensitive,
+  }
+}
+
+function rulesOf(policy: Policy): readonly Rule[] {
+  return policy.allowlist_v0?.rules ?? []
+}
+
+function findProblems(policy: Policy, origin: Origin): PolicyProblem[] {
+  const rules = rulesOf(policy)
+  let domain: Domain | null = null
+  return rules.flatMap((rule) => {
+    const where = {
+      origin,
+      policy_id: policy.id,
+      policy_name: policy.name,
+      rule_id: rule.id,
+      rule_name: rule.name,
+    }
+    const found = checkRule(rule)
+    const [action] = rule.actions
+    if (found.length > 0 || action === undefined)
+      return found.map(({ member, message }) => ({ ...where, member, message }))
+    domain ??= domainOf(action)
+    if (domain === domainOf(action)) return []
+    const message = `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; write it in a policy of its own`
+    return [{ ...where, member: 'actions', message }]
+  })
+}
+
+function invalidPolicy(problems: readonly PolicyProblem[]): PolicyError {
+  const [first] = problems
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  const where =
+    first === undefined
+      ? ''
+      : `policy ${quote(first.policy_name)} rule ${quote(first.rule_name)} ${first.member}: ${first.message}`
+  return new PolicyError('ERR_POLICY_INVALID', `${where}${more}`, problems)
+}
+
+function compileRule(
+  policy: Policy,
+  rule: Rule,
+  origin: Origin,
+  governed: boolean,
+  meaning: PathMeaning,
+): CompiledRule {
+  return {
+    identity: {
+      policy_id: policy.id,
+      policy_name: policy.name,
+      rule_id: rule.id,
+      rule_name: rule.name,
+      decision: rule.decision,
+    },
+    origin,
+    actions: rule.actions,
+    domain: domainOf(rule.actions[0] ?? 'read'),
+    resources: rule.resources.flatMap((text) => compileResource(text, rule, meaning)),
+    active: origin === 'org' || !governed || rule.decision === 'deny',
+  }
+}
+
+/** Empty only for a resource that `findProblems` has refused already. */
+function compileResource(text: string, rule: Rule, meaning: PathMeaning): CompiledResource[] {
+  const [action] = rule.actions
+  if (action !== undefined && domainOf(action) === 'filesystem') {
+    const pattern = parsePathPattern(text)
+    return pattern.ok
+      ? [{ domain: 'filesystem', text, segments: placePattern(pattern.value, meaning) }]
+      : []
+  }
+  const pattern = parseNetworkPattern(text)
+  return pattern.ok ? [{ domain: 'network', text, pattern: pattern.value }] : []
+}
+
+/** By ids, as decisions list rules; the rest only so that the order of the input never matters. */
+function byIdentity(a: CompiledRule, b: CompiledRule): number {
+  const key = ({ identity, origin, resources }: CompiledRule): readonly string[] => [
+    identity.policy_id,
+    identity.rule_id,
+    origin,
+    identity.policy_name,
+    identity.rule_name,
+    ...resources.map(({ text }) => text),
+  ]
+  const keysB = key(b)
+  for (const [index, left] of key(a).entries()) {
+    const right = keysB[index]
+    if (right === undefined || left > right) return 1
+    if (left < right) return -1
+  }
+  return 0
+}
+
+function resolvesUnlisted(
+  action: NetworkAction,
+  rules: readonly CompiledRule[],
+  set: PolicySet,
+): boolean {
+  if (set.resolve_unlisted_names === true) return true
+  return rules.some(
+    (rule) =>
+      rule.active &&
+      rule.identity.decision === 'allow' &&
+      rule.actions.includes(action) &&
+      rule.resources.some(isCatchAll),
+  )
+}
+
+function isCatchAll(resource: CompiledResource): boolean {
+  return (
+    resource.domain === 'network' &&
+    resource.pattern.kind === 'range' &&
+    resource.pattern.range.prefix === 0
+  )
+}
+
+function readMachineAddress(text: string): IpAddress {
+  const address = parseAddress(text)
+  if (address !== null) return address
+  throw new PolicyError(
+    'ERR_OPTION_INVALID',
+    `\`machine_addresses\`: ${quote(text)} is not an IP address; write one such as \`192.0.2.7\` or \`2001:db8::1\``,
+  )
+}
+
+function readHome(home: string | undefined): readonly string[] | null {
+  if (home === undefined) return null
+  const path = parsePath(home)
+  if (path.ok && path.value === home) return segmentsOf(home)
+  const why = path.ok ? 'it ends in `/`' : path.message
+  throw new PolicyError(
+    'ERR_OPTION_INVALID',
+    `\`home\`: ${quote(home)} is not a canonical path: ${why}; write one such as \`/home/dev\``,
+  )
+}

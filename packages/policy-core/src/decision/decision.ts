@@ -1,0 +1,100 @@
+import type { FilesystemAction, NetworkAction, RuleDecision } from '../policy/policy.ts'
+
+/** Why a decision came out as it did. */
+export const REASONS = [
+  'rule',
+  'default_deny',
+  'protected_address',
+  'invalid_request',
+  'no_policy',
+  'policy_expired',
+  'unsupported_policy',
+] as const
+export type Reason = (typeof REASONS)[number]
+
+/** States of a machine in which nothing can be evaluated, so everything is denied. */
+export type UnavailableReason = 'no_policy' | 'policy_expired' | 'unsupported_policy'
+
+/** Who wrote a rule: the organization, or the user of the machine (who can only tighten). */
+export type Origin = 'org' | 'local'
+
+/** A connect request in canonical form; `address` is the address that was judged, if any. */
+export interface ConnectRequest {
+  readonly action: NetworkAction
+  /** Lower-case A-label name, dotted-decimal IPv4, or RFC 5952 IPv6 without brackets. */
+  readonly host: string
+  /** 1 to 65535. */
+  readonly port: number
+  readonly address?: string
+}
+
+/** A filesystem request in canonical form. */
+export interface PathRequest {
+  readonly action: FilesystemAction
+  readonly path: string
+}
+
+export type CanonicalRequest = ConnectRequest | PathRequest
+
+/** A rule that matched, with the first of its resources that did. */
+export interface RuleMatch {
+  readonly policy_id: string
+  readonly policy_name: string
+  readonly rule_id: string
+  readonly rule_name: string
+  readonly decision: RuleDecision
+  /** The pattern as it was written. */
+  readonly resource: string
+  readonly origin: Origin
+}
+
+/** The answer to one request: the one shape used by library, local API, proxy, command and log. */
+export interface Decision {
+  readonly decision: RuleDecision
+  readonly reason: Reason
+  /** The deciding rules, by policy id, then rule id; empty for every reason but `rule`. */
+  readonly rules: readonly RuleMatch[]
+  /** The canonical request, or null when it could not be made canonical (`invalid_request`). */
+  readonly request: CanonicalRequest | null
+  /** Revision of the bundle that decided; null when the policies came without one. */
+  readonly revision: number | null
+  /** True when the bundle is older than its freshness limit. */
+  readonly stale: boolean
+  /** Present on a name request without an address whose outcome an address could change. */
+  readonly address_required?: true
+  /** The narrowest rule that would change a deny, for people, or null. */
+  readonly hint: string | null
+}
+
+/** A rule that came close to allowing a request, and why it did not. */
+export interface NearMiss extends RuleMatch {
+  readonly miss:
+    | 'apex_not_covered'
+    | 'subdomain_not_covered'
+    | 'too_many_labels'
+    | 'other_port'
+    | 'other_action'
+    | 'directory_not_covered'
+    | 'contents_not_covered'
+    | 'too_many_segments'
+    | 'letter_case'
+    | 'inactive'
+  /** One sentence for people. */
+  readonly message: string
+}
+
+/** A rule that matched, with the part it played. */
+export interface MatchedRule extends RuleMatch {
+  /** True when the rule is among the deciding ones. */
+  readonly deciding: boolean
+  /** False for a local allow on a machine that the organization governs. */
+  readonly active: boolean
+}
+
+/** A decision with every rule that matched and, for a default deny, what nearly did. */
+export interface Explanation extends Decision {
+  readonly matched: readonly MatchedRule[]
+  readonly near_misses: readonly NearMiss[]
+  /** What is wrong with an invalid request, or which protected class an address is in; else null. */
+  readonly detail: string | null
+}

@@ -1,0 +1,95 @@
+import { protectionsOf } from '../address/protected-address.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
+import { decide, denyUnavailable, type DecideOptions } from './decide.ts'
+import type {
+  Decision,
+  Explanation,
+  MatchedRule,
+  Reason,
+  RuleMatch,
+  UnavailableReason,
+} from './decision.ts'
+import {
+  matchRule,
+  testAddressDeeply,
+  testAddress,
+  testName,
+  testPath,
+  type Test,
+} from './match.ts'
+import { findNearMisses } from './near-miss.ts'
+import { parseRequest, type ParsedRequest } from './request.ts'
+
+/**
+ * Decides one request and says why: every rule that matched, whether it decided or not, and for a
+ * default deny the allow rules that came closest. Same answer as `decide`; never throws.
+ */
+export function explain(
+  policy: CompiledPolicy,
+  request: unknown,
+  options: DecideOptions = {},
+): Explanation {
+  const decision = decide(policy, request, options)
+  const read = parseRequest(request)
+  if (!read.ok) return { ...decision, matched: [], near_misses: [], detail: read.message }
+  return {
+    ...decision,
+    matched: findMatched(policy, read.value, decision),
+    near_misses: decision.reason === 'default_deny' ? findNearMisses(policy, read.value) : [],
+    detail: describe(decision.reason, read.value, policy),
+  }
+}
+
+/** What `denyUnavailable` answers, in the shape of an explanation. */
+export function explainUnavailable(
+  reason: UnavailableReason,
+  request: unknown,
+  options: DecideOptions & { readonly revision?: number | null | undefined } = {},
+): Explanation {
+  const decision = denyUnavailable(reason, request, options)
+  const read = parseRequest(request)
+  const detail = read.ok ? UNAVAILABLE[reason] : `${UNAVAILABLE[reason]}; ${read.message}`
+  return { ...decision, matched: [], near_misses: [], detail }
+}
+
+const UNAVAILABLE: Readonly<Record<UnavailableReason, string>> = {
+  no_policy: 'this machine has no verified policy bundle, so everything is denied',
+  policy_expired: 'the policy bundle has expired, so everything is denied',
+  unsupported_policy: 'the policy bundle has a form that this version does not know',
+}
+
+function findMatched(
+  policy: CompiledPolicy,
+  request: ParsedRequest,
+  decision: Decision,
+): MatchedRule[] {
+  return policy.rules.flatMap((rule) => {
+    const test = testOf(policy, request, rule.identity.decision)
+    return matchRule(rule, request.action, test).map((match) => {
+      const deciding = decision.rules.find((candidate) => isSameRule(candidate, match))
+      return { ...(deciding ?? match), deciding: deciding !== undefined, active: rule.active }
+    })
+  })
+}
+
+/** What a rule of this kind is tested against, all steps together. */
+function testOf(policy: CompiledPolicy, request: ParsedRequest, kind: 'allow' | 'deny'): Test {
+  if (request.kind === 'path') return testPath(policy, request.path)
+  const { name, port, address } = request
+  const isName = testName(name, port)
+  if (address === null) return isName
+  const isAddress = kind === 'deny' ? testAddressDeeply(address, port) : testAddress(address, port)
+  return (resource) => isName(resource) || isAddress(resource)
+}
+
+function isSameRule(a: RuleMatch, b: RuleMatch): boolean {
+  return a.policy_id === b.policy_id && a.rule_id === b.rule_id && a.origin === b.origin
+}
+
+function describe(reason: Reason, request: ParsedRequest, policy: CompiledPolicy): string | null {
+  if (request.kind === 'path' || request.address === null) return null
+  if (reason !== 'protected_address') return null
+  const labels = protectionsOf(request.address, policy.machine).map(({ label }) => label)
+  const classes = [...new Set(labels)].join(', ')
+  return `the address is protected (${classes}); only an allow that names it, or a range inside its class, opens it`
+}

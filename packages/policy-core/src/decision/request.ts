@@ -1,0 +1,114 @@
+import { formatAddress, parseAddress, type IpAddress } from '../address/ip-address.ts'
+import { isLoopback } from '../address/protected-address.ts'
+import { isLocalhostName, parseHost } from '../host/host.ts'
+import { isPort } from '../host/port.ts'
+import { parsePath } from '../path/path.ts'
+import {
+  ACTIONS,
+  domainOf,
+  isAction,
+  type FilesystemAction,
+  type NetworkAction,
+} from '../policy/policy.ts'
+import { quote } from '../quote.ts'
+import { parsed, refused, type Parsed } from '../result.ts'
+import type { ConnectRequest, PathRequest } from './decision.ts'
+
+/** A request read once: everything below works on these values only. */
+export type ParsedRequest =
+  | {
+      readonly kind: 'connect'
+      readonly action: NetworkAction
+      /** Null when the host is an IP literal: name rules never match one. */
+      readonly name: string | null
+      readonly port: number
+      readonly address: IpAddress | null
+      readonly canonical: ConnectRequest
+    }
+  | {
+      readonly kind: 'path'
+      readonly action: FilesystemAction
+      readonly path: string
+      readonly canonical: PathRequest
+    }
+
+const LOOPBACK: IpAddress = { family: 4, value: 0x7f00_0001n }
+
+/** Reads any value as a request. Never throws, whatever getters and proxies do. */
+export function parseRequest(value: unknown): Parsed<ParsedRequest> {
+  try {
+    return parseMembers(value)
+  } catch {
+    return refused('the request could not be read')
+  }
+}
+
+function parseMembers(value: unknown): Parsed<ParsedRequest> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return refused('the request is not an object')
+  const members = value as Readonly<Record<string, unknown>>
+  const action = members['action']
+  if (!isAction(action)) {
+    const written = typeof action === 'string' ? `${quote(action)} is not an action` : 'no action'
+    return refused(`${written}; write one of ${ACTIONS.map(quote).join(', ')}`)
+  }
+  return domainOf(action) === 'filesystem'
+    ? parsePathRequest(action as FilesystemAction, members['path'])
+    : parseConnectRequest(action as NetworkAction, members)
+}
+
+function parsePathRequest(action: FilesystemAction, text: unknown): Parsed<ParsedRequest> {
+  if (typeof text !== 'string') return refused('`path` is not a string')
+  const path = parsePath(text)
+  if (!path.ok) return path
+  const canonical = { action, path: path.value }
+  return parsed({ kind: 'path', action, path: path.value, canonical })
+}
+
+function parseConnectRequest(
+  action: NetworkAction,
+  { host: hostText, port, address: addressText }: Readonly<Record<string, unknown>>,
+): Parsed<ParsedRequest> {
+  if (typeof hostText !== 'string') return refused('`host` is not a string')
+  if (!isPort(port)) return refused('`port` is not a whole number from 1 to 65535')
+  const given = parseGivenAddress(addressText)
+  if (!given.ok) return given
+  const host = parseHost(hostText)
+  if (host === null) return refused(`${quote(hostText)} is neither a host name nor an address`)
+  const name = host.kind === 'name' ? host.name : null
+  const judged = judgedAddress(name, host.kind === 'address' ? host.address : null, given.value)
+  if (!judged.ok) return judged
+  const address = judged.value
+  const canonicalHost = host.kind === 'name' ? host.name : formatAddress(host.address)
+  const canonical = {
+    action,
+    host: canonicalHost,
+    port,
+    ...(address === null ? {} : { address: formatAddress(address) }),
+  }
+  return parsed({ kind: 'connect', action, name, port, address, canonical })
+}
+
+function parseGivenAddress(text: unknown): Parsed<IpAddress | null> {
+  if (text === undefined) return parsed(null)
+  if (typeof text !== 'string') return refused('`address` is not a string')
+  const address = parseAddress(text)
+  return address === null ? refused(`${quote(text)} is not an IP address`) : parsed(address)
+}
+
+/** The address that the request is about, once host and given address agree. */
+function judgedAddress(
+  name: string | null,
+  literal: IpAddress | null,
+  given: IpAddress | null,
+): Parsed<IpAddress | null> {
+  if (literal !== null) {
+    const same = given === null || formatAddress(given) === formatAddress(literal)
+    return same ? parsed(literal) : refused('`address` is not the address that `host` spells')
+  }
+  if (name === null || !isLocalhostName(name)) return parsed(given)
+  const loopback = given ?? LOOPBACK
+  return isLoopback(loopback)
+    ? parsed(loopback)
+    : refused(`${quote(name)} means loopback, which \`address\` is not`)
+}

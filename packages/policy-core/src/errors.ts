@@ -1,0 +1,32 @@
+import type { Origin } from './decision/decision.ts'
+
+/** Where in a set of policies something is wrong, what it is, and what to write instead. */
+export interface PolicyProblem {
+  readonly origin: Origin
+  readonly policy_id: string
+  readonly policy_name: string
+  readonly rule_id: string
+  readonly rule_name: string
+  /** The member at fault, such as `actions` or `resources[2]`. */
+  readonly member: string
+  /** Lower-case sentence without a full stop; what was written stands in back-ticks. */
+  readonly message: string
+}
+
+/**
+ * Every error that policy-core throws. Decisions never throw.
+ *
+ * - `ERR_POLICY_INVALID`: policies that cannot be compiled; `problems` lists all of them.
+ * - `ERR_OPTION_INVALID`: `home` or `machine_addresses` is not canonical.
+ */
+export class PolicyError extends Error {
+  override readonly name = 'PolicyError'
+  readonly code: 'ERR_POLICY_INVALID' | 'ERR_OPTION_INVALID'
+  readonly problems: readonly PolicyProblem[]
+
+  constructor(code: PolicyError['code'], message: string, problems: readonly PolicyProblem[] = []) {
+    super(message)
+    this.code = code
+    this.problems = problems
+  }
+}

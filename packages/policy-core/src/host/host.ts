@@ -1,0 +1,70 @@
+import { formatAddress, parseAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
+
+/** The host parser of the WHATWG URL standard, which every runtime has: it does UTS 46 for us. */
+declare const URL: new (text: string) => { readonly hostname: string }
+
+/** A host in canonical form. */
+export type Host =
+  | { readonly kind: 'name'; readonly name: string }
+  | { readonly kind: 'address'; readonly address: IpAddress }
+
+const MAX_NAME_LENGTH = 253
+const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
+
+/** What the URL parser would strip, decode, or take for the end of the host. */
+const NOT_IN_A_HOST = /[\p{Cc}\p{White_Space}#%/:<>?@[\\\]^|]/u
+
+/** A longer text cannot become a valid name in a way worth the work; IDNA is not linear in it. */
+const MAX_TEXT_LENGTH = 1024
+
+/**
+ * Reads a host without brackets: a name (lower-case A-labels, UTS 46 non-transitional as in the
+ * WHATWG URL standard, one trailing dot removed) or an address in any spelling, where IPv4 may
+ * also be `127.1`, `0x7f.1` or `2130706433`. Null when it is neither.
+ */
+export function parseHost(text: string): Host | null {
+  if (text.includes(':')) return addressHost(parseAddress(text))
+  if (NOT_IN_A_HOST.test(text) || text.length > MAX_TEXT_LENGTH) return null
+  const ascii = isPlainName(text) ? text : whatwgHost(text)
+  if (ascii === null) return null
+  const ipv4 = parseIpv4(ascii)
+  if (ipv4 !== null) return addressHost(ipv4)
+  const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
+  return name.length <= MAX_NAME_LENGTH && LDH_NAME.test(name) ? { kind: 'name', name } : null
+}
+
+/** Tells whether the name means the machine itself and is never resolved (RFC 6761 §6.3). */
+export function isLocalhostName(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost')
+}
+
+/** The host as it stands in a request, a log or a rule without port. */
+export function formatHost(host: Host): string {
+  return host.kind === 'name' ? host.name : formatAddress(host.address)
+}
+
+/** The host and port as they stand in a rule: an IPv6 address in brackets. */
+export function formatHostPort(host: string, port: number): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function addressHost(address: IpAddress | null): Host | null {
+  return address === null ? null : { kind: 'address', address }
+}
+
+/** Canonical already: no capital, no A-label to validate, last label no number. */
+function isPlainName(text: string): boolean {
+  return (
+    LDH_NAME.test(text) &&
+    !text.includes('xn--') &&
+    !/^[0-9]/.test(text.slice(text.lastIndexOf('.') + 1))
+  )
+}
+
+function whatwgHost(text: string): string | null {
+  try {
+    return new URL(`http://${text}/`).hostname
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,35 @@
+export {
+  ACTIONS,
+  domainOf,
+  isAction,
+  type Action,
+  type Domain,
+  type FilesystemAction,
+  type NetworkAction,
+  type Policy,
+  type Rule,
+  type RuleDecision,
+  type Scope,
+} from './policy/policy.ts'
+export { effectivePolicies } from './policy/effective-policies.ts'
+export {
+  REASONS,
+  type CanonicalRequest,
+  type ConnectRequest,
+  type Decision,
+  type Explanation,
+  type MatchedRule,
+  type NearMiss,
+  type Origin,
+  type PathRequest,
+  type Reason,
+  type RuleMatch,
+  type UnavailableReason,
+} from './decision/decision.ts'
+export { compilePolicy, type CompileOptions, type PolicySet } from './decision/compile-policy.ts'
+export { type CompiledPolicy } from './decision/compiled-policy.ts'
+export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
+export { explain, explainUnavailable } from './decision/explain.ts'
+export { checkRule, type RuleProblem } from './policy/check-rule.ts'
+export { canonicalAddress, canonicalHost, type CanonicalHost } from './host/canonical.ts'
+export { PolicyError, type PolicyProblem } from './errors.ts'

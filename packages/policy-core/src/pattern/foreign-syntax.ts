@@ -1,0 +1,32 @@
+import { quote } from '../quote.ts'
+
+/**
+ * Recognizes what belongs to another notation (a URL, a user part, an encoded or padded text) and
+ * says what to write instead; null when nothing of the kind is in the text.
+ */
+export function findForeignSyntax(text: string): string | null {
+  if (text === '') return 'the resource is empty; write a host name, an address or a CIDR range'
+  if (!text.isWellFormed()) return `${quote(text)} contains an unpaired surrogate`
+  if (/[\p{Cc}\p{White_Space}]/u.test(text))
+    return `${quote(text)} contains white space or a control character; write the bare host name or address`
+  const bare = bareHost(text)
+  if (text.includes('://'))
+    return `${quote(text)} is a URL; write the host alone, such as ${quote(bare)}`
+  if (text.includes('@'))
+    return `${quote(text)} has a user part; write the host alone, such as ${quote(bare)}`
+  if (text.includes('%') && text.includes(':'))
+    return `${quote(text)} has a zone id; write the address without \`%\` and what follows`
+  if (text.startsWith('/') || text.startsWith('~'))
+    return `${quote(text)} is a path; a network rule names hosts, such as \`example.com\``
+  const odd = /[%\\#?]/.exec(text)
+  if (odd !== null)
+    return `${quote(text)} contains ${quote(odd[0])}, which no host name has; write the host alone, such as ${quote(bare)}`
+  return null
+}
+
+/** What is left of a URL-like text when everything that is not host or port is taken away. */
+function bareHost(text: string): string {
+  const authority = text.replace(/^[^/]*:\/\//, '').replace(/[/\\?#%].*$/su, '')
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  return host === '' ? 'example.com' : host
+}

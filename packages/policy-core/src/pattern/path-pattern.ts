@@ -1,0 +1,82 @@
+import {
+  foldSegment,
+  globMatches,
+  literalSegment,
+  parseGlobSegment,
+  type GlobSegment,
+} from '../path/glob.ts'
+import { segmentsOf } from '../path/path.ts'
+import { quote } from '../quote.ts'
+import { parsed, refused, type Parsed } from '../result.ts'
+
+/** A filesystem resource: whether it starts at the home directory, and its segments. */
+export interface PathPattern {
+  readonly fromHome: boolean
+  readonly segments: readonly GlobSegment[]
+}
+
+/** How paths are compared on the machine that a policy is compiled for. */
+export interface PathMeaning {
+  /** Segments of the home directory, or null when `~` stands for nothing. */
+  readonly home: readonly string[] | null
+  readonly caseSensitive: boolean
+}
+
+/** Reads a filesystem resource of a rule. The message of a refusal says what to write instead. */
+export function parsePathPattern(text: string): Parsed<PathPattern> {
+  const problem = findPathProblem(text)
+  if (problem !== null) return refused(`${quote(text)} ${problem}`)
+  const fromHome = text.startsWith('~')
+  const path = fromHome ? text.slice(1) : text
+  const segments = path === '' || path === '/' ? [] : segmentsOf(path)
+  return parsed({ fromHome, segments: segments.map(parseGlobSegment) })
+}
+
+/** The segments to match against, or null when the pattern starts at a home nobody has. */
+export function placePattern(
+  pattern: PathPattern,
+  meaning: PathMeaning,
+): readonly GlobSegment[] | null {
+  if (pattern.fromHome && meaning.home === null) return null
+  const home = pattern.fromHome ? (meaning.home ?? []).map(literalSegment) : []
+  const segments = [...home, ...pattern.segments]
+  return meaning.caseSensitive ? segments : segments.map(foldSegment)
+}
+
+/** Tells whether placed segments match the segments of a canonical path. */
+export function placedPatternMatches(
+  pattern: readonly GlobSegment[] | null,
+  path: readonly string[],
+): boolean {
+  return pattern !== null && globMatches(pattern, path)
+}
+
+function findPathProblem(text: string): string | null {
+  if (text === '') return 'is empty; write an absolute path such as `/data/**`'
+  if (!text.isWellFormed()) return 'contains an unpaired surrogate'
+  if (/\p{Cc}/u.test(text)) return 'contains a control character, which a rule cannot name'
+  if (!/^(?:\/|~(?:\/|$))/.test(text))
+    return 'is not absolute; write a path that starts with `/`, or with `~/` for the home directory'
+  if (text === '/') return null
+  if (text.endsWith('/')) {
+    const bare = text.replace(/\/+$/, '')
+    return `ends in \`/\`; write ${quote(bare === '' ? '/' : bare)} or ${quote(`${bare}/**`)}`
+  }
+  for (const segment of text
+    .slice(1)
+    .split('/')
+    .slice(text.startsWith('~') ? 1 : 0)) {
+    const problem = findSegmentProblem(segment)
+    if (problem !== null) return problem
+  }
+  return null
+}
+
+function findSegmentProblem(segment: string): string | null {
+  if (segment === '') return 'has an empty segment; write one `/` between names'
+  if (segment === '.' || segment === '..')
+    return `has a \`${segment}\` segment; write the path without it`
+  if (segment !== '**' && segment.includes('**'))
+    return `has \`**\` inside the segment ${quote(segment)}; \`**\` stands alone between slashes, write \`*\` inside a name`
+  return null
+}

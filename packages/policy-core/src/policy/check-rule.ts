@@ -1,0 +1,68 @@
+import { parseNetworkPattern } from '../pattern/network-pattern.ts'
+import { parsePathPattern } from '../pattern/path-pattern.ts'
+import { quote } from '../quote.ts'
+import { ACTIONS, domainOf, isAction, type Domain, type Rule } from './policy.ts'
+
+/** One thing wrong with a rule. */
+export interface RuleProblem {
+  /** `actions`, `decision`, `resources` or `resources[2]`. */
+  readonly member: string
+  /** Lower-case sentence without a full stop that says what to write instead. */
+  readonly message: string
+  /** Set where a program may want to tell this problem from others. */
+  readonly reason?: 'domain_mismatch'
+}
+
+/** What is wrong with the rule's actions, decision and resources; empty when it compiles. */
+export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>): RuleProblem[] {
+  const actions = checkActions(rule.actions)
+  if (actions.length > 0) return actions
+  const [first] = rule.actions
+  return [
+    ...checkDecision(rule.decision),
+    ...(first === undefined ? [] : checkResources(rule.resources, domainOf(first))),
+  ]
+}
+
+/** Why one resource of a rule cannot be compiled, or null. */
+export function checkResource(text: string, domain: Domain): string | null {
+  const result = domain === 'network' ? parseNetworkPattern(text) : parsePathPattern(text)
+  return result.ok ? null : result.message
+}
+
+function checkActions(actions: readonly unknown[]): RuleProblem[] {
+  const problem = (message: string): RuleProblem[] => [{ member: 'actions', message }]
+  if (actions.length === 0)
+    return problem(`no action; write one of ${ACTIONS.map(quote).join(', ')}`)
+  const known = actions.filter(isAction)
+  if (known.length < actions.length) {
+    const unknown = actions.find((action) => !isAction(action))
+    return problem(
+      `${quote(String(unknown))} is not an action; write one of ${ACTIONS.map(quote).join(', ')}`,
+    )
+  }
+  const [first] = known
+  const other = known.find((action) => first !== undefined && domainOf(action) !== domainOf(first))
+  if (first === undefined || other === undefined) return []
+  const message = `${quote(first)} and ${quote(other)} belong to different domains; write two rules in two policies`
+  return [{ member: 'actions', message, reason: 'domain_mismatch' }]
+}
+
+function checkDecision(decision: unknown): RuleProblem[] {
+  if (decision === 'allow' || decision === 'deny') return []
+  return [
+    {
+      member: 'decision',
+      message: `${quote(String(decision))} is not a decision; write \`allow\` or \`deny\``,
+    },
+  ]
+}
+
+function checkResources(resources: readonly string[], domain: Domain): RuleProblem[] {
+  if (resources.length === 0)
+    return [{ member: 'resources', message: 'no resource; write at least one' }]
+  return resources.flatMap((text, index) => {
+    const message = checkResource(text, domain)
+    return message === null ? [] : [{ member: `resources[${index}]`, message }]
+  })
+}

@@ -1,0 +1,14 @@
+const MAX_QUOTED = 120
+
+/**
+ * Puts what somebody wrote into back-ticks for a message: control characters and unpaired
+ * surrogates are escaped and a long text is cut, so that a message stays one harmless line.
+ */
+export function quote(text: string): string {
+  const shown = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text
+  const escaped = shown.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+  return `\`${escaped}\``
+}

@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { nameSchema, usernameSchema } from '../name.ts'
+import { PERMISSIONS, ROLES } from './token.ts'
+
+const roleSchema = z.enum(ROLES)
+
+/** `/api/v1/orgs/{org}/members` */
+export const createMemberRequestSchema = z
+  .strictObject({
+    username: usernameSchema,
+    role: roleSchema,
+    /** Needed for a user who does not exist yet and shall sign in with a password. */
+    password: z.string().min(12, 'must be at least 12 characters').max(1024).optional(),
+  })
+  .meta({ id: 'CreateMemberRequest' })
+export type CreateMemberRequest = z.infer<typeof createMemberRequestSchema>
+export const updateMemberRequestSchema = z
+  .strictObject({ role: roleSchema })
+  .meta({ id: 'UpdateMemberRequest' })
+export const memberSchema = z
+  .strictObject({ username: z.string(), role: roleSchema, teams: z.array(z.string()) })
+  .meta({ id: 'Member' })
+export type Member = z.infer<typeof memberSchema>
+export const listMembersResponseSchema = z.strictObject({ data: z.array(memberSchema) })
+
+/** `/api/v1/orgs/{org}/teams` */
+export const createTeamRequestSchema = z
+  .strictObject({ name: nameSchema })
+  .meta({ id: 'CreateTeamRequest' })
+export const teamSchema = z.strictObject({ id: z.string(), name: z.string() }).meta({ id: 'Team' })
+export type Team = z.infer<typeof teamSchema>
+export const listTeamsResponseSchema = z.strictObject({ data: z.array(teamSchema) })
+
+/** `/api/v1/orgs/{org}/access-tokens` and `/api/v1/user/access-tokens` */
+export const createAccessTokenRequestSchema = z
+  .strictObject({
+    name: nameSchema,
+    permissions: z
+      .array(z.enum(PERMISSIONS))
+      .refine((list) => new Set(list).size === list.length, 'must not repeat a permission'),
+    expires_in_days: z.int().min(1).max(3650),
+  })
+  .meta({ id: 'CreateAccessTokenRequest' })
+export type CreateAccessTokenRequest = z.infer<typeof createAccessTokenRequestSchema>
+export const accessTokenSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    permissions: z.array(z.enum(PERMISSIONS)),
+    created_at: z.string(),
+    expires_at: z.string(),
+  })
+  .meta({ id: 'AccessToken' })
+export type AccessToken = z.infer<typeof accessTokenSchema>
+/** `token` is the secret itself and is shown this once. */
+export const createdAccessTokenSchema = accessTokenSchema
+  .extend({ token: z.string() })
+  .meta({ id: 'CreatedAccessToken' })
+export type CreatedAccessToken = z.infer<typeof createdAccessTokenSchema>
+export const listAccessTokensResponseSchema = z.strictObject({ data: z.array(accessTokenSchema) })

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+
+/** The closed list of error codes of the governance API. Clients test the code, never the text. */
+export const ERROR_CODES = [
+  'invalid_argument',
+  'unauthenticated',
+  'permission_denied',
+  'limit_exceeded',
+  'not_found',
+  'conflict',
+  'internal',
+] as const
+export type ErrorCode = (typeof ERROR_CODES)[number]
+
+/** The body of every answer that is not 2xx or 304. Unknown members are additive. */
+export const errorEnvelopeSchema = z
+  .object({
+    error: z.object({
+      code: z.enum(ERROR_CODES),
+      /** Short lower-case sentence; informational. */
+      message: z.string(),
+      /** Finer than `code` where a program needs it, such as `domain_mismatch`. */
+      reason: z.string().optional(),
+      /** The member, query parameter or header at fault, such as `resources[0]`. */
+      field: z.string().optional(),
+      request_id: z.string().optional(),
+    }),
+  })
+  .meta({ id: 'Error', description: 'Error envelope' })
+export type ErrorEnvelope = z.infer<typeof errorEnvelopeSchema>

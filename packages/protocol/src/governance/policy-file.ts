@@ -1,0 +1,43 @@
+import { ACTIONS } from '@palisade/policy-core'
+import { z } from 'zod'
+
+/**
+ * Policies on disk, as `palisade check --policies FILE` reads them: the API's shape, with what a
+ * hand cannot know (`org`, timestamps, `domain`) optional. Nothing here is echoed back, so names
+ * are taken as written.
+ */
+const fileRuleSchema = z.strictObject({
+  id: z.string().min(1, 'must not be empty'),
+  name: z.string(),
+  actions: z.array(z.enum(ACTIONS)).min(1, 'must name at least one action'),
+  decision: z.enum(['allow', 'deny']),
+  resources: z.array(z.string()).min(1, 'must name at least one resource'),
+})
+
+const filePolicySchema = z.strictObject({
+  id: z.string().min(1, 'must not be empty'),
+  name: z.string(),
+  org: z.string().optional(),
+  scope: z.strictObject({ teams: z.array(z.string()).optional() }).optional(),
+  allowlist_v0: z
+    .strictObject({
+      domain: z.enum(['network', 'filesystem']).optional(),
+      rules: z.array(fileRuleSchema),
+    })
+    .optional(),
+  created_at: z.string().optional(),
+  updated_at: z.string().optional(),
+})
+
+export const policyFileSchema = z.strictObject({
+  policies: z.array(filePolicySchema).optional(),
+  local: z.array(filePolicySchema).optional(),
+  /** Defaults to true when `policies` is present, even empty. */
+  governed: z.boolean().optional(),
+  /** Canonical absolute path that `~` stands for. */
+  home: z.string().optional(),
+  /** Absent: a device without a user. */
+  user_teams: z.array(z.string()).optional(),
+  machine_addresses: z.array(z.string()).optional(),
+})
+export type PolicyFile = z.infer<typeof policyFileSchema>

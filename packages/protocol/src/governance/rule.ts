@@ -1,0 +1,54 @@
+import { ACTIONS } from '@palisade/policy-core'
+import { z } from 'zod'
+import { nameSchema } from '../name.ts'
+
+/** Longest resource pattern, in UTF-16 code units. */
+export const MAX_RESOURCE_LENGTH = 4096
+
+const actionsSchema = z
+  .array(z.enum(ACTIONS))
+  .min(1, 'must name at least one action')
+  .max(2, 'must name at most two actions')
+  .refine((actions) => new Set(actions).size === actions.length, 'must not repeat an action')
+
+const decisionSchema = z.enum(['allow', 'deny'])
+
+const resourcesSchema = z
+  .array(z.string().max(MAX_RESOURCE_LENGTH, `must be at most ${MAX_RESOURCE_LENGTH} characters`))
+  .min(1, 'must name at least one resource')
+
+/** A rule as the API returns it. */
+export const ruleSchema = z
+  .strictObject({
+    id: z.string(),
+    name: z.string(),
+    actions: z.array(z.enum(ACTIONS)),
+    decision: decisionSchema,
+    resources: z.array(z.string()),
+  })
+  .meta({ id: 'Rule' })
+export type RuleBody = z.infer<typeof ruleSchema>
+
+export const createRuleRequestSchema = z
+  .strictObject({
+    name: nameSchema,
+    actions: actionsSchema,
+    decision: decisionSchema,
+    resources: resourcesSchema,
+  })
+  .meta({ id: 'CreateRuleRequest' })
+export type CreateRuleRequest = z.infer<typeof createRuleRequestSchema>
+
+export const updateRuleRequestSchema = createRuleRequestSchema
+  .partial()
+  .refine((body) => Object.keys(body).length > 0, 'at least one member must be present')
+  .meta({ id: 'UpdateRuleRequest' })
+export type UpdateRuleRequest = z.infer<typeof updateRuleRequestSchema>
+
+export const updateRuleResponseSchema = z
+  .strictObject({ old: ruleSchema, new: ruleSchema })
+  .meta({ id: 'UpdateRuleResponse' })
+
+export const deleteRuleResponseSchema = z
+  .strictObject({ deleted: ruleSchema })
+  .meta({ id: 'DeleteRuleResponse' })

@@ -1,0 +1,95 @@
+export { parseJson, type JsonProblem, type JsonResult } from './json.ts'
+export {
+  ERROR_CODES,
+  errorEnvelopeSchema,
+  type ErrorCode,
+  type ErrorEnvelope,
+} from './error-envelope.ts'
+export { nameSchema, organizationNameSchema, teamIdSchema, usernameSchema } from './name.ts'
+export {
+  MAX_RESOURCE_LENGTH,
+  createRuleRequestSchema,
+  deleteRuleResponseSchema,
+  ruleSchema,
+  updateRuleRequestSchema,
+  updateRuleResponseSchema,
+  type CreateRuleRequest,
+  type RuleBody,
+  type UpdateRuleRequest,
+} from './governance/rule.ts'
+export {
+  allowlistV0Schema,
+  createPolicyRequestSchema,
+  deletePolicyResponseSchema,
+  listPoliciesQuerySchema,
+  listPoliciesResponseSchema,
+  policySchema,
+  policySummarySchema,
+  scopeSchema,
+  updatePolicyRequestSchema,
+  updatePolicyResponseSchema,
+  type CreatePolicyRequest,
+  type ListPoliciesResponse,
+  type PolicyBody,
+  type PolicySummary,
+  type ScopeBody,
+  type UpdatePolicyRequest,
+} from './governance/policy.ts'
+export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
+export {
+  DEVICE_TOKEN_PREFIX,
+  ORGANIZATION_TOKEN_PREFIX,
+  PERMISSIONS,
+  PERSONAL_TOKEN_PREFIX,
+  ROLES,
+  tokenRequestSchema,
+  tokenResponseSchema,
+  type Permission,
+  type Role,
+  type TokenRequest,
+  type TokenResponse,
+} from './accounts/token.ts'
+export {
+  accessTokenSchema,
+  createAccessTokenRequestSchema,
+  createMemberRequestSchema,
+  createTeamRequestSchema,
+  createdAccessTokenSchema,
+  listAccessTokensResponseSchema,
+  listMembersResponseSchema,
+  listTeamsResponseSchema,
+  memberSchema,
+  teamSchema,
+  updateMemberRequestSchema,
+  type AccessToken,
+  type CreateAccessTokenRequest,
+  type CreateMemberRequest,
+  type CreatedAccessToken,
+  type Member,
+  type Team,
+} from './accounts/admin.ts'
+export {
+  enrolDeviceRequestSchema,
+  enrolmentSchema,
+  type Enrolment,
+  type PublicKey,
+} from './machine/enrolment.ts'
+export {
+  BUNDLE_MEDIA_TYPE,
+  BUNDLE_SCHEMA,
+  BUNDLE_TYPE,
+  bundleSchema,
+  type Bundle,
+} from './machine/bundle.ts'
+export { decisionSchema, explanationSchema } from './machine/decision.ts'
+export {
+  AGENT_STATES,
+  LOCAL_API,
+  agentStatusSchema,
+  syncErrorSchema,
+  syncResultSchema,
+  type AgentState,
+  type AgentStatus,
+  type SyncError,
+  type SyncResult,
+} from './machine/local-api.ts'

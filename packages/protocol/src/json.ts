@@ -1,0 +1,109 @@
+import jsonc from 'jsonc-parser'
+
+/** Deepest nesting of objects and arrays that any document of ours needs, with room to spare. */
+const MAX_DEPTH = 32
+
+export type JsonResult =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: JsonProblem }
+
+export interface JsonProblem {
+  readonly kind: 'syntax' | 'duplicate_member' | 'too_deep'
+  /** Lower-case sentence without a full stop. */
+  readonly message: string
+  /** Offset into the text in UTF-16 code units; -1 when unknown. */
+  readonly offset: number
+  /** The member that stands twice. */
+  readonly member?: string
+}
+
+/** Carries a finding out of the scanner's callbacks, which cannot stop it otherwise. */
+class Found extends Error {
+  readonly problem: JsonProblem
+
+  constructor(problem: JsonProblem) {
+    super(problem.message)
+    this.problem = problem
+  }
+}
+
+/**
+ * Parses JSON (RFC 8259) and refuses what two readers could read in two ways: a member that
+ * stands twice in one object, and nesting deeper than 32. Never throws.
+ */
+export function parseJson(text: string): JsonResult {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    const offset = Number(/position (\d+)/.exec(message)?.[1] ?? -1)
+    return {
+      ok: false,
+      problem: { kind: 'syntax', message: describeSyntaxError(text, offset), offset },
+    }
+  }
+  const problem = findAmbiguity(text)
+  return problem === null ? { ok: true, value } : { ok: false, problem }
+}
+
+function describeSyntaxError(text: string, offset: number): string {
+  if (text.trim() === '') return 'the text is empty; expected a JSON value'
+  if (offset < 0) return 'the text is not valid JSON; it ends too early or has a stray character'
+  const before = text.slice(0, offset)
+  const line = before.split('\n').length
+  const column = offset - before.lastIndexOf('\n')
+  return `the text is not valid JSON at line ${line}, column ${column}`
+}
+
+/** JSON.parse keeps the last of two equal members; another reader may keep the first. */
+function findAmbiguity(text: string): JsonProblem | null {
+  const members: Set<string>[] = []
+  let depth = 0
+  const enter = (offset: number): void => {
+    depth += 1
+    if (depth > MAX_DEPTH)
+      throw new Found({
+        kind: 'too_deep',
+        message: `nesting is deeper than ${MAX_DEPTH} levels`,
+        offset,
+      })
+  }
+  try {
+    jsonc.visit(
+      text,
+      {
+        onObjectBegin(offset) {
+          enter(offset)
+          members.push(new Set())
+        },
+        onObjectEnd() {
+          depth -= 1
+          members.pop()
+        },
+        onArrayBegin(offset) {
+          enter(offset)
+        },
+        onArrayEnd() {
+          depth -= 1
+        },
+        onObjectProperty(name, offset) {
+          const seen = members.at(-1)
+          if (seen?.has(name))
+            throw new Found({
+              kind: 'duplicate_member',
+              message: `member \`${name}\` stands twice`,
+              offset,
+              member: name,
+            })
+          seen?.add(name)
+        },
+      },
+      { disallowComments: true },
+    )
+  } catch (error) {
+    if (error instanceof Found) return error.problem
+    throw error
+  }
+  return null
+}

@@ -1,0 +1,45 @@
+import { REASONS } from '@palisade/policy-core'
+import { z } from 'zod'
+
+const ruleMatchSchema = z.object({
+  policy_id: z.string(),
+  policy_name: z.string(),
+  rule_id: z.string(),
+  rule_name: z.string(),
+  decision: z.enum(['allow', 'deny']),
+  resource: z.string(),
+  origin: z.enum(['org', 'local']),
+})
+
+const canonicalRequestSchema = z.union([
+  z.object({
+    action: z.enum(['connect:tcp', 'connect:udp']),
+    host: z.string(),
+    port: z.int(),
+    address: z.string().optional(),
+  }),
+  z.object({ action: z.enum(['read', 'write']), path: z.string() }),
+])
+
+/** The decision object on a wire; policy-core's `Decision`. */
+export const decisionSchema = z
+  .object({
+    decision: z.enum(['allow', 'deny']),
+    reason: z.enum(REASONS),
+    rules: z.array(ruleMatchSchema),
+    request: canonicalRequestSchema.nullable(),
+    revision: z.int().nullable(),
+    stale: z.boolean(),
+    address_required: z.literal(true).optional(),
+    hint: z.string().nullable(),
+  })
+  .meta({ id: 'Decision' })
+
+/** policy-core's `Explanation` on a wire. */
+export const explanationSchema = decisionSchema
+  .extend({
+    matched: z.array(ruleMatchSchema.extend({ deciding: z.boolean(), active: z.boolean() })),
+    near_misses: z.array(ruleMatchSchema.extend({ miss: z.string(), message: z.string() })),
+    detail: z.string().nullable(),
+  })
+  .meta({ id: 'Explanation' })

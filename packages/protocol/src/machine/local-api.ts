@@ -1,0 +1,77 @@
+import { z } from 'zod'
+
+/**
+ * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
+ *
+ * - `POST /v1/decide`   one request → the decision object
+ * - `POST /v1/explain`  one request → the explanation
+ * - `GET  /v1/status`   → AgentStatus
+ * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended
+ *
+ * Errors use the server's envelope. A request that cannot be judged is not an error: it is
+ * answered 200 with `deny` and `invalid_request`.
+ */
+export const LOCAL_API = {
+  decide: '/v1/decide',
+  explain: '/v1/explain',
+  status: '/v1/status',
+  sync: '/v1/sync',
+} as const
+
+/** Whether a verified bundle is in force, and how old it is. */
+export const AGENT_STATES = ['never_loaded', 'fresh', 'stale', 'expired', 'unsupported'] as const
+export type AgentState = (typeof AGENT_STATES)[number]
+
+const instant = z.string()
+
+/** Why the last attempt to fetch brought nothing into force. */
+export const syncErrorSchema = z.object({
+  /** Stable, such as `unreachable`, `http_status`, `bad_signature`, `older_revision`, `not_compilable`. */
+  code: z.string(),
+  message: z.string(),
+})
+export type SyncError = z.infer<typeof syncErrorSchema>
+
+export const agentStatusSchema = z.object({
+  state: z.enum(AGENT_STATES),
+  server: z.string(),
+  org: z.string(),
+  user: z.string().nullable(),
+  device_id: z.string(),
+  agent_version: z.string(),
+  started_at: instant,
+  /** `http://127.0.0.1:PORT` of the proxy. */
+  proxy: z.string(),
+  bundle: z
+    .object({
+      revision: z.int(),
+      issued_at: instant,
+      stale_at: instant,
+      expires_at: instant,
+      policies: z.int(),
+      rules: z.int(),
+      /** Where it came from when this agent started using it. */
+      source: z.enum(['server', 'cache']),
+    })
+    .nullable(),
+  sync: z.object({
+    last_attempt_at: instant.nullable(),
+    /** Last time that the server confirmed or delivered a verified bundle. */
+    last_success_at: instant.nullable(),
+    /** Since when attempts have failed without a success in between; null while they succeed. */
+    failing_since: instant.nullable(),
+    last_error: syncErrorSchema.nullable(),
+    next_attempt_at: instant.nullable(),
+  }),
+  /** A cache file that was set aside at start, and why; null when there was none. */
+  cache_problem: z.object({ file: z.string(), message: z.string() }).nullable(),
+  decisions: z.object({ allowed: z.int(), denied: z.int() }),
+})
+export type AgentStatus = z.infer<typeof agentStatusSchema>
+
+export const syncResultSchema = z.object({
+  outcome: z.enum(['updated', 'unchanged', 'failed']),
+  revision: z.int().nullable(),
+  error: syncErrorSchema.nullable(),
+})
+export type SyncResult = z.infer<typeof syncResultSchema>
