@@ -4,17 +4,11 @@ import { PolicyError, type PolicyProblem } from '../errors.ts'
 import { parsePath, segmentsOf } from '../path/path.ts'
 import { parseNetworkPattern } from '../pattern/network-pattern.ts'
 import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
-import { checkRule } from '../policy/check-rule.ts'
-import {
-  domainOf,
-  type Domain,
-  type NetworkAction,
-  type Policy,
-  type Rule,
-} from '../policy/policy.ts'
+import { domainOf, type NetworkAction, type Policy, type Rule } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
 import type { Origin } from './decision.ts'
+import { findProblems } from './find-problems.ts'
 
 /** Everything an evaluation depends on, besides the request. */
 export interface PolicySet {
@@ -55,7 +49,9 @@ export function compilePolicy(set: PolicySet, options: CompileOptions = {}): Com
     ...(set.local ?? []).map((policy) => ({ policy, origin: 'local' as const })),
   ]
   const problems = sources.flatMap(({ policy, origin }) => findProblems(policy, origin))
-  if (problems.length > 0) throw invalidPolicy(problems)
+  const [first] = problems
+  if (first !== undefined)
+    throw new PolicyError('ERR_POLICY_INVALID', summarize(first, problems), problems)
   const rules = sources
     .filter(({ origin }) => governed || origin === 'local')
     .flatMap(({ policy, origin }) =>
@@ -78,36 +74,9 @@ function rulesOf(policy: Policy): readonly Rule[] {
   return policy.allowlist_v0?.rules ?? []
 }
 
-function findProblems(policy: Policy, origin: Origin): PolicyProblem[] {
-  const rules = rulesOf(policy)
-  let domain: Domain | null = null
-  return rules.flatMap((rule) => {
-    const where = {
-      origin,
-      policy_id: policy.id,
-      policy_name: policy.name,
-      rule_id: rule.id,
-      rule_name: rule.name,
-    }
-    const found = checkRule(rule)
-    const [action] = rule.actions
-    if (found.length > 0 || action === undefined)
-      return found.map(({ member, message }) => ({ ...where, member, message }))
-    domain ??= domainOf(action)
-    if (domain === domainOf(action)) return []
-    const message = `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; write it in a policy of its own`
-    return [{ ...where, member: 'actions', message }]
-  })
-}
-
-function invalidPolicy(problems: readonly PolicyProblem[]): PolicyError {
-  const [first] = problems
-  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  const where =
-    first === undefined
-      ? ''
-      : `policy ${quote(first.policy_name)} rule ${quote(first.rule_name)} ${first.member}: ${first.message}`
-  return new PolicyError('ERR_POLICY_INVALID', `${where}${more}`, problems)
+function summarize(first: PolicyProblem, all: readonly PolicyProblem[]): string {
+  const more = all.length > 1 ? ` (and ${all.length - 1} more)` : ''
+  return `policy ${quote(first.policy_name)} rule ${quote(first.rule_name)} ${first.member}: ${first.message}${more}`
 }
 
 function compileRule(
@@ -126,7 +95,7 @@ function compileRule(
       decision: rule.decision,
     },
     origin,
-    actions: rule.actions,
+    actions: [...rule.actions],
     domain: domainOf(rule.actions[0] ?? 'read'),
     resources: rule.resources.flatMap((text) => compileResource(text, rule, meaning)),
     active: origin === 'org' || !governed || rule.decision === 'deny',

@@ -13,10 +13,10 @@ export function parsePath(text: string): Parsed<string> {
   if (text.includes('\0')) return refused('the path contains a NUL character')
   if (utf8Length(text) > MAX_PATH_BYTES)
     return refused(`the path is longer than ${MAX_PATH_BYTES} bytes`)
+  if (text.includes('//')) return refused('the path has an empty segment (`//`)')
   if (text === '/') return parsed(text)
   const path = text.endsWith('/') ? text.slice(0, -1) : text
   for (const segment of segmentsOf(path)) {
-    if (segment === '') return refused('the path has an empty segment (`//`)')
     if (segment === '.' || segment === '..')
       return refused(`the path has a \`${segment}\` segment; resolve it first`)
   }

@@ -1,0 +1,40 @@
+import { compilePolicy, decide } from '@palisade/policy-core'
+import { expect, test } from 'vitest'
+import { policy, rule } from '../policies.ts'
+
+const EMPTY = compilePolicy({ policies: [] })
+
+test.each([
+  [
+    { action: 'connect:tcp', host: 'API.Example.com.', port: 443 },
+    'allow connect:tcp api.example.com:443',
+  ],
+  [{ action: 'connect:udp', host: '192.0.2.7', port: 53 }, 'allow connect:udp 192.0.2.7:53'],
+  [
+    { action: 'connect:tcp', host: '2001:DB8::1', port: 443 },
+    'allow connect:tcp [2001:db8::1]:443',
+  ],
+  [{ action: 'connect:tcp', host: 'localhost', port: 80 }, 'allow connect:tcp 127.0.0.1:80'],
+  [
+    { action: 'connect:tcp', host: 'a.test', port: 80, address: '::1' },
+    'allow connect:tcp [::1]:80',
+  ],
+  [{ action: 'read', path: '/data/x/' }, 'allow read /data/x'],
+  [{ action: 'write', path: '/data/**/a\tb' }, 'allow write /data/*/a*b'],
+])('the hint of a denied %j is the narrowest rule: %s', (request, hint) => {
+  expect(decide(EMPTY, request)).toMatchObject({ decision: 'deny', hint })
+})
+
+test('a deny by a rule has no hint, because no allow would change it', () => {
+  const compiled = compilePolicy({
+    policies: [policy('p', rule('r', 'deny', ['connect:tcp'], 'a.test'))],
+  })
+
+  expect(decide(compiled, { action: 'connect:tcp', host: 'a.test', port: 1 }).hint).toBeNull()
+})
+
+test('an allow has no hint', () => {
+  const compiled = compilePolicy({ policies: [policy('p', rule('r', 'allow', ['read'], '/**'))] })
+
+  expect(decide(compiled, { action: 'read', path: '/' }).hint).toBeNull()
+})
