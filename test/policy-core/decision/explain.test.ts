@@ -92,6 +92,25 @@ describe('near misses of a default deny', () => {
     expect(explanation.near_misses.map(({ miss }) => miss)).toEqual(['contents_not_covered'])
   })
 
+  test('come with the nearest first, of rules and of resources', () => {
+    const set = {
+      policies: [
+        policy(
+          'p',
+          rule('far', 'allow', ['connect:tcp'], 'x.test'),
+          rule('near', 'allow', ['connect:tcp'], 'a.x.test', '*.x.test'),
+        ),
+      ],
+    }
+
+    const { near_misses } = explain(compilePolicy(set), tcp('b.a.x.test'))
+
+    expect(near_misses.map(({ rule_id, resource, miss }) => [rule_id, resource, miss])).toEqual([
+      ['near', '*.x.test', 'too_many_labels'],
+      ['far', 'x.test', 'subdomain_not_covered'],
+    ])
+  })
+
   test('are at most ten', () => {
     const rules = Array.from({ length: 30 }, (_, index) =>
       rule(`r${index}`, 'allow', ['connect:tcp'], `example.com:${index + 1}`),

@@ -1,6 +1,6 @@
 import { patternCoversAddress, patternCoversName } from '../pattern/network-pattern.ts'
 import type { CompiledResource } from './compiled-policy.ts'
-import type { Miss } from './near-miss.ts'
+import type { Miss } from './miss.ts'
 import type { ParsedRequest } from './request.ts'
 
 type Connect = ParsedRequest & { readonly kind: 'connect' }

@@ -1,7 +1,7 @@
 import { foldSegment, globMatches, type GlobSegment } from '../path/glob.ts'
 import { foldCase, segmentsOf } from '../path/path.ts'
 import type { CompiledResource } from './compiled-policy.ts'
-import type { Miss } from './near-miss.ts'
+import type { Miss } from './miss.ts'
 
 /** Why a path pattern that comes close does not cover the path; null when far off. */
 export function missOfPath(

@@ -3,21 +3,20 @@ import { quote } from '../quote.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
 import type { NearMiss } from './decision.ts'
 import { testAddress, testName, testPath } from './match.ts'
+import { nearerMiss, nearness, type Miss } from './miss.ts'
 import { missOfName } from './near-miss-name.ts'
 import { missOfPath } from './near-miss-path.ts'
 import type { ParsedRequest } from './request.ts'
 
-/** Why a resource missed, in a word and in a sentence. */
-export type Miss = Pick<NearMiss, 'miss' | 'message'>
-
 /** More would bury the one that somebody meant to write. */
 const MAX_NEAR_MISSES = 10
 
-/** The allow rules that came closest to a request which nothing allowed, in the order of rules. */
+/** The allow rules that came closest to a request which nothing allowed, the nearest first. */
 export function findNearMisses(policy: CompiledPolicy, request: ParsedRequest): NearMiss[] {
   return policy.rules
     .filter((rule) => rule.identity.decision === 'allow')
     .flatMap((rule) => missOfRule(policy, rule, request))
+    .sort((a, b) => nearness(a) - nearness(b))
     .slice(0, MAX_NEAR_MISSES)
 }
 
@@ -27,12 +26,12 @@ function missOfRule(
   request: ParsedRequest,
 ): NearMiss[] {
   if (rule.domain !== domainOf(request.action)) return []
-  for (const resource of rule.resources) {
+  const misses = rule.resources.flatMap((resource) => {
     const miss = missOfResource(policy, rule, resource, request)
-    if (miss !== null)
-      return [{ ...rule.identity, resource: resource.text, origin: rule.origin, ...miss }]
-  }
-  return []
+    return miss === null ? [] : [{ resource: resource.text, origin: rule.origin, ...miss }]
+  })
+  const [first, ...rest] = misses
+  return first === undefined ? [] : [{ ...rule.identity, ...rest.reduce(nearerMiss, first) }]
 }
 
 function missOfResource(

@@ -1,4 +1,4 @@
-import { parseNetworkPattern } from '../pattern/network-pattern.ts'
+import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
 import { parsePathPattern } from '../pattern/path-pattern.ts'
 import { quote } from '../quote.ts'
 import { ACTIONS, domainOf, isAction, type Domain, type Rule } from './policy.ts'
