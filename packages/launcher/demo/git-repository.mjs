@@ -1,0 +1,36 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LaunchError } from '../prepare/launch-error.mjs'
+import { captureChild } from '../process/capture-child.mjs'
+
+/** What the repository's one file says. */
+export const REPOSITORY_TEXT = 'cloned through the proxy\n'
+
+/**
+ * Makes a small bare repository that any static web server can serve (git's dumb HTTP protocol).
+ *
+ * @param {string} folder
+ * @param {NodeJS.ProcessEnv} env
+ */
+export async function createRepository(folder, env) {
+  const work = join(folder, 'work')
+  const bare = join(folder, 'files', 'project.git')
+  mkdirSync(work, { recursive: true })
+  writeFileSync(join(work, 'README'), REPOSITORY_TEXT)
+  const author = ['-c', 'user.name=demo', '-c', 'user.email=demo@demo.test']
+  await git(['init', '--quiet', '--initial-branch=main', work], folder, env)
+  await git(['-C', work, 'add', 'README'], folder, env)
+  await git([...author, '-C', work, 'commit', '--quiet', '-m', 'first'], folder, env)
+  await git(['clone', '--quiet', '--bare', work, bare], folder, env)
+  await git(['-C', bare, 'update-server-info'], folder, env)
+}
+
+/**
+ * @param {readonly string[]} args
+ * @param {string} cwd
+ * @param {NodeJS.ProcessEnv} env
+ */
+async function git(args, cwd, env) {
+  const run = await captureChild('git', args, { cwd, env })
+  if (run.code !== 0) throw new LaunchError(`git ${args.join(' ')} failed: ${run.output.trim()}`)
+}

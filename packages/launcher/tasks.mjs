@@ -1,0 +1,71 @@
+/**
+ * @typedef {object} Task
+ * @property {string} summary
+ * @property {import('./prepare/build.mjs').BuildScope | 'nothing'} build what must be compiled first
+ * @property {boolean} product whether it runs for a user, in the user's folder, with a data directory
+ * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
+ *   caller's arguments go to the last
+ */
+
+const VITEST = 'node_modules/vitest/vitest.mjs'
+const PRETTIER = 'node_modules/prettier/bin/prettier.cjs'
+const OXLINT = 'node_modules/oxlint/bin/oxlint'
+
+/** @type {Readonly<Record<string, Task>>} */
+export const TASKS = {
+  start: {
+    summary: 'server and agent on this machine; `--demo` runs the worked example',
+    build: 'product',
+    product: true,
+    steps: [['packages/launcher/start.mjs']],
+  },
+  palisade: {
+    summary: 'the palisade command',
+    build: 'product',
+    product: true,
+    steps: [['packages/cli/dist/main.js']],
+  },
+  'palisade-server': {
+    summary: 'the server alone',
+    build: 'product',
+    product: true,
+    steps: [['server/dist/main.js']],
+  },
+  'palisade-agent': {
+    summary: 'the agent alone',
+    build: 'product',
+    product: true,
+    steps: [['agent/dist/main.js']],
+  },
+  test: {
+    summary: 'build, then every test; arguments go to vitest',
+    build: 'everything',
+    product: false,
+    steps: [[VITEST, 'run']],
+  },
+  coverage: {
+    summary: 'the tests of policy-core, its coverage held to the thresholds',
+    build: 'everything',
+    product: false,
+    steps: [[VITEST, 'run', '--coverage', 'test/policy-core']],
+  },
+  check: {
+    summary: 'types, lint and format',
+    build: 'everything',
+    product: false,
+    steps: [[OXLINT], [PRETTIER, '--check', '.']],
+  },
+  format: {
+    summary: 'writes the format that `check` asks for',
+    build: 'nothing',
+    product: false,
+    steps: [[PRETTIER, '--write', '--log-level', 'warn', '.']],
+  },
+  build: { summary: 'compiles everything', build: 'everything', product: false, steps: [] },
+}
+
+/** @returns {string} */
+export function usage() {
+  const lines = Object.entries(TASKS).map(([name, task]) => `  ${name.padEnd(16)} ${task.summary}`)
+  return ['usage: node packages/launcher/run.mjs TASK [arguments]', '', ...lines].join('\n')
+}

@@ -1,0 +1,172 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import {
+  importCycles,
+  strayTsyringe,
+  undeclaredImports,
+  wrongArrows,
+  wrongDependencies,
+} from './architecture/import-rules.ts'
+import {
+  emptyNames,
+  impurities,
+  strayEnvironment,
+  strayTopLevel,
+  topLevelVariables,
+} from './architecture/source-rules.ts'
+import { readPackages, readSources, type SourceFile } from './architecture/workspace.ts'
+
+const root = join(import.meta.dirname, '..')
+const files = readSources(root)
+const packages = readPackages(root)
+
+/** A sample that breaks a rule: pieces joined, so that this file itself breaks none. */
+function sample(path: string, ...text: string[]): SourceFile[] {
+  return [{ path, text: text.join('') }]
+}
+
+function one(folder: string, ...dependencies: string[]) {
+  return [{ folder, name: `@palisade/${folder}`, dependencies }]
+}
+
+describe('the workspace', () => {
+  it('is found by these rules', () => {
+    expect(packages.map((each) => each.folder)).toEqual(
+      expect.arrayContaining(['packages/policy-core', 'packages/protocol', 'server', 'agent']),
+    )
+    expect(files.map((file) => file.path)).toContain('packages/policy-core/src/index.ts')
+  })
+
+  it('has manifests that depend downwards only', () => {
+    const why = 'a part may be replaced only when nothing below it knows it'
+    expect(wrongDependencies(packages), why).toEqual([])
+  })
+
+  it('has sources that import downwards only, through the front door', () => {
+    const why = 'server and agent meet on the wire; the evaluator knows neither'
+    expect(wrongArrows(files), why).toEqual([])
+  })
+
+  it('declares every package that it imports', () => {
+    const why = 'what is not declared is found by luck, and is not in the licence and age review'
+    expect(undeclaredImports(files, packages), why).toEqual([])
+  })
+
+  it('has no cycles among its files', () => {
+    const why = 'a file in a cycle cannot be understood, tested or moved alone'
+    expect(importCycles(files), why).toEqual([])
+  })
+
+  it('composes with tsyringe in the two containers only', () => {
+    const why = 'a collaborator that arrives as an argument can be seen'
+    expect(strayTsyringe(files), why).toEqual([])
+  })
+
+  it('keeps policy-core pure', () => {
+    const why = 'one evaluator runs in server, agent, command and browser and answers alike'
+    expect(impurities(files), why).toEqual([])
+  })
+
+  it('has no variables at the top level of a module', () => {
+    const why = 'state that a module hides is shared by everybody who imports it'
+    expect(topLevelVariables(files), why).toEqual([])
+  })
+
+  it('reads the environment at its edges only', () => {
+    const why = 'settings are checked once, all problems at a time'
+    expect(strayEnvironment(files), why).toEqual([])
+  })
+
+  it('has no rooms for things without a name', () => {
+    const why = 'a file called after nothing collects everything'
+    expect(emptyNames(files.map((file) => file.path)), why).toEqual([])
+  })
+
+  it('holds at its top level what the design lists', () => {
+    const why = 'a newcomer reads the top level first'
+    expect(strayTopLevel(readdirSync(root)), why).toEqual([])
+  })
+})
+
+describe('each rule can fail', () => {
+  it.each<[string, readonly string[]]>([
+    ['upward dependency', wrongDependencies(one('server', '@palisade/agent'))],
+    [
+      'dependency of the evaluator',
+      wrongDependencies(one('packages/policy-core', '@palisade/client')),
+    ],
+    ['upward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/server'`))],
+    ['import of test', wrongArrows(sample('server/src/a.ts', `import x from '../../test/b.ts'`))],
+    [
+      'deep import',
+      wrongArrows(sample('agent/src/a.ts', `export * from '@palisade/client/src/a.ts'`)),
+    ],
+    [
+      'type import',
+      wrongArrows(sample('agent/src/a.ts', `import type {\n  X,\n} from '@palisade/cli'`)),
+    ],
+    ['dynamic import', wrongArrows(sample('agent/src/a.ts', `await import('@palisade/cli')`))],
+    [
+      'undeclared',
+      undeclaredImports(sample('server/src/a.ts', `import 'pg'`), one('server', 'zod')),
+    ],
+    ['tsyringe', strayTsyringe(sample('server/src/a.ts', `import { container } from 'tsyringe'`))],
+    [
+      'node',
+      impurities(sample('packages/policy-core/src/a.ts', `import { readFileSync } from 'node:fs'`)),
+    ],
+    ['clock', impurities(sample('packages/policy-core/src/a.ts', 'const now = Date.now()'))],
+    ['randomness', impurities(sample('packages/policy-core/src/a.ts', 'Math.random()'))],
+    ['console', impurities(sample('packages/policy-core/src/a.ts', 'console.log(1)'))],
+    ['network', impurities(sample('packages/policy-core/src/a.ts', 'await fetch(url)'))],
+    ['timer', impurities(sample('packages/policy-core/src/a.ts', 'setTimeout(f, 1)'))],
+    ['variable', topLevelVariables(sample('agent/src/a.ts', 'const a = 1\n', 'let count = 0\n'))],
+    ['exported variable', topLevelVariables(sample('agent/src/a.ts', 'export let count = 0'))],
+    ['environment', strayEnvironment(sample('agent/src/proxy/a.ts', 'process.env.HOME'))],
+    ['folder', emptyNames(['server/src/utils/a.ts'])],
+    ['file', emptyNames(['server/src/http-helpers.ts'])],
+    ['top level', strayTopLevel(['scripts'])],
+  ])('%s', (_name, violations) => {
+    expect(violations).toHaveLength(1)
+  })
+
+  it('cycle of three files, named once', () => {
+    const cycle = [
+      { path: 'agent/src/a.ts', text: `import { b } from './b.ts'` },
+      { path: 'agent/src/b.ts', text: `import { c } from './sub/c.ts'` },
+      { path: 'agent/src/sub/c.ts', text: `import type { A } from '../a.ts'` },
+    ]
+
+    expect(importCycles(cycle)).toEqual([
+      'agent/src/a.ts -> agent/src/b.ts -> agent/src/sub/c.ts -> agent/src/a.ts',
+    ])
+  })
+})
+
+describe('each rule lets pass what is meant', () => {
+  it.each<[string, readonly string[]]>([
+    ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
+    ['own file', wrongArrows(sample('agent/src/sync/a.ts', `import x from '../b.ts'`))],
+    [
+      'container',
+      strayTsyringe(sample('agent/src/container.ts', `import { container } from 'tsyringe'`)),
+    ],
+    [
+      'word in a comment',
+      impurities(sample('packages/policy-core/src/a.ts', '// no Date here\nx()')),
+    ],
+    ['clock elsewhere', impurities(sample('agent/src/a.ts', 'Date.now()'))],
+    [
+      'variable inside',
+      topLevelVariables(sample('agent/src/a.ts', 'function f() {\n  let a = 1\n}')),
+    ],
+    ['environment in the entry', strayEnvironment(sample('agent/src/main.ts', 'run(process.env)'))],
+    [
+      'word with shared letters',
+      emptyNames(['server/src/commons-clause.ts', 'agent/src/utility.ts']),
+    ],
+  ])('%s', (_name, violations) => {
+    expect(violations).toEqual([])
+  })
+})

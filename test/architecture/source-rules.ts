@@ -1,0 +1,81 @@
+import { folderOf, importsOf } from './imports.ts'
+import type { Violation } from './import-rules.ts'
+import type { SourceFile } from './workspace.ts'
+
+const IMPURE: readonly (readonly [RegExp, string])[] = [
+  [/\bDate\b/, 'Date'],
+  [/\bMath\.random\b/, 'Math.random'],
+  [/\bconsole\b\s*\./, 'console'],
+  [/\bfetch\s*\(/, 'fetch'],
+  [/\bset(?:Timeout|Interval|Immediate)\b/, 'a timer'],
+  [/\bprocess\b\s*\./, 'process'],
+  [/\b(?:crypto|performance)\b\s*\./, 'crypto or performance'],
+]
+
+/** policy-core performs nothing: the same input gives the same answer, anywhere. */
+export function impurities(files: readonly SourceFile[]): Violation[] {
+  return files.filter(isCore).flatMap((file) => {
+    const code = withoutComments(file.text)
+    const uses = IMPURE.filter(([form]) => form.test(code)).map(([, name]) => `uses ${name}`)
+    const imports = importsOf(file).filter((specifier) => specifier.startsWith('node:'))
+    return [...uses, ...imports.map((specifier) => `imports ${specifier}`)].map(
+      (what) => `${file.path}: ${what}`,
+    )
+  })
+}
+
+function isCore(file: SourceFile): boolean {
+  return folderOf(file.path) === 'packages/policy-core'
+}
+
+/** Only constants stand at the top level of a source. */
+export function topLevelVariables(files: readonly SourceFile[]): Violation[] {
+  return files
+    .filter((file) => !isTest(file) && /^(?:export\s+)?(?:let|var)\s/m.test(file.text))
+    .map((file) => `${file.path}: has a top-level variable`)
+}
+
+/** The environment is read in configuration files and entry points, nowhere else. */
+export function strayEnvironment(files: readonly SourceFile[]): Violation[] {
+  return files
+    .filter((file) => !isTest(file) && !mayReadEnvironment(file.path))
+    .filter((file) => /\bprocess\s*\.\s*env\b/.test(withoutComments(file.text)))
+    .map((file) => `${file.path}: reads process.env`)
+}
+
+function mayReadEnvironment(path: string): boolean {
+  return (
+    path.startsWith('packages/launcher/') ||
+    /\/src\/(?:main|config)\.ts$/.test(path) ||
+    /\/src\/config\//.test(path)
+  )
+}
+
+/** A name says what is inside; these say nothing. */
+export function emptyNames(paths: readonly string[]): Violation[] {
+  const empty = /(?:^|[/-])(?:utils?|helpers?|common|shared|misc)(?:[/.-]|$)/i
+  return paths.filter((path) => empty.test(path)).map((path) => `${path}: names nothing`)
+}
+
+const TOP_LEVEL = new Set(
+  `packages agent server bench test examples package.json pnpm-workspace.yaml pnpm-lock.yaml
+  tsconfig.json vitest.config.ts README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md
+  CHANGELOG.md LICENSE`.split(/\s+/),
+)
+const GENERATED = new Set(['node_modules', 'coverage'])
+
+/** The top level holds what is listed, dot files, and nothing else. */
+export function strayTopLevel(entries: readonly string[]): Violation[] {
+  return entries
+    .filter((name) => !name.startsWith('.') && !GENERATED.has(name) && !TOP_LEVEL.has(name))
+    .map((name) => `${name}: does not belong at the top level`)
+}
+
+function isTest(file: SourceFile): boolean {
+  return ['test', 'bench'].includes(folderOf(file.path))
+}
+
+/** Good enough for a search: a `//` inside a string hides the rest of its line. */
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/\/\/.*$/gm, '')
+}

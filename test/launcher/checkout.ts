@@ -1,0 +1,131 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+
+const OURS = join(import.meta.dirname, '..', '..', 'packages', 'launcher')
+
+/** A checkout of nothing but the launcher, with an npx and a compiler that note what they do. */
+export interface Checkout {
+  readonly root: string
+  /** Runs `run.mjs`; `env` is laid over a bare environment. */
+  run(args: readonly string[], options?: RunOptions): Promise<Finished>
+  start(args: readonly string[], options?: RunOptions): ChildProcess
+  write(path: string, text: string): void
+  /** The lines that a stand-in program has noted, such as one line for each compilation. */
+  noted(program: 'npx' | 'tsc'): string[]
+  remove(): void
+}
+
+export interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly cwd?: string
+}
+
+export interface Finished {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Stands for the registry's client: links a compiler in, slowly enough for two runs to meet. */
+const NPX = `#!${process.execPath}
+const fs = require('node:fs')
+fs.appendFileSync('npx.log', process.argv.slice(2).join(' ') + '\\n')
+if (process.env.NPX_FAILS) { console.log(process.env.NPX_FAILS); process.exit(1) }
+setTimeout(() => {
+  fs.mkdirSync('node_modules/typescript/bin', { recursive: true })
+  fs.copyFileSync('tsc-stand-in', 'node_modules/typescript/bin/tsc')
+}, 100)
+`
+
+/** Stands for the compiler: "compiles" every package by leaving a build info and one program. */
+const TSC = `
+const fs = require('node:fs')
+fs.appendFileSync('tsc.log', process.argv.slice(2).join(' ') + '\\n')
+if (process.env.TSC_FAILS) { console.log('server/src/a.ts(1,1): error TS1005'); process.exit(2) }
+for (const folder of ['packages/cli', 'server', 'agent', 'packages/policy-core']) {
+  fs.mkdirSync(folder + '/dist', { recursive: true })
+  fs.writeFileSync(folder + '/dist/tsconfig.tsbuildinfo', '')
+  fs.copyFileSync('program-stand-in', folder + '/dist/main.js')
+}
+`
+
+/** Stands for our programs: says where it runs and with what, and ends as told. */
+const PROGRAM = `
+const report = { args: process.argv.slice(2), cwd: process.cwd(), data: process.env.PALISADE_DATA_DIR }
+if (process.argv[2] === 'wait') {
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(7))
+  setTimeout(() => {}, 20000)
+  console.log('waiting')
+} else {
+  console.log(JSON.stringify(report))
+  process.exitCode = Number(process.argv[3] ?? 0)
+}
+`
+
+/** Creates one in a temporary directory. */
+export function createCheckout(): Checkout {
+  const root = mkdtempSync(join(tmpdir(), 'palisade-launcher-'))
+  const write = (path: string, text: string): void => {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    writeFileSync(join(root, path), text)
+  }
+  const withoutModules = (path: string): boolean => !path.includes('node_modules')
+  cpSync(OURS, join(root, 'packages', 'launcher'), { recursive: true, filter: withoutModules })
+  for (const folder of ['packages/cli', 'packages/policy-core', 'server', 'agent']) {
+    write(`${folder}/package.json`, `{"name":"${folder}","type":"commonjs"}`)
+    write(`${folder}/tsconfig.json`, '{}')
+    write(`${folder}/src/main.ts`, 'export {}')
+  }
+  for (const file of ['package.json', 'tsconfig.json']) write(file, '{}')
+  write('pnpm-lock.yaml', 'lockfileVersion: 9')
+  write('pnpm-workspace.yaml', 'packages: [packages/*]')
+  write('tsc-stand-in', TSC)
+  write('program-stand-in', PROGRAM)
+  write('bin/npx', NPX)
+  chmodSync(join(root, 'bin', 'npx'), 0o755)
+
+  const start = (
+    args: readonly string[],
+    { env = {}, cwd = root }: RunOptions = {},
+  ): ChildProcess =>
+    spawn(process.execPath, [join(root, 'packages/launcher/run.mjs'), ...args], {
+      cwd,
+      env: {
+        PATH: [join(root, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
+        ...env,
+      },
+    })
+  return {
+    root,
+    start,
+    write,
+    run: (args, options) => finish(start(args, options)),
+    noted(program) {
+      const file = join(root, `${program}.log`)
+      return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []
+    },
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  }
+}
+
+/** Collects what a child says until it has ended. */
+export function finish(child: ChildProcess): Promise<Finished> {
+  const said = { stdout: '', stderr: '' }
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (said.stdout += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (said.stderr += text))
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, ...said }))
+  })
+}

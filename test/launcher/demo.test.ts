@@ -1,0 +1,102 @@
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { processesIn } from './processes.ts'
+import { start, startScript } from './started.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+const rowsSchema = z.array(
+  z.object({ what: z.string(), program: z.string(), said: z.string(), ok: z.boolean().nullable() }),
+)
+
+let folder: string
+let env: Record<string, string>
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'palisade-demo-test-'))
+  mkdirSync(join(folder, 'tmp'))
+  env = { TMPDIR: join(folder, 'tmp') }
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** A root whose requests are these few, with what is built and everything else as it is. */
+function rootWith(change: (requests: Record<string, unknown>[]) => unknown): string {
+  const root = join(folder, 'root')
+  mkdirSync(join(root, 'examples'), { recursive: true })
+  for (const name of ['packages', 'server', 'agent', 'node_modules'])
+    symlinkSync(join(ROOT, name), join(root, name))
+  cpSync(join(ROOT, 'examples', 'demo'), join(root, 'examples', 'demo'), { recursive: true })
+  const file = join(root, 'examples', 'demo', 'requests.json')
+  const requests = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>[]
+  writeFileSync(file, JSON.stringify(change(requests)))
+  return root
+}
+
+describe('the demo', () => {
+  it('fails, and cleans up, when outcomes differ from what is expected', async () => {
+    const root = rootWith((requests) => [
+      {
+        ...requests[0],
+        what: 'wrong decision',
+        expect: { decision: 'deny', reason: 'default_deny' },
+      },
+      {
+        ...requests[0],
+        what: 'wrong rule',
+        expect: { decision: 'allow', reason: 'rule', rule: 'other' },
+      },
+      { ...requests[0], what: 'wrong queries', dns_queries: 'none' },
+      { ...requests[0], what: 'no such server', target: 'http://packages.demo.test:9/' },
+      requests[0],
+    ])
+    const script = `
+      const { runDemo } = await import(${JSON.stringify(join(ROOT, 'packages/launcher/demo/run-demo.mjs'))})
+      const given = { root: ${JSON.stringify(root)}, node: process.execPath, env: process.env, json: true }
+      process.exitCode = await runDemo(given)`
+
+    const run = await startScript(['--input-type=module', '--eval', script], env).finished
+
+    expect(run).toMatchObject({ code: 1, stderr: '' })
+    const rows = rowsSchema.parse(JSON.parse(run.stdout))
+    const wrong = rows.filter((row) => row.ok !== true).map((row) => row.what)
+    expect(wrong).toEqual(['wrong decision', 'wrong rule', 'wrong queries', 'no such server'])
+    expect(rows.length).toBeGreaterThan(12)
+    expect(readdirSync(join(folder, 'tmp'))).toEqual([])
+  })
+
+  it('takes everything down when it is interrupted', async () => {
+    const started = start(['--demo'], env)
+    await started.said('allowed host')
+    const running = processesIn(join(folder, 'tmp'))
+    started.child.kill('SIGINT')
+    const run = await started.finished
+
+    expect(run.code).toBe(130)
+    expect(run.stderr).toBe('palisade: ended by SIGINT\n')
+    expect(running.length).toBeGreaterThanOrEqual(2)
+    expect(processesIn(join(folder, 'tmp'))).toEqual([])
+    expect(readdirSync(join(folder, 'tmp'))).toEqual([])
+  })
+
+  it('refuses when fewer than two programs are there', async () => {
+    const run = await start(['--demo'], { ...env, PATH: '/nowhere' }).finished
+
+    expect(run.code).toBe(1)
+    expect(run.stderr).toContain('the demo needs two programs; install curl or git')
+    expect(readdirSync(join(folder, 'tmp'))).toEqual([])
+  })
+})

@@ -1,0 +1,173 @@
+import { once } from 'node:events'
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createCheckout, finish, type Checkout } from './checkout.ts'
+
+let checkout: Checkout
+
+beforeEach(() => {
+  checkout = createCheckout()
+})
+afterEach(() => {
+  checkout.remove()
+})
+
+describe('a first run', () => {
+  it('installs with the pinned pnpm, builds, runs the command and passes its exit code on', async () => {
+    const run = await checkout.run(['palisade', 'check', '3'])
+
+    expect(run.code).toBe(3)
+    expect(checkout.noted('npx')).toEqual(['--yes pnpm@12.21.0 install --frozen-lockfile'])
+    expect(checkout.noted('tsc')).toEqual(['-b packages/cli server agent --force'])
+    expect(JSON.parse(run.stdout)).toMatchObject({ args: ['check', '3'] })
+    expect(run.stderr).toContain('installing packages')
+  })
+
+  it('installs once when two start together', async () => {
+    const runs = await Promise.all([checkout.run(['palisade']), checkout.run(['palisade'])])
+
+    expect(runs.map((run) => run.code)).toEqual([0, 0])
+    expect(checkout.noted('npx')).toHaveLength(1)
+    expect(checkout.noted('tsc')).toHaveLength(1)
+  })
+
+  it('is not stopped by the lock of a process that died', async () => {
+    checkout.write('node_modules/.palisade/install.lock', '2147483646 gone\n')
+
+    const run = await checkout.run(['palisade'])
+
+    expect(run.code).toBe(0)
+  })
+
+  it('says that the registry cannot be reached, shows why, and tries again next time', async () => {
+    const failing = { NPX_FAILS: 'ERR_PNPM_META_FETCH_FAIL  GET https://r.test/zod: ENOTFOUND' }
+
+    const failed = await checkout.run(['palisade'], { env: failing })
+    const retried = await checkout.run(['palisade'])
+
+    expect(failed.code).toBe(1)
+    expect(failed.stdout).toBe('')
+    expect(failed.stderr).toContain('the package registry cannot be reached')
+    expect(failed.stderr).toContain('ENOTFOUND')
+    expect(failed.stderr).not.toMatch(/\n\s+at /)
+    expect(retried.code).toBe(0)
+  })
+
+  it('says what to install when there is no npx', async () => {
+    rmSync(join(checkout.root, 'bin'), { recursive: true })
+
+    const run = await checkout.run(['palisade'], { env: { PATH: '/nowhere' } })
+
+    expect(run.code).toBe(1)
+    expect(run.stderr).toContain('npx was not found; install npm')
+  })
+})
+
+describe('a later run', () => {
+  beforeEach(async () => {
+    await checkout.run(['palisade'])
+  })
+
+  it('touches neither registry nor compiler and prints the command’s output alone', async () => {
+    const run = await checkout.run(['palisade'])
+
+    expect(run.stderr).toBe('')
+    expect(run.stdout.trim().split('\n')).toHaveLength(1)
+    expect(checkout.noted('npx')).toHaveLength(1)
+    expect(checkout.noted('tsc')).toHaveLength(1)
+  })
+
+  it.each([
+    ['the lock file', 'pnpm-lock.yaml'],
+    ['a manifest', 'server/package.json'],
+    ['the workspace', 'pnpm-workspace.yaml'],
+  ])('installs again when %s changed', async (_what, file) => {
+    checkout.write(file, '{"changed":true}')
+
+    await checkout.run(['palisade'])
+
+    expect(checkout.noted('npx')).toHaveLength(2)
+  })
+
+  it('builds again when a source changed', async () => {
+    checkout.write('agent/src/new.ts', 'export const a = 1')
+
+    await checkout.run(['palisade'])
+
+    expect(checkout.noted('tsc').slice(1)).toEqual(['-b packages/cli server agent'])
+  })
+
+  it('builds from nothing when the compiler’s settings changed', async () => {
+    checkout.write('tsconfig.json', '{"compilerOptions":{}}')
+
+    await checkout.run(['palisade'])
+
+    expect(checkout.noted('tsc').slice(1)).toEqual(['-b packages/cli server agent --force'])
+  })
+
+  it('builds again when the output is gone', async () => {
+    rmSync(join(checkout.root, 'server', 'dist'), { recursive: true })
+
+    const run = await checkout.run(['palisade-server'])
+
+    expect(run.code).toBe(0)
+    expect(checkout.noted('tsc')).toHaveLength(2)
+  })
+
+  it('prints the compiler’s errors, ends 1 and runs nothing', async () => {
+    checkout.write('server/src/a.ts', 'const')
+
+    const run = await checkout.run(['palisade'], { env: { TSC_FAILS: '1' } })
+
+    expect(run).toMatchObject({ code: 1, stdout: '' })
+    expect(run.stderr).toContain('server/src/a.ts(1,1): error TS1005')
+  })
+})
+
+describe('the command', () => {
+  it('runs where npm was called, with a data directory meant from there', async () => {
+    const folder = join(checkout.root, 'elsewhere')
+    mkdirSync(folder)
+    const env = { INIT_CWD: folder, npm_lifecycle_event: 'palisade', PALISADE_DATA_DIR: 'data' }
+
+    const run = await checkout.run(['palisade'], { env })
+
+    const here = realpathSync(folder)
+    expect(JSON.parse(run.stdout)).toMatchObject({ cwd: here, data: join(folder, 'data') })
+  })
+
+  it('keeps its own folder when the INIT_CWD is of an npm further up', async () => {
+    const env = { INIT_CWD: '/', npm_lifecycle_event: 'test' }
+
+    const run = await checkout.run(['palisade'], { env })
+
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      cwd: realpathSync(checkout.root),
+      data: join(checkout.root, '.palisade'),
+    })
+  })
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('gets %s and decides how to end', async (signal) => {
+    const child = checkout.start(['palisade', 'wait'])
+    const finished = finish(child)
+    await once(child.stdout ?? child, 'data')
+
+    child.kill(signal)
+
+    expect((await finished).code).toBe(7)
+  })
+})
+
+describe('usage', () => {
+  it.each([[[]], [['nonsense']], [['__proto__']]])(
+    'lists the tasks and ends 2 for %j',
+    async (args) => {
+      const run = await checkout.run(args)
+
+      expect(run.code).toBe(2)
+      expect(run.stderr).toContain('usage:')
+      expect(checkout.noted('npx')).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,140 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { childrenOf } from './processes.ts'
+import { start } from './started.ts'
+
+let folder: string
+let env: Record<string, string>
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'palisade-start-'))
+  env = { PALISADE_PORT: '0', PALISADE_DATA_DIR: join(folder, 'data') }
+})
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const READY = 'curl -x'
+
+describe('start', () => {
+  it('shows the token once, refuses a second start, stops on a signal, and starts again', async () => {
+    const first = start([], env)
+    const banner = await first.said(READY)
+    const url = /server +(http:\/\/127\.0\.0\.1:\d+)/.exec(banner)?.[1] ?? ''
+    const health = await fetch(`${url}/healthz`)
+    const second = await start([], env).finished
+    first.child.kill('SIGTERM')
+    const stopped = await first.finished
+
+    expect(banner).toMatch(/token +pal_pat_\w+/)
+    expect(banner).toContain('acme, owner alice')
+    expect(health.status).toBe(200)
+    expect(second).toMatchObject({ code: 78, stdout: '' })
+    expect(second.stderr).toContain('Palisade already runs on')
+    expect(stopped).toMatchObject({ code: 0, stderr: '' })
+    expect(readdirSync(env['PALISADE_DATA_DIR'] ?? '')).not.toContain('start.lock')
+    await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed')
+    for (const log of ['server.log', 'agent.log'])
+      expect(statSync(join(folder, 'data', log)).mode & 0o777).toBe(0o600)
+
+    // On another port: the machine's enrolment follows its own server.
+    const again = start([], env)
+    const later = await again.said(READY)
+    again.child.kill('SIGINT')
+
+    expect(later).not.toContain('pal_pat_')
+    expect(later).toContain('acme, owner alice')
+    expect((await again.finished).code).toBe(0)
+  })
+
+  it('ends, and ends the server, when the agent dies', async () => {
+    const started = start([], env)
+    await started.said(READY)
+    const [server, agent] = childrenOf(started.child.pid ?? 0)
+    process.kill(agent ?? 0, 'SIGKILL')
+    const ended = await started.finished
+
+    expect(ended.code).toBe(1)
+    expect(ended.stderr).toContain('the agent ended by itself')
+    expect(() => process.kill(server ?? 0, 0)).toThrow('ESRCH')
+  })
+
+  it('leaves nothing running when it is stopped before it is ready', async () => {
+    const started = start([], env)
+    while (childrenOf(started.child.pid ?? 0).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    started.child.kill('SIGTERM')
+
+    expect((await started.finished).code).toBe(0)
+    expect(readdirSync(env['PALISADE_DATA_DIR'] ?? folder)).not.toContain('start.lock')
+  })
+})
+
+describe('start, when it cannot', () => {
+  it('names the taken port and creates nothing', async () => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const address = taken.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+
+    const run = await start([], { ...env, PALISADE_PORT: port }).finished
+    taken.close()
+
+    expect(run).toMatchObject({ code: 78, stdout: '' })
+    expect(run.stderr).toBe(
+      `palisade: port ${port} on 127.0.0.1 is taken; set PALISADE_PORT to another one\n`,
+    )
+    expect(existsSync(env['PALISADE_DATA_DIR'] ?? '')).toBe(false)
+  })
+
+  it('names a data directory that is a file', async () => {
+    writeFileSync(join(folder, 'data'), '')
+
+    const run = await start([], env).finished
+
+    expect(run.code).toBe(78)
+    expect(run.stderr).toContain(`the data directory \`${join(folder, 'data')}\` cannot be written`)
+    expect(run.stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('passes on what the server says about its settings, with its exit code', async () => {
+    const run = await start([], { ...env, PALISADE_ACCESS_TOKEN_MINUTES: '0' }).finished
+
+    expect(run.code).toBe(78)
+    expect(run.stderr).toContain('PALISADE_ACCESS_TOKEN_MINUTES')
+    expect(run.stderr).not.toMatch(/\n\s+at /)
+  })
+
+  it('does not touch an enrolment to a server elsewhere', async () => {
+    const agentDir = join(folder, 'data', 'agent')
+    mkdirSync(agentDir, { recursive: true })
+    const enrolment = { server: 'https://palisade.example.com', org: 'acme', user: 'alice' }
+    writeFileSync(join(agentDir, 'enrolment.json'), JSON.stringify(enrolment), { mode: 0o600 })
+
+    const run = await start([], env).finished
+
+    expect(run.code).toBe(78)
+    expect(run.stderr).toContain('enrolled to `https://palisade.example.com`')
+  })
+
+  it.each([[['--nonsense']], [['--json']], [['extra']]])(
+    'refuses %j with its usage',
+    async (args) => {
+      const run = await start(args, env).finished
+
+      expect(run).toMatchObject({ code: 2, stdout: '' })
+      expect(run.stderr).toContain('usage: npm start')
+    },
+  )
+})
