@@ -37,6 +37,13 @@ export {
 } from './governance/policy.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
 export {
+  checkRequestSchema,
+  effectivePolicyQuerySchema,
+  effectivePolicyResponseSchema,
+  type CheckRequest,
+  type EffectivePolicyResponse,
+} from './governance/what-if.ts'
+export {
   DEVICE_TOKEN_PREFIX,
   ORGANIZATION_TOKEN_PREFIX,
   PERMISSIONS,

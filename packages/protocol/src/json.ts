@@ -35,9 +35,8 @@ export function parseJson(text: string): JsonResult {
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error)
-    const offset = Number(/position (\d+)/.exec(message)?.[1] ?? -1)
+  } catch {
+    const offset = findSyntaxError(text)
     return {
       ok: false,
       problem: { kind: 'syntax', message: describeSyntaxError(text, offset), offset },
@@ -54,6 +53,39 @@ function describeSyntaxError(text: string, offset: number): string {
   const line = before.split('\n').length
   const column = offset - before.lastIndexOf('\n')
   return `the text is not valid JSON at line ${line}, column ${column}`
+}
+
+/** Where the text stops being JSON, or -1: V8 tells the position for some errors only. */
+function findSyntaxError(text: string): number {
+  let depth = 0
+  const found = (offset: number): never => {
+    throw new Found({ kind: 'syntax', message: '', offset })
+  }
+  // The scanner recurses, so nesting is bounded here as well.
+  const enter = (): void => {
+    depth += 1
+    if (depth > MAX_DEPTH) found(-1)
+  }
+  const leave = (): void => {
+    depth -= 1
+  }
+  try {
+    jsonc.visit(
+      text,
+      {
+        onObjectBegin: enter,
+        onObjectEnd: leave,
+        onArrayBegin: enter,
+        onArrayEnd: leave,
+        onError: (_code, offset) => found(offset),
+      },
+      { disallowComments: true },
+    )
+  } catch (error) {
+    if (error instanceof Found) return error.problem.offset
+    throw error
+  }
+  return -1
 }
 
 /** JSON.parse keeps the last of two equal members; another reader may keep the first. */

@@ -1,16 +1,26 @@
 import { z } from 'zod'
 
+const MAX_CODE_POINTS = 255
+/**
+ * Longest text, in UTF-16 code units, that is worth normalizing: ICU takes quadratic time for
+ * combining marks, and no character of NFC is made of more than six code units.
+ */
+const MAX_UNITS = 6 * MAX_CODE_POINTS
+const TOO_LONG = `must be at most ${MAX_CODE_POINTS} characters`
+
 /**
  * A label for people: NFC, trimmed, 1 to 255 code points, no control characters (Cc) and no
  * unpaired surrogate. What leaves the schema is the normalized form.
  */
 export const nameSchema = z
   .string()
+  .overwrite((text) => text.trim())
+  .refine((text) => text.length <= MAX_UNITS, { error: TOO_LONG, abort: true })
   .overwrite((text) => text.normalize('NFC').trim())
   .refine((text) => text.isWellFormed(), 'must not contain an unpaired surrogate')
   .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters')
   .refine((text) => text !== '', 'must not be empty')
-  .refine((text) => [...text].length <= 255, 'must be at most 255 characters')
+  .refine((text) => [...text].length <= MAX_CODE_POINTS, TOO_LONG)
   .meta({ description: '1 to 255 characters after trimming and NFC; no control characters' })
 
 /** A team id: a UUID, compared and kept in lower case. */

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import { teamIdSchema } from '../name.ts'
+import { policySchema } from './policy.ts'
+
+/**
+ * `POST /api/v1/orgs/{org}/check`: judges `request` as on a machine of `user`, or of somebody in
+ * exactly `teams`; with neither, as on a machine without a user. The evaluator judges what stands
+ * in `request`, and denies with `invalid_request` what it cannot.
+ */
+export const checkRequestSchema = z
+  .strictObject({
+    user: z.string().min(1, 'must not be empty').optional(),
+    teams: z.array(teamIdSchema).optional(),
+    request: z.record(z.string(), z.unknown()),
+  })
+  .refine(
+    (body) => body.user === undefined || body.teams === undefined,
+    'at most one of `user` and `teams` may be present',
+  )
+  .meta({ id: 'CheckRequest' })
+export type CheckRequest = z.infer<typeof checkRequestSchema>
+
+/** `user` absent: a machine without a user. */
+export const effectivePolicyQuerySchema = z.strictObject({ user: z.string().optional() })
+
+/** `GET /api/v1/orgs/{org}/effective-policy` */
+export const effectivePolicyResponseSchema = z
+  .strictObject({ revision: z.int().nonnegative(), policies: z.array(policySchema) })
+  .meta({ id: 'EffectivePolicy' })
+export type EffectivePolicyResponse = z.infer<typeof effectivePolicyResponseSchema>
