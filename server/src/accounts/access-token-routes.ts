@@ -1,0 +1,157 @@
+import {
+  createAccessTokenRequestSchema,
+  createdAccessTokenSchema,
+  listAccessTokensResponseSchema,
+} from '@palisade/protocol'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { errorResponses } from '../http/error-responses.ts'
+import type { AccessTokenService } from './access-token-service.ts'
+import type { Admission } from './admission.ts'
+
+export interface AccessTokenRouteDeps {
+  readonly admission: Admission
+  readonly tokens: AccessTokenService
+}
+
+const noQuery = z.strictObject({})
+
+/** `/api/v1/orgs/:org/access-tokens` and `/api/v1/user/access-tokens` */
+export function accessTokenRoutes(deps: AccessTokenRouteDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    await app.register(organizationTokenRoutes(deps))
+    await app.register(personalTokenRoutes(deps))
+  }
+}
+
+function organizationTokenRoutes({
+  admission,
+  tokens,
+}: AccessTokenRouteDeps): FastifyPluginAsyncZod {
+  const onRequest = admission.organization('organization:admin')
+  const params = z.object({ org: z.string() })
+  return async (app) => {
+    app.get(
+      '/api/v1/orgs/:org/access-tokens',
+      {
+        onRequest,
+        schema: {
+          operationId: 'listOrganizationTokens',
+          tags: ['tokens'],
+          summary: 'List the access tokens of an organization',
+          params,
+          querystring: noQuery,
+          response: {
+            200: listAccessTokensResponseSchema,
+            ...errorResponses([400, 401, 403, 404]),
+          },
+        },
+      },
+      async (request) => ({
+        data: await tokens.listOfOrganization(admission.callerOf(request), request.params.org),
+      }),
+    )
+
+    app.post(
+      '/api/v1/orgs/:org/access-tokens',
+      {
+        onRequest,
+        schema: {
+          operationId: 'createOrganizationToken',
+          tags: ['tokens'],
+          summary: 'Create an access token of an organization; its secret is shown once',
+          params,
+          querystring: noQuery,
+          body: createAccessTokenRequestSchema,
+          response: {
+            201: createdAccessTokenSchema,
+            ...errorResponses([400, 401, 403, 404, 413, 415]),
+          },
+        },
+      },
+      async (request, reply) => {
+        const caller = admission.callerOf(request)
+        const { org } = request.params
+        return reply.code(201).send(await tokens.createForOrganization(caller, org, request.body))
+      },
+    )
+
+    app.delete(
+      '/api/v1/orgs/:org/access-tokens/:token',
+      {
+        onRequest,
+        schema: {
+          operationId: 'revokeOrganizationToken',
+          tags: ['tokens'],
+          summary: 'Revoke an access token of an organization',
+          params: params.extend({ token: z.string() }),
+          querystring: noQuery,
+          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request, reply) => {
+        const { org, token } = request.params
+        await tokens.revokeOfOrganization(admission.callerOf(request), org, token)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}
+
+function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): FastifyPluginAsyncZod {
+  const onRequest = admission.signedIn
+  return async (app) => {
+    app.get(
+      '/api/v1/user/access-tokens',
+      {
+        onRequest,
+        schema: {
+          operationId: 'listPersonalTokens',
+          tags: ['tokens'],
+          summary: 'List your personal tokens',
+          querystring: noQuery,
+          response: { 200: listAccessTokensResponseSchema, ...errorResponses([400, 401, 403]) },
+        },
+      },
+      async (request) => ({ data: await tokens.listPersonal(admission.callerOf(request)) }),
+    )
+
+    app.post(
+      '/api/v1/user/access-tokens',
+      {
+        onRequest,
+        schema: {
+          operationId: 'createPersonalToken',
+          tags: ['tokens'],
+          summary: 'Create a personal token; its secret is shown once',
+          querystring: noQuery,
+          body: createAccessTokenRequestSchema,
+          response: { 201: createdAccessTokenSchema, ...errorResponses([400, 401, 403, 413, 415]) },
+        },
+      },
+      async (request, reply) => {
+        const caller = admission.callerOf(request)
+        return reply.code(201).send(await tokens.createPersonal(caller, request.body))
+      },
+    )
+
+    app.delete(
+      '/api/v1/user/access-tokens/:token',
+      {
+        onRequest,
+        schema: {
+          operationId: 'revokePersonalToken',
+          tags: ['tokens'],
+          summary: 'Revoke one of your personal tokens',
+          params: z.object({ token: z.string() }),
+          querystring: noQuery,
+          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request, reply) => {
+        await tokens.revokePersonal(admission.callerOf(request), request.params.token)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

@@ -1,0 +1,138 @@
+import type {
+  AccessToken,
+  CreateAccessTokenRequest,
+  CreatedAccessToken,
+  Permission,
+} from '@palisade/protocol'
+import { notFound, permissionDenied } from '../http/api-error.ts'
+import type { AccessTokenRecord } from '../store/records.ts'
+import type { Store, StoreReader, StoreWriter } from '../store/store.ts'
+import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
+import { authorize } from './authorize.ts'
+import type { Principal, UserPrincipal } from './principal.ts'
+import { missingPermissions, permissionsOf } from './roles.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError. */
+export interface AccessTokenService {
+  listPersonal(caller: Principal): Promise<AccessToken[]>
+  createPersonal(caller: Principal, request: CreateAccessTokenRequest): Promise<CreatedAccessToken>
+  revokePersonal(caller: Principal, id: string): Promise<void>
+  listOfOrganization(caller: Principal, org: string): Promise<AccessToken[]>
+  createForOrganization(
+    caller: Principal,
+    org: string,
+    request: CreateAccessTokenRequest,
+  ): Promise<CreatedAccessToken>
+  revokeOfOrganization(caller: Principal, org: string, id: string): Promise<void>
+}
+
+export interface AccessTokenServiceDeps {
+  readonly store: Store
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly newId: () => string
+}
+
+export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTokenService {
+  const { store } = deps
+  return {
+    listPersonal: (caller) =>
+      store.read(async (reader) => {
+        const { username } = requireUser(caller)
+        return (await reader.accessTokens.listOfUser(username)).map(formatAccessToken)
+      }),
+
+    createPersonal: (caller, request) =>
+      store.transaction(async (writer) => {
+        const user = requireUser(caller)
+        requireHeld(request.permissions, await permissionsAnywhere(writer, user))
+        return createToken(deps, writer, request, { kind: 'personal', username: user.username })
+      }),
+
+    revokePersonal: (caller, id) =>
+      store.transaction(async (writer) => {
+        const { username } = requireUser(caller)
+        await revoke(deps, writer, await writer.accessTokens.listOfUser(username), id)
+      }),
+
+    listOfOrganization: (caller, org) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        return (await reader.accessTokens.listOfOrganization(org)).map(formatAccessToken)
+      }),
+
+    createForOrganization: (caller, org, request) =>
+      store.transaction(async (writer) => {
+        const access = await authorize(writer, caller, org, 'organization:admin')
+        requireHeld(request.permissions, access.permissions)
+        return createToken(deps, writer, request, { kind: 'organization', org })
+      }),
+
+    revokeOfOrganization: (caller, org, id) =>
+      store.transaction(async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        await revoke(deps, writer, await writer.accessTokens.listOfOrganization(org), id)
+      }),
+  }
+}
+
+/** Stores a new token and answers it with its secret, which is kept nowhere. */
+export async function createToken(
+  deps: Omit<AccessTokenServiceDeps, 'store'>,
+  writer: StoreWriter,
+  request: CreateAccessTokenRequest,
+  owner: { kind: 'personal'; username: string } | { kind: 'organization'; org: string },
+): Promise<CreatedAccessToken> {
+  const token = createSecretToken(owner.kind, deps.random)
+  const now = deps.now()
+  const record: AccessTokenRecord = {
+    ...owner,
+    id: deps.newId(),
+    name: request.name,
+    permissions: request.permissions,
+    secret_hash: hashSecretToken(token),
+    created_at: now.toISOString(),
+    expires_at: new Date(now.getTime() + request.expires_in_days * DAY_MS).toISOString(),
+    revoked_at: null,
+  }
+  await writer.accessTokens.insert(record)
+  return { ...formatAccessToken(record), token }
+}
+
+function requireUser(caller: Principal): UserPrincipal {
+  if (caller.kind === 'user') return caller
+  throw permissionDenied('an organization token has no personal tokens; sign in as a user')
+}
+
+function requireHeld(wanted: readonly Permission[], held: readonly Permission[]): void {
+  const [missing] = missingPermissions(wanted, held)
+  if (missing !== undefined)
+    throw permissionDenied(`a token cannot have \`${missing}\`, which you do not have`)
+}
+
+/** A personal token serves in all organizations of its user, within his role in each. */
+async function permissionsAnywhere(
+  reader: StoreReader,
+  user: UserPrincipal,
+): Promise<Permission[]> {
+  const memberships = await reader.memberships.listOfUser(user.username)
+  const held = new Set(memberships.flatMap(({ role }) => permissionsOf(role)))
+  return user.permissions.filter((permission) => held.has(permission))
+}
+
+async function revoke(
+  deps: { readonly now: () => Date },
+  writer: StoreWriter,
+  candidates: readonly AccessTokenRecord[],
+  id: string,
+): Promise<void> {
+  if (!candidates.some((token) => token.id === id)) throw notFound('access token not found')
+  await writer.accessTokens.revoke(id, deps.now().toISOString())
+}
+
+function formatAccessToken(record: AccessTokenRecord): AccessToken {
+  const { id, name, permissions, created_at, expires_at } = record
+  return { id, name, permissions: [...permissions], created_at, expires_at }
+}

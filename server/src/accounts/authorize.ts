@@ -1,0 +1,66 @@
+import type { Permission, Role } from '@palisade/protocol'
+import { notFound, permissionDenied } from '../http/api-error.ts'
+import type { OrganizationRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+import type { Principal } from './principal.ts'
+import { permissionsOf } from './roles.ts'
+
+/** What a caller may do in one organization, as of one snapshot of the store. */
+export interface Access {
+  readonly organization: OrganizationRecord
+  /** Null for an organization token. */
+  readonly role: Role | null
+  /** The role's permissions within those of the credential. */
+  readonly permissions: readonly Permission[]
+}
+
+/**
+ * Lets the caller into an organization, or throws ApiError in the order of the check list: 404
+ * when there is no such organization or he is not in it (one answer, so that nobody learns which
+ * organizations exist), then 403 when he lacks `permission`, then 403 when a `policies:` permission
+ * was asked of an organization without governance.
+ *
+ * Null asks for membership alone; a caller who then shows policies must `requireEntitled`.
+ */
+export async function authorize(
+  reader: StoreReader,
+  principal: Principal,
+  orgName: string,
+  permission: Permission | null,
+): Promise<Access> {
+  const access = await findAccess(reader, principal, orgName)
+  if (access === null) throw notFound('organization not found')
+  if (permission === null) return access
+  if (!access.permissions.includes(permission))
+    throw permissionDenied(`this needs the permission \`${permission}\``)
+  if (permission === 'policies:read' || permission === 'policies:write')
+    requireEntitled(access.organization)
+  return access
+}
+
+/** Throws 403 for an organization that may not use governance. */
+export function requireEntitled(organization: OrganizationRecord): void {
+  if (!organization.entitled)
+    throw permissionDenied(
+      `organization \`${organization.name}\` is not entitled to use governance`,
+    )
+}
+
+async function findAccess(
+  reader: StoreReader,
+  principal: Principal,
+  orgName: string,
+): Promise<Access | null> {
+  const organization = await reader.organizations.find(orgName)
+  if (organization === null) return null
+  if (principal.kind === 'organization')
+    return principal.org === orgName
+      ? { organization, role: null, permissions: principal.permissions }
+      : null
+  const membership = await reader.memberships.find(orgName, principal.username)
+  if (membership === null) return null
+  const permissions = permissionsOf(membership.role).filter((held) =>
+    principal.permissions.includes(held),
+  )
+  return { organization, role: membership.role, permissions }
+}

@@ -1,0 +1,67 @@
+import { PERMISSIONS } from '@palisade/protocol'
+import type { Store, StoreWriter } from '../store/store.ts'
+import { createToken } from './access-token-service.ts'
+import { hashPassword } from './password.ts'
+
+const PASSWORD_BYTES = 18
+const FIRST_TOKEN_DAYS = 365
+
+/** What an operator gets to see once. */
+export interface CreatedOrganization {
+  readonly org: string
+  readonly username: string
+  /** Null when the user existed already and keeps his password. */
+  readonly password: string | null
+  readonly personal_token: string
+}
+
+export interface CreateOrganizationDeps {
+  readonly store: Store
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly newId: () => string
+}
+
+export interface OrganizationRequest {
+  readonly name: string
+  readonly owner: string
+  readonly entitled: boolean
+}
+
+/**
+ * Makes an organization with its owner and a personal token that holds all permissions for a year.
+ * Throws StoreError `ERR_STORE_CONFLICT` (`organization`) when the name is taken, and what
+ * `precondition` throws; then nothing was made.
+ */
+export async function createOrganization(
+  deps: CreateOrganizationDeps,
+  { name, owner, entitled }: OrganizationRequest,
+  precondition: (writer: StoreWriter) => Promise<void> = async () => {},
+): Promise<CreatedOrganization> {
+  const created_at = deps.now().toISOString()
+  const fresh = Buffer.from(deps.random(PASSWORD_BYTES)).toString('base64url')
+  const password_hash = await hashPassword(fresh, deps.random)
+  return deps.store.transaction(async (writer) => {
+    await precondition(writer)
+    await writer.organizations.insert({
+      name,
+      entitled,
+      resolve_unlisted_names: false,
+      created_at,
+    })
+    const isNew = (await writer.users.find(owner)) === null
+    if (isNew) await writer.users.insert({ username: owner, password_hash, created_at })
+    await writer.memberships.insert({ org: name, username: owner, role: 'owner' })
+    const { token } = await createToken(
+      deps,
+      writer,
+      {
+        name: `first token of ${name}`,
+        permissions: [...PERMISSIONS],
+        expires_in_days: FIRST_TOKEN_DAYS,
+      },
+      { kind: 'personal', username: owner },
+    )
+    return { org: name, username: owner, password: isNew ? fresh : null, personal_token: token }
+  })
+}

@@ -1,0 +1,106 @@
+import type { TokenResponse } from '@palisade/protocol'
+import { createHash } from 'node:crypto'
+import { unauthenticated } from '../http/api-error.ts'
+import type { Store } from '../store/store.ts'
+import type { AccessTokenIssuer, AccessTokenSubject } from '../tokens/access-token-jwt.ts'
+import { claimedKind, hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
+import { isLive } from './authenticate.ts'
+import type { FailureThrottle } from './failure-throttle.ts'
+import { tooManyRequests, type PasswordQueue } from './password-queue.ts'
+import { verifyPassword } from './password.ts'
+
+export interface ExchangeDeps {
+  readonly store: Store
+  readonly accessTokens: AccessTokenIssuer
+  readonly accountThrottle: FailureThrottle
+  readonly addressThrottle: FailureThrottle
+  readonly passwordQueue: PasswordQueue
+  readonly accessTokenMinutes: number
+  readonly now: () => Date
+}
+
+export interface Credentials {
+  /** Username, or the organization's name beside an organization token. */
+  readonly name: string
+  readonly secret: string
+  /** Address of the client. */
+  readonly address: string
+}
+
+interface Proof {
+  readonly subject: AccessTokenSubject
+  /** When the secret itself ends; null for a password. */
+  readonly expiresAt: Date | null
+}
+
+/**
+ * Exchanges a password, personal token or organization token for an access token. Throws 401, the
+ * same for every way of being wrong, or 429 after 20 failures a minute of the account or address.
+ */
+export function createTokenExchange(
+  deps: ExchangeDeps,
+): (credentials: Credentials) => Promise<TokenResponse> {
+  return async (credentials) => {
+    const proof =
+      claimedKind(credentials.secret) === null
+        ? // The throttle is asked when the turn comes, or a burst would slip through while it waits.
+          await deps.passwordQueue.run(() => attempt(deps, credentials, provePassword))
+        : await attempt(deps, credentials, proveToken)
+    return issue(deps, proof)
+  }
+}
+
+async function attempt(
+  deps: ExchangeDeps,
+  credentials: Credentials,
+  prove: (deps: ExchangeDeps, credentials: Credentials) => Promise<Proof | null>,
+): Promise<Proof> {
+  // The name is hostile text of any length; its hash is what the throttle remembers.
+  const account = createHash('sha256').update(credentials.name).digest('base64')
+  const wait = Math.max(
+    deps.accountThrottle.retryAfterSeconds(account),
+    deps.addressThrottle.retryAfterSeconds(credentials.address),
+  )
+  if (wait > 0) throw tooManyRequests(wait)
+  const proof = await prove(deps, credentials)
+  if (proof !== null) return proof
+  deps.accountThrottle.recordFailure(account)
+  deps.addressThrottle.recordFailure(credentials.address)
+  throw unauthenticated('the name or the secret is wrong')
+}
+
+async function provePassword(deps: ExchangeDeps, { name, secret }: Credentials) {
+  const user = await deps.store.read((reader) => reader.users.find(name))
+  if (!(await verifyPassword(secret, user?.password_hash ?? null))) return null
+  return { subject: { kind: 'user' as const, name, tokenId: null }, expiresAt: null }
+}
+
+async function proveToken(
+  deps: ExchangeDeps,
+  { name, secret }: Credentials,
+): Promise<Proof | null> {
+  const kind = kindOfSecretToken(secret)
+  if (kind === null) return null
+  const hash = hashSecretToken(secret)
+  const token = await deps.store.read((reader) => reader.accessTokens.findBySecretHash(hash))
+  if (token === null || !isLive(token, deps.now())) return null
+  const owner = token.kind === 'personal' ? token.username : token.org
+  if (owner !== name) return null
+  return {
+    subject: {
+      kind: token.kind === 'personal' ? 'user' : 'organization',
+      name,
+      tokenId: token.id,
+    },
+    expiresAt: new Date(token.expires_at),
+  }
+}
+
+async function issue(deps: ExchangeDeps, { subject, expiresAt }: Proof): Promise<TokenResponse> {
+  const configured = deps.accessTokenMinutes * 60
+  const left =
+    expiresAt === null ? configured : Math.ceil((expiresAt.getTime() - deps.now().getTime()) / 1000)
+  const expires_in = Math.max(1, Math.min(configured, left))
+  const access_token = await deps.accessTokens.issue(subject, expires_in)
+  return { access_token, token_type: 'Bearer', expires_in, token: access_token }
+}

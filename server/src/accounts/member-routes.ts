@@ -1,0 +1,108 @@
+import {
+  createMemberRequestSchema,
+  listMembersResponseSchema,
+  memberSchema,
+  updateMemberRequestSchema,
+} from '@palisade/protocol'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { errorResponses } from '../http/error-responses.ts'
+import type { Admission } from './admission.ts'
+import { findMember, type MemberService } from './member-service.ts'
+
+const organizationParams = z.object({ org: z.string() })
+const memberParams = z.object({ org: z.string(), username: z.string() })
+const noQuery = z.strictObject({})
+
+/** `/api/v1/orgs/:org/members` */
+export function memberRoutes(deps: {
+  readonly admission: Admission
+  readonly members: MemberService
+}): FastifyPluginAsyncZod {
+  const { admission, members } = deps
+  return async (app) => {
+    app.get(
+      '/api/v1/orgs/:org/members',
+      {
+        onRequest: admission.organization('organization:admin'),
+        schema: {
+          operationId: 'listMembers',
+          tags: ['members'],
+          summary: 'List the members of an organization',
+          params: organizationParams,
+          querystring: noQuery,
+          response: { 200: listMembersResponseSchema, ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request) => ({
+        data: await members.list(admission.callerOf(request), request.params.org),
+      }),
+    )
+
+    app.post(
+      '/api/v1/orgs/:org/members',
+      {
+        onRequest: admission.organization('organization:admin'),
+        schema: {
+          operationId: 'createMember',
+          tags: ['members'],
+          summary: 'Add a member, making the user when new',
+          params: organizationParams,
+          querystring: noQuery,
+          body: createMemberRequestSchema,
+          response: {
+            201: memberSchema,
+            ...errorResponses([400, 401, 403, 404, 409, 413, 415, 429]),
+          },
+        },
+      },
+      async (request, reply) => {
+        const { org } = request.params
+        const member = await members.create(admission.callerOf(request), org, request.body)
+        return reply.code(201).send(member)
+      },
+    )
+
+    app.patch(
+      '/api/v1/orgs/:org/members/:username',
+      {
+        onRequest: admission.organization('organization:admin', async (reader, params) => {
+          await findMember(reader, params['org'] ?? '', params['username'] ?? '')
+        }),
+        schema: {
+          operationId: 'updateMember',
+          tags: ['members'],
+          summary: 'Change the role of a member',
+          params: memberParams,
+          querystring: noQuery,
+          body: updateMemberRequestSchema,
+          response: { 200: memberSchema, ...errorResponses([400, 401, 403, 404, 409, 413, 415]) },
+        },
+      },
+      async (request) => {
+        const { org, username } = request.params
+        return members.updateRole(admission.callerOf(request), org, username, request.body.role)
+      },
+    )
+
+    app.delete(
+      '/api/v1/orgs/:org/members/:username',
+      {
+        onRequest: admission.organization('organization:admin'),
+        schema: {
+          operationId: 'deleteMember',
+          tags: ['members'],
+          summary: 'Remove a member and revoke his devices',
+          params: memberParams,
+          querystring: noQuery,
+          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404, 409]) },
+        },
+      },
+      async (request, reply) => {
+        const { org, username } = request.params
+        await members.remove(admission.callerOf(request), org, username)
+        return reply.code(204).send(null)
+      },
+    )
+  }
+}

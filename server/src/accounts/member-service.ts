@@ -1,0 +1,130 @@
+import type { CreateMemberRequest, Member, Permission, Role } from '@palisade/protocol'
+import { conflict, invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
+import type { Store, StoreReader, StoreWriter } from '../store/store.ts'
+import { claimedKind } from '../tokens/secret-token.ts'
+import { authorize } from './authorize.ts'
+import type { PasswordQueue } from './password-queue.ts'
+import { hashPassword } from './password.ts'
+import type { Principal } from './principal.ts'
+import { missingPermissions, permissionsOf } from './roles.ts'
+
+export interface MemberServiceDeps {
+  readonly store: Store
+  readonly passwordQueue: PasswordQueue
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+}
+
+/** Who belongs to an organization, in which role. Everything throws ApiError. */
+export interface MemberService {
+  list(caller: Principal, org: string): Promise<Member[]>
+  /** Adds a user, making him when he does not exist. */
+  create(caller: Principal, org: string, request: CreateMemberRequest): Promise<Member>
+  updateRole(caller: Principal, org: string, username: string, role: Role): Promise<Member>
+  /** Also revokes the devices that the user has in the organization. */
+  remove(caller: Principal, org: string, username: string): Promise<void>
+}
+
+export function createMemberService(deps: MemberServiceDeps): MemberService {
+  const { store } = deps
+  return {
+    list: (caller, org) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        const teams = await reader.teams.listOfUsers(org)
+        const memberships = await reader.memberships.list(org)
+        return memberships.map(({ username, role }) => ({
+          username,
+          role,
+          teams: teams.get(username) ?? [],
+        }))
+      }),
+
+    async create(caller, org, { username, role, password }) {
+      const password_hash = password === undefined ? null : await hashNewPassword(deps, password)
+      return store.transaction(async (writer) => {
+        const access = await authorize(writer, caller, org, 'organization:admin')
+        requireRank(access.permissions, role)
+        if ((await writer.memberships.find(org, username)) !== null)
+          throw conflict(`\`${username}\` is a member already`)
+        await ensureUser(writer, {
+          username,
+          password_hash,
+          created_at: deps.now().toISOString(),
+        })
+        await writer.memberships.insert({ org, username, role })
+        return { username, role, teams: [] }
+      })
+    },
+
+    updateRole: (caller, org, username, role) =>
+      store.transaction(async (writer) => {
+        const access = await authorize(writer, caller, org, 'organization:admin')
+        const current = await findMember(writer, org, username)
+        requireRank(access.permissions, current.role)
+        requireRank(access.permissions, role)
+        if (current.role === role) return current
+        if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
+        await writer.memberships.updateRole(org, username, role)
+        return { ...current, role }
+      }),
+
+    remove: (caller, org, username) =>
+      store.transaction(async (writer) => {
+        const access = await authorize(writer, caller, org, 'organization:admin')
+        const current = await findMember(writer, org, username)
+        requireRank(access.permissions, current.role)
+        if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
+        await writer.memberships.delete(org, username)
+        // Or they would come back to life if the user joined again.
+        await writer.devices.revokeOfUser(org, username, deps.now().toISOString())
+      }),
+  }
+}
+
+/** The member with his teams; throws 404. */
+export async function findMember(
+  reader: StoreReader,
+  org: string,
+  username: string,
+): Promise<Member> {
+  const membership = await reader.memberships.find(org, username)
+  if (membership === null) throw notFound('member not found')
+  return { username, role: membership.role, teams: await reader.teams.listOfUser(org, username) }
+}
+
+/** Nobody hands out, changes or takes away rights beyond his own. */
+function requireRank(held: readonly Permission[], role: Role): void {
+  const [missing] = missingPermissions(permissionsOf(role), held)
+  if (missing !== undefined)
+    throw permissionDenied(`the role \`${role}\` holds \`${missing}\`, which you do not have`)
+}
+
+async function requireAnotherOwner(
+  reader: StoreReader,
+  org: string,
+  username: string,
+): Promise<void> {
+  const members = await reader.memberships.list(org)
+  if (!members.some((member) => member.role === 'owner' && member.username !== username))
+    throw conflict(`\`${username}\` is the last owner; make another member owner first`)
+}
+
+async function hashNewPassword(deps: MemberServiceDeps, password: string): Promise<string> {
+  if (claimedKind(password) !== null)
+    throw invalidArgument('`password` must not look like an access token', { field: 'password' })
+  return deps.passwordQueue.run(() => hashPassword(password, deps.random))
+}
+
+/** A password is for a new user only, or an organization could take over another's member. */
+async function ensureUser(
+  writer: StoreWriter,
+  user: Parameters<StoreWriter['users']['insert']>[0],
+): Promise<void> {
+  if ((await writer.users.find(user.username)) === null) {
+    await writer.users.insert(user)
+    return
+  }
+  if (user.password_hash !== null)
+    throw conflict(`user \`${user.username}\` exists already; leave out \`password\``)
+}

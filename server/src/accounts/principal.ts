@@ -1,0 +1,26 @@
+import type { Permission } from '@palisade/protocol'
+
+/** Who calls, proven by an access token. What he may do in an organization says `authorize`. */
+export type Principal = UserPrincipal | OrganizationPrincipal
+
+export interface UserPrincipal {
+  readonly kind: 'user'
+  readonly username: string
+  /** What the credential was made for: an upper bound on the permissions of the user's role. */
+  readonly permissions: readonly Permission[]
+}
+
+/** An organization access token: it acts in its own organization and nowhere else. */
+export interface OrganizationPrincipal {
+  readonly kind: 'organization'
+  readonly org: string
+  readonly tokenId: string
+  readonly permissions: readonly Permission[]
+}
+
+/** One string that names the caller, the same for every access token of one user. */
+export function formatPrincipal(principal: Principal): string {
+  return principal.kind === 'user'
+    ? `user:${principal.username}`
+    : `organization:${principal.org}:${principal.tokenId}`
+}

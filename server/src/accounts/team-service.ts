@@ -1,0 +1,82 @@
+import type { Member, Team } from '@palisade/protocol'
+import { conflict, notFound } from '../http/api-error.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { Store, StoreReader } from '../store/store.ts'
+import { authorize } from './authorize.ts'
+import { findMember } from './member-service.ts'
+import type { Principal } from './principal.ts'
+
+/** Teams of an organization and who is in them. Everything throws ApiError. */
+export interface TeamService {
+  list(caller: Principal, org: string): Promise<Team[]>
+  create(caller: Principal, org: string, name: string): Promise<Team>
+  /** Refused with 409 while a policy names the team. */
+  remove(caller: Principal, org: string, id: string): Promise<void>
+  addMember(caller: Principal, org: string, id: string, username: string): Promise<Member>
+  removeMember(caller: Principal, org: string, id: string, username: string): Promise<void>
+}
+
+export function createTeamService(deps: {
+  readonly store: Store
+  /** A new lower-case UUID. */
+  readonly newId: () => string
+}): TeamService {
+  const { store } = deps
+  return {
+    list: (caller, org) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        return (await reader.teams.list(org)).map(({ id, name }) => ({ id, name }))
+      }),
+
+    create: (caller, org, name) =>
+      store
+        .transaction(async (writer) => {
+          await authorize(writer, caller, org, 'organization:admin')
+          const team = { id: deps.newId(), name }
+          await writer.teams.insert({ ...team, org })
+          return team
+        })
+        .catch((error: unknown) => {
+          if (error instanceof StoreError && error.subject === 'team_name')
+            throw conflict(`team name \`${name}\` is already in use`)
+          throw error
+        }),
+
+    remove: (caller, org, id) =>
+      store.transaction(async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        const teamId = await requireTeam(writer, org, id)
+        const policies = await writer.policies.listUsingTeam(org, teamId)
+        if (policies.length > 0)
+          throw conflict(
+            `policies use the team: ${policies.map(({ name }) => `\`${name}\``).join(', ')}; change their scope first`,
+          )
+        await writer.teams.delete(org, teamId)
+      }),
+
+    addMember: (caller, org, id, username) =>
+      store.transaction(async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        const teamId = await requireTeam(writer, org, id)
+        await findMember(writer, org, username)
+        await writer.teams.addMember(org, teamId, username)
+        return findMember(writer, org, username)
+      }),
+
+    removeMember: (caller, org, id, username) =>
+      store.transaction(async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        const teamId = await requireTeam(writer, org, id)
+        if (!(await writer.teams.removeMember(org, teamId, username)))
+          throw notFound('the user is not in the team')
+      }),
+  }
+}
+
+/** The id in canonical lower case; throws 404. */
+async function requireTeam(reader: StoreReader, org: string, id: string): Promise<string> {
+  const team = await reader.teams.find(org, id.toLowerCase())
+  if (team === null) throw notFound('team not found')
+  return team.id
+}

@@ -1,0 +1,106 @@
+import type { Enrolment } from '@palisade/protocol'
+import { resolve } from 'node:path'
+import { withStore } from './cli-organization.ts'
+import { CommandFailure } from './cli-failure.ts'
+import { isOrigin, type Config } from './config.ts'
+import { enrolDevice } from './distribution/device-service.ts'
+import { prepareEnrolmentFile, type EnrolmentFile } from './distribution/enrolment-file.ts'
+import type { Sources } from './sources.ts'
+import type { Store, StoreReader } from './store/store.ts'
+import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
+
+export interface EnrolOptions {
+  readonly org: string
+  readonly user?: string
+  readonly server: string
+  readonly out: string
+  readonly force?: true
+  readonly json?: true
+}
+
+/** `device enrol`: a device and its token file, or neither. */
+export async function enrolDeviceCommand(
+  config: Config,
+  sources: Sources,
+  options: EnrolOptions,
+): Promise<void> {
+  if (!isOrigin(options.server))
+    throw new CommandFailure(
+      'usage',
+      '`--server` must be an origin such as `https://palisade.example.com`, without a path',
+    )
+  await withStore(config, async (store) => {
+    await store.read((reader) => requireEnrollable(reader, options))
+    const file = await prepare(options, sources)
+    try {
+      await publish(store, sources, options, file)
+    } catch (error) {
+      await file.discard()
+      throw error
+    }
+  })
+}
+
+async function requireEnrollable(
+  reader: StoreReader,
+  { org, user }: Pick<EnrolOptions, 'org' | 'user'>,
+): Promise<void> {
+  const organization = await reader.organizations.find(org)
+  if (organization === null)
+    throw new CommandFailure('refused', `there is no organization \`${org}\``)
+  if (!organization.entitled)
+    throw new CommandFailure('refused', `organization \`${org}\` is not entitled to use governance`)
+  if (user !== undefined && (await reader.memberships.find(org, user)) === null)
+    throw new CommandFailure('refused', `\`${user}\` is not a member of \`${org}\``)
+}
+
+async function prepare(options: EnrolOptions, sources: Sources): Promise<EnrolmentFile> {
+  try {
+    return await prepareEnrolmentFile(resolve(options.out), {
+      replace: options.force === true,
+      suffix: sources.newId(),
+    })
+  } catch (error) {
+    throw unwritable(options.out, error)
+  }
+}
+
+async function publish(
+  store: Store,
+  sources: Sources,
+  options: EnrolOptions,
+  file: EnrolmentFile,
+): Promise<void> {
+  const keys = await ensureSigningKeys(store, 'bundle', sources.now)
+  const enrolment = await store.transaction(async (writer) => {
+    await requireEnrollable(writer, options)
+    const { org, user = null, server } = options
+    const deps = { ...sources, bundleKeys: keys.map(publicKeyOf) }
+    return enrolDevice(deps, writer, { org, user, server })
+  })
+  try {
+    await file.publish(enrolment)
+  } catch (error) {
+    const revokedAt = sources.now().toISOString()
+    await store.transaction((writer) => writer.devices.revoke(enrolment.device_id, revokedAt))
+    throw unwritable(options.out, error)
+  }
+  printEnrolled(enrolment, options)
+}
+
+function unwritable(path: string, error: unknown): unknown {
+  if (!(error instanceof Error && 'code' in error)) return error
+  return error.code === 'EEXIST'
+    ? new CommandFailure('refused', `\`${path}\` exists already; use --force to replace it`)
+    : new CommandFailure('refused', `\`${path}\` cannot be written (${String(error.code)})`)
+}
+
+function printEnrolled({ device_id, org, user }: Enrolment, options: EnrolOptions): void {
+  const file = resolve(options.out)
+  const whom = user === null ? 'nobody' : `\`${user}\``
+  process.stdout.write(
+    options.json === true
+      ? `${JSON.stringify({ device_id, org, user, file })}\n`
+      : `enrolled device ${device_id} of \`${org}\` for ${whom}; its token file is ${file}\n`,
+  )
+}

@@ -1,0 +1,112 @@
+import { organizationNameSchema, usernameSchema } from '@palisade/protocol'
+import type { z } from 'zod'
+import { createOrganization, type CreatedOrganization } from './accounts/create-organization.ts'
+import { CommandFailure } from './cli-failure.ts'
+import type { Config } from './config.ts'
+import { openDataDirectory } from './data-directory.ts'
+import type { Sources } from './sources.ts'
+import { StoreError } from './store/store-error.ts'
+import type { Store } from './store/store.ts'
+
+export interface InitOptions {
+  readonly org: string
+  readonly owner: string
+  readonly json?: true
+  readonly ifEmpty?: true
+}
+
+export interface CreateOrganizationOptions {
+  readonly org: string
+  readonly owner: string
+  readonly withoutGovernance?: true
+  readonly json?: true
+}
+
+class NotEmpty extends CommandFailure {}
+
+/** `init`: the first organization of an empty store. */
+export async function initCommand(
+  config: Config,
+  sources: Sources,
+  options: InitOptions,
+): Promise<void> {
+  checkNames(options)
+  await withStore(config, async (store) => {
+    try {
+      const request = { name: options.org, owner: options.owner, entitled: true }
+      const created = await createOrganization({ store, ...sources }, request, async (writer) => {
+        if ((await writer.organizations.count()) > 0)
+          throw new NotEmpty(
+            'refused',
+            'there is an organization already; use `palisade-server org create` to add one',
+          )
+      })
+      printCreated(created, options.json === true)
+    } catch (error) {
+      if (error instanceof NotEmpty && options.ifEmpty === true) return
+      throw error
+    }
+  })
+}
+
+/** `org create`: one more organization. */
+export async function createOrganizationCommand(
+  config: Config,
+  sources: Sources,
+  options: CreateOrganizationOptions,
+): Promise<void> {
+  checkNames(options)
+  await withStore(config, async (store) => {
+    const entitled = options.withoutGovernance !== true
+    const request = { name: options.org, owner: options.owner, entitled }
+    try {
+      const created = await createOrganization({ store, ...sources }, request)
+      printCreated(created, options.json === true)
+    } catch (error) {
+      if (error instanceof StoreError && error.subject === 'organization')
+        throw new CommandFailure('refused', `organization \`${options.org}\` exists already`)
+      throw error
+    }
+  })
+}
+
+/** Opens the store of the data directory for as long as `work` takes. */
+export async function withStore(
+  config: Config,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
+  const store = openDataDirectory(config.dataDir)
+  try {
+    await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+function checkNames({ org, owner }: { readonly org: string; readonly owner: string }): void {
+  checkName('organization', organizationNameSchema, org)
+  checkName('owner', usernameSchema, owner)
+}
+
+function checkName(what: string, schema: z.ZodType, name: string): void {
+  const result = schema.safeParse(name)
+  if (result.success) return
+  const [issue] = result.error.issues
+  throw new CommandFailure('usage', `${what} \`${name}\` ${issue?.message ?? 'is not a name'}`)
+}
+
+function printCreated(created: CreatedOrganization, json: boolean): void {
+  process.stdout.write(json ? `${JSON.stringify(created)}\n` : describe(created))
+}
+
+function describe({ org, username, password, personal_token }: CreatedOrganization): string {
+  return [
+    `organization    ${org}`,
+    `owner           ${username}`,
+    `password        ${password ?? '(unchanged)'}`,
+    `personal token  ${personal_token}`,
+    '',
+    'Keep these now; they are not shown again.',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,104 @@
+import { Command } from 'commander'
+import { enrolDeviceCommand, type EnrolOptions } from './cli-device.ts'
+import { createOrganizationCommand, initCommand, type InitOptions } from './cli-organization.ts'
+import { readProcessConfig } from './config.ts'
+import { systemSources } from './sources.ts'
+
+const SETTINGS = `
+Settings (environment):
+  PALISADE_HOST                  address to listen on (127.0.0.1)
+  PALISADE_PORT                  port to listen on, 0 for any free one (8420)
+  PALISADE_DATA_DIR              directory of the database (.palisade)
+  PALISADE_PUBLIC_URL            origin under which devices reach the server (http://host:port)
+  PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
+  PALISADE_LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
+  PALISADE_MAX_POLICIES          policies of an organization (100)
+  PALISADE_MAX_RULES             rules of a policy (250)
+  PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)
+
+Examples:
+  $ palisade-server init --org acme --owner alice
+  $ palisade-server start
+  $ PALISADE_PORT=9000 PALISADE_DATA_DIR=/var/lib/palisade palisade-server start`
+
+/** The commands of `palisade-server`. Each throws ConfigError, CommandFailure or a bug. */
+export function createProgram(): Command {
+  const program = new Command('palisade-server')
+    .description('the policy administration point: policies, accounts and signed distribution')
+    .option('--debug', 'print the stack of an error')
+    .addHelpText('after', SETTINGS)
+    .exitOverride()
+
+  addStart(program)
+  addInit(program)
+  addOrganization(program)
+  addDevice(program)
+  return program
+}
+
+function addStart(program: Command): void {
+  program
+    .command('start')
+    .description('serve until SIGTERM or SIGINT')
+    .action(async () => {
+      // Loaded late: the other commands need no HTTP server, and start in half the time.
+      const { startServer } = await import('./start-server.ts')
+      await startServer(readProcessConfig(), systemSources(), signalled())
+    })
+}
+
+function addInit(program: Command): void {
+  program
+    .command('init')
+    .description('make the first organization and its owner, and print their secrets once')
+    .requiredOption('--org <name>', 'name of the organization')
+    .requiredOption('--owner <user>', 'name of its owner')
+    .option('--json', 'print one JSON object')
+    .option('--if-empty', 'do nothing when there is an organization already')
+    .addHelpText('after', '\nExample:\n  $ palisade-server init --org acme --owner alice --json')
+    .action((options: InitOptions) => initCommand(readProcessConfig(), systemSources(), options))
+}
+
+function addOrganization(program: Command): void {
+  program
+    .command('org')
+    .description('organizations')
+    .command('create')
+    .description('add an organization; works while the server runs')
+    .argument('<name>', 'name of the organization')
+    .requiredOption('--owner <user>', 'name of its owner, who is made when new')
+    .option('--without-governance', 'the organization may not use governance')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  $ palisade-server org create initech --owner bob --json')
+    .action((name: string, options: { owner: string; withoutGovernance?: true; json?: true }) =>
+      createOrganizationCommand(readProcessConfig(), systemSources(), { ...options, org: name }),
+    )
+}
+
+function addDevice(program: Command): void {
+  program
+    .command('device')
+    .description('machines')
+    .command('enrol')
+    .description('enrol a device and write its token file (mode 0600)')
+    .requiredOption('--org <name>', 'organization of the device')
+    .option('--user <user>', 'member who uses the device; nobody when left out')
+    .requiredOption('--server <url>', 'origin under which the device reaches the server')
+    .requiredOption('--out <file>', 'token file to write')
+    .option('--force', 'replace the file when there is one')
+    .option('--json', 'print one JSON object, without the token')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ palisade-server device enrol --org acme --user alice --server https://palisade.example.com --out ./device.json',
+    )
+    .action((options: EnrolOptions) =>
+      enrolDeviceCommand(readProcessConfig(), systemSources(), options),
+    )
+}
+
+/** Resolves with the name of the first signal that asks the process to stop. */
+function signalled(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
+  })
+}

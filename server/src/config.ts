@@ -1,0 +1,104 @@
+import { resolve } from 'node:path'
+import { z } from 'zod'
+
+/** Settings of the server, read once from the environment. */
+export interface Config {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Absolute. */
+  readonly dataDir: string
+  /** Origin under which clients reach the server; null for that of host and port. */
+  readonly publicUrl: string | null
+  readonly accessTokenMinutes: number
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+  readonly limits: {
+    readonly maxPolicies: number
+    readonly maxRules: number
+    readonly maxPolicyBytes: number
+  }
+}
+
+/** `ERR_CONFIG_INVALID`: what keeps the server from starting; one line for each problem. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly code = 'ERR_CONFIG_INVALID'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[], options: { cause?: unknown } = {}) {
+    super(problems.join('\n'), options)
+    this.problems = problems
+  }
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+const LARGEST = 2 ** 31 - 1
+
+const environmentSchema = z.object({
+  PALISADE_HOST: z
+    .string()
+    .regex(/^\S+$/, 'must be a host name or an IP address')
+    .default('127.0.0.1'),
+  PALISADE_PORT: wholeNumber(0, 65_535).default(8420),
+  PALISADE_DATA_DIR: z.string().min(1, 'must be the path of a directory').default('.palisade'),
+  PALISADE_PUBLIC_URL: z
+    .string()
+    .refine(isOrigin, 'must be an origin such as `https://palisade.example.com`, without a path')
+    .optional(),
+  PALISADE_ACCESS_TOKEN_MINUTES: wholeNumber(1, 60).default(15),
+  PALISADE_LOG_LEVEL: z
+    .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
+    .default('info'),
+  PALISADE_MAX_POLICIES: wholeNumber(1, LARGEST).default(100),
+  PALISADE_MAX_RULES: wholeNumber(1, LARGEST).default(250),
+  PALISADE_MAX_POLICY_BYTES: wholeNumber(1, LARGEST).default(409_600),
+  DATABASE_URL: z
+    .string()
+    .max(0, 'is set, but PostgreSQL is not supported yet; unset it to use the data directory')
+    .optional(),
+})
+
+/** Reads `PALISADE_*`; throws ConfigError with every problem. Values are not echoed. */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Config {
+  const result = environmentSchema.safeParse(environment)
+  if (!result.success)
+    throw new ConfigError(
+      result.error.issues.map((issue) => `\`${issue.path.join('.')}\` ${issue.message}`),
+    )
+  const settings = result.data
+  return {
+    host: settings.PALISADE_HOST,
+    port: settings.PALISADE_PORT,
+    dataDir: resolve(cwd, settings.PALISADE_DATA_DIR),
+    publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
+    accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
+    logLevel: settings.PALISADE_LOG_LEVEL,
+    limits: {
+      maxPolicies: settings.PALISADE_MAX_POLICIES,
+      maxRules: settings.PALISADE_MAX_RULES,
+      maxPolicyBytes: settings.PALISADE_MAX_POLICY_BYTES,
+    },
+  }
+}
+
+/** `readConfig` for this process. */
+export function readProcessConfig(): Config {
+  return readConfig(process.env, process.cwd())
+}
+
+/** Tells whether the text is `http(s)://host[:port]` and nothing more. */
+export function isOrigin(text: string): boolean {
+  return /^https?:\/\/[^/\\?#@\s]+$/.test(text) && URL.canParse(text)
+}
+
+function wholeNumber(least: number, most: number) {
+  const message = `must be a whole number from ${least} to ${most}`
+  return z
+    .string()
+    .regex(/^\d{1,10}$/, message)
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, message)
+}

@@ -1,0 +1,124 @@
+// tsyringe refuses to load without `Reflect.getMetadata`, so this import stays first.
+import '@abraham/reflection'
+import type { FastifyInstance } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe'
+import { adminRoutes } from './accounts/admin-routes.ts'
+import { createAuthenticator, type Authenticate } from './accounts/authenticate.ts'
+import { createFailureThrottle } from './accounts/failure-throttle.ts'
+import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
+import { tokenRoutes } from './accounts/token-routes.ts'
+import type { Config } from './config.ts'
+import { bundleRoutes } from './distribution/bundle-routes.ts'
+import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
+import { deviceRoutes } from './distribution/device-routes.ts'
+import { governanceRoutes } from './governance/governance-routes.ts'
+import { createApp } from './http/create-app.ts'
+import type { LogSettings } from './http/logger-options.ts'
+import { formatOrigin } from './origin.ts'
+import type { Sources } from './sources.ts'
+import type { SigningKeyRecord } from './store/records.ts'
+import type { Store } from './store/store.ts'
+import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
+import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
+
+/** The server, ready to listen. */
+export interface Server {
+  readonly app: FastifyInstance
+  /** Where it listens, or will; with port 0 known only once it does. */
+  origin(): string
+  /** Takes no more connections and lets running requests finish. */
+  close(): Promise<void>
+}
+
+export interface ServerOptions {
+  readonly config: Config
+  readonly sources: Sources
+  /** Stays the caller's; to be closed after the server. */
+  readonly store: Store
+  readonly logger: LogSettings | false
+}
+
+const STORE = token<Store>('Store')
+const BUNDLE_KEYS = token<readonly SigningKeyRecord[]>('BundleKeys')
+const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
+const AUTHENTICATE = token<Authenticate>('Authenticate')
+const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
+const BUNDLES = token<BundleService>('BundleService')
+const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
+
+/** Puts the server together. What needs waiting for is made first and registered as a value. */
+export async function createServer(options: ServerOptions): Promise<Server> {
+  const { config, sources, store } = options
+  const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
+  const keys = await ensureSigningKeys(store, 'access_token', sources.now)
+
+  const container = root.createChildContainer()
+  container.register(STORE, { useValue: store })
+  container.register(BUNDLE_KEYS, { useValue: bundleKeys })
+  container.register(ACCESS_TOKENS, {
+    useValue: await createAccessTokenIssuer({ keys, ...sources }),
+  })
+  container.register(BUNDLES, {
+    useValue: await createBundleService({ store, keys: bundleKeys, ...sources }),
+  })
+  container.register(PASSWORD_QUEUE, {
+    useFactory: instanceCachingFactory(() => createPasswordQueue()),
+  })
+  container.register(AUTHENTICATE, {
+    useFactory: instanceCachingFactory((c) =>
+      createAuthenticator({
+        store: c.resolve(STORE),
+        accessTokens: c.resolve(ACCESS_TOKENS),
+        ...sources,
+      }),
+    ),
+  })
+  container.register(ROUTES, {
+    useFactory: instanceCachingFactory((c) => {
+      const authenticate = c.resolve(AUTHENTICATE)
+      const passwordQueue = c.resolve(PASSWORD_QUEUE)
+      return [
+        governanceRoutes({ store, authenticate, limits: config.limits, ...sources }),
+        tokenRoutes({
+          store,
+          passwordQueue,
+          accessTokens: c.resolve(ACCESS_TOKENS),
+          accountThrottle: createFailureThrottle(sources.now),
+          addressThrottle: createFailureThrottle(sources.now),
+          accessTokenMinutes: config.accessTokenMinutes,
+          ...sources,
+        }),
+        adminRoutes({ store, authenticate, passwordQueue, ...sources }),
+        deviceRoutes({
+          store,
+          authenticate,
+          bundleKeys: c.resolve(BUNDLE_KEYS).map(publicKeyOf),
+          publicUrl: () => config.publicUrl ?? origin(),
+          ...sources,
+        }),
+        bundleRoutes({ bundles: c.resolve(BUNDLES) }),
+      ]
+    }),
+  })
+
+  const app = await createApp({
+    logger: options.logger,
+    random: sources.random,
+    ping: () => store.ping(),
+    routes: container.resolve(ROUTES),
+  })
+
+  function origin(): string {
+    const address = app.server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : config.port
+    return formatOrigin(config.host, port)
+  }
+
+  return { app, origin, close: async () => app.close() }
+}
+
+/** Binds the type of a value to its token; a bare `Symbol()` would accept any. */
+function token<T>(name: string): InjectionToken<T> {
+  return Symbol(name)
+}

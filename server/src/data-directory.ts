@@ -1,0 +1,65 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError } from './config.ts'
+import { ensurePrivateDirectory } from './private-directory.ts'
+import { openSqliteStore } from './store/sqlite/open-sqlite-store.ts'
+import { StoreError } from './store/store-error.ts'
+import type { Store } from './store/store.ts'
+
+/**
+ * Opens the store in the data directory, creating the directory (mode 0700) and the database
+ * (mode 0600) when they are not there. Throws ConfigError.
+ */
+export function openDataDirectory(path: string): Store {
+  ensureDirectory(path)
+  const file = join(path, 'server.db')
+  try {
+    return openSqliteStore(file)
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error
+    throw new ConfigError([describeRefusal(file, error)], { cause: error })
+  }
+}
+
+function describeRefusal(file: string, { code, message, cause }: StoreError): string {
+  if (code === 'ERR_STORE_SCHEMA_TOO_NEW') return message
+  return `database \`${file}\` cannot be opened${reasonOf(cause)}${mendOf(cause)}`
+}
+
+function mendOf(cause: unknown): string {
+  switch (cause instanceof Error && 'code' in cause ? cause.code : null) {
+    case 'SQLITE_NOTADB':
+    case 'SQLITE_CORRUPT':
+      return '; restore it from a backup'
+    case 'SQLITE_FULL':
+      return '; make room on its disk'
+    case 'SQLITE_BUSY':
+      return '; another process keeps it locked'
+    default:
+      return ''
+  }
+}
+
+function ensureDirectory(path: string): void {
+  try {
+    ensurePrivateDirectory(path)
+    if (!statSync(path).isDirectory())
+      throw new ConfigError([
+        `data directory \`${path}\` is a file; set \`PALISADE_DATA_DIR\` to a directory`,
+      ])
+    accessSync(path, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(
+      [
+        `data directory \`${path}\` cannot be created or written${reasonOf(error)}; set \`PALISADE_DATA_DIR\` to one that can`,
+      ],
+      { cause: error },
+    )
+  }
+}
+
+/** ` (EACCES)`, or nothing: the code says enough, and a system message repeats the path. */
+function reasonOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+}

@@ -1,0 +1,69 @@
+import type { Enrolment, PublicKey } from '@palisade/protocol'
+import { invalidArgument, permissionDenied } from '../http/api-error.ts'
+import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
+import type { Principal } from '../accounts/principal.ts'
+import type { Store, StoreWriter } from '../store/store.ts'
+import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
+
+export interface EnrolDeps {
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly newId: () => string
+  /** What devices of this server trust. */
+  readonly bundleKeys: readonly PublicKey[]
+}
+
+export interface DeviceServiceDeps extends EnrolDeps {
+  readonly store: Store
+  /** Origin under which devices reach this server, such as `http://127.0.0.1:8420`. */
+  readonly publicUrl: () => string
+}
+
+export interface DeviceService {
+  /**
+   * Enrols a device for `user`, or for nobody when undefined. An administrator may enrol for every
+   * member and for nobody, a member for himself. Throws ApiError.
+   */
+  enrol(caller: Principal, org: string, user: string | undefined): Promise<Enrolment>
+}
+
+export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
+  return {
+    enrol: (caller, org, user) =>
+      deps.store.transaction(async (writer) => {
+        const access = await authorize(writer, caller, org, null)
+        requireMayEnrol(caller, access, user)
+        requireEntitled(access.organization)
+        if (user !== undefined && (await writer.memberships.find(org, user)) === null)
+          throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
+        return enrolDevice(deps, writer, { org, user: user ?? null, server: deps.publicUrl() })
+      }),
+  }
+}
+
+/** Stores a new device and answers what its token file holds. Judges nothing. */
+export async function enrolDevice(
+  deps: EnrolDeps,
+  writer: StoreWriter,
+  { org, user, server }: Pick<Enrolment, 'org' | 'user' | 'server'>,
+): Promise<Enrolment> {
+  const device_id = deps.newId()
+  const device_token = createSecretToken('device', deps.random)
+  await writer.devices.insert({
+    id: device_id,
+    org,
+    username: user,
+    token_hash: hashSecretToken(device_token),
+    created_at: deps.now().toISOString(),
+    revoked_at: null,
+  })
+  return { server, org, user, device_id, device_token, bundle_keys: { keys: [...deps.bundleKeys] } }
+}
+
+function requireMayEnrol(caller: Principal, access: Access, user: string | undefined): void {
+  if (access.permissions.includes('organization:admin')) return
+  if (caller.kind === 'user' && caller.username === user) return
+  throw permissionDenied(
+    'enrolling for others needs the permission `organization:admin`; send your own name as `user`',
+  )
+}

@@ -1,0 +1,66 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Admission } from '../accounts/admission.ts'
+import type { Authenticate } from '../accounts/authenticate.ts'
+import type { Principal } from '../accounts/principal.ts'
+import { emptyBody, type RawBody } from '../http/raw-body.ts'
+import type { RawQuery } from '../http/read-query.ts'
+import type { Store } from '../store/store.ts'
+import type { PolicyLimits } from './policy-limits.ts'
+
+/** What governance works with. */
+export interface GovernanceDeps {
+  readonly store: Store
+  readonly authenticate: Authenticate
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly limits: PolicyLimits
+}
+
+/** What its routes work with, besides. */
+export interface GovernanceRouteDeps extends GovernanceDeps {
+  readonly admission: Admission
+  readonly pageTokenKey: Uint8Array
+}
+
+/**
+ * One request of a caller who is known. Everything else in it is still to be judged, after the
+ * organization, the permission and the resource have been looked up, in that order.
+ */
+export interface GovernanceCall {
+  readonly principal: Principal
+  readonly org: string
+  readonly query: RawQuery
+  readonly body: RawBody
+  readonly ifMatch: string | undefined
+  readonly ifNoneMatch: string | undefined
+  readonly idempotencyKey: string | undefined
+}
+
+export interface PolicyCall extends GovernanceCall {
+  readonly policyId: string
+}
+
+export interface RuleCall extends PolicyCall {
+  readonly ruleId: string
+}
+
+/** For endpoints that take no query parameter at all. */
+export const noQuerySchema = z.strictObject({})
+
+/** The call that an admitted request makes. */
+export function callOf(
+  { admission }: Pick<GovernanceRouteDeps, 'admission'>,
+  request: FastifyRequest<{ Params: { org: string } }>,
+): GovernanceCall {
+  const key = request.headers['idempotency-key']
+  return {
+    principal: admission.callerOf(request),
+    org: request.params.org,
+    query: request.query as RawQuery,
+    body: (request.body as RawBody | undefined) ?? emptyBody(request),
+    ifMatch: request.headers['if-match'],
+    ifNoneMatch: request.headers['if-none-match'],
+    idempotencyKey: Array.isArray(key) ? key.join(', ') : key,
+  }
+}

@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto'
+import { formatPrincipal, type Principal } from '../accounts/principal.ts'
+import type { Answer } from '../http/answer.ts'
+import { conflict, invalidArgument } from '../http/api-error.ts'
+import type { IdempotencyRecord } from '../store/records.ts'
+import type { StoreWriter } from '../store/store.ts'
+
+const HEADER = 'Idempotency-Key'
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** A request that is to have its effect once, however often it arrives. */
+export interface OnceRequest {
+  /** Null when no key was sent. */
+  readonly scope: string | null
+  readonly bodyHash: string
+}
+
+/** Reads the key, or throws 400; the key belongs to the caller and to the place he posts to. */
+export function readOnceRequest(request: {
+  readonly key: string | undefined
+  readonly principal: Principal
+  /** Method and path, by names that tell every resource from every other. */
+  readonly place: readonly string[]
+  readonly body: Uint8Array
+}): OnceRequest {
+  const { key, principal, place, body } = request
+  if (key !== undefined && !/^[\x21-\x7E]{1,255}$/.test(key))
+    throw invalidArgument(`\`${HEADER}\` must be 1 to 255 visible ASCII characters`, {
+      field: HEADER,
+    })
+  const scope =
+    key === undefined ? null : sha256(JSON.stringify([formatPrincipal(principal), ...place, key]))
+  return { scope, bodyHash: sha256(body) }
+}
+
+/**
+ * Gives the kept answer of an earlier request with the same key and body, or else judges the
+ * request, acts, and keeps the answer for 24 hours. In the transaction of the write: of two
+ * requests with one key the second sees the first. What `judge` and `act` throw is not kept.
+ * Throws 409 when the key came with another body; a body that is itself at fault is 400 first.
+ */
+export async function answerOnce<Input>(
+  writer: StoreWriter,
+  request: OnceRequest,
+  now: Date,
+  work: { judge: () => Promise<Input>; act: (input: Input) => Promise<Answer> },
+): Promise<Answer> {
+  if (request.scope === null) return work.act(await work.judge())
+  const kept = await findKept(writer, request.scope, now)
+  if (kept !== null && kept.body_hash === request.bodyHash) return replay(kept)
+  const input = await work.judge()
+  if (kept !== null)
+    throw conflict(`this \`${HEADER}\` came with another body before; use a new one`)
+
+  const answer = await work.act(input)
+  await writer.idempotency.deleteExpired(now.toISOString())
+  await writer.idempotency.put({
+    scope: request.scope,
+    body_hash: request.bodyHash,
+    status: answer.status,
+    headers: answer.headers,
+    body: JSON.stringify(answer.body),
+    expires_at: new Date(now.getTime() + KEPT_MS).toISOString(),
+  })
+  return answer
+}
+
+async function findKept(
+  writer: StoreWriter,
+  scope: string,
+  now: Date,
+): Promise<IdempotencyRecord | null> {
+  const kept = await writer.idempotency.find(scope)
+  return kept !== null && kept.expires_at > now.toISOString() ? kept : null
+}
+
+function replay(kept: IdempotencyRecord): Answer {
+  const headers = { ...kept.headers, 'idempotency-replayed': 'true' }
+  return { status: kept.status, headers, body: JSON.parse(kept.body) }
+}
+
+function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}

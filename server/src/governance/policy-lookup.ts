@@ -1,0 +1,21 @@
+import { notFound } from '../http/api-error.ts'
+import type { PolicyRecord, RuleRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+
+/** The policy with the id, or 404; an id of another organization is unknown here. */
+export async function findPolicy(
+  reader: StoreReader,
+  org: string,
+  policyId: string,
+): Promise<PolicyRecord> {
+  const policy = await reader.policies.find(org, policyId)
+  if (policy === null) throw notFound('policy not found')
+  return policy
+}
+
+/** The rule with the id, or 404. */
+export function findRule(policy: PolicyRecord, ruleId: string): RuleRecord {
+  const rule = policy.rules.find(({ id }) => id === ruleId)
+  if (rule === undefined) throw notFound('rule not found')
+  return rule
+}

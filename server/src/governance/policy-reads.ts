@@ -1,0 +1,66 @@
+import { listPoliciesQuerySchema, type ListPoliciesResponse } from '@palisade/protocol'
+import { authorize } from '../accounts/authorize.ts'
+import type { Answer } from '../http/answer.ts'
+import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../http/entity-tag.ts'
+import { readQuery } from '../http/read-query.ts'
+import { formatPolicy, formatSummary } from './format-policy.ts'
+import {
+  noQuerySchema,
+  type GovernanceCall,
+  type GovernanceDeps,
+  type GovernanceRouteDeps,
+  type PolicyCall,
+} from './governance-call.ts'
+import { formatPageToken, readPageToken } from './page-token.ts'
+import { findPolicy } from './policy-lookup.ts'
+
+const MAX_PAGE_SIZE = 100
+
+/** One page of an organization's policies by ascending id. */
+export async function listPolicies(
+  deps: Pick<GovernanceRouteDeps, 'store' | 'pageTokenKey'>,
+  call: GovernanceCall,
+): Promise<Answer> {
+  const { org } = call
+  return deps.store.read(async (reader) => {
+    await authorize(reader, call.principal, org, 'policies:read')
+    const query = readQuery(listPoliciesQuerySchema, call.query)
+    const limit = pageSize(query.page_size)
+    const afterId =
+      query.page_token === undefined ? '' : readPageToken(deps.pageTokenKey, org, query.page_token)
+
+    // One more than asked for tells whether there is a next page.
+    const found = await reader.policies.list(org, { afterId, limit: limit + 1 })
+    const page = found.slice(0, limit)
+    const last = page.at(-1)
+    const body: ListPoliciesResponse = {
+      data: page.map(formatSummary),
+      next_page_token:
+        last !== undefined && found.length > limit
+          ? formatPageToken(deps.pageTokenKey, org, last.id)
+          : null,
+    }
+    return { status: 200, headers: {}, body }
+  })
+}
+
+/** The full policy, or 304 when the caller names the tag it has. */
+export async function getPolicy(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
+  return deps.store.read(async (reader) => {
+    await authorize(reader, call.principal, call.org, 'policies:read')
+    const policy = await findPolicy(reader, call.org, call.policyId)
+    readQuery(noQuerySchema, call.query)
+    const ifMatch = readEntityTags('If-Match', call.ifMatch)
+    const ifNoneMatch = readEntityTags('If-None-Match', call.ifNoneMatch)
+
+    const etag = formatEntityTag(policy.revision)
+    requireMatch(ifMatch, etag)
+    if (isKnown(ifNoneMatch, etag)) return { status: 304, headers: { etag } }
+    return { status: 200, headers: { etag }, body: formatPolicy(policy) }
+  })
+}
+
+function pageSize(text: string | undefined): number {
+  const wanted = Number(text ?? 0)
+  return wanted === 0 ? MAX_PAGE_SIZE : Math.min(wanted, MAX_PAGE_SIZE)
+}

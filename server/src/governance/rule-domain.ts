@@ -1,0 +1,34 @@
+import { domainOf, type Action, type Domain } from '@palisade/policy-core'
+import { createRuleRequestSchema } from '@palisade/protocol'
+import { z } from 'zod'
+import { invalidArgument } from '../http/api-error.ts'
+import type { RuleRecord } from '../store/records.ts'
+
+/** The domain that all rules of a policy share; null while there are none. */
+export function ruleDomain(rules: readonly Pick<RuleRecord, 'actions'>[]): Domain | null {
+  const action = rules[0]?.actions[0]
+  return action === undefined ? null : domainOf(action)
+}
+
+/** Throws 400 `domain_mismatch` unless all `actions` are of one domain, and of `domain` if given. */
+export function requireDomain(actions: readonly Action[], domain: Domain | null): void {
+  const [first] = actions
+  if (first === undefined) return
+  const expected = domain ?? domainOf(first)
+  const stranger = actions.find((action) => domainOf(action) !== expected)
+  if (stranger === undefined) return
+  const message =
+    domain === null
+      ? `one rule must not mix \`${first}\` and \`${stranger}\`; make two policies`
+      : `action \`${stranger}\` does not fit a policy of the domain \`${domain}\``
+  throw invalidArgument(message, { field: 'actions', reason: 'domain_mismatch' })
+}
+
+/**
+ * The actions of a request body whose other members have not been judged yet, or null when they
+ * are absent or at fault themselves: mixing domains is reported before anything about resources.
+ */
+export function peekActions(body: unknown): readonly Action[] | null {
+  const schema = z.object({ actions: createRuleRequestSchema.shape.actions })
+  return schema.safeParse(body).data?.actions ?? null
+}

@@ -1,0 +1,135 @@
+import { createRuleRequestSchema, updateRuleRequestSchema } from '@palisade/protocol'
+import { authorize } from '../accounts/authorize.ts'
+import type { Answer } from '../http/answer.ts'
+import { conflict } from '../http/api-error.ts'
+import { quote } from '../http/describe-issue.ts'
+import { formatEntityTag, readEntityTags, requireMatch } from '../http/entity-tag.ts'
+import { readInput, readJson } from '../http/read-body.ts'
+import { readQuery } from '../http/read-query.ts'
+import type { PolicyRecord, RuleRecord } from '../store/records.ts'
+import type { RulePlace } from '../store/store.ts'
+import { formatRule } from './format-policy.ts'
+import {
+  noQuerySchema,
+  type GovernanceDeps,
+  type PolicyCall,
+  type RuleCall,
+} from './governance-call.ts'
+import { answerOnce, readOnceRequest } from './idempotency.ts'
+import { createId } from './object-id.ts'
+import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
+import { findPolicy, findRule } from './policy-lookup.ts'
+import { requireCompilable } from './require-compilable.ts'
+import { peekActions, requireDomain, ruleDomain } from './rule-domain.ts'
+import { nextTimestamp } from './timestamp.ts'
+
+/** Appends a rule to a policy. */
+export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
+  return deps.store.transaction(async (writer) => {
+    await authorize(writer, call.principal, call.org, 'policies:write')
+    const policy = await findPolicy(writer, call.org, call.policyId)
+    const json = readJson(call.body)
+    const once = readOnceRequest({
+      key: call.idempotencyKey,
+      principal: call.principal,
+      place: ['POST', call.org, policy.id, 'rules'],
+      body: call.body.bytes,
+    })
+    const judge = async () => {
+      requireDomain(peekActions(json) ?? [], ruleDomain(policy.rules))
+      const body = readInput(createRuleRequestSchema, json)
+      const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
+      requireCompilable(withRule(policy, rule), rule)
+      readQuery(noQuerySchema, call.query)
+      return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
+    }
+    return answerOnce(writer, once, deps.now(), {
+      judge,
+      async act({ rule, ifMatch }) {
+        requireMatch(ifMatch, formatEntityTag(policy.revision))
+        const changed = withRule(policy, rule)
+        requireRuleCount(deps.limits, changed)
+        requirePolicySize(deps.limits, changed)
+        requireFreeName(policy, rule)
+        const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
+        return { status: 201, headers: etagOf(written), body: formatRule(rule) }
+      },
+    })
+  })
+}
+
+/** Changes a rule in its place; a PATCH that changes nothing writes nothing. */
+export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
+  return deps.store.transaction(async (writer) => {
+    await authorize(writer, call.principal, call.org, 'policies:write')
+    const policy = await findPolicy(writer, call.org, call.policyId)
+    const old = findRule(policy, call.ruleId)
+    const json = readJson(call.body)
+    // Also the only rule of a policy keeps its domain.
+    requireDomain(peekActions(json) ?? [], ruleDomain(policy.rules))
+    const patch = readInput(updateRuleRequestSchema, json)
+    const rule: RuleRecord = {
+      id: old.id,
+      name: patch.name ?? old.name,
+      actions: patch.actions ?? old.actions,
+      decision: patch.decision ?? old.decision,
+      resources: patch.resources ?? old.resources,
+    }
+    const changed = withRule(policy, rule)
+    requireCompilable(changed, rule)
+    readQuery(noQuerySchema, call.query)
+    requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
+
+    if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
+    requirePolicySize(deps.limits, changed)
+    requireFreeName(policy, rule)
+    const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
+    return answerUpdate(written, old, rule)
+  })
+}
+
+/** Deletes a rule; the policy stays, also without any. */
+export async function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
+  return deps.store.transaction(async (writer) => {
+    await authorize(writer, call.principal, call.org, 'policies:write')
+    const policy = await findPolicy(writer, call.org, call.policyId)
+    const rule = findRule(policy, call.ruleId)
+    readQuery(noQuerySchema, call.query)
+    requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
+
+    const written = await writer.policies.deleteRule(placeOf(deps, policy), rule.id)
+    return { status: 200, headers: etagOf(written), body: { deleted: formatRule(rule) } }
+  })
+}
+
+/** The policy as it becomes with `rule`: in the place of the rule with its id, or at the end. */
+function withRule(policy: PolicyRecord, rule: RuleRecord): PolicyRecord {
+  const isKnown = policy.rules.some(({ id }) => id === rule.id)
+  const rules = isKnown
+    ? policy.rules.map((other) => (other.id === rule.id ? rule : other))
+    : [...policy.rules, rule]
+  return { ...policy, rules }
+}
+
+function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
+  const updated_at = nextTimestamp(policy.updated_at, deps.now())
+  return { org: policy.org, policyId: policy.id, updated_at }
+}
+
+function requireFreeName(policy: PolicyRecord, rule: RuleRecord): void {
+  if (policy.rules.some(({ id, name }) => id !== rule.id && name === rule.name))
+    throw conflict(`rule name ${quote(rule.name)} is already used in this policy`)
+}
+
+function answerUpdate(policy: PolicyRecord, old: RuleRecord, updated: RuleRecord): Answer {
+  const body = { old: formatRule(old), new: formatRule(updated) }
+  return { status: 200, headers: etagOf(policy), body }
+}
+
+function etagOf(policy: PolicyRecord): Record<string, string> {
+  return { etag: formatEntityTag(policy.revision) }
+}
+
+function isSameRule(a: RuleRecord, b: RuleRecord): boolean {
+  return JSON.stringify(formatRule(a)) === JSON.stringify(formatRule(b))
+}

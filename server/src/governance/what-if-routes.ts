@@ -1,0 +1,47 @@
+import {
+  checkRequestSchema,
+  decisionSchema,
+  effectivePolicyQuerySchema,
+  effectivePolicyResponseSchema,
+} from '@palisade/protocol'
+import type { FastifyInstance } from 'fastify'
+import { sendAnswer } from '../http/answer.ts'
+import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
+import { checkErrors, orgParamsSchema, readErrors, type OrgParams } from './route-schemas.ts'
+import { checkAccess, getEffectivePolicy } from './what-if.ts'
+
+const tags = ['what-if']
+
+/** What the stored policies mean for a user, by the evaluator that machines use. */
+export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
+  app.post<{ Params: OrgParams }>(
+    '/api/v1/orgs/:org/check',
+    {
+      schema: {
+        operationId: 'checkAccess',
+        tags,
+        summary: 'What a machine of a user, or of teams, would decide',
+        params: orgParamsSchema,
+        body: checkRequestSchema,
+        response: { 200: decisionSchema, ...checkErrors },
+      },
+    },
+    async (request, reply) => sendAnswer(reply, await checkAccess(deps, callOf(deps, request))),
+  )
+
+  app.get<{ Params: OrgParams }>(
+    '/api/v1/orgs/:org/effective-policy',
+    {
+      schema: {
+        operationId: 'getEffectivePolicy',
+        tags,
+        summary: 'The policies that apply to a user',
+        params: orgParamsSchema,
+        querystring: effectivePolicyQuerySchema,
+        response: { 200: effectivePolicyResponseSchema, ...readErrors },
+      },
+    },
+    async (request, reply) =>
+      sendAnswer(reply, await getEffectivePolicy(deps, callOf(deps, request))),
+  )
+}

@@ -1,0 +1,98 @@
+import { compilePolicy, decide, effectivePolicies } from '@palisade/policy-core'
+import {
+  checkRequestSchema,
+  effectivePolicyQuerySchema,
+  type CheckRequest,
+  type EffectivePolicyResponse,
+  type PolicyBody,
+} from '@palisade/protocol'
+import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
+import type { Principal } from '../accounts/principal.ts'
+import type { Answer } from '../http/answer.ts'
+import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
+import { quote } from '../http/describe-issue.ts'
+import { readBody } from '../http/read-body.ts'
+import { readQuery } from '../http/read-query.ts'
+import type { StoreReader } from '../store/store.ts'
+import { formatPolicy } from './format-policy.ts'
+import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
+
+/** Judges a request as a machine of the given user or teams would. */
+export async function checkAccess(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
+  return deps.store.read(async (reader) => {
+    const access = await enter(reader, call)
+    const body = readBody(checkRequestSchema, call.body)
+    readQuery(noQuerySchema, call.query)
+    requireOwnOrReadable(access, call.principal, body.user)
+    const teams = await teamsOf(reader, call.org, body)
+    const compiled = compilePolicy({
+      policies: await policiesFor(reader, call.org, teams),
+      resolve_unlisted_names: access.organization.resolve_unlisted_names,
+      revision: access.organization.revision,
+    })
+    return { status: 200, headers: {}, body: decide(compiled, body.request) }
+  })
+}
+
+/** The policies that apply to one user, or to a machine without one. */
+export async function getEffectivePolicy(
+  deps: GovernanceDeps,
+  call: GovernanceCall,
+): Promise<Answer> {
+  return deps.store.read(async (reader) => {
+    const access = await enter(reader, call)
+    const { user } = readQuery(effectivePolicyQuerySchema, call.query)
+    requireOwnOrReadable(access, call.principal, user)
+    const teams = await teamsOf(reader, call.org, { user })
+    const body: EffectivePolicyResponse = {
+      revision: access.organization.revision,
+      policies: await policiesFor(reader, call.org, teams),
+    }
+    return { status: 200, headers: {}, body }
+  })
+}
+
+async function enter(reader: StoreReader, call: GovernanceCall): Promise<Access> {
+  const access = await authorize(reader, call.principal, call.org, null)
+  // A person may always ask about himself, so his 403 waits for whom he asks about.
+  if (call.principal.kind === 'organization') requireReadable(access)
+  requireEntitled(access.organization)
+  return access
+}
+
+function requireOwnOrReadable(access: Access, caller: Principal, user: string | undefined): void {
+  if (caller.kind === 'user' && caller.username === user) return
+  requireReadable(access)
+}
+
+function requireReadable(access: Access): void {
+  if (!access.permissions.includes('policies:read'))
+    throw permissionDenied('without `policies:read` you may only ask about yourself')
+}
+
+async function teamsOf(
+  reader: StoreReader,
+  org: string,
+  subject: Pick<CheckRequest, 'user' | 'teams'>,
+): Promise<readonly string[]> {
+  if (subject.user !== undefined) {
+    if ((await reader.memberships.find(org, subject.user)) === null)
+      throw notFound(`member ${quote(subject.user)} not found`)
+    return reader.teams.listOfUser(org, subject.user)
+  }
+  for (const team of subject.teams ?? [])
+    if ((await reader.teams.find(org, team)) === null)
+      throw invalidArgument(`team ${quote(team)} is not a team of this organization`, {
+        field: 'teams',
+      })
+  return subject.teams ?? []
+}
+
+async function policiesFor(
+  reader: StoreReader,
+  org: string,
+  teams: readonly string[],
+): Promise<PolicyBody[]> {
+  const policies = await reader.policies.listWithRules(org)
+  return effectivePolicies(policies.map(formatPolicy), teams)
+}

@@ -1,0 +1,110 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { invalidArgument } from './api-error.ts'
+import { registerHealthRoutes } from './health-routes.ts'
+import { createLoggerOptions, type LogSettings } from './logger-options.ts'
+import { registerOpenApi } from './openapi.ts'
+import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
+import { limitPipelining } from './pipelining.ts'
+import { collectBody, emptyBody, MAX_BODY_BYTES } from './raw-body.ts'
+import { parseQuery } from './read-query.ts'
+import { createRequestIds } from './request-id.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+import { sendError } from './send-error.ts'
+import { registerUnrouted } from './unrouted.ts'
+import { strictValidator } from './validation.ts'
+
+export interface AppDeps {
+  /** False for silence. */
+  readonly logger: LogSettings | false
+  readonly random: (bytes: number) => Uint8Array
+  /** Throws while the store does not answer; behind `/readyz`. */
+  readonly ping: () => Promise<void>
+  /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
+  readonly routes: readonly FastifyPluginAsyncZod[]
+}
+
+/** Longest path parameter; longer ones are 404. Names are at most 127 characters. */
+const MAX_PARAM_LENGTH = 512
+const REQUEST_TIMEOUT_MS = 60_000
+/** For a client that takes nothing of its answer; longer, so that a slow request is told 408. */
+const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
+
+/**
+ * The HTTP application, ready to `listen` or `inject`: request ids, constant headers, strict
+ * bodies, one error envelope and the documents around the given routes.
+ *
+ * Bodies and queries of the routes are judged by `strictValidator` before their handlers, unless a
+ * route sets `validatorCompiler: deferredValidator`; so a caller must be known in `onRequest`.
+ */
+export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
+  const newRequestId = createRequestIds(deps.random)
+  const app = Fastify({
+    logger: deps.logger === false ? false : createLoggerOptions(deps.logger),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: STALLED_TIMEOUT_MS,
+    bodyLimit: MAX_BODY_BYTES,
+    // While closing, what still arrives is served; the raw 503 of the framework has no envelope.
+    return503OnClosing: false,
+    clientErrorHandler: createClientErrorHandler(newRequestId),
+    frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
+    // Node would answer a missing Host header without the envelope; `registerHeaders` does it with one.
+    http: { requireHostHeader: false },
+    routerOptions: {
+      maxParamLength: MAX_PARAM_LENGTH,
+      querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,
+    },
+  })
+  refuseUnsupported(app.server, newRequestId)
+  app.setValidatorCompiler(strictValidator)
+  app.setSerializerCompiler(serializerCompiler)
+  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  limitPipelining(app)
+  registerHeaders(app)
+  registerUnrouted(app)
+  registerBodies(app)
+  registerShutdown(app)
+
+  await registerOpenApi(app)
+  registerHealthRoutes(app, deps.ping)
+  for (const routes of deps.routes) await app.register(routes)
+  await app.ready()
+  return app
+}
+
+function registerHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
+    if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
+      throw invalidArgument('the `Host` header is missing')
+  })
+}
+
+function registerBodies(app: FastifyInstance): void {
+  app.decorateRequest('contentType', undefined)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', collectBody)
+  app.addHook('onRequest', async (request) => {
+    request.contentType = request.headers['content-type']
+    // The framework refuses an ill-formed media type before the handler could look things up.
+    delete request.raw.headers['content-type']
+  })
+  app.addHook('preValidation', async (request) => {
+    if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')
+      request.body = emptyBody(request)
+  })
+}
+
+/** Or a connection in use at the time would keep the server from closing until it idles out. */
+function registerShutdown(app: FastifyInstance): void {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (isClosing) reply.header('connection', 'close')
+    return payload
+  })
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import { errorResponses } from './error-responses.ts'
+
+const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
+
+/** `/healthz`: the process answers. `/readyz`: so does the store; else 503. */
+export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<void>): void {
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'getHealth',
+        tags: ['health'],
+        summary: 'Whether the process is alive',
+        security: [],
+        response: { 200: healthSchema },
+      },
+    },
+    async () => ({ status: 'ok' }),
+  )
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'getReadiness',
+        tags: ['health'],
+        summary: 'Whether requests can be served',
+        security: [],
+        response: { 200: healthSchema, ...errorResponses([]) },
+      },
+    },
+    async () => {
+      await ping()
+      return { status: 'ok' }
+    },
+  )
+}

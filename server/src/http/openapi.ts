@@ -1,0 +1,47 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import {
+  createJsonSchemaTransform,
+  createJsonSchemaTransformObject,
+} from 'fastify-type-provider-zod'
+import { pruneComponents } from './prune-components.ts'
+
+/** Collects the routes registered after it; `/docs` shows them to people. */
+export async function registerOpenApi(app: FastifyInstance): Promise<void> {
+  // An answer without a body has a schema that JSON Schema cannot say.
+  const zodToJsonConfig = { unrepresentable: 'any' } as const
+  const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig })
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Palisade',
+        description: 'Governance policies of an organization, and what they mean on a machine.',
+        version: '1',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      tags: [
+        { name: 'policies', description: 'Policies of an organization' },
+        { name: 'rules', description: 'Rules of a policy' },
+        { name: 'what-if', description: 'What the policies mean for one user' },
+        { name: 'tokens', description: 'Credentials' },
+        { name: 'members', description: 'Who belongs to an organization' },
+        { name: 'teams', description: 'Groups that a policy can be limited to' },
+        { name: 'devices', description: 'Machines and what they fetch' },
+        { name: 'health', description: 'State of the server' },
+      ],
+      components: {
+        securitySchemes: {
+          access_token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          device_token: { type: 'http', scheme: 'bearer', bearerFormat: 'pal_dev_…' },
+        },
+      },
+      security: [{ access_token: [] }],
+    },
+    transform: createJsonSchemaTransform({ zodToJsonConfig }),
+    transformObject: (document) => pruneComponents(addComponents(document)),
+  })
+  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+}

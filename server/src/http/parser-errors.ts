@@ -1,0 +1,83 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { STATUS_CODES } from 'node:http'
+import { ApiError } from './api-error.ts'
+import { formatError } from './format-error.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
+
+/** How long a client that was refused may keep its side of the connection open. */
+const LINGER_MS = 1_000
+
+/** Answers, in the envelope, what node's HTTP parser refused before there was a request. */
+export function createClientErrorHandler(
+  newRequestId: () => string,
+): (error: NodeJS.ErrnoException, socket: Duplex) => void {
+  return (error, socket) => {
+    // A peer that is gone, or that is in the middle of an answer, cannot be told anything.
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy()
+      return
+    }
+    endWith(socket, formatResponse(refusalOfParser(error.code), newRequestId()))
+  }
+}
+
+/** Takes the two kinds of request that node would answer, or drop, without the envelope. */
+export function refuseUnsupported(server: Server, newRequestId: () => string): void {
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    const error = new ApiError(405, 'invalid_argument', 'this server is not a proxy', {
+      headers: { allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
+    })
+    endWith(socket, formatResponse(error, newRequestId()))
+  })
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+    const error = new ApiError(417, 'invalid_argument', 'only `Expect: 100-continue` is supported')
+    const id = newRequestId()
+    const body = JSON.stringify(formatError(error, id))
+    const headers = { ...headersOf(error, id), 'content-length': Buffer.byteLength(body) }
+    response.writeHead(error.status, headers).end(body)
+  })
+}
+
+/** Sends the last that this connection carries, and lets go of it whatever its client does. */
+function endWith(socket: Duplex, response: string): void {
+  // Node hands the socket of a CONNECT over bare: a reset that nobody hears ends the process.
+  socket.on('error', () => undefined)
+  socket.end(response)
+  // Closed with bytes unread, the connection would be reset, and the answer lost on its way.
+  socket.resume()
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+function refusalOfParser(code: string | undefined): ApiError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError(408, 'invalid_argument', 'the request took too long to arrive')
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError(431, 'invalid_argument', 'the request headers are too large')
+    default:
+      return new ApiError(400, 'invalid_argument', 'this is not a valid HTTP request')
+  }
+}
+
+function formatResponse(error: ApiError, requestId: string): string {
+  const body = JSON.stringify(formatError(error, requestId))
+  const headers = {
+    ...headersOf(error, requestId),
+    'content-length': String(Buffer.byteLength(body)),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const status = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`
+  return [status, ...lines, '', body].join('\r\n')
+}
+
+function headersOf(error: ApiError, requestId: string): Record<string, string> {
+  return {
+    ...SECURITY_HEADERS,
+    ...error.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'x-request-id': requestId,
+    connection: 'close',
+  }
+}

@@ -1,0 +1,58 @@
+import { StoreError } from '../store/store-error.ts'
+import { ApiError, conflict, internal, invalidArgument, notFound } from './api-error.ts'
+
+/**
+ * The refusal that answers whatever was thrown while a request was served. What is not meant for
+ * the caller becomes `internal`, without a word of its message.
+ */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof StoreError) return refusalOfStore(error)
+  return refusalOfFramework(error) ?? internal()
+}
+
+function refusalOfStore(error: StoreError): ApiError {
+  switch (error.code) {
+    case 'ERR_STORE_UNAVAILABLE':
+      return new ApiError(503, 'internal', 'the service is not available at the moment', {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      })
+    case 'ERR_STORE_CONFLICT':
+      return conflict('this contradicts what another request has just stored')
+    case 'ERR_STORE_NOT_FOUND':
+      return notFound('this is not there any more')
+    case 'ERR_STORE_SCHEMA_TOO_NEW':
+      return internal()
+  }
+}
+
+/** Fastify's own refusals that a client can cause. */
+function refusalOfFramework(error: unknown): ApiError | null {
+  switch (error instanceof Error && 'code' in error ? error.code : null) {
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return notFound('no such path')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'ECONNRESET':
+      return invalidArgument('the body ended too early')
+    default:
+      return refusalOfDocumentPages(error)
+  }
+}
+
+/** What the pages under `/docs` refuse: no error of ours carries an HTTP status by that name. */
+function refusalOfDocumentPages(error: unknown): ApiError | null {
+  switch (error instanceof Error && 'statusCode' in error ? error.statusCode : null) {
+    case 400:
+    case 403:
+    case 404:
+      return notFound('no such path')
+    case 412:
+      return new ApiError(412, 'conflict', 'the page is not what the precondition names')
+    case 416:
+      return new ApiError(416, 'invalid_argument', 'the page has no such range')
+    default:
+      return null
+  }
+}

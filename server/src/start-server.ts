@@ -1,0 +1,92 @@
+import { createServer as createListener } from 'node:net'
+import { ConfigError, type Config } from './config.ts'
+import { createServer, type Server } from './container.ts'
+import { openDataDirectory } from './data-directory.ts'
+import type { Sources } from './sources.ts'
+
+/** Longest wait for running requests after a signal. */
+const STOP_WITHIN_MS = 10_000
+
+/**
+ * Serves until `stop` resolves, then finishes what is running and closes the store. Throws
+ * ConfigError when the address or the data directory cannot be used; then nothing was created.
+ */
+export async function startServer(
+  config: Config,
+  sources: Sources,
+  stop: Promise<string>,
+): Promise<void> {
+  // Before the store is opened: a taken port must not leave a new database behind.
+  await requireFreeAddress(config)
+  const store = openDataDirectory(config.dataDir)
+  try {
+    const logger = { level: config.logLevel }
+    await serve(config, await createServer({ config, sources, store, logger }), stop)
+  } finally {
+    await store.close()
+  }
+}
+
+async function serve(config: Config, server: Server, stop: Promise<string>): Promise<void> {
+  try {
+    await server.app.listen({ host: config.host, port: config.port })
+  } catch (error) {
+    await server.close()
+    throw unusable(config, error)
+  }
+  const url = server.origin()
+  server.app.log.info({ url }, `palisade-server listening on ${url}`)
+  const signal = await stop
+  server.app.log.info({ signal }, 'palisade-server stops')
+  await closeInTime(server)
+}
+
+async function closeInTime(server: Server): Promise<void> {
+  const timer = setTimeout(() => {
+    server.app.log.warn('requests still running are cut off')
+    server.app.server.closeAllConnections()
+  }, STOP_WITHIN_MS)
+  await server.close()
+  clearTimeout(timer)
+}
+
+async function requireFreeAddress(config: Config): Promise<void> {
+  const listener = createListener()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      listener.once('error', reject)
+      listener.listen({ host: config.host, port: config.port }, resolve)
+    })
+  } catch (error) {
+    throw unusable(config, error)
+  }
+  await new Promise((resolve) => listener.close(resolve))
+}
+
+function unusable({ host, port }: Config, cause: unknown): unknown {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  switch (code) {
+    case 'EADDRINUSE':
+      return new ConfigError(
+        [
+          `port ${port} of \`${host}\` is in use; set \`PALISADE_PORT\` to another, or to 0 for any`,
+        ],
+        { cause },
+      )
+    case 'EACCES':
+      return new ConfigError(
+        [`port ${port} may not be used (EACCES); set \`PALISADE_PORT\` to 1024 or above`],
+        { cause },
+      )
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new ConfigError(
+        [`\`${host}\` is not an address of this machine; set \`PALISADE_HOST\` to one that is`],
+        { cause },
+      )
+    default:
+      return cause
+  }
+}

@@ -1,0 +1,114 @@
+import type { Action, RuleDecision } from '@palisade/policy-core'
+import type { Permission, Role } from '@palisade/protocol'
+import type { JWK } from 'jose'
+
+/**
+ * Rows as the rest of the server sees them. Every instant is an RFC 3339 UTC string made by the
+ * caller; those named `expires_at` carry milliseconds (`Date.toISOString`), so that they compare
+ * as text.
+ */
+export interface OrganizationRecord {
+  readonly name: string
+  /** Whether the organization may use governance at all. */
+  readonly entitled: boolean
+  /** Counts every change that a device or a policy reader could notice; only grows. */
+  readonly revision: number
+  readonly resolve_unlisted_names: boolean
+  readonly created_at: string
+}
+
+export interface UserRecord {
+  readonly username: string
+  /** PHC-like string, or null for a user who cannot sign in with a password. */
+  readonly password_hash: string | null
+  readonly created_at: string
+}
+
+export interface MembershipRecord {
+  readonly org: string
+  readonly username: string
+  readonly role: Role
+}
+
+export interface TeamRecord {
+  /** Lower-case UUID. */
+  readonly id: string
+  readonly org: string
+  readonly name: string
+}
+
+/** A rule with its verbatim patterns; its place in the policy is that of its insertion. */
+export interface RuleRecord {
+  readonly id: string
+  readonly name: string
+  readonly actions: readonly Action[]
+  readonly decision: RuleDecision
+  readonly resources: readonly string[]
+}
+
+/** A policy without its rules. `formatPolicy` in `governance/format-policy.ts` makes the wire form. */
+export interface PolicyHeadRecord {
+  readonly id: string
+  readonly org: string
+  readonly name: string
+  /** Team UUIDs in the order given; empty for the whole organization. */
+  readonly teams: readonly string[]
+  readonly created_at: string
+  readonly updated_at: string
+  /** The organization's revision at the last change of this policy or its rules; the ETag. */
+  readonly revision: number
+}
+
+export interface PolicyRecord extends PolicyHeadRecord {
+  readonly rules: readonly RuleRecord[]
+}
+
+interface AccessTokenFields {
+  readonly id: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  /** Lower-case hexadecimal SHA-256 of the secret. */
+  readonly secret_hash: string
+  readonly created_at: string
+  readonly expires_at: string
+  readonly revoked_at: string | null
+}
+export interface PersonalTokenRecord extends AccessTokenFields {
+  readonly kind: 'personal'
+  readonly username: string
+}
+export interface OrganizationTokenRecord extends AccessTokenFields {
+  readonly kind: 'organization'
+  readonly org: string
+}
+export type AccessTokenRecord = PersonalTokenRecord | OrganizationTokenRecord
+
+export interface DeviceRecord {
+  readonly id: string
+  readonly org: string
+  readonly username: string | null
+  /** Lower-case hexadecimal SHA-256 of the device token. */
+  readonly token_hash: string
+  readonly created_at: string
+  readonly revoked_at: string | null
+}
+
+export type KeyPurpose = 'access_token' | 'bundle'
+
+export interface SigningKeyRecord {
+  readonly kid: string
+  readonly purpose: KeyPurpose
+  readonly private_jwk: JWK
+  readonly created_at: string
+}
+
+/** The first answer to a POST with an idempotency key. */
+export interface IdempotencyRecord {
+  /** Everything that the key belongs to: caller, organization, method, path and the key itself. */
+  readonly scope: string
+  readonly body_hash: string
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly expires_at: string
+}

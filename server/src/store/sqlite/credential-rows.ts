@@ -1,0 +1,142 @@
+import type { Database } from 'better-sqlite3'
+import type { AccessTokenRecord, DeviceRecord } from '../records.ts'
+import type { AccessTokenReader, AccessTokenWriter, DeviceReader, DeviceWriter } from '../store.ts'
+import { prepare } from './statement.ts'
+
+interface AccessTokenRow {
+  readonly id: string
+  readonly org: string | null
+  readonly username: string | null
+  readonly name: string
+  readonly permissions: string
+  readonly secret_hash: string
+  readonly created_at: string
+  readonly expires_at: string
+  readonly revoked_at: string | null
+}
+
+export function createAccessTokenReader(database: Database): AccessTokenReader {
+  const find = prepare<AccessTokenRow>(database, 'SELECT * FROM access_tokens WHERE id = ?')
+  const findBySecretHash = prepare<AccessTokenRow>(
+    database,
+    'SELECT * FROM access_tokens WHERE secret_hash = ?',
+  )
+  const listOfUser = prepare<AccessTokenRow>(
+    database,
+    'SELECT * FROM access_tokens WHERE username = ? AND revoked_at IS NULL ORDER BY place',
+  )
+  const listOfOrganization = prepare<AccessTokenRow>(
+    database,
+    'SELECT * FROM access_tokens WHERE org = ? AND revoked_at IS NULL ORDER BY place',
+  )
+  return {
+    async find(id) {
+      const row = find.get(id)
+      return row === undefined ? null : toAccessToken(row)
+    },
+    async findBySecretHash(secretHash) {
+      const row = findBySecretHash.get(secretHash)
+      return row === undefined ? null : toAccessToken(row)
+    },
+    async listOfUser(username) {
+      const tokens = listOfUser.all(username).map(toAccessToken)
+      return tokens.filter((token) => token.kind === 'personal')
+    },
+    async listOfOrganization(org) {
+      const tokens = listOfOrganization.all(org).map(toAccessToken)
+      return tokens.filter((token) => token.kind === 'organization')
+    },
+  }
+}
+
+export function createAccessTokenWriter(database: Database): AccessTokenWriter {
+  const insert = prepare(
+    database,
+    `INSERT INTO access_tokens
+       (id, org, username, name, permissions, secret_hash, created_at, expires_at, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const revoke = prepare(
+    database,
+    'UPDATE access_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL',
+  )
+  return {
+    ...createAccessTokenReader(database),
+    async insert(token) {
+      insert.run(
+        token.id,
+        token.kind === 'organization' ? token.org : null,
+        token.kind === 'personal' ? token.username : null,
+        token.name,
+        JSON.stringify(token.permissions),
+        token.secret_hash,
+        token.created_at,
+        token.expires_at,
+        token.revoked_at,
+      )
+    },
+    async revoke(id, revokedAt) {
+      revoke.run(revokedAt, id)
+    },
+  }
+}
+
+export function createDeviceReader(database: Database): DeviceReader {
+  const find = prepare<DeviceRecord>(database, 'SELECT * FROM devices WHERE id = ?')
+  const findByTokenHash = prepare<DeviceRecord>(
+    database,
+    'SELECT * FROM devices WHERE token_hash = ?',
+  )
+  return {
+    async find(id) {
+      return find.get(id) ?? null
+    },
+    async findByTokenHash(tokenHash) {
+      return findByTokenHash.get(tokenHash) ?? null
+    },
+  }
+}
+
+export function createDeviceWriter(database: Database): DeviceWriter {
+  const insert = prepare(
+    database,
+    `INSERT INTO devices (id, org, username, token_hash, created_at, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+  )
+  const revoke = prepare(
+    database,
+    'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL',
+  )
+  const revokeOfUser = prepare(
+    database,
+    'UPDATE devices SET revoked_at = ? WHERE org = ? AND username = ? AND revoked_at IS NULL',
+  )
+  return {
+    ...createDeviceReader(database),
+    async insert({ id, org, username, token_hash, created_at, revoked_at }) {
+      insert.run(id, org, username, token_hash, created_at, revoked_at)
+    },
+    async revoke(id, revokedAt) {
+      revoke.run(revokedAt, id)
+    },
+    async revokeOfUser(org, username, revokedAt) {
+      revokeOfUser.run(revokedAt, org, username)
+    },
+  }
+}
+
+function toAccessToken(row: AccessTokenRow): AccessTokenRecord {
+  const { org, username, ...rest } = row
+  const fields = {
+    id: rest.id,
+    name: rest.name,
+    permissions: JSON.parse(rest.permissions) as AccessTokenRecord['permissions'],
+    secret_hash: rest.secret_hash,
+    created_at: rest.created_at,
+    expires_at: rest.expires_at,
+    revoked_at: rest.revoked_at,
+  }
+  if (username !== null) return { kind: 'personal', username, ...fields }
+  // INVARIANT: the table's CHECK gives every token exactly one of the two.
+  return { kind: 'organization', org: org ?? '', ...fields }
+}

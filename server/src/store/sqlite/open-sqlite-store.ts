@@ -1,0 +1,114 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import { closeSync, openSync } from 'node:fs'
+import { StoreError } from '../store-error.ts'
+import type { Store } from '../store.ts'
+import { beginImmediate } from './begin-immediate.ts'
+import { migrate } from './migrate.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { createSqliteReader, createSqliteWriter } from './rows.ts'
+import { guard, prepare } from './statement.ts'
+import { createTurnstile } from './turnstile.ts'
+import { watchFiles } from './watch-files.ts'
+
+/** How long a writer waits for another process (`palisade-server org create`) to finish. */
+const BUSY_TIMEOUT_MS = 5_000
+
+/**
+ * Opens the database at `path`, creating it (mode 0600) when it is not there, and brings its
+ * schema up to date. Throws StoreError.
+ *
+ * Two connections: readers have their own, so that in WAL mode they see committed data alone
+ * while a writer is in the middle of its work.
+ */
+export function openSqliteStore(path: string): Store {
+  createPrivateFile(path)
+  const writing = openConnection(path, { readonly: false })
+  try {
+    guard(() => migrate(writing, MIGRATIONS))
+    // From here on `beginImmediate` waits.
+    guard(() => writing.pragma('busy_timeout = 0'))
+    const reading = openConnection(path, { readonly: true })
+    return createStore(writing, reading, watchFiles([path, `${path}-wal`]))
+  } catch (error) {
+    writing.close()
+    throw error
+  }
+}
+
+function createStore(writing: Database, reading: Database, requireInPlace: () => void): Store {
+  const reader = createSqliteReader(reading)
+  const writer = createSqliteWriter(writing)
+  const answer = prepare(reading, 'SELECT 1')
+  const readers = createTurnstile()
+  const writers = createTurnstile()
+  return {
+    read: (work) =>
+      readers.pass(async () => {
+        guard(() => reading.exec('BEGIN'))
+        return untilCommitted(reading, () => work(reader))
+      }),
+    transaction(work) {
+      // Counted from the arrival, or everyone in a row would wait his own five seconds.
+      const deadline = performance.now() + BUSY_TIMEOUT_MS
+      return writers.pass(async () => {
+        await beginImmediate(writing, deadline)
+        return untilCommitted(writing, async () => {
+          const result = await work(writer)
+          requireInPlace()
+          return result
+        })
+      })
+    },
+    async ping() {
+      answer.get()
+      requireInPlace()
+    },
+    async close() {
+      await Promise.all([readers.drained(), writers.drained()])
+      reading.close()
+      writing.close()
+    },
+  }
+}
+
+/** Ends the transaction that has begun: with a commit, or undone when `work` throws. */
+async function untilCommitted<T>(database: Database, work: () => Promise<T>): Promise<T> {
+  try {
+    const result = await work()
+    guard(() => database.exec('COMMIT'))
+    return result
+  } catch (error) {
+    // SQLite has rolled back by itself after some failures, such as a full disk.
+    if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
+    throw error
+  }
+}
+
+function openConnection(path: string, options: { readonly: boolean }): Database {
+  return guard(() => {
+    const database = new Sqlite(path, { ...options, timeout: BUSY_TIMEOUT_MS })
+    try {
+      if (!options.readonly) {
+        database.pragma('journal_mode = WAL')
+        // FULL: a commit is on disk before it is acknowledged, also when the power fails.
+        database.pragma('synchronous = FULL')
+      }
+      database.pragma('foreign_keys = ON')
+      return database
+    } catch (error) {
+      database.close()
+      throw error
+    }
+  })
+}
+
+/** SQLite would create the file with the umask's mode; its -wal and -shm files copy this one's. */
+function createPrivateFile(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+  } catch (error) {
+    throw new StoreError('ERR_STORE_UNAVAILABLE', `cannot open database \`${path}\``, {
+      cause: error,
+    })
+  }
+}

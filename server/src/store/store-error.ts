@@ -1,0 +1,41 @@
+/** What was taken already, or is still in use, when a write is refused with `conflict`. */
+export type ConflictSubject =
+  | 'organization'
+  | 'username'
+  | 'member'
+  | 'team_name'
+  | 'team_in_use'
+  | 'policy_name'
+  | 'rule_name'
+  | 'other'
+
+export type StoreErrorCode =
+  | 'ERR_STORE_CONFLICT'
+  | 'ERR_STORE_NOT_FOUND'
+  | 'ERR_STORE_UNAVAILABLE'
+  | 'ERR_STORE_SCHEMA_TOO_NEW'
+
+/**
+ * Every error that a store throws by itself; whatever `work` throws passes through unchanged.
+ *
+ * - `ERR_STORE_CONFLICT`: a unique name is taken or a row is referred to; `subject` says which.
+ *   Let it escape `work`: other drivers cannot go on in the same transaction.
+ * - `ERR_STORE_NOT_FOUND`: the row to change is not there; look it up in the same transaction.
+ * - `ERR_STORE_UNAVAILABLE`: the disk or the database does not answer, or the store is closed.
+ * - `ERR_STORE_SCHEMA_TOO_NEW`: the database was written by a newer release.
+ */
+export class StoreError extends Error {
+  override readonly name = 'StoreError'
+  readonly code: StoreErrorCode
+  readonly subject: ConflictSubject | null
+
+  constructor(
+    code: StoreErrorCode,
+    message: string,
+    options: { cause?: unknown; subject?: ConflictSubject } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.code = code
+    this.subject = options.subject ?? null
+  }
+}

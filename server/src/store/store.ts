@@ -1,0 +1,200 @@
+import type { Role } from '@palisade/protocol'
+import type {
+  AccessTokenRecord,
+  DeviceRecord,
+  IdempotencyRecord,
+  KeyPurpose,
+  MembershipRecord,
+  OrganizationRecord,
+  OrganizationTokenRecord,
+  PersonalTokenRecord,
+  PolicyHeadRecord,
+  PolicyRecord,
+  RuleRecord,
+  SigningKeyRecord,
+  TeamRecord,
+  UserRecord,
+} from './records.ts'
+
+/**
+ * Everything that the server remembers. All drivers pass `test/server/store/store-conformance.ts`.
+ *
+ * `work` may await the reader or writer it was given and nothing else that waits on this store
+ * (a nested `read` in `read`, or `transaction` in `transaction`, waits for itself), and it awaits
+ * nothing slow: hash passwords and sign before or after.
+ */
+export interface Store {
+  /** Runs `work` on one snapshot of what was committed before it started. */
+  read<T>(work: (reader: StoreReader) => Promise<T>): Promise<T>
+  /**
+   * Runs `work` alone among all writers; it sees everything committed and its own writes. Durable
+   * (on disk) before it resolves; undone entirely when `work` throws. Throws StoreError.
+   */
+  transaction<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>
+  /** Resolves when a query is answered. Throws `ERR_STORE_UNAVAILABLE`. */
+  ping(): Promise<void>
+  /** Lets running work finish, then closes. Later calls throw `ERR_STORE_UNAVAILABLE`. */
+  close(): Promise<void>
+}
+
+export interface StoreReader {
+  readonly organizations: OrganizationReader
+  readonly users: UserReader
+  readonly memberships: MembershipReader
+  readonly teams: TeamReader
+  readonly policies: PolicyReader
+  readonly accessTokens: AccessTokenReader
+  readonly devices: DeviceReader
+  readonly signingKeys: SigningKeyReader
+  readonly idempotency: IdempotencyReader
+  readonly secrets: SecretReader
+}
+
+/**
+ * A reader that also writes. Whatever changes policies, rules, scopes, teams, memberships or
+ * settings raises the organization's revision by itself.
+ */
+export interface StoreWriter extends StoreReader {
+  readonly organizations: OrganizationWriter
+  readonly users: UserWriter
+  readonly memberships: MembershipWriter
+  readonly teams: TeamWriter
+  readonly policies: PolicyWriter
+  readonly accessTokens: AccessTokenWriter
+  readonly devices: DeviceWriter
+  readonly signingKeys: SigningKeyWriter
+  readonly idempotency: IdempotencyWriter
+  readonly secrets: SecretWriter
+}
+
+export interface OrganizationReader {
+  find(name: string): Promise<OrganizationRecord | null>
+  count(): Promise<number>
+}
+export interface OrganizationWriter extends OrganizationReader {
+  insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
+  updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
+}
+
+export interface UserReader {
+  find(username: string): Promise<UserRecord | null>
+}
+export interface UserWriter extends UserReader {
+  insert(user: UserRecord): Promise<void>
+}
+
+export interface MembershipReader {
+  find(org: string, username: string): Promise<MembershipRecord | null>
+  /** By username. */
+  list(org: string): Promise<MembershipRecord[]>
+  listOfUser(username: string): Promise<MembershipRecord[]>
+}
+export interface MembershipWriter extends MembershipReader {
+  insert(membership: MembershipRecord): Promise<void>
+  updateRole(org: string, username: string, role: Role): Promise<void>
+  /** Also takes the user out of the organization's teams. */
+  delete(org: string, username: string): Promise<void>
+}
+
+export interface TeamReader {
+  find(org: string, id: string): Promise<TeamRecord | null>
+  /** By name. */
+  list(org: string): Promise<TeamRecord[]>
+  /** Team ids of one member, ascending. */
+  listOfUser(org: string, username: string): Promise<string[]>
+  /** Team ids of every member who is in one, ascending. */
+  listOfUsers(org: string): Promise<Map<string, string[]>>
+}
+export interface TeamWriter extends TeamReader {
+  insert(team: TeamRecord): Promise<void>
+  /** Throws `ERR_STORE_CONFLICT` (`team_in_use`) while a policy names the team. */
+  delete(org: string, id: string): Promise<void>
+  /** No change when he is in it already; the user must be a member of the organization. */
+  addMember(org: string, id: string, username: string): Promise<void>
+  /** False when he was not in it. */
+  removeMember(org: string, id: string, username: string): Promise<boolean>
+}
+
+export interface PolicyReader {
+  find(org: string, id: string): Promise<PolicyRecord | null>
+  findByName(org: string, name: string): Promise<PolicyHeadRecord | null>
+  /** At most `limit` policies by ascending id, those after `afterId` (exclusive; '' for all). */
+  list(org: string, page: { afterId: string; limit: number }): Promise<PolicyHeadRecord[]>
+  /** Every policy with its rules, by ascending id. */
+  listWithRules(org: string): Promise<PolicyRecord[]>
+  /** Policies whose scope names the team, by ascending id. */
+  listUsingTeam(org: string, teamId: string): Promise<PolicyHeadRecord[]>
+  count(org: string): Promise<number>
+}
+
+/** Each write stamps the policy with the organization's new revision and answers it as it now is. */
+export interface PolicyWriter extends PolicyReader {
+  /** A policy without rules. Throws `ERR_STORE_CONFLICT` (`policy_name`). */
+  insert(policy: Omit<PolicyHeadRecord, 'revision'>): Promise<PolicyRecord>
+  /** Replaces name, teams and `updated_at`. Throws `ERR_STORE_CONFLICT` (`policy_name`). */
+  update(
+    policy: Pick<PolicyHeadRecord, 'org' | 'id' | 'name' | 'teams' | 'updated_at'>,
+  ): Promise<PolicyRecord>
+  delete(org: string, id: string): Promise<void>
+  /** Appends. Throws `ERR_STORE_CONFLICT` (`rule_name`), as does `updateRule`. */
+  insertRule(at: RulePlace, rule: RuleRecord): Promise<PolicyRecord>
+  /** Replaces the rule with `rule.id`; it keeps its place. */
+  updateRule(at: RulePlace, rule: RuleRecord): Promise<PolicyRecord>
+  deleteRule(at: RulePlace, ruleId: string): Promise<PolicyRecord>
+}
+
+/** The policy that holds the rule, and when its change happens. */
+export interface RulePlace {
+  readonly org: string
+  readonly policyId: string
+  readonly updated_at: string
+}
+
+export interface AccessTokenReader {
+  find(id: string): Promise<AccessTokenRecord | null>
+  findBySecretHash(secretHash: string): Promise<AccessTokenRecord | null>
+  /** Not revoked, by creation; expired ones too. */
+  listOfUser(username: string): Promise<PersonalTokenRecord[]>
+  listOfOrganization(org: string): Promise<OrganizationTokenRecord[]>
+}
+export interface AccessTokenWriter extends AccessTokenReader {
+  insert(token: AccessTokenRecord): Promise<void>
+  revoke(id: string, revokedAt: string): Promise<void>
+}
+
+export interface DeviceReader {
+  find(id: string): Promise<DeviceRecord | null>
+  findByTokenHash(tokenHash: string): Promise<DeviceRecord | null>
+}
+export interface DeviceWriter extends DeviceReader {
+  insert(device: DeviceRecord): Promise<void>
+  revoke(id: string, revokedAt: string): Promise<void>
+  revokeOfUser(org: string, username: string, revokedAt: string): Promise<void>
+}
+
+export interface SigningKeyReader {
+  /** Oldest first. */
+  list(purpose: KeyPurpose): Promise<SigningKeyRecord[]>
+}
+export interface SigningKeyWriter extends SigningKeyReader {
+  insert(key: SigningKeyRecord): Promise<void>
+}
+
+export interface IdempotencyReader {
+  /** Also one that has expired; the caller compares `expires_at`. */
+  find(scope: string): Promise<IdempotencyRecord | null>
+}
+export interface IdempotencyWriter extends IdempotencyReader {
+  /** Replaces what the scope had. */
+  put(record: IdempotencyRecord): Promise<void>
+  /** Removes what expired at or before `now` (`Date.toISOString`). */
+  deleteExpired(now: string): Promise<void>
+}
+
+/** Random values the server keeps for itself, such as `page_token_mac`. */
+export interface SecretReader {
+  find(name: string): Promise<Uint8Array | null>
+}
+export interface SecretWriter extends SecretReader {
+  insert(name: string, value: Uint8Array): Promise<void>
+}

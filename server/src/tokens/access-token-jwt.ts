@@ -1,0 +1,74 @@
+import { createLocalJWKSet, importJWK, jwtVerify, SignJWT } from 'jose'
+import type { SigningKeyRecord } from '../store/records.ts'
+import { publicKeyOf } from './signing-keys.ts'
+
+const ALGORITHM = 'EdDSA'
+/** RFC 9068 §2.1; a bundle or any other document of ours never passes for an access token. */
+const TYPE = 'at+jwt'
+const ISSUER = 'palisade-server'
+const AUDIENCE = 'palisade-api'
+
+/** Who an access token speaks for, and the secret token it was exchanged for (null: a password). */
+export interface AccessTokenSubject {
+  readonly kind: 'user' | 'organization'
+  /** Username or organization name. */
+  readonly name: string
+  readonly tokenId: string | null
+}
+
+export interface AccessTokenIssuer {
+  /** A compact JWS that expires after `lifetimeSeconds`. */
+  issue(subject: AccessTokenSubject, lifetimeSeconds: number): Promise<string>
+  /** The subject of a token that is ours, whole and not expired; null for any other text. */
+  verify(token: string): Promise<AccessTokenSubject | null>
+}
+
+/** Signs with the newest of `keys` (oldest first, at least one) and accepts all of them. */
+export async function createAccessTokenIssuer(deps: {
+  readonly keys: readonly SigningKeyRecord[]
+  readonly now: () => Date
+  readonly newId: () => string
+}): Promise<AccessTokenIssuer> {
+  const newest = deps.keys.at(-1)
+  if (newest === undefined) throw new RangeError('an access token issuer needs a signing key')
+  const signingKey = await importJWK(newest.private_jwk, ALGORITHM)
+  const keySet = createLocalJWKSet({ keys: deps.keys.map(publicKeyOf) })
+
+  return {
+    async issue(subject, lifetimeSeconds) {
+      const issuedAt = Math.floor(deps.now().getTime() / 1000)
+      return new SignJWT({ kind: subject.kind, tid: subject.tokenId })
+        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid: newest.kid })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(subject.name)
+        .setJti(deps.newId())
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + lifetimeSeconds)
+        .sign(signingKey)
+    },
+
+    async verify(token) {
+      try {
+        const { payload } = await jwtVerify(token, keySet, {
+          algorithms: [ALGORITHM],
+          typ: TYPE,
+          issuer: ISSUER,
+          audience: AUDIENCE,
+          requiredClaims: ['sub', 'jti', 'exp', 'iat'],
+          currentDate: deps.now(),
+        })
+        return readSubject(payload.sub, payload['kind'], payload['tid'])
+      } catch {
+        // Every way in which a token is not ours gets the same answer.
+        return null
+      }
+    },
+  }
+}
+
+function readSubject(name: unknown, kind: unknown, tokenId: unknown): AccessTokenSubject | null {
+  if (typeof name !== 'string' || (kind !== 'user' && kind !== 'organization')) return null
+  if (tokenId !== null && typeof tokenId !== 'string') return null
+  return { kind, name, tokenId }
+}

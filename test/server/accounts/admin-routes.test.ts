@@ -1,0 +1,368 @@
+import { memberSchema, teamSchema, type Permission, type Role } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+const PASSWORD = 'a long enough password'
+const UNKNOWN = '00000000-0000-4000-8000-000000000000'
+
+describe('administration', () => {
+  let test: TestServer
+  let alice: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    const created = await test.createOrganization('acme', 'alice')
+    alice = await test.signIn('alice', created.personal_token)
+  })
+
+  async function addMember(username: string, role: Role): Promise<string> {
+    const payload = { username, role, password: PASSWORD }
+    const response = await test.send('POST', `${ACME}/members`, { as: alice, payload })
+    expect(response.statusCode, response.body).toBe(201)
+    return test.signIn(username, PASSWORD)
+  }
+
+  async function organizationToken(permissions: Permission[]): Promise<string> {
+    const payload = { name: 'ci', permissions, expires_in_days: 1 }
+    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
+    return test.signIn('acme', response.json().token)
+  }
+
+  async function createTeam(name: string): Promise<string> {
+    const response = await test.send('POST', `${ACME}/teams`, { as: alice, payload: { name } })
+    expect(response.statusCode, response.body).toBe(201)
+    return teamSchema.parse(response.json()).id
+  }
+
+  describe('of anything', () => {
+    const endpoints = [
+      ['GET', `${ACME}/members`],
+      ['POST', `${ACME}/members`],
+      ['PATCH', `${ACME}/members/alice`],
+      ['DELETE', `${ACME}/members/alice`],
+      ['GET', `${ACME}/teams`],
+      ['POST', `${ACME}/teams`],
+      ['DELETE', `${ACME}/teams/${UNKNOWN}`],
+      ['PUT', `${ACME}/teams/${UNKNOWN}/members/alice`],
+      ['DELETE', `${ACME}/teams/${UNKNOWN}/members/alice`],
+      ['GET', `${ACME}/access-tokens`],
+      ['POST', `${ACME}/access-tokens`],
+      ['DELETE', `${ACME}/access-tokens/${UNKNOWN}`],
+    ] as const
+
+    it('is for administrators alone, at every endpoint', async () => {
+      const others = [
+        await addMember('bob', 'member'),
+        await addMember('ed', 'editor'),
+        await addMember('audrey', 'auditor'),
+        await organizationToken(['policies:read', 'policies:write', 'audit:read']),
+      ]
+      const { personal_token } = await test.createOrganization('rival', 'rita')
+      const rita = await test.signIn('rita', personal_token)
+
+      for (const [method, url] of endpoints) {
+        const what = `${method} ${url}`
+        expect((await test.send(method, url)).statusCode, what).toBe(401)
+        for (const as of others)
+          expect((await test.send(method, url, { as })).statusCode, what).toBe(403)
+        const stranger = await test.send(method, url, { as: rita })
+        const absent = await test.send(method, url.replace('acme', 'absent'), { as: rita })
+        expect(stranger.statusCode, what).toBe(404)
+        expect(stranger.json().error.message).toBe(absent.json().error.message)
+      }
+    })
+
+    it('judges the body last', async () => {
+      const headers = { 'content-type': 'text/plain' }
+      for (const [method, url, status] of [
+        ['POST', `${ACME}/teams`, 415],
+        ['PATCH', `${ACME}/members/nobody`, 404],
+        ['PATCH', `${ACME}/members/alice`, 415],
+      ] as const) {
+        const asStranger = await test.send(method, url, { headers, payload: {} })
+        const asOwner = await test.send(method, url, { as: alice, headers, payload: {} })
+
+        expect([asStranger.statusCode, asOwner.statusCode]).toEqual([401, status])
+      }
+    })
+
+    it('takes no query', async () => {
+      expect((await test.send('GET', `${ACME}/teams?x=1`, { as: alice })).statusCode).toBe(400)
+    })
+  })
+
+  describe('of members', () => {
+    it('adds, lists, changes and removes', async () => {
+      await addMember('bob', 'member')
+      const team = await createTeam('backend')
+      await test.send('PUT', `${ACME}/teams/${team}/members/bob`, { as: alice })
+
+      const changed = await test.send('PATCH', `${ACME}/members/bob`, {
+        as: alice,
+        payload: { role: 'editor' },
+      })
+      expect(changed.statusCode).toBe(200)
+      expect(memberSchema.parse(changed.json())).toEqual({
+        username: 'bob',
+        role: 'editor',
+        teams: [team],
+      })
+      const listed = await test.send('GET', `${ACME}/members`, { as: alice })
+      expect(listed.json().data).toEqual([
+        { username: 'alice', role: 'owner', teams: [] },
+        { username: 'bob', role: 'editor', teams: [team] },
+      ])
+
+      const removed = await test.send('DELETE', `${ACME}/members/bob`, { as: alice })
+      expect([removed.statusCode, removed.body]).toEqual([204, ''])
+      expect((await test.send('GET', `${ACME}/members`, { as: alice })).json().data).toHaveLength(1)
+    })
+
+    it('shuts a removed member out at once', async () => {
+      const ed = await addMember('ed', 'editor')
+      const list = () => test.send('GET', '/v2/orgs/acme/governance/policies', { as: ed })
+      expect((await list()).statusCode).toBe(200)
+
+      await test.send('DELETE', `${ACME}/members/ed`, { as: alice })
+
+      expect((await list()).statusCode).toBe(404)
+    })
+
+    it('refuses a second membership, and a password for a user who exists', async () => {
+      await addMember('bob', 'member')
+      const rival = await test.createOrganization('rival', 'rita')
+      const rita = await test.signIn('rita', rival.personal_token)
+      const add = (payload: object) =>
+        test.send('POST', '/api/v1/orgs/rival/members', { as: rita, payload })
+
+      expect((await add({ username: 'rita', role: 'member' })).statusCode).toBe(409)
+      expect(
+        (await add({ username: 'bob', role: 'member', password: 'rita chose this' })).statusCode,
+      ).toBe(409)
+      expect((await test.exchange('bob', 'rita chose this')).statusCode).toBe(401)
+      expect((await add({ username: 'bob', role: 'member' })).statusCode).toBe(201)
+      expect((await test.exchange('bob', PASSWORD)).statusCode).toBe(200)
+    })
+
+    it('makes users without a password, who cannot sign in with one', async () => {
+      const payload = { username: 'bot', role: 'member' }
+      await test.send('POST', `${ACME}/members`, { as: alice, payload })
+
+      expect((await test.exchange('bot', '')).statusCode).toBe(401)
+    })
+
+    it('refuses what is not a member with 400', async () => {
+      for (const payload of [
+        { username: 'bob', role: 'member', password: 'short' },
+        { username: 'bob', role: 'root' },
+        { username: 'Bob', role: 'member' },
+        { username: 'bob', role: null },
+        { username: 'bob', role: 'member', extra: 1 },
+        { username: 'bob', role: 'member', password: 'pal_pat_looks_like_a_token' },
+        {},
+      ]) {
+        const response = await test.send('POST', `${ACME}/members`, { as: alice, payload })
+
+        expect(response.statusCode, JSON.stringify(payload)).toBe(400)
+        expect(response.json()).toMatchObject({ error: { code: 'invalid_argument' } })
+      }
+    })
+
+    it('keeps the last owner', async () => {
+      const demote = () =>
+        test.send('PATCH', `${ACME}/members/alice`, { as: alice, payload: { role: 'member' } })
+
+      expect((await demote()).statusCode).toBe(409)
+      expect((await test.send('DELETE', `${ACME}/members/alice`, { as: alice })).statusCode).toBe(
+        409,
+      )
+      await addMember('zoe', 'owner')
+      expect((await demote()).statusCode).toBe(200)
+    })
+
+    it('lets nobody hand out or take away rights beyond his own', async () => {
+      await addMember('bob', 'member')
+      const admin = await organizationToken(['organization:admin'])
+      const add = (username: string, role: Role) =>
+        test.send('POST', `${ACME}/members`, { as: admin, payload: { username, role } })
+
+      expect((await add('carl', 'member')).statusCode).toBe(201)
+      for (const role of ['owner', 'editor', 'auditor'] as const)
+        expect((await add('dora', role)).statusCode).toBe(403)
+      const promote = await test.send('PATCH', `${ACME}/members/bob`, {
+        as: admin,
+        payload: { role: 'owner' },
+      })
+      expect(promote.statusCode).toBe(403)
+      const removal = await test.send('DELETE', `${ACME}/members/alice`, { as: admin })
+      expect(removal.statusCode).toBe(403)
+    })
+  })
+
+  describe('of teams', () => {
+    it('answers 404 for a team or member that is not there, also one of a rival', async () => {
+      const team = await createTeam('backend')
+      const rival = await test.createOrganization('rival', 'rita')
+      const rita = await test.signIn('rita', rival.personal_token)
+
+      for (const [method, url, as] of [
+        ['DELETE', `/api/v1/orgs/rival/teams/${team}`, rita],
+        ['PUT', `/api/v1/orgs/rival/teams/${team}/members/rita`, rita],
+        ['PUT', `${ACME}/teams/${team}/members/rita`, alice],
+        ['DELETE', `${ACME}/teams/${team}/members/alice`, alice],
+        ['DELETE', `${ACME}/teams/not-a-uuid`, alice],
+      ] as const)
+        expect((await test.send(method, url, { as })).statusCode, url).toBe(404)
+    })
+
+    it('puts members in and out, under any spelling of the id', async () => {
+      const team = await createTeam('backend')
+      const url = `${ACME}/teams/${team.toUpperCase()}/members/alice`
+
+      const put = await test.send('PUT', url, { as: alice })
+      expect([put.statusCode, put.json().teams]).toEqual([200, [team]])
+      expect((await test.send('PUT', url, { as: alice })).statusCode).toBe(200)
+      expect((await test.send('DELETE', url, { as: alice })).statusCode).toBe(204)
+    })
+
+    it('refuses a name twice', async () => {
+      await createTeam('backend')
+
+      const again = await test.send('POST', `${ACME}/teams`, {
+        as: alice,
+        payload: { name: ' backend ' },
+      })
+
+      expect(again.statusCode).toBe(409)
+      expect(again.json()).toMatchObject({ error: { code: 'conflict' } })
+    })
+
+    it('keeps a team that policies use, and names them', async () => {
+      const team = await createTeam('backend')
+      const policies = '/v2/orgs/acme/governance/policies'
+      const payload = { name: 'backend only', scope: { teams: [team] } }
+      const policy = await test.send('POST', policies, { as: alice, payload })
+      expect(policy.statusCode, policy.body).toBe(201)
+
+      const refused = await test.send('DELETE', `${ACME}/teams/${team}`, { as: alice })
+
+      expect(refused.statusCode).toBe(409)
+      expect(refused.json().error.message).toContain('`backend only`')
+      await test.send('DELETE', `${policies}/${policy.json().id}`, { as: alice })
+      const removed = await test.send('DELETE', `${ACME}/teams/${team}`, { as: alice })
+      expect(removed.statusCode).toBe(204)
+    })
+  })
+
+  describe('of access tokens', () => {
+    const MINE = '/api/v1/user/access-tokens'
+
+    it.each([
+      ['owner', ['policies:read', 'policies:write', 'audit:read', 'organization:admin'], []],
+      ['editor', ['policies:read', 'policies:write'], ['audit:read', 'organization:admin']],
+      ['auditor', ['policies:read', 'audit:read'], ['policies:write', 'organization:admin']],
+      ['member', [], ['policies:read', 'policies:write', 'audit:read', 'organization:admin']],
+    ] as const)('gives an %s what the role holds and no more', async (role, held, denied) => {
+      const as = await addMember('someone', role)
+      const create = (permissions: readonly string[]) =>
+        test.send('POST', MINE, {
+          as,
+          payload: { name: 'mine', permissions, expires_in_days: 30 },
+        })
+
+      const created = await create(held)
+      expect(created.statusCode, created.body).toBe(201)
+      expect(created.json()).toMatchObject({
+        name: 'mine',
+        permissions: held,
+        created_at: '2026-11-21T08:00:00.250Z',
+        expires_at: '2026-12-21T08:00:00.250Z',
+        token: expect.stringMatching(/^pal_pat_/),
+      })
+      for (const permission of denied) expect((await create([permission])).statusCode).toBe(403)
+    })
+
+    it('limits a caller to what his own token was made for', async () => {
+      const create = (as: string, permissions: string[]) =>
+        test.send('POST', MINE, { as, payload: { name: 'x', permissions, expires_in_days: 1 } })
+      const secret = (await create(alice, ['policies:read'])).json().token
+      const narrow = await test.signIn('alice', secret)
+      const policies = '/v2/orgs/acme/governance/policies'
+
+      expect((await test.send('GET', policies, { as: narrow })).statusCode).toBe(200)
+      const write = await test.send('POST', policies, { as: narrow, payload: { name: 'p' } })
+      expect(write.statusCode).toBe(403)
+      expect((await test.send('GET', `${ACME}/members`, { as: narrow })).statusCode).toBe(403)
+      expect((await create(narrow, ['policies:write'])).statusCode).toBe(403)
+      expect((await create(narrow, ['policies:read'])).statusCode).toBe(201)
+    })
+
+    it('shrinks with the role of its owner', async () => {
+      const ed = await addMember('ed', 'editor')
+      const payload = { name: 'x', permissions: ['policies:read'], expires_in_days: 1 }
+      const secret = (await test.send('POST', MINE, { as: ed, payload })).json().token
+      const token = await test.signIn('ed', secret)
+      const list = () => test.send('GET', '/v2/orgs/acme/governance/policies', { as: token })
+      expect((await list()).statusCode).toBe(200)
+
+      await test.send('PATCH', `${ACME}/members/ed`, { as: alice, payload: { role: 'member' } })
+
+      expect((await list()).statusCode).toBe(403)
+    })
+
+    it('lists and revokes one’s own, without their secrets', async () => {
+      const bob = await addMember('bob', 'member')
+      const payload = { name: 'mine', permissions: [], expires_in_days: 1 }
+      const { id } = (await test.send('POST', MINE, { as: bob, payload })).json()
+
+      const listed = await test.send('GET', MINE, { as: bob })
+      expect(listed.json().data.map((token: { id: string }) => token.id)).toEqual([id])
+      expect(listed.body).not.toContain('pal_pat_')
+      expect((await test.send('DELETE', `${MINE}/${id}`, { as: alice })).statusCode).toBe(404)
+      expect((await test.send('DELETE', `${MINE}/${id}`, { as: bob })).statusCode).toBe(204)
+      expect((await test.send('DELETE', `${MINE}/${id}`, { as: bob })).statusCode).toBe(404)
+      expect((await test.send('GET', MINE, { as: bob })).json().data).toEqual([])
+    })
+
+    it('has nothing personal for an organization token', async () => {
+      const ci = await organizationToken(['organization:admin'])
+      const payload = { name: 'x', permissions: [], expires_in_days: 1 }
+
+      expect((await test.send('GET', MINE, { as: ci })).statusCode).toBe(403)
+      expect((await test.send('POST', MINE, { as: ci, payload })).statusCode).toBe(403)
+      expect((await test.send('DELETE', `${MINE}/${UNKNOWN}`, { as: ci })).statusCode).toBe(403)
+      expect((await test.send('GET', MINE)).statusCode).toBe(401)
+    })
+
+    it('gives an organization token no more than its maker holds, and one organization', async () => {
+      const admin = await organizationToken(['organization:admin'])
+      const create = (permissions: string[]) =>
+        test.send('POST', `${ACME}/access-tokens`, {
+          as: admin,
+          payload: { name: 'x', permissions, expires_in_days: 1 },
+        })
+      await test.createOrganization('rival', 'alice')
+
+      expect((await create(['policies:write'])).statusCode).toBe(403)
+      expect((await create(['organization:admin'])).statusCode).toBe(201)
+      expect((await test.send('GET', '/api/v1/orgs/rival/members', { as: admin })).statusCode).toBe(
+        404,
+      )
+    })
+
+    it('refuses what is not a token with 400', async () => {
+      for (const payload of [
+        { name: 'x', permissions: ['policies:read', 'policies:read'], expires_in_days: 1 },
+        { name: 'x', permissions: ['root'], expires_in_days: 1 },
+        { name: 'x', permissions: [], expires_in_days: 0 },
+        { name: 'x', permissions: [], expires_in_days: 1.5 },
+        { name: '', permissions: [], expires_in_days: 1 },
+        { name: 'x', permissions: [] },
+      ]) {
+        const response = await test.send('POST', MINE, { as: alice, payload })
+        expect(response.statusCode, JSON.stringify(payload)).toBe(400)
+      }
+    })
+  })
+})

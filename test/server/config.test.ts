@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError, isOrigin, readConfig } from '../../server/src/config.ts'
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment, '/srv')
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+describe('the configuration', () => {
+  it('has defaults for everything', () => {
+    expect(readConfig({}, '/srv')).toEqual({
+      host: '127.0.0.1',
+      port: 8420,
+      dataDir: '/srv/.palisade',
+      publicUrl: null,
+      accessTokenMinutes: 15,
+      logLevel: 'info',
+      limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
+    })
+  })
+
+  it('is read from the environment, and leaves alone what belongs to others', () => {
+    const config = readConfig(
+      {
+        PALISADE_HOST: '::1',
+        PALISADE_PORT: '0',
+        PALISADE_DATA_DIR: '/data',
+        PALISADE_PUBLIC_URL: 'https://palisade.example.com',
+        PALISADE_ACCESS_TOKEN_MINUTES: '60',
+        PALISADE_LOG_LEVEL: 'silent',
+        PALISADE_MAX_POLICIES: '3',
+        PALISADE_AGENT_PORT: 'anything',
+        DATABASE_URL: '',
+      },
+      '/srv',
+    )
+
+    expect(config).toMatchObject({
+      host: '::1',
+      port: 0,
+      dataDir: '/data',
+      publicUrl: 'https://palisade.example.com',
+      accessTokenMinutes: 60,
+      logLevel: 'silent',
+      limits: { maxPolicies: 3, maxRules: 250 },
+    })
+  })
+
+  it('reports all problems at once, each in one line that names the setting', () => {
+    const problems = problemsOf({
+      PALISADE_PORT: 'http',
+      PALISADE_ACCESS_TOKEN_MINUTES: '61',
+      PALISADE_LOG_LEVEL: 'loud',
+      PALISADE_PUBLIC_URL: 'https://user:secret@example.com/path',
+      DATABASE_URL: 'postgres://user:secret@localhost/db',
+    })
+
+    expect(problems).toHaveLength(5)
+    for (const name of [
+      'PALISADE_PORT',
+      'PALISADE_ACCESS_TOKEN_MINUTES',
+      'PALISADE_LOG_LEVEL',
+      'PALISADE_PUBLIC_URL',
+      'DATABASE_URL',
+    ])
+      expect(problems.filter((problem) => problem.startsWith(`\`${name}\``))).toHaveLength(1)
+    expect(problems.join()).not.toContain('secret')
+    expect(problems.join()).not.toContain('\n')
+  })
+
+  it.each([
+    ['PALISADE_PORT', ['65536', '-1', '', '1.5', ' 80', '0x50']],
+    ['PALISADE_ACCESS_TOKEN_MINUTES', ['0', '61', 'soon']],
+    ['PALISADE_MAX_POLICIES', ['0', '-5', 'many']],
+    ['PALISADE_HOST', ['', 'a b']],
+    ['PALISADE_DATA_DIR', ['']],
+  ])('refuses bad values of %s', (name, values) => {
+    for (const value of values) expect(problemsOf({ [name]: value }), value).toHaveLength(1)
+  })
+
+  it('knows an origin from other addresses', () => {
+    for (const text of ['http://127.0.0.1:8420', 'https://a.example', 'http://[::1]:80'])
+      expect(isOrigin(text), text).toBe(true)
+    for (const text of [
+      'ftp://a',
+      'http://a/',
+      'http://a\\b',
+      'http://u@a',
+      'a.example',
+      'http://',
+      'http://a:x',
+    ])
+      expect(isOrigin(text), text).toBe(false)
+  })
+})

@@ -1,0 +1,106 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
+import { createPolicy, createRule, getPolicy, POLICIES, RULE } from './policies.ts'
+
+let governed: GovernedApp
+
+beforeEach(async () => {
+  governed = await openGovernedApp({
+    limits: { maxPolicies: 5, maxRules: 3, maxPolicyBytes: 1000 },
+  })
+})
+afterEach(() => governed.close())
+
+function post(url: string, payload: object) {
+  return governed.send({ method: 'POST', url, payload })
+}
+
+function tally(statuses: readonly number[]): Record<number, number> {
+  const counts: Record<number, number> = {}
+  for (const status of statuses) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+describe('limits', () => {
+  it('are never exceeded by racing creates of policies', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => post(POLICIES, { name: `racer ${String(index)}` })),
+    )
+
+    expect(tally(responses.map(({ statusCode }) => statusCode))).toEqual({ 201: 5, 403: 15 })
+    const refused = responses.find(({ statusCode }) => statusCode === 403)
+    expect(refused?.json().error.code).toBe('limit_exceeded')
+    const list = await governed.send({ url: POLICIES })
+    expect(list.json().data).toHaveLength(5)
+  })
+
+  it('are never exceeded by racing creates of rules', async () => {
+    const { id } = await createPolicy(governed, 'crowded')
+
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        post(`${POLICIES}/${id}/rules`, { ...RULE, name: `racer ${String(index)}` }),
+      ),
+    )
+
+    expect(tally(responses.map(({ statusCode }) => statusCode))).toEqual({ 201: 3, 403: 17 })
+    expect((await getPolicy(governed, id)).allowlist_v0?.rules).toHaveLength(3)
+  })
+
+  it('give room again after a delete', async () => {
+    const policies = await Promise.all(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => createPolicy(governed, name)),
+    )
+    expect((await post(POLICIES, { name: 'f' })).statusCode).toBe(403)
+    await governed.send({ method: 'DELETE', url: `${POLICIES}/${policies[0]?.id ?? ''}` })
+    expect((await post(POLICIES, { name: 'f' })).statusCode).toBe(201)
+  })
+
+  it('count UTF-8 bytes of the whole policy, exactly', async () => {
+    const { id } = await createPolicy(governed, 'bytes')
+    const rule = { actions: ['read'], resources: ['/é'] }
+    const { id: ruleId } = await createRule(governed, id, rule)
+    const spare = 1000 - Buffer.byteLength(JSON.stringify(await getPolicy(governed, id)))
+    const resize = (length: number) =>
+      governed.send({
+        method: 'PATCH',
+        url: `${POLICIES}/${id}/rules/${ruleId}`,
+        payload: { resources: [`/é${'x'.repeat(length)}`] },
+      })
+
+    const tooLarge = await resize(spare + 1)
+    const fitting = await resize(spare)
+
+    expect(tooLarge.statusCode).toBe(403)
+    expect(tooLarge.json().error.code).toBe('limit_exceeded')
+    expect(fitting.statusCode, fitting.body).toBe(200)
+    const size = Buffer.byteLength(JSON.stringify(await getPolicy(governed, id)))
+    expect(size).toBe(1000)
+    const rename = await governed.send({
+      method: 'PATCH',
+      url: `${POLICIES}/${id}`,
+      payload: { name: 'bytes+' },
+    })
+    expect(rename.statusCode).toBe(403)
+  })
+})
+
+describe('racing names', () => {
+  it('give one 201 and otherwise 409', async () => {
+    const responses = await Promise.all(
+      Array.from({ length: 4 }, () => post(POLICIES, { name: 'one and only' })),
+    )
+
+    expect(tally(responses.map(({ statusCode }) => statusCode))).toEqual({ 201: 1, 409: 3 })
+  })
+
+  it('give one rule of a name', async () => {
+    const { id } = await createPolicy(governed, 'contested')
+
+    const responses = await Promise.all(
+      Array.from({ length: 3 }, () => post(`${POLICIES}/${id}/rules`, RULE)),
+    )
+
+    expect(tally(responses.map(({ statusCode }) => statusCode))).toEqual({ 201: 1, 409: 2 })
+  })
+})

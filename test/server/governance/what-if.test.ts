@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
+import { createPolicy, createRule } from './policies.ts'
+
+const CHECK = '/api/v1/orgs/acme/check'
+const EFFECTIVE = '/api/v1/orgs/acme/effective-policy'
+let governed: GovernedApp
+let everybody: string
+let backend: string
+
+const request = { action: 'connect:tcp', host: 'db.example.com', port: 5432 }
+
+beforeAll(async () => {
+  governed = await openGovernedApp()
+  everybody = (await createPolicy(governed, 'everybody')).id
+  await createRule(governed, everybody, { resources: ['example.com'] })
+  backend = (await createPolicy(governed, 'backend', { teams: [governed.team] })).id
+  await createRule(governed, backend, { resources: ['db.example.com:5432'] })
+})
+afterAll(() => governed.close())
+
+function check(payload: object, as = 'olga') {
+  return governed.send({ as, method: 'POST', url: CHECK, payload })
+}
+
+function effective(query: Record<string, string>, as = 'olga') {
+  return governed.send({ as, url: EFFECTIVE, query })
+}
+
+describe('check', () => {
+  it('answers the decision of a user, by his teams', async () => {
+    const mia = await check({ user: 'mia', request })
+    const ed = await check({ user: 'ed', request })
+
+    expect(mia.statusCode).toBe(200)
+    expect(mia.json()).toMatchObject({
+      decision: 'allow',
+      reason: 'rule',
+      rules: [{ policy_id: backend, resource: 'db.example.com:5432' }],
+      address_required: true,
+      stale: false,
+      revision: expect.any(Number),
+    })
+    expect(ed.json()).toMatchObject({ decision: 'deny', reason: 'default_deny' })
+  })
+
+  it('answers for teams, and for a machine without a user', async () => {
+    const team = await check({ teams: [governed.team.toUpperCase()], request })
+    const nobody = await check({ request })
+
+    expect(team.json().decision).toBe('allow')
+    expect(nobody.json().decision).toBe('deny')
+  })
+
+  it('denies a request that means nothing, with 200', async () => {
+    const response = await check({ request: { action: 'fly', host: null } })
+
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ decision: 'deny', reason: 'invalid_request' })
+  })
+
+  it('lets a member ask about himself and nobody else', async () => {
+    expect((await check({ user: 'mia', request }, 'mia')).json().decision).toBe('allow')
+    for (const body of [{ user: 'ed', request }, { user: 'ghost', request }, { request }])
+      expect((await check(body, 'mia')).statusCode).toBe(403)
+    expect((await check({ user: 'mia', request }, 'audrey')).statusCode).toBe(200)
+    expect((await check({ user: 'mia', request }, 'rita')).statusCode).toBe(404)
+  })
+
+  it.each([
+    [{ user: 'mia' }, 400, 'request'],
+    [{ request: null }, 400, 'request'],
+    [{ request: 'x' }, 400, 'request'],
+    [{ user: 'mia', teams: [], request }, 400, undefined],
+    [{ user: 'mia', request, more: 1 }, 400, 'more'],
+    [{ teams: ['x'], request }, 400, 'teams[0]'],
+    [{ user: 'ghost', request }, 404, undefined],
+  ])('refuses %j', async (body, status, field) => {
+    const response = await check(body)
+    expect(response.statusCode).toBe(status)
+    expect(response.json().error.field).toBe(field)
+  })
+
+  it('refuses a team of another organization', async () => {
+    const response = await check({ teams: [governed.rivalTeam], request })
+    expect(response.statusCode).toBe(400)
+  })
+})
+
+describe('effective-policy', () => {
+  it('lists the policies of the user, with their rules', async () => {
+    const mia = (await effective({ user: 'mia' })).json()
+    const ed = (await effective({ user: 'ed' }, 'audrey')).json()
+
+    expect(mia.policies.map(({ id }: { id: string }) => id).toSorted()).toEqual(
+      [everybody, backend].toSorted(),
+    )
+    expect(ed.policies).toMatchObject([{ id: everybody, allowlist_v0: { domain: 'network' } }])
+    expect(mia.revision).toBe(ed.revision)
+  })
+
+  it('shows a member his own and nobody else’s', async () => {
+    expect((await effective({ user: 'mia' }, 'mia')).statusCode).toBe(200)
+    expect((await effective({ user: 'ed' }, 'mia')).statusCode).toBe(403)
+    expect((await effective({}, 'mia')).statusCode).toBe(403)
+  })
+
+  it('shows what a machine without a user gets', async () => {
+    expect((await effective({})).json().policies).toMatchObject([{ id: everybody }])
+  })
+
+  it('refuses what it does not know', async () => {
+    expect((await effective({ user: 'ghost' })).statusCode).toBe(404)
+    expect((await effective({ user: '' })).statusCode).toBe(400)
+    expect((await effective({ person: 'mia' })).statusCode).toBe(400)
+  })
+
+  it('needs the entitlement', async () => {
+    const response = await governed.send({ url: '/api/v1/orgs/poor/effective-policy' })
+    expect(response.statusCode).toBe(403)
+  })
+})

@@ -1,0 +1,42 @@
+import { connect, type AddressInfo } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { openGovernedApp } from './governed-app.ts'
+
+/** Sends `count` requests at once on one connection, which is closed behind the last answer. */
+async function pipeline(count: number): Promise<{ answers: number; served: number }> {
+  let served = 0
+  const governed = await openGovernedApp({
+    routes: [
+      async (app) => {
+        app.get('/answer', async () => {
+          served += 1
+          return { number: served }
+        })
+      },
+    ],
+  })
+  onTestFinished(() => governed.close())
+  await governed.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = governed.app.server.address() as AddressInfo
+  const request = (connection: string) =>
+    `GET /answer HTTP/1.1\r\nHost: x\r\nConnection: ${connection}\r\n\r\n`
+
+  const socket = connect(port, '127.0.0.1')
+  let received = ''
+  socket.on('data', (chunk) => (received += String(chunk)))
+  socket.on('error', () => undefined)
+  socket.write(request('keep-alive').repeat(count - 1) + request('close'))
+  await new Promise((resolve) => socket.on('close', resolve))
+
+  return { answers: received.split('HTTP/1.1 200 OK').length - 1, served }
+}
+
+it('answers requests that are sent ahead', async () => {
+  expect(await pipeline(16)).toEqual({ answers: 16, served: 16 })
+})
+
+it('cuts a connection on which too many requests are sent ahead', async () => {
+  const { served } = await pipeline(1_000)
+
+  expect(served).toBeLessThanOrEqual(16)
+})

@@ -1,0 +1,383 @@
+import { enrolmentSchema } from '@palisade/protocol'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  runServerCommand,
+  runServerCommandUnread,
+  startServerProcess,
+  type RunningServer,
+} from './server-process.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+const INIT = ['init', '--org', 'acme', '--owner', 'alice']
+
+interface Created {
+  readonly org: string
+  readonly username: string
+  readonly password: string
+  readonly personal_token: string
+}
+
+const newDataDir = () => join(temporaryDirectory(), 'data')
+
+async function init(dataDir: string): Promise<Created> {
+  const outcome = await runServerCommand([...INIT, '--json'], { PALISADE_DATA_DIR: dataDir })
+  expect(outcome.stderr).toBe('')
+  return JSON.parse(outcome.stdout) as Created
+}
+
+async function signIn(server: RunningServer, username: string, password: string): Promise<string> {
+  const response = await fetch(`${server.url}/v2/auth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username, password }),
+  })
+  expect(response.status).toBe(200)
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+const policiesOf = (server: RunningServer, org: string) =>
+  `${server.url}/v2/orgs/${org}/governance/policies`
+
+describe('palisade-server start', () => {
+  async function refusal(settings: Record<string, string>): Promise<string> {
+    const outcome = await runServerCommand(['start'], settings)
+    expect(outcome.status, outcome.stdout).toBe(78)
+    expect(outcome.stdout).toBe('')
+    return outcome.stderr
+  }
+
+  it('refuses a taken port in one line and creates nothing', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    onTestFinished(() => void other.close())
+    const port = String((other.address() as AddressInfo).port)
+    const dataDir = newDataDir()
+
+    const stderr = await refusal({ PALISADE_PORT: port, PALISADE_DATA_DIR: dataDir })
+
+    expect(stderr).toMatch(/^palisade-server: port \d+ of `127\.0\.0\.1` is in use; .*\n$/)
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('refuses an address that is not of this machine', async () => {
+    for (const host of ['192.0.2.1', 'fe80::1%absent', 'a'.repeat(300)])
+      expect(await refusal({ PALISADE_HOST: host, PALISADE_DATA_DIR: newDataDir() })).toMatch(
+        /^palisade-server: `\S+` is not an address of this machine; .*\n$/,
+      )
+  })
+
+  it('refuses a data directory that is a file, below a file, or not its own', async () => {
+    const file = join(temporaryDirectory(), 'file')
+    writeFileSync(file, 'mine')
+
+    for (const dataDir of [file, join(file, 'below'), '/proc/palisade'])
+      expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir })).toMatch(
+        /^palisade-server: data directory `.*; set `PALISADE_DATA_DIR` to .*\n$/,
+      )
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+  })
+
+  it('refuses a database that is none, and leaves it as it is', async () => {
+    const dataDir = temporaryDirectory()
+    const content = 'not a database '.repeat(1000)
+    writeFileSync(join(dataDir, 'server.db'), content)
+
+    const stderr = await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir })
+
+    const file = join(dataDir, 'server.db')
+    expect(stderr).toBe(
+      `palisade-server: database \`${file}\` cannot be opened (SQLITE_NOTADB); restore it from a backup\n`,
+    )
+    expect(readFileSync(join(dataDir, 'server.db'), 'utf8')).toBe(content)
+    expect(readdirSync(dataDir)).toEqual(['server.db'])
+  })
+
+  it('lists every problem of its settings, one in a line', async () => {
+    const stderr = await refusal({
+      PALISADE_PORT: 'x',
+      PALISADE_LOG_LEVEL: 'y',
+      DATABASE_URL: 'postgres://localhost/palisade',
+      PALISADE_DATA_DIR: newDataDir(),
+    })
+
+    const lines = stderr.trimEnd().split('\n')
+    expect(lines).toHaveLength(3)
+    expect(stderr).toContain('`DATABASE_URL` is set, but PostgreSQL is not supported yet; unset it')
+  })
+
+  it('creates a private directory and database', async () => {
+    const dataDir = newDataDir()
+
+    const server = await startServerProcess({ PALISADE_DATA_DIR: dataDir })
+
+    expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+    expect(statSync(join(dataDir, 'server.db')).mode & 0o777).toBe(0o600)
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    expect((await server.stop('SIGINT')).status).toBe(0)
+  })
+
+  it('finishes what is running after SIGTERM, then ends with 0', async () => {
+    const dataDir = newDataDir()
+    const { personal_token } = await init(dataDir)
+    const server = await startServerProcess({ PALISADE_DATA_DIR: dataDir })
+    const body = JSON.stringify({ username: 'alice', password: personal_token })
+    const { port } = new URL(server.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    const head = [
+      'POST /v2/auth/token HTTP/1.1',
+      'Host: localhost',
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Expect: 100-continue',
+    ]
+    socket.write(`${head.join('\r\n')}\r\n\r\n`)
+    // The interim answer proves that the request is being served when the signal comes.
+    await new Promise((resolve) => socket.once('data', resolve))
+    let answer = ''
+    socket.on('data', (chunk) => (answer += String(chunk)))
+    const ended = new Promise((resolve) => socket.once('close', resolve))
+
+    const stopped = server.stop('SIGTERM')
+    await refused(Number(port))
+    socket.write(body)
+    await ended
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK/)
+    expect(answer).toContain('access_token')
+    const outcome = await stopped
+    expect([outcome.status, outcome.stderr]).toEqual([0, ''])
+    expect(outcome.stdout).not.toContain('pal_pat_')
+    expect(readdirSync(dataDir)).toEqual(['server.db'])
+  })
+
+  it('has every acknowledged write after kill -9', async () => {
+    const dataDir = newDataDir()
+    const { personal_token } = await init(dataDir)
+    const settings = { PALISADE_DATA_DIR: dataDir, PALISADE_LOG_LEVEL: 'info' }
+    const first = await startServerProcess(settings)
+    const token = await signIn(first, 'alice', personal_token)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const names = Array.from({ length: 100 }, (_, index) => `policy ${index}`)
+    const statuses = await Promise.all(
+      names.map(async (name) => {
+        const body = JSON.stringify({ name })
+        const url = policiesOf(first, 'acme')
+        return (await fetch(url, { method: 'POST', headers, body })).status
+      }),
+    )
+    await first.stop('SIGKILL')
+    expect(statuses.every((status) => status === 201)).toBe(true)
+
+    const second = await startServerProcess(settings)
+
+    // The token is from before: the signing key survived as well.
+    const listed = await fetch(policiesOf(second, 'acme'), { headers })
+    const { data } = (await listed.json()) as { data: { name: string }[] }
+    expect(data.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
+    expect((await second.stop('SIGTERM')).status).toBe(0)
+  })
+})
+
+describe('palisade-server init', () => {
+  it('prints the first organization once', async () => {
+    const dataDir = newDataDir()
+    const settings = { PALISADE_DATA_DIR: dataDir }
+
+    const created = await init(dataDir)
+    const again = await runServerCommand([...INIT, '--json'], settings)
+    const ifEmpty = await runServerCommand([...INIT, '--json', '--if-empty'], settings)
+
+    expect(created).toEqual({
+      org: 'acme',
+      username: 'alice',
+      password: expect.stringMatching(/^.{24}$/),
+      personal_token: expect.stringMatching(/^pal_pat_/),
+    })
+    expect([again.status, again.stdout]).toEqual([1, ''])
+    expect(again.stderr).toMatch(/^palisade-server: there is an organization already; .*\n$/)
+    expect(ifEmpty).toEqual({ status: 0, stdout: '', stderr: '' })
+  })
+
+  it('lets one of two that run at once win', async () => {
+    const settings = { PALISADE_DATA_DIR: newDataDir() }
+
+    const outcomes = await Promise.all([
+      runServerCommand(INIT, settings),
+      runServerCommand(INIT, settings),
+    ])
+
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set([0, 1]))
+  })
+
+  it('refuses bad usage with 2, and makes nothing', async () => {
+    const dataDir = newDataDir()
+    const settings = { PALISADE_DATA_DIR: dataDir }
+
+    for (const args of [
+      ['init'],
+      ['init', '--org', 'No Spaces', '--owner', 'alice'],
+      ['init', '--org', 'acme', '--owner', 'Alice!'],
+      [...INIT, '--unknown'],
+      ['nonsense'],
+    ]) {
+      const outcome = await runServerCommand(args, settings)
+      expect([outcome.status, outcome.stdout], args.join(' ')).toEqual([2, ''])
+      expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1)
+    }
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('helps', async () => {
+    for (const args of [['--help'], ['init', '--help'], ['device', 'enrol', '--help']]) {
+      const { status, stdout } = await runServerCommand(args, {})
+      expect(status).toBe(0)
+      expect(stdout).toMatch(/Examples?:\n {2}\$ palisade-server /)
+    }
+  })
+})
+
+describe('palisade-server org create', () => {
+  it('fails in one line when nobody reads the secrets it prints', async () => {
+    const dataDir = newDataDir()
+
+    const outcome = await runServerCommandUnread(['org', 'create', 'acme', '--owner', 'alice'], {
+      PALISADE_DATA_DIR: dataDir,
+    })
+
+    expect(outcome.status).toBe(1)
+    expect(outcome.stderr).toBe(
+      'palisade-server: standard output was closed before everything was printed\n',
+    )
+  })
+
+  it('adds organizations while the server runs', async () => {
+    const dataDir = newDataDir()
+    const settings = { PALISADE_DATA_DIR: dataDir }
+    await init(dataDir)
+    const server = await startServerProcess(settings)
+    const create = async (...args: string[]) => {
+      const outcome = await runServerCommand(['org', 'create', ...args, '--json'], settings)
+      expect(outcome.status, outcome.stderr).toBe(0)
+      return JSON.parse(outcome.stdout) as Created
+    }
+
+    const rival = await create('rival', '--owner', 'rita')
+    const poor = await create('poor', '--owner', 'rita', '--without-governance')
+
+    expect([rival.username, poor.password]).toEqual(['rita', null])
+    const token = await signIn(server, 'rita', rival.password)
+    expect(await signIn(server, 'rita', poor.personal_token)).toEqual(expect.any(String))
+    const list = async (org: string) =>
+      (await fetch(policiesOf(server, org), { headers: { authorization: `Bearer ${token}` } }))
+        .status
+    expect([await list('rival'), await list('poor'), await list('acme')]).toEqual([200, 403, 404])
+    const again = await runServerCommand(['org', 'create', 'acme', '--owner', 'rita'], settings)
+    expect([again.status, again.stdout]).toEqual([1, ''])
+    expect(again.stderr).toBe('palisade-server: organization `acme` exists already\n')
+    await server.stop('SIGTERM')
+  })
+})
+
+describe('a command on a database with damaged pages', () => {
+  it('says so in one line', async () => {
+    const dataDir = newDataDir()
+    await init(dataDir)
+    const file = join(dataDir, 'server.db')
+    // The header and the schema stay, so that it still opens.
+    writeFileSync(file, readFileSync(file).fill(0xff, 4096, 3 * 4096))
+
+    const outcome = await runServerCommand(['org', 'create', 'initech', '--owner', 'bob'], {
+      PALISADE_DATA_DIR: dataDir,
+    })
+
+    expect(outcome).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: 'palisade-server: the database does not answer: SQLITE_CORRUPT\n',
+    })
+  })
+})
+
+describe('palisade-server device enrol', () => {
+  it('writes a private token file that the server accepts, and replaces it only when forced', async () => {
+    const dataDir = newDataDir()
+    await init(dataDir)
+    const server = await startServerProcess({ PALISADE_DATA_DIR: dataDir })
+    const out = join(dataDir, 'agent', 'device.json')
+    const enrol = (...more: string[]) =>
+      runServerCommand(
+        ['device', 'enrol', '--org', 'acme', '--server', server.url, '--out', out, ...more],
+        { PALISADE_DATA_DIR: dataDir },
+      )
+
+    const outcome = await enrol('--user', 'alice', '--json')
+
+    const enrolment = enrolmentSchema.parse(JSON.parse(readFileSync(out, 'utf8')))
+    expect(enrolment).toMatchObject({ server: server.url, org: 'acme', user: 'alice' })
+    expect(JSON.parse(outcome.stdout)).toEqual({
+      device_id: enrolment.device_id,
+      org: 'acme',
+      user: 'alice',
+      file: out,
+    })
+    expect(statSync(out).mode & 0o777).toBe(0o600)
+    expect(statSync(join(dataDir, 'agent')).mode & 0o777).toBe(0o700)
+    const fetched = await fetch(`${server.url}/api/v1/device/bundle`, {
+      headers: { authorization: `Bearer ${enrolment.device_token}` },
+    })
+    expect(fetched.status).toBe(200)
+
+    const refused = await enrol()
+    expect([refused.status, refused.stdout]).toEqual([1, ''])
+    expect(refused.stderr).toMatch(/exists already; use --force/)
+    expect((await enrol('--force')).status).toBe(0)
+    expect(JSON.parse(readFileSync(out, 'utf8'))).toMatchObject({ user: null })
+    expect(readdirSync(join(dataDir, 'agent'))).toEqual(['device.json'])
+    await server.stop('SIGTERM')
+  })
+
+  it('follows no link, and refuses what is not there', async () => {
+    const dataDir = newDataDir()
+    await init(dataDir)
+    const directory = temporaryDirectory()
+    const target = join(directory, 'target')
+    const out = join(directory, 'device.json')
+    symlinkSync(target, out)
+    const enrol = (org: string, ...more: string[]) =>
+      runServerCommand(
+        ['device', 'enrol', '--org', org, '--server', 'http://127.0.0.1:1', '--out', out, ...more],
+        { PALISADE_DATA_DIR: dataDir },
+      )
+
+    expect((await enrol('acme')).status).toBe(1)
+    expect((await enrol('absent')).stderr).toContain('there is no organization `absent`')
+    expect((await enrol('acme', '--user', 'bob')).stderr).toContain('`bob` is not a member')
+    expect((await enrol('acme', '--server', 'nowhere')).status).toBe(2)
+    expect((await enrol('acme', '--force')).status).toBe(0)
+    expect(existsSync(target)).toBe(false)
+    expect(readdirSync(directory)).toEqual(['device.json'])
+  })
+})
+
+/** Waits until nothing listens there any more. */
+async function refused(port: number): Promise<void> {
+  for (;;) {
+    const isOpen = await new Promise<boolean>((resolve) => {
+      const probe = connect(port, '127.0.0.1', () => resolve(true))
+      probe.once('error', () => resolve(false))
+      probe.once('connect', () => probe.destroy())
+    })
+    if (!isOpen) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

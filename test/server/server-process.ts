@@ -1,0 +1,88 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const MAIN = fileURLToPath(new URL('../../server/dist/main.js', import.meta.url))
+
+export interface Outcome {
+  readonly status: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface RunningServer {
+  readonly url: string
+  /** Sends the signal and waits for the end. */
+  stop(signal: NodeJS.Signals): Promise<Outcome>
+}
+
+type Settings = Readonly<Record<string, string>>
+
+/** Runs one command of the built `palisade-server` to its end. */
+export async function runServerCommand(
+  args: readonly string[],
+  settings: Settings,
+): Promise<Outcome> {
+  return collect(spawnServer(args, settings))
+}
+
+/** The same for a reader of its standard output that is gone already. */
+export async function runServerCommandUnread(
+  args: readonly string[],
+  settings: Settings,
+): Promise<Outcome> {
+  const child = spawnServer(args, settings)
+  child.stdout.destroy()
+  return collect(child)
+}
+
+/** Starts the built server on a free port and waits until it listens. */
+export async function startServerProcess(settings: Settings): Promise<RunningServer> {
+  const child = spawnServer(['start'], { PALISADE_PORT: '0', ...settings })
+  const outcome = collect(child)
+  const url = await Promise.race([
+    readUrl(child),
+    outcome.then(({ stderr }) => Promise.reject(new Error(`the server ended: ${stderr}`))),
+  ])
+  return {
+    url,
+    stop(signal) {
+      child.kill(signal)
+      return outcome
+    },
+  }
+}
+
+function spawnServer(args: readonly string[], settings: Settings): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    env: { PATH: process.env['PATH'], ...settings },
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  return child
+}
+
+async function collect(child: ChildProcessWithoutNullStreams): Promise<Outcome> {
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => (stdout += String(chunk)))
+  child.stderr.on('data', (chunk) => (stderr += String(chunk)))
+  await once(child, 'close')
+  return { status: child.exitCode, stdout, stderr }
+}
+
+/** The `url` of the log line that says so. */
+function readUrl(child: ChildProcessWithoutNullStreams): Promise<string> {
+  return new Promise((resolve) => {
+    let text = ''
+    child.stdout.on('data', (chunk) => {
+      text += String(chunk)
+      const line = text
+        .split('\n')
+        .find((entry) => entry.includes('palisade-server listening') && entry.endsWith('}'))
+      if (line !== undefined) resolve((JSON.parse(line) as { url: string }).url)
+    })
+  })
+}

@@ -1,0 +1,127 @@
+import Sqlite from 'better-sqlite3'
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
+import { MIGRATIONS } from '../../../server/src/store/sqlite/migrations.ts'
+import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+import { describeStore } from './store-conformance.ts'
+
+describeStore('the SQLite store', () => {
+  const path = join(temporaryDirectory(), 'server.db')
+  return () => openSqliteStore(path)
+})
+
+describe('a SQLite database', () => {
+  it('is readable for its owner only, also what SQLite puts beside it', async () => {
+    const path = join(temporaryDirectory(), 'server.db')
+
+    const store = openSqliteStore(path)
+
+    for (const file of [path, `${path}-wal`]) expect(statSync(file).mode & 0o777).toBe(0o600)
+    await store.close()
+  })
+
+  it('of a newer release is refused and left as it is', () => {
+    const path = join(temporaryDirectory(), 'server.db')
+    const newer = new Sqlite(path)
+    newer.pragma('user_version = 999')
+    newer.close()
+
+    expect(() => openSqliteStore(path)).toThrow(
+      expect.objectContaining({ code: 'ERR_STORE_SCHEMA_TOO_NEW' }),
+    )
+
+    const after = new Sqlite(path)
+    expect(after.pragma('user_version', { simple: true })).toBe(999)
+    expect(after.prepare('SELECT count(*) AS n FROM sqlite_schema').get()).toEqual({ n: 0 })
+    after.close()
+  })
+
+  it('keeps its old schema when a step of a migration fails', () => {
+    const database = new Sqlite(join(temporaryDirectory(), 'server.db'))
+    migrate(database, MIGRATIONS)
+
+    const steps = [...MIGRATIONS, 'CREATE TABLE more (id TEXT) STRICT', 'CREATE TABLE oops (']
+
+    expect(() => migrate(database, steps)).toThrow(/incomplete input/)
+    expect(database.pragma('user_version', { simple: true })).toBe(MIGRATIONS.length)
+    const more = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'more'").get()
+    expect(more).toBeUndefined()
+    database.close()
+  })
+
+  it('that is something else is reported as unavailable', () => {
+    const path = join(temporaryDirectory(), 'server.db')
+    writeFileSync(path, 'this is no database, and long enough to be looked at'.repeat(100))
+
+    expect(() => openSqliteStore(path)).toThrow(
+      expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }),
+    )
+  })
+
+  it.each([
+    ['deleted', (path: string) => rmSync(path)],
+    ['moved away', (path: string) => renameSync(path, `${path}.old`)],
+    ['without its log', (path: string) => rmSync(`${path}-wal`)],
+  ])('that was %s takes no writes, which nobody would find again', async (_title, lose) => {
+    const path = join(temporaryDirectory(), 'server.db')
+    const store = openSqliteStore(path)
+    const write = () => store.transaction((writer) => writer.secrets.insert('s', new Uint8Array(1)))
+
+    lose(path)
+
+    for (const attempt of [write, () => store.ping()])
+      await expect(attempt()).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' })
+    expect(await store.read((reader) => reader.secrets.find('s'))).toBeNull()
+    await store.close()
+  })
+
+  it('that another process writes to holds up writers alone', async () => {
+    const path = join(temporaryDirectory(), 'server.db')
+    const store = openSqliteStore(path)
+    const other = new Sqlite(path)
+    other.exec('BEGIN IMMEDIATE')
+
+    const writes = ['a', 'b'].map((name) =>
+      store.transaction((writer) => writer.secrets.insert(name, new Uint8Array(1))),
+    )
+
+    expect(await store.read((reader) => reader.secrets.find('a'))).toBeNull()
+    other.exec('ROLLBACK')
+    await Promise.all(writes)
+    expect(await store.read((reader) => reader.secrets.find('b'))).not.toBeNull()
+    other.close()
+    await store.close()
+  })
+
+  it('that another process never lets go of is unavailable to all writers after five seconds', async () => {
+    const path = join(temporaryDirectory(), 'server.db')
+    const store = openSqliteStore(path)
+    const other = new Sqlite(path)
+    other.exec('BEGIN IMMEDIATE')
+    const startedAt = performance.now()
+
+    const writes = await Promise.allSettled(
+      ['a', 'b', 'c'].map((name) =>
+        store.transaction((writer) => writer.secrets.insert(name, new Uint8Array(1))),
+      ),
+    )
+
+    expect(performance.now() - startedAt).toBeLessThan(8_000)
+    for (const write of writes)
+      expect(write).toMatchObject({ reason: { code: 'ERR_STORE_UNAVAILABLE' } })
+    other.close()
+    await store.close()
+  })
+
+  it('is not created in a directory that is not there', () => {
+    const path = join(temporaryDirectory(), 'absent', 'server.db')
+
+    expect(() => openSqliteStore(path)).toThrow(
+      expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }),
+    )
+    expect(existsSync(path)).toBe(false)
+  })
+})

@@ -1,0 +1,539 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
+import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+
+/** Opens the store of one test; called again it opens the same data once more. */
+export type OpenStore = () => Store
+
+const NOW = '2026-11-21T08:00:00.000Z'
+const LATER = '2026-11-21T09:00:00.000Z'
+const TEAM = '11111111-1111-4111-8111-111111111111'
+const OTHER_TEAM = '22222222-2222-4222-8222-222222222222'
+
+const RULE: RuleRecord = {
+  id: 'rule_1',
+  name: 'web',
+  actions: ['connect:tcp'],
+  decision: 'allow',
+  resources: ['Example.com:443'],
+}
+
+function policy(id: string, changes: Partial<PolicyHeadRecord> = {}) {
+  return { id, org: 'acme', name: id, teams: [], created_at: NOW, updated_at: NOW, ...changes }
+}
+
+/** What every driver promises; `prepare` makes an empty place for one test. */
+export function describeStore(name: string, prepare: () => OpenStore): void {
+  describe(name, () => {
+    let open: OpenStore
+    let store: Store
+
+    beforeEach(async () => {
+      open = prepare()
+      store = open()
+      onTestFinished(() => store.close())
+      await store.transaction(seed)
+    })
+
+    const revision = (org = 'acme') =>
+      store.read(async (reader) => (await reader.organizations.find(org))?.revision ?? -1)
+
+    describe('transactions', () => {
+      it('undo everything when the work throws, and pass the error on', async () => {
+        const before = await revision()
+        const error = new Error('stop')
+
+        const attempt = store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1'))
+          throw error
+        })
+
+        await expect(attempt).rejects.toBe(error)
+        expect(await store.read((reader) => reader.policies.count('acme'))).toBe(0)
+        expect(await revision()).toBe(before)
+      })
+
+      it('undo everything when a later write conflicts', async () => {
+        const attempt = store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1', { name: 'same' }))
+          await writer.policies.insert(policy('pol_2', { name: 'same' }))
+        })
+
+        await expect(attempt).rejects.toMatchObject({
+          code: 'ERR_STORE_CONFLICT',
+          subject: 'policy_name',
+        })
+        expect(await store.read((reader) => reader.policies.count('acme'))).toBe(0)
+      })
+
+      it('go on working after one that failed', async () => {
+        await store.transaction(() => Promise.reject(new Error('stop'))).catch(() => undefined)
+
+        await store.transaction((writer) => writer.policies.insert(policy('pol_1')))
+
+        expect(await store.read((reader) => reader.policies.count('acme'))).toBe(1)
+      })
+
+      it('show readers nothing before the commit, and themselves their own writes', async () => {
+        const written = Promise.withResolvers<void>()
+        const mayCommit = Promise.withResolvers<void>()
+        const count = () => store.read((reader) => reader.policies.count('acme'))
+        const running = store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1'))
+          expect(await writer.policies.count('acme')).toBe(1)
+          written.resolve()
+          await mayCommit.promise
+        })
+
+        await written.promise
+        expect(await count()).toBe(0)
+        mayCommit.resolve()
+        await running
+
+        expect(await count()).toBe(1)
+      })
+
+      it('give a reader one snapshot while others write', async () => {
+        const counts = await store.read(async (reader) => {
+          const before = await reader.policies.count('acme')
+          await store.transaction((writer) => writer.policies.insert(policy('pol_1')))
+          return [before, await reader.policies.count('acme')]
+        })
+
+        expect(counts).toEqual([0, 0])
+      })
+
+      it('let one of many racing creates of a name win', async () => {
+        const attempts = Array.from({ length: 20 }, (_, index) =>
+          store.transaction((writer) =>
+            writer.policies.insert(policy(`pol_${index}`, { name: 'wanted' })),
+          ),
+        )
+
+        const outcomes = await Promise.allSettled(attempts)
+
+        expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+        expect(await store.read((reader) => reader.policies.count('acme'))).toBe(1)
+      })
+
+      it('never exceed a limit that is checked inside', async () => {
+        const attempts = Array.from({ length: 20 }, (_, index) =>
+          store.transaction(async (writer) => {
+            if ((await writer.policies.count('acme')) >= 5) throw new Error('full')
+            await writer.policies.insert(policy(`pol_${index}`))
+          }),
+        )
+
+        await Promise.allSettled(attempts)
+
+        expect(await store.read((reader) => reader.policies.count('acme'))).toBe(5)
+      })
+
+      it('work over two openings of the same data', async () => {
+        const other = open()
+        onTestFinished(() => other.close())
+
+        await other.transaction((writer) => writer.policies.insert(policy('pol_1')))
+        await store.transaction((writer) => writer.policies.insert(policy('pol_2')))
+
+        expect(await other.read((reader) => reader.policies.count('acme'))).toBe(2)
+        expect(await store.read((reader) => reader.policies.count('acme'))).toBe(2)
+      })
+
+      it('are finished before the store closes', async () => {
+        const running = store.transaction(async (writer) => {
+          await Promise.resolve()
+          await writer.policies.insert(policy('pol_1'))
+        })
+
+        await store.close()
+        await running
+
+        const reopened = open()
+        onTestFinished(() => reopened.close())
+        expect(await reopened.read((reader) => reader.policies.count('acme'))).toBe(1)
+      })
+
+      it('are refused once the store is closed', async () => {
+        await store.close()
+
+        const unavailable = { code: 'ERR_STORE_UNAVAILABLE' }
+        await expect(store.ping()).rejects.toMatchObject(unavailable)
+        await expect(store.read((reader) => reader.users.find('ann'))).rejects.toMatchObject(
+          unavailable,
+        )
+        await expect(store.transaction((writer) => writer.users.find('ann'))).rejects.toMatchObject(
+          unavailable,
+        )
+      })
+    })
+
+    describe('policies', () => {
+      it('keep the order of teams and rules, and every pattern as it was written', async () => {
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1', { teams: [OTHER_TEAM, TEAM] }))
+          const at = { org: 'acme', policyId: 'pol_1', updated_at: LATER }
+          await writer.policies.insertRule(at, { ...RULE, id: 'rule_9', name: 'first' })
+          await writer.policies.insertRule(at, { ...RULE, id: 'rule_1', name: 'second' })
+          const resources = ['ü.example', '*.É.example', "it's"]
+          await writer.policies.updateRule(at, {
+            ...RULE,
+            id: 'rule_9',
+            name: 'first again',
+            resources,
+          })
+        })
+
+        const found = await store.read((reader) => reader.policies.find('acme', 'pol_1'))
+
+        expect(found?.teams).toEqual([OTHER_TEAM, TEAM])
+        expect(found?.updated_at).toBe(LATER)
+        expect(found?.rules.map(({ id, name }) => [id, name])).toEqual([
+          ['rule_9', 'first again'],
+          ['rule_1', 'second'],
+        ])
+        expect(found?.rules[0]?.resources).toEqual(['ü.example', '*.É.example', "it's"])
+      })
+
+      it('are listed by ascending id after a cursor, of one organization only', async () => {
+        await store.transaction(async (writer) => {
+          for (const id of ['pol_c', 'pol_a', 'pol_d', 'pol_b'])
+            await writer.policies.insert(policy(id))
+          await writer.policies.insert(policy('pol_b2', { org: 'rival' }))
+        })
+
+        const page = (afterId: string) =>
+          store.read((reader) => reader.policies.list('acme', { afterId, limit: 2 }))
+
+        expect((await page('')).map(({ id }) => id)).toEqual(['pol_a', 'pol_b'])
+        expect((await page('pol_b')).map(({ id }) => id)).toEqual(['pol_c', 'pol_d'])
+        expect(await page('pol_d')).toEqual([])
+      })
+
+      it('come with their rules in one list', async () => {
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_2'))
+          await writer.policies.insert(policy('pol_1'))
+          const at = { org: 'acme', policyId: 'pol_2', updated_at: NOW }
+          await writer.policies.insertRule(at, RULE)
+        })
+
+        const all = await store.read((reader) => reader.policies.listWithRules('acme'))
+
+        expect(all.map(({ id, rules }) => [id, rules])).toEqual([
+          ['pol_1', []],
+          ['pol_2', [RULE]],
+        ])
+      })
+
+      it('of another organization cannot be found or changed', async () => {
+        await store.transaction((writer) => writer.policies.insert(policy('pol_1')))
+        const at = { org: 'rival', policyId: 'pol_1', updated_at: LATER }
+
+        expect(await store.read((reader) => reader.policies.find('rival', 'pol_1'))).toBeNull()
+        for (const work of [
+          (writer: StoreWriter) => writer.policies.insertRule(at, RULE),
+          (writer: StoreWriter) => writer.policies.delete('rival', 'pol_1'),
+          (writer: StoreWriter) =>
+            writer.policies.update({ ...policy('pol_1'), org: 'rival', updated_at: LATER }),
+        ])
+          await expect(store.transaction<unknown>(work)).rejects.toMatchObject({
+            code: 'ERR_STORE_NOT_FOUND',
+          })
+        const found = await store.read((reader) => reader.policies.find('acme', 'pol_1'))
+        expect(found).toMatchObject({ updated_at: NOW, rules: [] })
+      })
+
+      it('may have rule names of another policy, and none twice', async () => {
+        await store.transaction(async (writer) => {
+          for (const id of ['pol_1', 'pol_2']) {
+            await writer.policies.insert(policy(id))
+            await writer.policies.insertRule({ org: 'acme', policyId: id, updated_at: NOW }, RULE)
+          }
+        })
+        const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
+
+        const again = store.transaction((writer) =>
+          writer.policies.insertRule(at, { ...RULE, id: 'rule_2' }),
+        )
+
+        await expect(again).rejects.toMatchObject({ subject: 'rule_name' })
+      })
+
+      it('cannot name a team of another organization', async () => {
+        const attempt = store.transaction((writer) =>
+          writer.policies.insert(policy('pol_1', { org: 'rival', teams: [TEAM] })),
+        )
+
+        await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
+      })
+
+      it('take their rules with them when they go', async () => {
+        const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1', { teams: [TEAM] }))
+          await writer.policies.insertRule(at, RULE)
+          await writer.policies.delete('acme', 'pol_1')
+          await writer.policies.insert(policy('pol_1'))
+        })
+
+        const found = await store.read((reader) => reader.policies.find('acme', 'pol_1'))
+        expect(found).toMatchObject({ rules: [], teams: [] })
+      })
+    })
+
+    describe('the revision of an organization', () => {
+      const at = { org: 'acme', policyId: 'pol_0', updated_at: LATER }
+      const changes: [string, (writer: StoreWriter) => Promise<unknown>][] = [
+        ['a new policy', (writer) => writer.policies.insert(policy('pol_1'))],
+        ['another name', (writer) => writer.policies.update(policy('pol_0', { name: 'new' }))],
+        ['another scope', (writer) => writer.policies.update(policy('pol_0', { teams: [] }))],
+        ['a deleted policy', (writer) => writer.policies.delete('acme', 'pol_0')],
+        ['a new rule', (writer) => writer.policies.insertRule(at, RULE)],
+        [
+          'a changed rule',
+          (writer) => writer.policies.updateRule(at, { ...RULE, id: 'rule_0', name: 'renamed' }),
+        ],
+        ['a deleted rule', (writer) => writer.policies.deleteRule(at, 'rule_0')],
+        ['a new team', (writer) => writer.teams.insert({ id: 'x', org: 'acme', name: 'new' })],
+        ['a deleted team', (writer) => writer.teams.delete('acme', OTHER_TEAM)],
+        ['somebody in a team', (writer) => writer.teams.addMember('acme', TEAM, 'ann')],
+        ['somebody out of a team', (writer) => writer.teams.removeMember('acme', TEAM, 'bob')],
+        [
+          'a new member',
+          (writer) => writer.memberships.insert({ org: 'acme', username: 'cid', role: 'member' }),
+        ],
+        ['another role', (writer) => writer.memberships.updateRole('acme', 'bob', 'auditor')],
+        ['a member who left', (writer) => writer.memberships.delete('acme', 'bob')],
+        [
+          'a setting',
+          (writer) => writer.organizations.updateSettings('acme', { resolve_unlisted_names: true }),
+        ],
+      ]
+
+      beforeEach(async () => {
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_0', { teams: [TEAM] }))
+          await writer.policies.insertRule(at, { ...RULE, id: 'rule_0', name: 'zero' })
+        })
+      })
+
+      it.each(changes)('grows with %s, and no other does', async (_name, change) => {
+        const before = await revision()
+        const rival = await revision('rival')
+
+        await store.transaction(change)
+
+        expect(await revision()).toBe(before + 1)
+        expect(await revision('rival')).toBe(rival)
+      })
+
+      it('is the one that a changed policy carries', async () => {
+        const changed = await store.transaction((writer) => writer.policies.insertRule(at, RULE))
+
+        expect(changed.revision).toBe(await revision())
+      })
+
+      it('stays when nothing changes', async () => {
+        const before = await revision()
+
+        await store.transaction(async (writer) => {
+          await writer.teams.addMember('acme', TEAM, 'bob')
+          expect(await writer.teams.removeMember('acme', TEAM, 'ann')).toBe(false)
+        })
+
+        expect(await revision()).toBe(before)
+      })
+    })
+
+    describe('people', () => {
+      it('leave their teams when they leave the organization', async () => {
+        await store.transaction((writer) => writer.memberships.delete('acme', 'bob'))
+
+        const teams = await store.read((reader) => reader.teams.listOfUser('acme', 'bob'))
+        expect(teams).toEqual([])
+      })
+
+      it('are not put into a team of an organization that they are not in', async () => {
+        const attempt = store.transaction((writer) => writer.teams.addMember('acme', TEAM, 'cid'))
+
+        await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
+      })
+
+      it('have unique names, and so have organizations and teams', async () => {
+        const conflicts: [string, (writer: StoreWriter) => Promise<unknown>][] = [
+          [
+            'username',
+            (writer) =>
+              writer.users.insert({ username: 'ann', password_hash: null, created_at: NOW }),
+          ],
+          [
+            'member',
+            (writer) => writer.memberships.insert({ org: 'acme', username: 'ann', role: 'owner' }),
+          ],
+          ['team_name', (writer) => writer.teams.insert({ id: 'y', org: 'acme', name: 'one' })],
+          [
+            'organization',
+            (writer) =>
+              writer.organizations.insert({
+                name: 'acme',
+                entitled: true,
+                resolve_unlisted_names: false,
+                created_at: NOW,
+              }),
+          ],
+        ]
+        for (const [subject, work] of conflicts)
+          await expect(store.transaction(work)).rejects.toMatchObject({
+            code: 'ERR_STORE_CONFLICT',
+            subject,
+          })
+      })
+
+      it('are shown with their teams', async () => {
+        const teams = await store.read((reader) => reader.teams.listOfUsers('acme'))
+
+        expect(teams).toEqual(new Map([['bob', [TEAM]]]))
+      })
+    })
+
+    it('keeps a team while a policy names it', async () => {
+      await store.transaction((writer) =>
+        writer.policies.insert(policy('pol_1', { teams: [TEAM] })),
+      )
+
+      const attempt = store.transaction((writer) => writer.teams.delete('acme', TEAM))
+
+      await expect(attempt).rejects.toMatchObject({ subject: 'team_in_use' })
+      const using = await store.read((reader) => reader.policies.listUsingTeam('acme', TEAM))
+      expect(using.map(({ id }) => id)).toEqual(['pol_1'])
+    })
+
+    it('finds secret tokens by hash and lists those not revoked', async () => {
+      const token = (id: string, owner: { username: string } | { org: string }) => ({
+        ...('org' in owner
+          ? { kind: 'organization' as const, ...owner }
+          : { kind: 'personal' as const, ...owner }),
+        id,
+        name: id,
+        permissions: ['policies:read' as const],
+        secret_hash: `hash of ${id}`,
+        created_at: NOW,
+        expires_at: LATER,
+        revoked_at: null,
+      })
+      await store.transaction(async (writer) => {
+        await writer.accessTokens.insert(token('t1', { username: 'ann' }))
+        await writer.accessTokens.insert(token('t2', { username: 'ann' }))
+        await writer.accessTokens.insert(token('t3', { org: 'acme' }))
+        await writer.accessTokens.revoke('t1', LATER)
+      })
+
+      await store.read(async (reader) => {
+        const { accessTokens } = reader
+        expect(await accessTokens.findBySecretHash('hash of t1')).toMatchObject({
+          username: 'ann',
+          revoked_at: LATER,
+        })
+        expect(await accessTokens.findBySecretHash('hash of t9')).toBeNull()
+        expect((await accessTokens.listOfUser('ann')).map(({ id }) => id)).toEqual(['t2'])
+        expect((await accessTokens.listOfUser('bob')).map(({ id }) => id)).toEqual([])
+        expect((await accessTokens.listOfOrganization('acme')).map(({ id }) => id)).toEqual(['t3'])
+        expect(await accessTokens.find('t3')).toEqual(token('t3', { org: 'acme' }))
+      })
+    })
+
+    it('revokes one device, or all that a user has in an organization', async () => {
+      const device = (id: string, org: string, username: string | null) => ({
+        id,
+        org,
+        username,
+        token_hash: `hash of ${id}`,
+        created_at: NOW,
+        revoked_at: null,
+      })
+      await store.transaction(async (writer) => {
+        await writer.devices.insert(device('d1', 'acme', 'ann'))
+        await writer.devices.insert(device('d2', 'rival', 'ann'))
+        await writer.devices.insert(device('d3', 'acme', null))
+        await writer.devices.insert(device('d4', 'acme', 'bob'))
+        await writer.devices.revokeOfUser('acme', 'ann', LATER)
+        await writer.devices.revoke('d4', NOW)
+      })
+
+      const revoked = await store.read((reader) =>
+        Promise.all(
+          ['d1', 'd2', 'd3', 'd4'].map(async (id) => (await reader.devices.find(id))?.revoked_at),
+        ),
+      )
+
+      expect(revoked).toEqual([LATER, null, null, NOW])
+      const found = await store.read((reader) => reader.devices.findByTokenHash('hash of d3'))
+      expect(found).toEqual(device('d3', 'acme', null))
+    })
+
+    it('keeps the last answer for an idempotency key until it expires', async () => {
+      const record = {
+        scope: 'ann acme POST /x k',
+        body_hash: 'h',
+        status: 201,
+        headers: { etag: '"1"' },
+        body: '{}',
+        expires_at: NOW,
+      }
+      await store.transaction(async (writer) => {
+        await writer.idempotency.put({ ...record, status: 200 })
+        await writer.idempotency.put(record)
+        await writer.idempotency.put({ ...record, scope: 'later', expires_at: LATER })
+      })
+
+      const find = (scope: string) => store.read((reader) => reader.idempotency.find(scope))
+      expect(await find(record.scope)).toEqual(record)
+      await store.transaction((writer) => writer.idempotency.deleteExpired(NOW))
+      expect(await find(record.scope)).toBeNull()
+      expect(await find('later')).not.toBeNull()
+    })
+
+    it('has everything again after it was closed and opened', async () => {
+      const key = { kid: 'k', purpose: 'bundle' as const, private_jwk: { x: 'y' }, created_at: NOW }
+      await store.transaction(async (writer) => {
+        await writer.policies.insert(policy('pol_1', { teams: [TEAM] }))
+        await writer.policies.insertRule({ org: 'acme', policyId: 'pol_1', updated_at: NOW }, RULE)
+        await writer.signingKeys.insert(key)
+        await writer.secrets.insert('s', new Uint8Array([0, 1, 255]))
+      })
+      const before = await store.read((reader) => reader.policies.listWithRules('acme'))
+      await store.close()
+
+      const reopened = open()
+      onTestFinished(() => reopened.close())
+
+      await reopened.read(async (reader) => {
+        expect(await reader.policies.listWithRules('acme')).toEqual(before)
+        expect(await reader.signingKeys.list('bundle')).toEqual([key])
+        expect(await reader.signingKeys.list('access_token')).toEqual([])
+        expect([...((await reader.secrets.find('s')) ?? [])]).toEqual([0, 1, 255])
+        expect(await reader.organizations.count()).toBe(2)
+      })
+    })
+  })
+}
+
+/** Members ann (owner) and bob of `acme`; cid is in `rival` only. */
+async function seed(writer: StoreWriter): Promise<void> {
+  for (const name of ['acme', 'rival'])
+    await writer.organizations.insert({
+      name,
+      entitled: true,
+      resolve_unlisted_names: false,
+      created_at: NOW,
+    })
+  for (const username of ['ann', 'bob', 'cid'])
+    await writer.users.insert({ username, password_hash: null, created_at: NOW })
+  await writer.memberships.insert({ org: 'acme', username: 'ann', role: 'owner' })
+  await writer.memberships.insert({ org: 'acme', username: 'bob', role: 'member' })
+  await writer.memberships.insert({ org: 'rival', username: 'cid', role: 'owner' })
+  await writer.teams.insert({ id: TEAM, org: 'acme', name: 'one' })
+  await writer.teams.insert({ id: OTHER_TEAM, org: 'acme', name: 'two' })
+  await writer.teams.addMember('acme', TEAM, 'bob')
+}

@@ -1,0 +1,77 @@
+import { readConfig, createServer, openSqliteStore, type Server } from '@palisade/server'
+import type { LightMyRequestResponse } from 'fastify'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import {
+  createOrganization,
+  type CreatedOrganization,
+} from '../../server/src/accounts/create-organization.ts'
+import type { Store } from '../../server/src/store/store.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+/** The whole server as its container puts it together, on a real store and a clock of its own. */
+export interface TestServer {
+  readonly server: Server
+  readonly store: Store
+  /** Milliseconds. */
+  advance(ms: number): void
+  createOrganization(name: string, owner: string, entitled?: boolean): Promise<CreatedOrganization>
+  /** One request; `as` is an access token, `payload` becomes JSON. */
+  send(
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    url: string,
+    options?: { as?: string; payload?: object; headers?: Record<string, string> },
+  ): Promise<LightMyRequestResponse>
+  exchange(username: string, password: string, address?: string): Promise<LightMyRequestResponse>
+  /** An access token for a secret that must be good. */
+  signIn(username: string, password: string): Promise<string>
+}
+
+export async function openTestServer(): Promise<TestServer> {
+  let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
+  const sources = {
+    now: () => new Date(clockMs),
+    random: (bytes: number) => randomBytes(bytes),
+    newId: () => randomUUID(),
+  }
+  const directory = temporaryDirectory()
+  const store = openSqliteStore(join(directory, 'server.db'))
+  const config = readConfig({}, directory)
+  const server = await createServer({ config, sources, store, logger: false })
+  onTestFinished(async () => {
+    await server.close()
+    await store.close()
+  })
+
+  const exchange = (username: string, password: string, address = '127.0.0.1') =>
+    server.app.inject({
+      method: 'POST',
+      url: '/v2/auth/token',
+      remoteAddress: address,
+      payload: { username, password },
+    })
+
+  return {
+    server,
+    store,
+    advance(ms) {
+      clockMs += ms
+    },
+    createOrganization: (name, owner, entitled = true) =>
+      createOrganization({ store, ...sources }, { name, owner, entitled }),
+    send: (method, url, { as, payload, headers } = {}) =>
+      server.app.inject({
+        method,
+        url,
+        headers: { ...(as === undefined ? {} : { authorization: `Bearer ${as}` }), ...headers },
+        ...(payload === undefined ? {} : { payload }),
+      }),
+    exchange,
+    async signIn(username, password) {
+      const response = await exchange(username, password)
+      if (response.statusCode !== 200) throw new Error(`sign-in failed: ${response.body}`)
+      return response.json<{ access_token: string }>().access_token
+    },
+  }
+}
