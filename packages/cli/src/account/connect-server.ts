@@ -1,0 +1,17 @@
+import { createServerClient, type OrganizationClient } from '@palisade/client'
+import type { Io } from '../io.ts'
+import { credentialsPath, readCredentials } from './credentials-file.ts'
+import { resolveAccount } from './resolve-account.ts'
+
+/** The organization that this run administers, as the account of this run. */
+export async function connectOrganization(
+  io: Io,
+): Promise<{ readonly org: string; readonly organization: OrganizationClient }> {
+  const account = resolveAccount(await readCredentials(credentialsPath(io)), io.env)
+  const client = createServerClient({
+    server: account.server,
+    credentials: { username: account.username, secret: account.token },
+    fetch: io.fetch,
+  })
+  return { org: account.org, organization: client.organization(account.org) }
+}

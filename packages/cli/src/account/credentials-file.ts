@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { CliError, configurationError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { describeSystemError, systemCode } from '../system-error.ts'
+import { parseCredentials, type StoredCredentials } from './credentials.ts'
+
+const MAX_BYTES = 64 * 1024
+
+/** `$PALISADE_CONFIG_DIR/credentials.json`, by default below `~/.config/palisade`. */
+export function credentialsPath(io: Pick<Io, 'env' | 'cwd' | 'home'>): string {
+  const given = io.env['PALISADE_CONFIG_DIR'] || join(io.home, '.config', 'palisade')
+  return join(resolve(io.cwd, given), 'credentials.json')
+}
+
+/** The stored credentials, or null when nobody has signed in. Throws exit 78. */
+export async function readCredentials(path: string): Promise<StoredCredentials | null> {
+  const text = await readPrivateFile(path)
+  if (text === null) return null
+  const credentials = parseCredentials(text)
+  if (credentials === null)
+    throw configurationError(`${path}: is not a credentials file; run \`palisade login\` again`)
+  return credentials
+}
+
+/** Writes the file anew with mode 0600 in a directory of mode 0700, whole or not at all. */
+export async function writeCredentials(
+  path: string,
+  credentials: StoredCredentials,
+): Promise<void> {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}`
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    await writePrivateFile(temporary, `${JSON.stringify(credentials, null, 2)}\n`)
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined)
+    throw notWritten(path, error)
+  }
+}
+
+/** Removes the file; false when there was none. */
+export async function deleteCredentials(path: string): Promise<boolean> {
+  try {
+    await rm(path)
+    return true
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return false
+    throw notWritten(path, error)
+  }
+}
+
+/** Creates a file that must not exist yet, with mode 0600, and makes it durable. */
+async function writePrivateFile(path: string, text: string): Promise<void> {
+  await using handle = await open(path, 'wx', 0o600)
+  await handle.writeFile(text)
+  await handle.sync()
+}
+
+/** A file cannot be written: exit 78, since where it goes is configuration. */
+export function notWritten(path: string, error: unknown): CliError {
+  return new CliError(
+    'ERR_FILE_NOT_WRITTEN',
+    EXIT.configuration,
+    `${path}: ${describeSystemError(error)}`,
+    { cause: error },
+  )
+}
+
+/** Refuses what others could have read or planted: judged on the open file, not on the name. */
+async function readPrivateFile(path: string): Promise<string | null> {
+  try {
+    // Not blocking, or a named pipe in this place would hang every command.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    const status = await handle.stat()
+    if (!status.isFile()) throw configurationError(`${path}: is not a regular file`)
+    if ((status.mode & 0o077) !== 0)
+      throw configurationError(`${path}: others can read the token; run \`chmod 600 ${path}\``)
+    if (status.size > MAX_BYTES)
+      throw configurationError(`${path}: is not a credentials file; run \`palisade login\` again`)
+    return await handle.readFile('utf8')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return null
+    if (error instanceof CliError) throw error
+    throw configurationError(`${path}: ${describeSystemError(error)}`, error)
+  }
+}

@@ -1,0 +1,58 @@
+import { ClientError, type OrganizationClient } from '@palisade/client'
+import type { PolicyBody, RuleBody } from '@palisade/protocol'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { nearestName } from '../policy-file/nearest-name.ts'
+
+const POLICY_ID = /^pol_[0-9a-z]{28}$/
+
+/** The policy with this id, otherwise the one with this name. Throws `ERR_NOT_FOUND`, exit 1. */
+export async function findPolicy(
+  organization: OrganizationClient,
+  idOrName: string,
+): Promise<PolicyBody> {
+  // An id wins, so that nobody can have another policy found by naming his own like its id.
+  if (POLICY_ID.test(idOrName)) {
+    const policy = await getIfPresent(organization, idOrName)
+    if (policy !== null) return policy
+  }
+  const wanted = idOrName.normalize('NFC').trim()
+  const names: string[] = []
+  for await (const summary of organization.policies.list()) {
+    if (summary.name === wanted) return organization.policies.get(summary.id)
+    names.push(summary.name)
+  }
+  throw notFound('policy', idOrName, names)
+}
+
+/** The rule of `policy` with this id, otherwise with this name. Throws `ERR_NOT_FOUND`, exit 1. */
+export function findRule(policy: PolicyBody, idOrName: string): RuleBody {
+  const rules = policy.allowlist_v0?.rules ?? []
+  const wanted = idOrName.normalize('NFC').trim()
+  const found =
+    rules.find((rule) => rule.id === idOrName) ?? rules.find((rule) => rule.name === wanted)
+  if (found !== undefined) return found
+  throw notFound(
+    'rule',
+    idOrName,
+    rules.map((rule) => rule.name),
+  )
+}
+
+async function getIfPresent(
+  organization: OrganizationClient,
+  policyId: string,
+): Promise<PolicyBody | null> {
+  try {
+    return await organization.policies.get(policyId)
+  } catch (error) {
+    if (error instanceof ClientError && error.api?.status === 404) return null
+    throw error
+  }
+}
+
+function notFound(kind: string, wanted: string, names: readonly string[]): CliError {
+  const nearest = nearestName(wanted, names)
+  const mend = nearest === null ? '' : `; did you mean \`${nearest}\`?`
+  return new CliError('ERR_NOT_FOUND', EXIT.failed, `no ${kind} \`${wanted}\`${mend}`)
+}

@@ -1,0 +1,115 @@
+import type { PolicyBody, PolicySummary } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { CliError, usageError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { printable } from '../terminal/printable.ts'
+import { findPolicy } from './find-policy.ts'
+import { formatPolicy, formatPolicyList } from './format-policy.ts'
+import { collect } from './collect.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+/** `palisade policy list|show|create|delete` */
+export function addPolicyCommands(program: Command, context: RunContext): void {
+  const policy = program
+    .command('policy')
+    .summary('read and write policies')
+    .description("Read and write the organization's policies.")
+    .helpCommand(false)
+  addList(policy, context)
+  addShow(policy, context)
+  addCreate(policy, context)
+  addDelete(policy, context)
+}
+
+function addList(policy: Command, context: RunContext): void {
+  policy
+    .command('list')
+    .description('List all policies.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade policy list\n  palisade policy list --json')
+    .action(async (options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const data: PolicySummary[] = []
+      for await (const summary of organization.policies.list()) data.push(summary)
+      await present(context, options.json, { data }, () => formatPolicyList(data, context.style))
+    })
+}
+
+function addShow(policy: Command, context: RunContext): void {
+  policy
+    .command('show')
+    .description('Show one policy with its rules.')
+    .argument('<policy>', 'id or name')
+    .option('--json', 'print the policy as the API returns it')
+    .addHelpText('after', '\nExamples:\n  palisade policy show "package registry"')
+    .action(async (idOrName: string, options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const found = await findPolicy(organization, idOrName)
+      await present(context, options.json, found, () => formatPolicy(found, context.style))
+    })
+}
+
+function addCreate(policy: Command, context: RunContext): void {
+  policy
+    .command('create')
+    .description('Create a policy without rules.')
+    .argument('<name>', 'unique in the organization')
+    .option('--team <id>', 'team that it applies to; repeat for more (default: everybody)', collect)
+    .option('--json', 'print the policy as the API returns it')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  palisade policy create "package registry"
+  palisade policy create research --team 6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11`,
+    )
+    .action(async (name: string, options: JsonOption & { readonly team?: readonly string[] }) => {
+      const { organization } = await connectOrganization(context.io)
+      const scope = options.team === undefined ? {} : { scope: { teams: [...options.team] } }
+      const created = await organization.policies.create({ name, ...scope })
+      await present(context, options.json, created, () =>
+        printable(`created policy \`${created.name}\` (${created.id})`).concat('\n'),
+      )
+    })
+}
+
+function addDelete(policy: Command, context: RunContext): void {
+  policy
+    .command('delete')
+    .description('Delete a policy and all its rules.')
+    .argument('<policy>', 'id or name')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the policy that is gone')
+    .addHelpText(
+      'after',
+      `
+What the policy allowed is denied, and what it denied may become allowed, within five minutes.
+
+Examples:
+  palisade policy delete "package registry"
+  palisade policy delete pol_01jd4t8k9qg3zc7m5x2w0vhbnrae --yes`,
+    )
+    .action(async (idOrName: string, options: JsonOption & { readonly yes?: true }) => {
+      if (options.yes !== true && context.io.prompts === null)
+        throw usageError('nobody can be asked; write `--yes` to delete without asking')
+      const { organization } = await connectOrganization(context.io)
+      const found = await findPolicy(organization, idOrName)
+      if (options.yes !== true) await confirmDeletion(context, found)
+      const deleted = await organization.policies.delete(found.id)
+      await present(context, options.json, deleted, () =>
+        printable(`deleted policy \`${deleted.name}\` (${deleted.id})`).concat('\n'),
+      )
+    })
+}
+
+async function confirmDeletion({ io }: RunContext, policy: PolicyBody): Promise<void> {
+  const rules = policy.allowlist_v0?.rules.length ?? 0
+  const question = `Delete policy \`${policy.name}\` (${policy.id}) with ${rules} rules?`
+  const sure = await io.prompts?.confirm(printable(question))
+  if (sure !== true) throw new CliError('ERR_CANCELLED', EXIT.failed, 'nothing was deleted')
+}

@@ -1,0 +1,156 @@
+import { ACTIONS, isAction, type Action } from '@palisade/policy-core'
+import type { Changed } from '@palisade/client'
+import type { RuleBody } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { printable } from '../terminal/printable.ts'
+import { collect } from './collect.ts'
+import { findPolicy, findRule } from './find-policy.ts'
+import { formatRules } from './format-policy.ts'
+
+interface RuleOptions {
+  readonly name?: string
+  readonly action?: readonly string[]
+  readonly allow?: true
+  readonly deny?: true
+  readonly json?: true
+}
+
+const RESOURCES = `
+Resources of connect:tcp and connect:udp:
+  example.com  *.example.com  **.example.com  example.com:443  192.0.2.7  [2001:db8::1]:443  10.0.0.0/8
+Resources of read and write:
+  /data/project  /data/*  /data/**  ~/work/**   (quote them, or the shell expands them)`
+
+/** `palisade rule add|update|rm` */
+export function addRuleCommands(program: Command, context: RunContext): void {
+  const rule = program
+    .command('rule')
+    .summary('write rules of a policy')
+    .description('Write the rules of a policy.')
+    .helpCommand(false)
+  addAdd(rule, context)
+  addUpdate(rule, context)
+  addRemove(rule, context)
+}
+
+function addAdd(rule: Command, context: RunContext): void {
+  withRuleOptions(rule.command('add'))
+    .description('Add a rule to a policy.')
+    .argument('<policy>', 'id or name')
+    .argument('<resources...>', 'patterns that the rule is about')
+    .addHelpText(
+      'after',
+      `${RESOURCES}
+
+Examples:
+  palisade rule add web --name registry --action connect:tcp --allow npm.example.com:443
+  palisade rule add web --name lan --action connect:tcp,connect:udp --deny 10.0.0.0/8 192.168.0.0/16
+  palisade rule add files --name work --action read --action write --allow '~/work/**'`,
+    )
+    .action(async (idOrName: string, resources: string[], options: RuleOptions) => {
+      const { name, json } = options
+      const decision = parseDecision(options)
+      const actions = parseActions(options.action)
+      if (name === undefined) throw usageError('a name is needed; write `--name NAME`')
+      if (actions === undefined)
+        throw usageError('an action is needed; write `--action connect:tcp`')
+      if (decision === undefined) throw usageError('write `--allow` or `--deny`')
+      const { organization } = await connectOrganization(context.io)
+      const policy = await findPolicy(organization, idOrName)
+      const body = { name, actions, decision, resources }
+      const added = await organization.rules.add(policy.id, body)
+      await present(context, json, added, () =>
+        printable(`added rule \`${added.name}\` (${added.id}) to policy \`${policy.name}\``).concat(
+          '\n',
+        ),
+      )
+    })
+}
+
+function addUpdate(rule: Command, context: RunContext): void {
+  withRuleOptions(rule.command('update'))
+    .description('Change a rule in place. What is not given stays.')
+    .argument('<policy>', 'id or name')
+    .argument('<rule>', 'id or name')
+    .argument('[resources...]', 'patterns that replace all present ones')
+    .addHelpText(
+      'after',
+      `${RESOURCES}
+
+Examples:
+  palisade rule update web registry --name "package registry"
+  palisade rule update web registry --deny
+  palisade rule update web registry npm.example.com:443 mirror.example.com:443`,
+    )
+    .action(
+      async (idOrName: string, ruleName: string, resources: string[], options: RuleOptions) => {
+        const decision = parseDecision(options)
+        const actions = parseActions(options.action)
+        const body = {
+          ...(options.name === undefined ? {} : { name: options.name }),
+          ...(actions === undefined ? {} : { actions }),
+          ...(decision === undefined ? {} : { decision }),
+          ...(resources.length === 0 ? {} : { resources }),
+        }
+        if (Object.keys(body).length === 0)
+          throw usageError('nothing to change; give an option or new resources')
+        const { organization } = await connectOrganization(context.io)
+        const policy = await findPolicy(organization, idOrName)
+        const found = findRule(policy, ruleName)
+        const changed = await organization.rules.update(policy.id, found.id, body)
+        await present(context, options.json, changed, () => formatChange(changed, context))
+      },
+    )
+}
+
+function addRemove(rule: Command, context: RunContext): void {
+  rule
+    .command('rm')
+    .description('Remove a rule from a policy.')
+    .argument('<policy>', 'id or name')
+    .argument('<rule>', 'id or name')
+    .option('--json', 'print the rule that is gone')
+    .addHelpText('after', '\nExamples:\n  palisade rule rm web registry')
+    .action(async (idOrName: string, ruleName: string, options: { readonly json?: true }) => {
+      const { organization } = await connectOrganization(context.io)
+      const policy = await findPolicy(organization, idOrName)
+      const found = findRule(policy, ruleName)
+      const gone = await organization.rules.delete(policy.id, found.id)
+      await present(context, options.json, gone, () =>
+        printable(
+          `removed rule \`${gone.name}\` (${gone.id}) from policy \`${policy.name}\``,
+        ).concat('\n'),
+      )
+    })
+}
+
+function withRuleOptions(command: Command): Command {
+  return command
+    .option('--name <name>', 'name of the rule, unique in the policy')
+    .option('--action <action>', 'action; repeat, or separate by commas, for a second one', collect)
+    .option('--allow', 'the rule allows')
+    .option('--deny', 'the rule denies, whatever else allows')
+    .option('--json', 'print the answer of the API')
+}
+
+function parseDecision(options: RuleOptions): 'allow' | 'deny' | undefined {
+  if (options.allow === true && options.deny === true)
+    throw usageError('`--allow` and `--deny` exclude each other; write one of them')
+  if (options.allow === true) return 'allow'
+  return options.deny === true ? 'deny' : undefined
+}
+
+function parseActions(written: readonly string[] | undefined): Action[] | undefined {
+  return written?.map((action) => {
+    if (isAction(action)) return action
+    const known = ACTIONS.map((name) => `\`${name}\``).join(', ')
+    throw usageError(`unknown action \`${action}\`; write one of ${known}`)
+  })
+}
+
+function formatChange(changed: Changed<RuleBody>, { style }: RunContext): string {
+  return `${style.quiet('before')}\n${formatRules([changed.old], style)}\n${style.quiet('after')}\n${formatRules([changed.new], style)}`
+}

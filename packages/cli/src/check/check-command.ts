@@ -1,0 +1,117 @@
+import type { Command } from 'commander'
+import { usageError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { present, type RunContext } from '../run-context.ts'
+import type { DecisionAnswer } from './answer.ts'
+import { runBatch } from './batch.ts'
+import { createEvaluator } from './create-evaluator.ts'
+import { formatDecision } from './format-decision.ts'
+import { formatExplanation } from './format-explanation.ts'
+import { parseTarget, type WrittenRequest } from './target.ts'
+
+interface Options {
+  readonly address?: string
+  readonly policies?: string
+  readonly batch?: string
+  readonly json?: true
+}
+
+const TARGETS = `
+Targets:
+  connect:tcp, connect:udp   HOST:PORT, such as example.com:443, 192.0.2.7:443, [2001:db8::1]:443
+  read, write                an absolute path, such as /data/x
+
+Exit codes: 0 allow, 1 deny, 2 not evaluated`
+
+/** `palisade check` */
+export function addCheckCommand(program: Command, context: RunContext): void {
+  addEvaluation(program.command('check'))
+    .summary('tell whether a request is allowed')
+    .description('Tell whether a request is allowed by a policy file or by the running agent.')
+    .option('--batch <requests>', 'answer each line of a file (`-`: standard input); see below')
+    .addHelpText(
+      'after',
+      `${TARGETS}
+
+A batch holds one JSON request a line: {"action","host","port","address"?} or {"action","path"}.
+Line N of the output is the decision object for line N of the input; a line that is blank, longer
+than 32 KiB or not a JSON object is answered deny, invalid_request. The exit code is 0 when every
+line was answered.
+
+Examples:
+  palisade check connect:tcp example.com:443
+  palisade check connect:tcp example.com:443 --address 192.0.2.7
+  palisade check read /data/x --policies policies.json --json
+  palisade check --policies policies.json --batch requests.ndjson`,
+    )
+    .action(async (action: string | undefined, target: string | undefined, options: Options) => {
+      if (options.batch !== undefined) {
+        await checkBatch(context, options.batch, options, action)
+        return
+      }
+      const request = parseRequest('check', action, target, options)
+      const evaluator = await createEvaluator(context.io, options.policies)
+      const answer = await evaluator.decide(request)
+      context.exit(exitCodeOf(answer))
+      await present(context, options.json, answer, () => formatDecision(answer, context.style))
+    })
+}
+
+/** `palisade explain` */
+export function addExplainCommand(program: Command, context: RunContext): void {
+  addEvaluation(program.command('explain'))
+    .summary('tell why a request is allowed or denied')
+    .description('Show the deciding rules, every other rule that matched, and what nearly matched.')
+    .addHelpText(
+      'after',
+      `${TARGETS}
+
+Examples:
+  palisade explain connect:tcp api.example.com:8443
+  palisade explain write /data/x --policies policies.json --json`,
+    )
+    .action(async (action: string | undefined, target: string | undefined, options: Options) => {
+      const request = parseRequest('explain', action, target, options)
+      const evaluator = await createEvaluator(context.io, options.policies)
+      const answer = await evaluator.explain(request)
+      context.exit(exitCodeOf(answer))
+      await present(context, options.json, answer, () => formatExplanation(answer, context.style))
+    })
+}
+
+function addEvaluation(command: Command): Command {
+  return command
+    .argument('[action]', 'connect:tcp, connect:udp, read or write')
+    .argument('[target]', 'HOST:PORT or a path')
+    .option('--address <ip>', 'the address that the host resolved to')
+    .option('--policies <file>', 'evaluate with this policy file instead of asking the agent')
+    .option('--json', 'print one JSON object')
+}
+
+function parseRequest(
+  command: string,
+  action: string | undefined,
+  target: string | undefined,
+  options: Options,
+): WrittenRequest {
+  if (action === undefined || target === undefined)
+    throw usageError(
+      `an action and a target are needed; write \`palisade ${command} connect:tcp example.com:443\``,
+    )
+  return parseTarget(action, target, options.address)
+}
+
+async function checkBatch(
+  { io }: RunContext,
+  requests: string,
+  options: Options,
+  action: string | undefined,
+): Promise<void> {
+  if (action !== undefined || options.address !== undefined)
+    throw usageError('with `--batch` the requests stand in the file; leave out action and address')
+  await runBatch(io, await createEvaluator(io, options.policies), requests)
+}
+
+function exitCodeOf(answer: DecisionAnswer): number {
+  return answer.decision === 'allow' ? EXIT.ok : EXIT.failed
+}

@@ -1,0 +1,33 @@
+import type { Style } from '../terminal/style.ts'
+import type { ExplanationAnswer } from './answer.ts'
+import { formatCautions, formatRule, formatVerdict } from './format-decision.ts'
+
+/** An explanation for people: verdict, then sections that are left out when empty. */
+export function formatExplanation(answer: ExplanationAnswer, style: Style): string {
+  const deciding = answer.rules.map((rule) => `  ${formatRule(rule, style)}`)
+  const others = answer.matched
+    .filter((rule) => !rule.deciding)
+    .map((rule) => {
+      const note = rule.active ? '' : style.warning(' (inactive: the organization governs)')
+      return `  ${formatRule(rule, style)}${note}`
+    })
+  const misses = answer.near_misses.flatMap((miss) => [
+    `  ${formatRule(miss, style)}`,
+    `    ${style.plain(miss.message)}`,
+  ])
+  return [
+    formatVerdict(answer, style),
+    ...(answer.detail === null ? [] : [`  ${style.plain(answer.detail)}`]),
+    ...formatCautions(answer, style),
+    ...section('decided by', deciding, style),
+    ...section('also matched', others, style),
+    ...section('nearly matched', misses, style),
+    ...(answer.revision === null ? [] : [style.quiet(`revision ${answer.revision}`)]),
+  ]
+    .map((line) => `${line}\n`)
+    .join('')
+}
+
+function section(title: string, lines: readonly string[], style: Style): readonly string[] {
+  return lines.length === 0 ? [] : [style.strong(title), ...lines]
+}

@@ -1,0 +1,55 @@
+import { ACTIONS, domainOf, isAction } from '@palisade/policy-core'
+import { isIPv6 } from 'node:net'
+import { usageError } from '../cli-error.ts'
+
+/** A request as it was written; the evaluator judges its spelling. */
+export interface WrittenRequest {
+  readonly action: string
+  readonly host?: string
+  readonly port?: number
+  readonly address?: string
+  readonly path?: string
+}
+
+/**
+ * Splits `target` and does nothing else to it: host, address and path go to the evaluator as
+ * they were written, so that a hostile spelling is answered and not repaired. Throws exit 2.
+ */
+export function parseTarget(
+  action: string,
+  target: string,
+  address: string | undefined,
+): WrittenRequest {
+  if (!isAction(action))
+    throw usageError(
+      `unknown action \`${action}\`; write one of ${ACTIONS.map((known) => `\`${known}\``).join(', ')}`,
+    )
+  if (domainOf(action) === 'network')
+    return {
+      action,
+      ...splitHostPort(action, target),
+      ...(address === undefined ? {} : { address }),
+    }
+  if (address !== undefined)
+    throw usageError(`\`--address\` is for connect actions; \`${action}\` takes a path only`)
+  return { action, path: target }
+}
+
+function splitHostPort(action: string, target: string): { host: string; port: number } {
+  const colon = target.lastIndexOf(':')
+  if (colon < 0) throw usageError(`\`${target}\` has no port; write \`${action} ${target}:443\``)
+  const port = target.slice(colon + 1)
+  // No sign, space, leading zero or other base: Number() would read them all as some port.
+  if (!/^(?:0|[1-9][0-9]*)$/.test(port))
+    throw usageError(
+      `\`${port}\` is not a port; write plain digits, such as \`example.com:443\` ` +
+        'or `[2001:db8::1]:443`',
+    )
+  return { host: withoutBrackets(target.slice(0, colon)), port: Number(port) }
+}
+
+/** Brackets mean something around IPv6 only; `[example.com]` stays what it is: invalid. */
+function withoutBrackets(host: string): string {
+  const inner = /^\[(.*)\]$/s.exec(host)?.[1]
+  return inner !== undefined && isIPv6(inner) ? inner : host
+}

@@ -1,0 +1,45 @@
+import { EXIT } from './exit-code.ts'
+
+/** Every code that a `CliError` can carry. */
+export type CliErrorCode =
+  | 'ERR_USAGE'
+  | 'ERR_AGENT'
+  | 'ERR_POLICY_FILE'
+  | 'ERR_INPUT_UNREADABLE'
+  | 'ERR_NOT_FOUND'
+  | 'ERR_CONFIGURATION'
+  | 'ERR_FILE_NOT_WRITTEN'
+  | 'ERR_OUTPUT'
+  | 'ERR_CANCELLED'
+
+/** An expected failure: printed as its lines, without a stack, and left with its exit code. */
+export class CliError extends Error {
+  override readonly name = 'CliError'
+  readonly code: CliErrorCode
+  readonly exitCode: number
+  /** One problem a line; never empty. */
+  readonly lines: readonly string[]
+
+  constructor(
+    code: CliErrorCode,
+    exitCode: number,
+    lines: string | readonly string[],
+    options?: ErrorOptions,
+  ) {
+    const all = typeof lines === 'string' ? [lines] : lines
+    super(all.join('\n'), options)
+    this.code = code
+    this.exitCode = exitCode
+    this.lines = all
+  }
+}
+
+/** The command line itself is wrong. The message says what to write instead. */
+export function usageError(message: string): CliError {
+  return new CliError('ERR_USAGE', EXIT.usage, message)
+}
+
+/** Credentials or settings are missing or broken. */
+export function configurationError(message: string, cause?: unknown): CliError {
+  return new CliError('ERR_CONFIGURATION', EXIT.configuration, message, { cause })
+}

@@ -1,0 +1,13 @@
+/** What the process answers with; part of the command's stable surface. */
+export const EXIT = {
+  /** Done; for `check` and `explain`: allowed. */
+  ok: 0,
+  /** The thing asked for failed; for `check` and `explain`: denied. */
+  failed: 1,
+  /** Wrong usage, or nothing could be evaluated. */
+  usage: 2,
+  /** A defect of this program. */
+  bug: 70,
+  /** Broken or missing configuration, such as credentials. */
+  configuration: 78,
+} as const

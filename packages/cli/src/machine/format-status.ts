@@ -1,0 +1,57 @@
+import type { AgentState, AgentStatus } from '@palisade/protocol'
+import { formatAge } from '../terminal/age.ts'
+import type { Style } from '../terminal/style.ts'
+import { formatPairs } from '../terminal/table.ts'
+
+const MEANING: Readonly<Record<AgentState, string>> = {
+  never_loaded: 'no policies yet: everything is denied',
+  fresh: 'policies are in force',
+  stale: 'policies are in force but old',
+  expired: 'policies have expired: everything is denied',
+  unsupported: 'policies need a newer agent: everything is denied',
+}
+
+/** The agent's status for people; `nowMs` turns instants into ages. */
+export function formatStatus(status: AgentStatus, nowMs: number, style: Style): string {
+  const { bundle, sync } = status
+  const age = (instant: string): string => style.plain(formatAge(instant, nowMs))
+  const emphasis = status.state === 'fresh' ? style.good : style.bad
+  const pairs: [string, string][] = [
+    ['state', `${emphasis(status.state)}  ${style.quiet(MEANING[status.state])}`],
+    ['organization', style.plain(status.org)],
+    ['user', style.plain(status.user ?? 'none: organization-wide policies only')],
+    ['server', style.plain(status.server)],
+  ]
+  if (bundle !== null)
+    pairs.push(
+      [
+        'policies',
+        `revision ${bundle.revision}, ${bundle.policies} policies, ${bundle.rules} rules, ` +
+          `from the ${bundle.source}`,
+      ],
+      ['issued', `${age(bundle.issued_at)}, expires ${age(bundle.expires_at)}`],
+    )
+  pairs.push(['last success', sync.last_success_at === null ? 'never' : age(sync.last_success_at)])
+  if (sync.failing_since !== null)
+    pairs.push([
+      'failing',
+      `${style.bad(`since ${sync.failing_since}`)}, ${age(sync.failing_since)}`,
+    ])
+  if (sync.last_error !== null)
+    pairs.push(['last error', style.plain(`${sync.last_error.message} (${sync.last_error.code})`)])
+  if (sync.next_attempt_at !== null) pairs.push(['next attempt', age(sync.next_attempt_at)])
+  if (status.cache_problem !== null)
+    pairs.push([
+      'cache problem',
+      style.warning(`${status.cache_problem.message}; set aside as ${status.cache_problem.file}`),
+    ])
+  pairs.push(
+    ['proxy', style.plain(status.proxy)],
+    ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
+    [
+      'agent',
+      style.plain(`${status.agent_version}, started ${formatAge(status.started_at, nowMs)}`),
+    ],
+  )
+  return formatPairs(pairs, style)
+}

@@ -1,0 +1,62 @@
+import type { SyncResult } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { EXIT } from '../exit-code.ts'
+import type { Io } from '../io.ts'
+import { present, type RunContext } from '../run-context.ts'
+import type { Style } from '../terminal/style.ts'
+import { askAgent } from './agent.ts'
+
+/** Below this a word about waiting would only flicker. */
+const PROGRESS_AFTER_MS = 1_000
+
+/** `palisade sync` */
+export function addSyncCommand(program: Command, context: RunContext): void {
+  program
+    .command('sync')
+    .summary('fetch policies now')
+    .description('Let the agent of this machine fetch its policies now, and wait for the outcome.')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 updated or unchanged, 1 failed (the last good policies stay in force)
+
+Examples:
+  palisade sync
+  palisade sync --json`,
+    )
+    .action(async (options: { readonly json?: true }) => {
+      const { io, style } = context
+      const result = await withProgress(io, 'waiting for the server …\n', () =>
+        askAgent(io, EXIT.failed, (agent) => agent.sync()),
+      )
+      context.exit(result.outcome === 'failed' ? EXIT.failed : EXIT.ok)
+      await present(context, options.json, result, () => formatSyncResult(result, style))
+    })
+}
+
+function formatSyncResult(result: SyncResult, style: Style): string {
+  const revision = result.revision === null ? 'no policies' : `revision ${result.revision}`
+  switch (result.outcome) {
+    case 'updated':
+      return `${style.good('updated')}  ${revision} is in force\n`
+    case 'unchanged':
+      return `${style.good('unchanged')}  ${revision} is in force\n`
+    case 'failed': {
+      const error = result.error
+      const why = error === null ? 'no reason given' : `${error.message} (${error.code})`
+      const kept = result.revision === null ? 'everything is denied' : `${revision} stays in force`
+      return `${style.bad('failed')}  ${style.plain(why)}; ${kept}\n`
+    }
+  }
+}
+
+async function withProgress<T>(io: Io, words: string, work: () => Promise<T>): Promise<T> {
+  if (!io.progress) return work()
+  const timer = setTimeout(() => io.stderr.write(words), PROGRESS_AFTER_MS)
+  try {
+    return await work()
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,79 @@
+import {
+  compilePolicy,
+  effectivePolicies,
+  PolicyError,
+  type CompiledPolicy,
+  type PolicyProblem,
+} from '@palisade/policy-core'
+import { parseJson, policyFileSchema, type PolicyFile } from '@palisade/protocol'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { readTextFile } from '../file-argument.ts'
+import type { Io } from '../io.ts'
+import { describeIssue } from './describe-issue.ts'
+
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+/** A generated file may be wrong in every rule; nobody reads more than this. */
+const MAX_LINES = 100
+
+/**
+ * Reads, checks and compiles a policy file for the user that it names. Throws exit 2 with one
+ * line for each problem: file, policy, rule, member, and what to write instead.
+ */
+export async function loadPolicyFile(
+  io: Pick<Io, 'cwd'>,
+  file: string,
+): Promise<{ readonly source: PolicyFile; readonly compiled: CompiledPolicy }> {
+  const text = await readTextFile(io, file, MAX_FILE_BYTES)
+  const source = parsePolicyFile(file, text)
+  return { source, compiled: compileFile(file, source) }
+}
+
+function parsePolicyFile(file: string, text: string): PolicyFile {
+  const json = parseJson(text)
+  if (!json.ok) {
+    const { message, offset } = json.problem
+    const known = offset < 0 || /at line \d/.test(message)
+    throw invalid(file, [known ? message : `${message} at ${formatPosition(text, offset)}`])
+  }
+  const parsed = policyFileSchema.safeParse(json.value)
+  if (parsed.success) return parsed.data
+  throw invalid(
+    file,
+    parsed.error.issues.flatMap((issue) => describeIssue(json.value, issue)),
+  )
+}
+
+/** Policies of other teams are compiled too: a mistake in one must not wait for its team. */
+function compileFile(file: string, source: PolicyFile): CompiledPolicy {
+  const { user_teams, policies, ...rest } = source
+  try {
+    const effective = policies && effectivePolicies(policies, user_teams)
+    if (effective?.length !== policies?.length) compilePolicy({ ...rest, policies })
+    return compilePolicy({ ...rest, policies: effective })
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    const lines = error.problems.map(describeProblem)
+    throw invalid(file, lines.length === 0 ? [error.message] : lines, error)
+  }
+}
+
+function describeProblem(problem: PolicyProblem): string {
+  const policy = problem.origin === 'local' ? 'local policy' : 'policy'
+  return (
+    `${policy} \`${problem.policy_name}\` (${problem.policy_id}) ` +
+    `rule \`${problem.rule_name}\` (${problem.rule_id}): ${problem.member}: ${problem.message}`
+  )
+}
+
+function invalid(file: string, problems: readonly string[], cause?: unknown): CliError {
+  const shown = problems.slice(0, MAX_LINES).map((problem) => `${file}: ${problem}`)
+  const more = problems.length - shown.length
+  if (more > 0) shown.push(`${file}: and ${more} more problems`)
+  return new CliError('ERR_POLICY_FILE', EXIT.usage, shown, { cause })
+}
+
+function formatPosition(text: string, offset: number): string {
+  const before = text.slice(0, offset)
+  return `line ${before.split('\n').length}, column ${offset - before.lastIndexOf('\n')}`
+}

@@ -1,0 +1,54 @@
+import { Command } from 'commander'
+import { addEnrolCommand } from './account/enrol-command.ts'
+import { addLoginCommand, addLogoutCommand } from './account/login-command.ts'
+import { addPolicyCommands } from './administration/policy-commands.ts'
+import { addRuleCommands } from './administration/rule-commands.ts'
+import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
+import { addStatusCommand } from './machine/status-command.ts'
+import { addSyncCommand } from './machine/sync-command.ts'
+import { addLintCommand } from './policy-file/lint-command.ts'
+import type { RunContext } from './run-context.ts'
+import { VERSION } from './version.ts'
+
+/** Where commander's own words go. */
+export interface ProgramOutput {
+  readonly out: (text: string) => void
+  readonly error: (text: string) => void
+}
+
+/** The whole command line. It never ends the process; wrong usage throws CommanderError. */
+export function createProgram(context: RunContext, output: ProgramOutput): Command {
+  const program = new Command('palisade')
+    .description('Decide, centrally and provably, what software on your machines may reach.')
+    .version(VERSION, '--version', 'print the version')
+    .option('--debug', 'print the stack of a failure')
+    .helpCommand(false)
+    .exitOverride()
+    .configureOutput({ writeOut: output.out, writeErr: output.error, outputError: () => undefined })
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 done or allowed, 1 failed or denied, 2 wrong usage or not evaluated,
+            70 a defect of this program, 78 broken configuration
+
+Examples:
+  palisade check connect:tcp example.com:443
+  palisade explain read /data/x --policies policies.json
+  palisade status
+  palisade policy list`,
+    )
+  program.commandsGroup('Decisions:')
+  addCheckCommand(program, context)
+  addExplainCommand(program, context)
+  addLintCommand(program, context)
+  program.commandsGroup('This machine:')
+  addStatusCommand(program, context)
+  addSyncCommand(program, context)
+  program.commandsGroup('Administration:')
+  addLoginCommand(program, context)
+  addLogoutCommand(program, context)
+  addPolicyCommands(program, context)
+  addRuleCommands(program, context)
+  addEnrolCommand(program, context)
+  return program
+}

@@ -1,0 +1,69 @@
+import {
+  LOCAL_API,
+  agentStatusSchema,
+  decisionSchema,
+  explanationSchema,
+  syncResultSchema,
+  type AgentStatus,
+  type SyncResult,
+} from '@palisade/protocol'
+import { parseAnswer } from '../parse-answer.ts'
+import { agentExchange } from './agent-exchange.ts'
+
+/** The decision object as it comes off the wire. */
+export type DecisionBody = ReturnType<typeof decisionSchema.parse>
+/** The explanation as it comes off the wire. */
+export type ExplanationBody = ReturnType<typeof explanationSchema.parse>
+
+export interface AgentClientOptions {
+  /** See `agentSocketPath`. */
+  readonly socketPath: string
+  /** Milliseconds, default 10 000. A sync may take 120 000. */
+  readonly timeoutMs?: number | undefined
+}
+
+/** The agent of this machine. Methods reject with `ClientError`, such as `ERR_AGENT_UNREACHABLE`. */
+export interface AgentClient {
+  /** A request that cannot be judged resolves to a deny with `invalid_request`. */
+  decide(request: unknown): Promise<DecisionBody>
+  explain(request: unknown): Promise<ExplanationBody>
+  status(): Promise<AgentStatus>
+  /** Resolves when the agent's attempt to fetch policies has ended, also when it failed. */
+  sync(): Promise<SyncResult>
+}
+
+const SYNC_TIMEOUT_MS = 120_000
+
+/** A client of the agent's local API over its Unix socket. */
+export function createAgentClient(options: AgentClientOptions): AgentClient {
+  const { socketPath, timeoutMs = 10_000 } = options
+  const post = (path: string, request: unknown): Promise<string> =>
+    agentExchange({
+      socketPath,
+      method: 'POST',
+      path,
+      // JSON has no undefined; null is as little a request.
+      body: JSON.stringify(request ?? null),
+      timeoutMs,
+    })
+  return {
+    decide: async (request) => parseAnswer(decisionSchema, await post(LOCAL_API.decide, request)),
+    explain: async (request) =>
+      parseAnswer(explanationSchema, await post(LOCAL_API.explain, request)),
+    status: async () =>
+      parseAnswer(
+        agentStatusSchema,
+        await agentExchange({ socketPath, method: 'GET', path: LOCAL_API.status, timeoutMs }),
+      ),
+    sync: async () =>
+      parseAnswer(
+        syncResultSchema,
+        await agentExchange({
+          socketPath,
+          method: 'POST',
+          path: LOCAL_API.sync,
+          timeoutMs: SYNC_TIMEOUT_MS,
+        }),
+      ),
+  }
+}

@@ -1,0 +1,53 @@
+import { ClientError } from '../client-error.ts'
+import { parseAnswer, type AnswerSchema } from '../parse-answer.ts'
+import type { AccessTokenSource } from './access-token.ts'
+import { exchange, type Wire, type WireRequest } from './exchange.ts'
+import { withRetries, type Pace } from './retry.ts'
+
+/** Authenticated requests to one server, with answers checked against a schema. */
+export interface Call {
+  <T>(request: WireRequest, answer: AnswerSchema<T>): Promise<T>
+  /** For requests whose answer has no body (204). */
+  empty(request: WireRequest): Promise<void>
+}
+
+/** Joins token, time limit, retries and parsing into one function. */
+export function createCall(wire: Wire, tokens: AccessTokenSource, pace: Pace): Call {
+  async function authorized(request: WireRequest): Promise<string> {
+    const token = await tokens.get()
+    try {
+      return await exchange(wire, withToken(request, token))
+    } catch (error) {
+      // A 401 was not acted upon, so repeating it is safe for every method. Once: a fresh token
+      // that is refused too will not get better.
+      if (!(error instanceof ClientError) || error.api?.status !== 401) throw error
+      tokens.reject(token)
+      return exchange(wire, withToken(request, await tokens.get()))
+    }
+  }
+
+  const send = (request: WireRequest): Promise<string> =>
+    mayRepeat(request) ? withRetries(() => authorized(request), pace) : authorized(request)
+
+  async function call<T>(request: WireRequest, answer: AnswerSchema<T>): Promise<T> {
+    return parseAnswer(answer, await send(request))
+  }
+  return Object.assign(call, {
+    async empty(request: WireRequest): Promise<void> {
+      await send(request)
+    },
+  })
+}
+
+/**
+ * DELETE is left out although it is idempotent: the repeat of one whose answer was lost is
+ * answered 404, which would hide that it worked.
+ */
+function mayRepeat(request: WireRequest): boolean {
+  if (request.method === 'GET' || request.method === 'PUT') return true
+  return request.method === 'POST' && request.headers?.['idempotency-key'] !== undefined
+}
+
+function withToken(request: WireRequest, token: string): WireRequest {
+  return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } }
+}

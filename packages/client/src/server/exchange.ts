@@ -1,0 +1,89 @@
+import { ClientError } from '../client-error.ts'
+import { parseFailure, unexpected } from '../parse-answer.ts'
+import { readBody } from './read-body.ts'
+
+/** How one HTTP exchange with the server is made. */
+export interface Wire {
+  /** From `parseServerUrl`. */
+  readonly server: string
+  readonly fetch: typeof fetch
+  /** Milliseconds from sending to the last byte of the answer. */
+  readonly timeoutMs: number
+  readonly maxAnswerBytes: number
+}
+
+export interface WireRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Begins with `/`, already encoded. */
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Sent as JSON when present. */
+  readonly body?: unknown
+}
+
+/**
+ * Sends one request and returns the text of a 2xx answer. Everything else throws a `ClientError`;
+ * redirects are refused, so that a token never follows one to another host.
+ */
+export async function exchange(wire: Wire, request: WireRequest): Promise<string> {
+  const signal = AbortSignal.timeout(wire.timeoutMs)
+  try {
+    const response = await wire.fetch(wire.server + request.path, {
+      method: request.method,
+      redirect: 'manual',
+      signal,
+      headers: {
+        accept: 'application/json',
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...request.headers,
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+    })
+    return await readAnswer(response, wire.maxAnswerBytes)
+  } catch (error) {
+    if (error instanceof ClientError) throw error
+    if (signal.aborted)
+      throw new ClientError(
+        'ERR_SERVER_TIMEOUT',
+        `no answer from ${wire.server} within ${wire.timeoutMs / 1000} s`,
+        { cause: error },
+      )
+    throw new ClientError(
+      'ERR_SERVER_UNREACHABLE',
+      `cannot reach the server at ${wire.server}: ${describeNetworkError(error)}`,
+      { cause: error },
+    )
+  }
+}
+
+async function readAnswer(response: Response, maxBytes: number): Promise<string> {
+  if (response.status >= 300 && response.status < 400) {
+    await response.body?.cancel()
+    throw unexpected(`status ${response.status}; redirects are refused, give the final address`)
+  }
+  const text = await readBody(response, maxBytes)
+  if (response.ok) return text
+  throw parseFailure(response.status, text, parseRetryAfter(response.headers.get('retry-after')))
+}
+
+/** Only delta-seconds: the date form would trust the other side's clock. */
+function parseRetryAfter(header: string | null): number | null {
+  return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null
+}
+
+function describeNetworkError(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'connection refused; is it running?'
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'its name cannot be resolved'
+    case 'ECONNRESET':
+    case 'UND_ERR_SOCKET':
+      return 'the connection was cut off'
+    default:
+      return cause instanceof Error && cause.message !== '' ? cause.message : 'network failure'
+  }
+}

@@ -1,0 +1,103 @@
+import {
+  enrolmentSchema,
+  listMembersResponseSchema,
+  listTeamsResponseSchema,
+  memberSchema,
+  teamSchema,
+  type CreateMemberRequest,
+  type Enrolment,
+  type Member,
+  type Role,
+  type Team,
+} from '@palisade/protocol'
+import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
+import type { Call } from './call.ts'
+import {
+  createPoliciesClient,
+  createRulesClient,
+  type PoliciesClient,
+  type RulesClient,
+} from './policies.ts'
+import { apiPath } from './server-url.ts'
+
+export interface MembersClient {
+  list(): Promise<readonly Member[]>
+  create(body: CreateMemberRequest): Promise<Member>
+  setRole(username: string, role: Role): Promise<Member>
+  remove(username: string): Promise<void>
+}
+
+export interface TeamsClient {
+  list(): Promise<readonly Team[]>
+  create(name: string): Promise<Team>
+  /** Refused with 409 while a policy uses the team. */
+  delete(teamId: string): Promise<void>
+  addMember(teamId: string, username: string): Promise<void>
+  removeMember(teamId: string, username: string): Promise<void>
+}
+
+export interface DevicesClient {
+  /** Enrols a machine for `user`, or for nobody. The device token in the answer is shown once. */
+  enrol(options?: { readonly user?: string | undefined }): Promise<Enrolment>
+}
+
+/** Everything that belongs to one organization. */
+export interface OrganizationClient {
+  readonly policies: PoliciesClient
+  readonly rules: RulesClient
+  readonly members: MembersClient
+  readonly teams: TeamsClient
+  readonly accessTokens: AccessTokensClient
+  readonly devices: DevicesClient
+}
+
+export function createOrganizationClient(
+  call: Call,
+  org: string,
+  newKey: () => string,
+): OrganizationClient {
+  const root = `/api/v1${apiPath('orgs', org)}`
+  return {
+    policies: createPoliciesClient(call, org, newKey),
+    rules: createRulesClient(call, org, newKey),
+    members: createMembersClient(call, `${root}/members`),
+    teams: createTeamsClient(call, `${root}/teams`),
+    accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),
+    devices: {
+      enrol: async (options = {}) =>
+        call(
+          {
+            method: 'POST',
+            path: `${root}/devices`,
+            body: options.user === undefined ? {} : { user: options.user },
+          },
+          enrolmentSchema,
+        ),
+    },
+  }
+}
+
+function createMembersClient(call: Call, root: string): MembersClient {
+  const one = (username: string): string => root + apiPath(username)
+  return {
+    list: async () => (await call({ method: 'GET', path: root }, listMembersResponseSchema)).data,
+    create: async (body) => call({ method: 'POST', path: root, body }, memberSchema),
+    setRole: async (username, role) =>
+      call({ method: 'PATCH', path: one(username), body: { role } }, memberSchema),
+    remove: async (username) => call.empty({ method: 'DELETE', path: one(username) }),
+  }
+}
+
+function createTeamsClient(call: Call, root: string): TeamsClient {
+  const member = (teamId: string, username: string): string =>
+    root + apiPath(teamId, 'members', username)
+  return {
+    list: async () => (await call({ method: 'GET', path: root }, listTeamsResponseSchema)).data,
+    create: async (name) => call({ method: 'POST', path: root, body: { name } }, teamSchema),
+    delete: async (teamId) => call.empty({ method: 'DELETE', path: root + apiPath(teamId) }),
+    addMember: async (teamId, username) =>
+      call.empty({ method: 'PUT', path: member(teamId, username) }),
+    removeMember: async (teamId, username) =>
+      call.empty({ method: 'DELETE', path: member(teamId, username) }),
+  }
+}

@@ -1,0 +1,111 @@
+import {
+  deletePolicyResponseSchema,
+  deleteRuleResponseSchema,
+  listPoliciesResponseSchema,
+  policySchema,
+  ruleSchema,
+  updatePolicyResponseSchema,
+  updateRuleResponseSchema,
+  type CreatePolicyRequest,
+  type CreateRuleRequest,
+  type PolicyBody,
+  type PolicySummary,
+  type RuleBody,
+  type UpdatePolicyRequest,
+  type UpdateRuleRequest,
+} from '@palisade/protocol'
+import { unexpected } from '../parse-answer.ts'
+import type { Call } from './call.ts'
+import { apiPath } from './server-url.ts'
+
+/** A thing before and after a change. */
+export interface Changed<T> {
+  readonly old: T
+  readonly new: T
+}
+
+/** Policies of one organization. Every method throws `ClientError`. */
+export interface PoliciesClient {
+  /** All policies by ascending id, fetched page by page as they are read. */
+  list(options?: { readonly pageSize?: number }): AsyncIterable<PolicySummary>
+  get(policyId: string): Promise<PolicyBody>
+  create(body: CreatePolicyRequest): Promise<PolicyBody>
+  update(policyId: string, body: UpdatePolicyRequest): Promise<Changed<PolicyBody>>
+  /** Resolves to the policy that is gone. */
+  delete(policyId: string): Promise<PolicyBody>
+}
+
+/** Rules of one organization's policies. */
+export interface RulesClient {
+  add(policyId: string, body: CreateRuleRequest): Promise<RuleBody>
+  update(policyId: string, ruleId: string, body: UpdateRuleRequest): Promise<Changed<RuleBody>>
+  /** Resolves to the rule that is gone. */
+  delete(policyId: string, ruleId: string): Promise<RuleBody>
+}
+
+/** `newKey` makes an idempotency key, so that a create whose answer is lost may be repeated. */
+export function createPoliciesClient(
+  call: Call,
+  org: string,
+  newKey: () => string,
+): PoliciesClient {
+  const root = policiesPath(org)
+  return {
+    list: (options) => listPolicies(call, root, options?.pageSize),
+    get: async (policyId) => call({ method: 'GET', path: root + apiPath(policyId) }, policySchema),
+    create: async (body) =>
+      call({ method: 'POST', path: root, body, headers: keyed(newKey) }, policySchema),
+    update: async (policyId, body) =>
+      call({ method: 'PATCH', path: root + apiPath(policyId), body }, updatePolicyResponseSchema),
+    async delete(policyId) {
+      const path = root + apiPath(policyId)
+      return (await call({ method: 'DELETE', path }, deletePolicyResponseSchema)).deleted
+    },
+  }
+}
+
+export function createRulesClient(call: Call, org: string, newKey: () => string): RulesClient {
+  const rules = (policyId: string): string => policiesPath(org) + apiPath(policyId, 'rules')
+  return {
+    add: async (policyId, body) =>
+      call({ method: 'POST', path: rules(policyId), body, headers: keyed(newKey) }, ruleSchema),
+    update: async (policyId, ruleId, body) =>
+      call(
+        { method: 'PATCH', path: rules(policyId) + apiPath(ruleId), body },
+        updateRuleResponseSchema,
+      ),
+    async delete(policyId, ruleId) {
+      const path = rules(policyId) + apiPath(ruleId)
+      return (await call({ method: 'DELETE', path }, deleteRuleResponseSchema)).deleted
+    },
+  }
+}
+
+async function* listPolicies(
+  call: Call,
+  root: string,
+  pageSize: number | undefined,
+): AsyncGenerator<PolicySummary> {
+  const seen = new Set<string>()
+  let token: string | null = null
+  do {
+    const query = new URLSearchParams()
+    if (pageSize !== undefined) query.set('page_size', String(pageSize))
+    if (token !== null) query.set('page_token', token)
+    const path: string = query.size === 0 ? root : `${root}?${query.toString()}`
+    const page = await call({ method: 'GET', path }, listPoliciesResponseSchema)
+    yield* page.data
+    token = page.next_page_token
+    // A server that hands out one token twice would be listed for ever.
+    if (token !== null && seen.has(token)) throw unexpected('a page token came twice')
+    if (token !== null) seen.add(token)
+  } while (token !== null)
+}
+
+function policiesPath(org: string): string {
+  return `/v2${apiPath('orgs', org, 'governance', 'policies')}`
+}
+
+function keyed(newKey: () => string): Record<string, string> {
+  return { 'idempotency-key': newKey() }
+}

@@ -1,0 +1,43 @@
+import { ClientError } from '../client-error.ts'
+
+/** Time and chance, given from outside so that tests are exact. */
+export interface Pace {
+  readonly now: () => number
+  readonly sleep: (ms: number) => Promise<void>
+  /** 0 ≤ x < 1 */
+  readonly random: () => number
+}
+
+const MAX_ATTEMPTS = 3
+const FIRST_PAUSE_MS = 200
+/** A server that asks for more patience than this gets none: a person is waiting. */
+const MAX_PAUSE_MS = 5_000
+const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
+
+/**
+ * Runs `attempt` up to three times while it fails in a way that may pass. Pauses grow from 200 ms
+ * with full jitter, or follow `Retry-After`. Only for requests that may be sent twice.
+ */
+export async function withRetries<T>(attempt: () => Promise<T>, pace: Pace): Promise<T> {
+  for (let made = 1; ; made += 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      const pauseMs = made < MAX_ATTEMPTS ? pauseAfter(error, made, pace) : null
+      if (pauseMs === null) throw error
+      await pace.sleep(pauseMs)
+    }
+  }
+}
+
+function pauseAfter(error: unknown, made: number, pace: Pace): number | null {
+  if (!(error instanceof ClientError) || !mayPass(error)) return null
+  const asked = error.api?.retryAfterMs ?? null
+  if (asked !== null) return asked <= MAX_PAUSE_MS ? asked : null
+  return pace.random() * FIRST_PAUSE_MS * 2 ** (made - 1)
+}
+
+function mayPass(error: ClientError): boolean {
+  if (error.code === 'ERR_SERVER_UNREACHABLE' || error.code === 'ERR_SERVER_TIMEOUT') return true
+  return error.api !== undefined && RETRIED_STATUSES.has(error.api.status)
+}

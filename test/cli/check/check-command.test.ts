@@ -1,0 +1,158 @@
+import { decisionSchema, explanationSchema } from '@palisade/protocol'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { describe, expect, it } from 'vitest'
+import { envelope, startLoopbackServer, type Reply } from '../../client/loopback-server.ts'
+import { POLICY_FILE } from '../policy-fixture.ts'
+import { runCli, type CliRun } from '../run-cli.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+async function withPolicies(argv: readonly string[]): Promise<CliRun> {
+  await using directory = await temporaryDirectory()
+  const file = await directory.write('policies.json', POLICY_FILE)
+  return await runCli([...argv, '--policies', file], { cwd: directory.path })
+}
+
+async function withAgent(argv: readonly string[], reply: Reply): Promise<CliRun> {
+  await using directory = await temporaryDirectory()
+  const socket = join(directory.path, 'agent.sock')
+  await using agent = await startLoopbackServer(() => reply, socket)
+  return await runCli(argv, { env: { PALISADE_AGENT_SOCKET: agent.url } })
+}
+
+const AGENT_ALLOW = {
+  decision: 'allow',
+  reason: 'rule',
+  rules: [],
+  request: { action: 'read', path: '/x' },
+  revision: 9,
+  stale: true,
+  hint: null,
+}
+
+describe('palisade check', () => {
+  it.each([
+    ['connect:tcp', 'api.example.com:443', 0, 'rule'],
+    ['connect:tcp', 'API.example.com.:443', 0, 'rule'],
+    ['connect:tcp', 'api.example.com:80', 1, 'default_deny'],
+    ['connect:udp', 'api.example.com:443', 1, 'default_deny'],
+    ['connect:tcp', 'bad.example.com:443', 1, 'rule'],
+    ['connect:tcp', 'example.com:443', 1, 'default_deny'],
+    ['connect:tcp', '[2001:db8::1]:443', 0, 'rule'],
+    ['connect:tcp', '[192.0.2.1]:443', 1, 'invalid_request'],
+    ['connect:tcp', '192.0.2.1:443', 0, 'rule'],
+    ['connect:tcp', 'user@api.example.com:443', 1, 'invalid_request'],
+    ['connect:tcp', 'api.example.com:0', 1, 'invalid_request'],
+    ['connect:tcp', 'api.example.com:99999999999999999999', 1, 'invalid_request'],
+    ['read', '/home/dev/work/a', 0, 'rule'],
+    ['write', '/home/dev/work/a', 1, 'default_deny'],
+    ['read', '/home/dev/work/../.ssh', 1, 'invalid_request'],
+    ['read', 'work', 1, 'invalid_request'],
+  ])('answers %s %s with exit %i and %s', async (action, target, code, reason) => {
+    const result = await withPolicies(['check', action, target, '--json'])
+
+    expect(result).toMatchObject({ code, err: '' })
+    const decision = decisionSchema.parse(JSON.parse(result.out))
+    expect(decision).toMatchObject({ decision: code === 0 ? 'allow' : 'deny', reason })
+    expect(result.out).toBe(`${result.out.trim()}\n`)
+  })
+
+  it('decides on the address that is given', async () => {
+    const target = ['check', 'connect:tcp', 'api.example.com:443', '--json', '--address']
+
+    expect((await withPolicies([...target, '203.0.113.7'])).code).toBe(0)
+    expect((await withPolicies([...target, '127.0.0.1'])).out).toContain('protected_address')
+    expect((await withPolicies([...target, 'nonsense'])).out).toContain('invalid_request')
+  })
+
+  it('shows a person the deciding rule, the hint, and what is still open', async () => {
+    const denied = await withPolicies(['check', 'connect:tcp', 'bad.example.com:443'])
+    const missed = await withPolicies(['check', 'connect:tcp', 'api.example.com:80'])
+    const allowed = await withPolicies(['check', 'connect:tcp', 'api.example.com:443'])
+
+    expect(denied.out).toBe(
+      'deny  connect:tcp bad.example.com:443  (rule)\n' +
+        '  deny by rule `bad` of policy `web`: bad.example.com\n',
+    )
+    expect(missed.out).toContain('to change this: allow connect:tcp api.example.com:80')
+    expect(allowed.out).toContain('judged by name only')
+  })
+
+  it('explains with every match, near misses and detail', async () => {
+    const denied = await withPolicies(['explain', 'connect:tcp', 'bad.example.com:443'])
+    const missed = await withPolicies(['explain', 'connect:tcp', 'example.com:443', '--json'])
+    const invalid = await withPolicies(['explain', 'connect:tcp', 'exa mple.com:443'])
+
+    expect(denied).toMatchObject({ code: 1, err: '' })
+    expect(denied.out).toContain('decided by\n  deny by rule `bad`')
+    expect(denied.out).toContain('also matched\n  allow by rule `api`')
+    expect(missed.code).toBe(1)
+    const explanation = explanationSchema.parse(JSON.parse(missed.out))
+    expect(explanation.near_misses.map((miss) => miss.rule_id)).toContain('rule_api')
+    expect(invalid.out).toContain('neither a host name nor an address')
+  })
+
+  it('keeps the exit code of a deny when nobody reads the answer', async () => {
+    await using directory = await temporaryDirectory()
+    const file = await directory.write('policies.json', POLICY_FILE)
+    const stdout = new Writable({
+      write(_chunk, _encoding, done) {
+        done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
+      },
+    })
+    stdout.on('error', () => undefined)
+
+    for (const command of ['check', 'explain'])
+      expect(
+        await runCli([command, 'read', '/etc/shadow', '--policies', file], {
+          cwd: directory.path,
+          stdout,
+        }),
+      ).toMatchObject({ code: 1, err: '' })
+  })
+
+  it('asks the agent without --policies', async () => {
+    const allowed = await withAgent(['check', 'read', '/x'], { body: AGENT_ALLOW })
+    const denied = await withAgent(['check', 'read', '/x'], {
+      body: { ...AGENT_ALLOW, decision: 'deny', reason: 'no_policy' },
+    })
+
+    expect(allowed.code).toBe(0)
+    expect(allowed.out).toContain('the policies are stale')
+    expect(denied.code).toBe(1)
+    expect(denied.out).toContain('no_policy')
+  })
+
+  it.each<[string, Reply]>([
+    ['fails', envelope(500, 'internal')],
+    ['talks nonsense', { body: '<html>' }],
+    ['answers another shape', { body: { decision: 'allow' } }],
+  ])('answers 2, never 0 or 1, when the agent %s', async (_name, reply) => {
+    const result = await withAgent(['check', 'read', '/x'], reply)
+
+    expect(result).toMatchObject({ code: 2, out: '' })
+    expect(result.err).toMatch(/^error: [^\n]+\n$/)
+  })
+
+  it('says in one line how to start an agent that is not running', async () => {
+    for (const command of ['check', 'explain']) {
+      const result = await runCli([command, 'read', '/x'])
+
+      expect(result).toMatchObject({ code: 2, out: '' })
+      expect(result.err).toMatch(/^error: [^\n]*not running; start it with `npm start`[^\n]*\n$/)
+    }
+  })
+
+  it('does not ask an agent in a directory that others can write to', async () => {
+    await using directory = await temporaryDirectory()
+    const { chmod } = await import('node:fs/promises')
+    await chmod(directory.path, 0o777)
+    const socket = join(directory.path, 'agent.sock')
+    await using agent = await startLoopbackServer(() => ({ body: AGENT_ALLOW }), socket)
+
+    const result = await runCli(['check', 'read', '/x'], { env: { PALISADE_AGENT_SOCKET: socket } })
+
+    expect(result).toMatchObject({ code: 2, out: '' })
+    expect(agent.seen).toEqual([])
+  })
+})

@@ -1,0 +1,121 @@
+import type { AgentStatus, SyncResult } from '@palisade/protocol'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { envelope, startLoopbackServer, type Reply } from '../../client/loopback-server.ts'
+import { runCli, type CliRun } from '../run-cli.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+const STATUS: AgentStatus = {
+  state: 'fresh',
+  server: 'http://127.0.0.1:8420',
+  org: 'acme',
+  user: 'alice',
+  device_id: 'dev_1',
+  agent_version: '0.1.0',
+  started_at: '2026-11-21T09:00:00.000Z',
+  proxy: 'http://127.0.0.1:8421',
+  bundle: {
+    revision: 12,
+    issued_at: '2026-11-21T11:57:00.000Z',
+    stale_at: '2026-11-22T11:57:00.000Z',
+    expires_at: '2026-11-28T12:00:00.000Z',
+    policies: 3,
+    rules: 9,
+    source: 'server',
+  },
+  sync: {
+    last_attempt_at: '2026-11-21T11:57:00.000Z',
+    last_success_at: '2026-11-21T11:57:00.000Z',
+    failing_since: null,
+    last_error: null,
+    next_attempt_at: '2026-11-21T12:02:00.000Z',
+  },
+  cache_problem: null,
+  decisions: { allowed: 4, denied: 2 },
+}
+
+async function ask(argv: readonly string[], reply: Reply, progress = false): Promise<CliRun> {
+  await using directory = await temporaryDirectory()
+  const socket = join(directory.path, 'agent.sock')
+  await using agent = await startLoopbackServer(() => reply, socket)
+  return await runCli(argv, { env: { PALISADE_AGENT_SOCKET: agent.url }, progress })
+}
+
+describe('palisade status', () => {
+  it('shows state, revision and age in words', async () => {
+    const result = await ask(['status'], { body: STATUS })
+
+    expect(result).toMatchObject({ code: 0, err: '' })
+    expect(result.out).toMatch(/^state +fresh {2}policies are in force\n/)
+    expect(result.out).toMatch(/policies +revision 12, 3 policies, 9 rules, from the server\n/)
+    expect(result.out).toMatch(/issued +3 minutes ago, expires in 7 days\n/)
+    expect(result.out).toMatch(/proxy +http:\/\/127\.0\.0\.1:8421\n/)
+    expect(result.out).not.toContain('failing')
+  })
+
+  it('shows since when the server is away, why, and a cache problem', async () => {
+    const body: AgentStatus = {
+      ...STATUS,
+      state: 'never_loaded',
+      user: null,
+      bundle: null,
+      sync: {
+        ...STATUS.sync,
+        last_success_at: null,
+        failing_since: '2026-11-21T10:00:00.000Z',
+        last_error: { code: 'unreachable', message: 'refused\u001b[2J' },
+      },
+      cache_problem: { file: 'bundle.jws.rejected-1', message: 'bad signature' },
+    }
+
+    const { out } = await ask(['status'], { body })
+
+    expect(out).toMatch(/state +never_loaded {2}no policies yet: everything is denied\n/)
+    expect(out).toMatch(/failing +since 2026-11-21T10:00:00\.000Z, 2 hours ago\n/)
+    expect(out).toMatch(/last error +refused\\u001b\[2J \(unreachable\)\n/)
+    expect(out).toMatch(/cache problem +bad signature; set aside as bundle\.jws\.rejected-1\n/)
+  })
+
+  it('prints the status object on --json', async () => {
+    expect(JSON.parse((await ask(['status', '--json'], { body: STATUS })).out)).toEqual(STATUS)
+  })
+
+  it('answers 1 when the agent fails', async () => {
+    expect(await ask(['status'], envelope(500, 'internal'))).toMatchObject({ code: 1, out: '' })
+  })
+})
+
+describe('palisade sync', () => {
+  it.each<[SyncResult, number, string]>([
+    [{ outcome: 'updated', revision: 13, error: null }, 0, 'updated  revision 13 is in force\n'],
+    [
+      { outcome: 'unchanged', revision: 13, error: null },
+      0,
+      'unchanged  revision 13 is in force\n',
+    ],
+    [
+      { outcome: 'failed', revision: 12, error: { code: 'bad_signature', message: 'no' } },
+      1,
+      'failed  no (bad_signature); revision 12 stays in force\n',
+    ],
+    [
+      { outcome: 'failed', revision: null, error: { code: 'unreachable', message: 'gone' } },
+      1,
+      'failed  gone (unreachable); everything is denied\n',
+    ],
+  ])('answers %j with exit %i', async (body, code, out) => {
+    expect(await ask(['sync'], { body })).toEqual({ code, out, err: '' })
+    const json = await ask(['sync', '--json'], { body })
+    expect(json).toEqual({ code, out: `${JSON.stringify(body)}\n`, err: '' })
+  })
+
+  it('tells a person that it waits, after a second', async () => {
+    const body: SyncResult = { outcome: 'unchanged', revision: 1, error: null }
+
+    const slow = await ask(['sync'], { body, delayMs: 1_200 }, true)
+    const fast = await ask(['sync'], { body }, true)
+
+    expect(slow).toMatchObject({ code: 0, err: 'waiting for the server …\n' })
+    expect(fast).toMatchObject({ code: 0, err: '' })
+  })
+})

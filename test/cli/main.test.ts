@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { access } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { POLICY_FILE } from './policy-fixture.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+const MAIN = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url))
+const ALLOWED = '{"action":"read","path":"/home/dev/work/x"}\n'
+
+interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+function start(
+  argv: readonly string[],
+  cwd: string,
+  input: string,
+  closeAfterBytes?: number,
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [MAIN, ...argv], { cwd, env: { HOME: cwd } })
+    let out = ''
+    let err = ''
+    child.on('error', reject)
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString()
+      if (closeAfterBytes !== undefined && out.length > closeAfterBytes) child.stdout.destroy()
+    })
+    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()))
+    child.on('close', (code) => resolve({ code, out, err }))
+    child.stdin.on('error', () => undefined)
+    child.stdin.end(input)
+  })
+}
+
+describe('the built command', () => {
+  it('has been built', async () => {
+    await expect(access(MAIN)).resolves.toBeUndefined()
+  })
+
+  it.each([
+    [['check', 'read', '/home/dev/work/x', '--policies', 'p.json'], 0, /^allow /, /^$/],
+    [['check', 'read', '/etc/shadow', '--policies', 'p.json'], 1, /^deny /, /^$/],
+    [
+      ['check', 'read', '/x', '--policies', 'none.json'],
+      2,
+      /^$/,
+      /^error: none\.json: no such file/,
+    ],
+    [['check', 'read', '/x'], 2, /^$/, /start it with `npm start`/],
+    [['policy', 'list'], 78, /^$/, /palisade login/],
+    [['policy', 'delete', 'x'], 2, /^$/, /--yes/],
+    [['--version'], 0, /^\d+\.\d+\.\d+\n$/, /^$/],
+  ] as const)('answers %j with exit %i', async (argv, code, out, err) => {
+    await using directory = await temporaryDirectory()
+    await directory.write('p.json', POLICY_FILE)
+
+    const ended = await start(argv, directory.path, '')
+
+    expect(ended.code).toBe(code)
+    expect(ended.out).toMatch(out)
+    expect(ended.err).toMatch(err)
+  })
+
+  it('streams a long batch whole', async () => {
+    await using directory = await temporaryDirectory()
+    await directory.write('p.json', POLICY_FILE)
+    const lines = 5_000
+
+    const argv = ['check', '--policies', 'p.json', '--batch', '-']
+    const ended = await start(argv, directory.path, ALLOWED.repeat(lines))
+
+    expect(ended).toMatchObject({ code: 0, err: '' })
+    expect(ended.out.split('\n')).toHaveLength(lines + 1)
+  })
+
+  it('ends quietly when the reader of a batch goes away', async () => {
+    await using directory = await temporaryDirectory()
+    await directory.write('p.json', POLICY_FILE)
+
+    const argv = ['check', '--policies', 'p.json', '--batch', '-']
+    const ended = await start(argv, directory.path, ALLOWED.repeat(20_000), 100)
+
+    expect(ended).toMatchObject({ code: 0, err: '' })
+  })
+})

@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import { nearestName } from '../../../packages/cli/src/policy-file/nearest-name.ts'
+
+const KNOWN = ['policies', 'local', 'governed', 'home', 'user_teams', 'machine_addresses']
+
+it.each([
+  ['polices', 'policies'],
+  ['Policies', 'policies'],
+  ['userTeams', 'user_teams'],
+  ['machine_adresses', 'machine_addresses'],
+  ['hom', 'home'],
+  ['effect', null],
+  ['', null],
+  ['x'.repeat(10_000), null],
+])('nearestName(%j) is %j', (text, expected) => {
+  expect(nearestName(text, KNOWN)).toBe(expected)
+})

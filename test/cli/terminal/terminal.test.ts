@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { formatAge } from '../../../packages/cli/src/terminal/age.ts'
+import { jsonLine, printable } from '../../../packages/cli/src/terminal/printable.ts'
+import { createStyle } from '../../../packages/cli/src/terminal/style.ts'
+import { formatTable } from '../../../packages/cli/src/terminal/table.ts'
+
+const ANYTHING = fc.string({ unit: 'binary' })
+const ACTIVE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+describe('printable', () => {
+  it('leaves nothing that a terminal acts upon, and changes nothing else', () => {
+    fc.assert(
+      fc.property(ANYTHING, (text) => {
+        const shown = printable(text)
+
+        expect(shown).not.toMatch(ACTIVE)
+        expect(shown === text).toBe(!ACTIVE.test(text))
+      }),
+    )
+  })
+})
+
+describe('jsonLine', () => {
+  it('parses to the same value, in one harmless line', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ stringUnit: 'binary' }), (value) => {
+        const line = jsonLine(value)
+
+        expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(value)))
+        expect(line.slice(0, -1)).not.toMatch(ACTIVE)
+      }),
+    )
+  })
+
+  it('keeps characters beyond the basic plane that are active', () => {
+    const value = { name: 'a\u{e0041}b\ud800' }
+
+    expect(JSON.parse(jsonLine(value))).toEqual(value)
+    expect(jsonLine(value)).toContain('\\udb40\\udc41')
+  })
+})
+
+describe('formatTable', () => {
+  it('aligns by display width and escapes line feeds of a cell', () => {
+    const style = createStyle(false)
+
+    const table = formatTable(
+      ['A', 'B'],
+      [
+        ['日本', 'x'],
+        ['a\nb', ['1', '2']],
+      ],
+      style,
+    )
+
+    expect(table).toBe('A         B\n日本      x\na\\u000ab  1\n          2\n')
+  })
+
+  it('uses colour only when asked to', () => {
+    expect(createStyle(true).bad('deny')).toBe('\u001b[31mdeny\u001b[39m')
+    expect(createStyle(false).bad('deny')).toBe('deny')
+    expect(createStyle(true).bad('\u001b[0m')).toBe('\u001b[31m\\u001b[0m\u001b[39m')
+  })
+})
+
+describe('formatAge', () => {
+  const now = Date.parse('2026-11-21T12:00:00.000Z')
+  it.each([
+    ['2026-11-21T12:00:00.000Z', 'just now'],
+    ['2026-11-21T11:59:59.000Z', '1 second ago'],
+    ['2026-11-21T11:58:01.000Z', '1 minute ago'],
+    ['2026-11-21T10:00:00.000Z', '2 hours ago'],
+    ['2026-11-18T12:00:00.000Z', '3 days ago'],
+    ['2026-11-21T12:05:00.000Z', 'in 5 minutes'],
+    ['nonsense', 'nonsense'],
+  ])('puts %s into words', (instant, words) => {
+    expect(formatAge(instant, now)).toBe(words)
+  })
+})
