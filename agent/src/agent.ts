@@ -1,0 +1,76 @@
+import type { Server } from 'node:http'
+import { once } from 'node:events'
+import type { Logger } from 'pino'
+import type { ExpiryWatch } from './decision/expiry-watch.ts'
+import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
+import type { HttpProxy } from './proxy/http-proxy.ts'
+import type { Poller } from './sync/poller.ts'
+import type { CacheProblem, Synchronizer } from './sync/synchronizer.ts'
+
+/** The levels that the agent writes. */
+export type AgentLog = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
+
+export interface AgentDeps {
+  readonly localApi: Server
+  readonly socketPath: string
+  readonly proxy: HttpProxy
+  readonly proxyPort: number
+  readonly synchronizer: Pick<Synchronizer, 'restore'>
+  readonly poller: Poller
+  readonly watchExpiry: () => ExpiryWatch
+  readonly onCacheProblem: (problem: CacheProblem) => void
+  readonly log: AgentLog
+}
+
+export interface Agent {
+  /** Resolves when programs are answered; the first fetch is under way then. Throws `AgentError`. */
+  start(): Promise<void>
+  /** Idempotent. Closes in the reverse order of opening. */
+  stop(): Promise<void>
+}
+
+export function createAgent(deps: AgentDeps): Agent {
+  const closers: (() => Promise<void>)[] = []
+
+  const stop = async (): Promise<void> => {
+    for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close()
+  }
+
+  const open = async (): Promise<void> => {
+    await claimSocket(deps.socketPath)
+    const problem = await deps.synchronizer.restore()
+    if (problem !== null) {
+      deps.log.error(problem, 'the cached bundle was set aside')
+      deps.onCacheProblem(problem)
+    }
+    await deps.proxy.listen(deps.proxyPort)
+    closers.push(() => deps.proxy.stop())
+    // The socket comes last: once it is there, the agent is all there.
+    await listenOnSocket(deps.localApi, deps.socketPath)
+    closers.push(() => closeServer(deps.localApi))
+    const expiryWatch = deps.watchExpiry()
+    closers.push(async () => expiryWatch.stop())
+    deps.poller.start()
+    closers.push(() => deps.poller.stop())
+  }
+
+  return {
+    async start() {
+      try {
+        await open()
+      } catch (error) {
+        await stop()
+        throw error
+      }
+      deps.log.info({ proxy: deps.proxy.url(), socket: deps.socketPath }, 'agent started')
+    },
+    stop,
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}

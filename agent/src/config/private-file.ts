@@ -1,0 +1,60 @@
+import { constants, type Stats } from 'node:fs'
+import { open, type FileHandle } from 'node:fs/promises'
+import { systemErrorCode } from '../errors.ts'
+
+export type PrivateFile =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly code: string; readonly message: string }
+
+/** UTF-8 that is not well formed is refused, not repaired. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Reads a file that nobody but this user (or root) may have written or read: regular, not reached
+ * through a symbolic link as its last step, at most `maxBytes`, closed to group and world.
+ * `code` is the system's (`ENOENT`) or `UNSAFE`. Judged on the open file, so that nothing can be
+ * exchanged between the look and the read.
+ */
+export async function readPrivateFile(path: string, maxBytes: number): Promise<PrivateFile> {
+  let file: FileHandle
+  try {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = systemErrorCode(error) ?? 'UNKNOWN'
+    return { ok: false, code, message: describeOpenError(code) }
+  }
+  try {
+    const problem = privacyProblem(await file.stat(), maxBytes)
+    if (problem !== null) return { ok: false, code: 'UNSAFE', message: problem }
+    const text = decodeUtf8(await file.readFile())
+    if (text === null) return { ok: false, code: 'UNSAFE', message: 'is not UTF-8 text' }
+    return { ok: true, text }
+  } catch (error) {
+    return { ok: false, code: systemErrorCode(error) ?? 'UNKNOWN', message: 'cannot be read' }
+  } finally {
+    await file.close()
+  }
+}
+
+function privacyProblem(found: Stats, maxBytes: number): string | null {
+  if (!found.isFile()) return 'is not a regular file'
+  const user = process.geteuid?.()
+  if (user !== undefined && found.uid !== user && found.uid !== 0) return 'belongs to another user'
+  if ((found.mode & 0o077) !== 0) return 'is open to other users; run `chmod 600` on it'
+  if (found.size > maxBytes) return `is larger than ${maxBytes} bytes`
+  return null
+}
+
+function describeOpenError(code: string): string {
+  if (code === 'ENOENT') return 'does not exist'
+  if (code === 'ELOOP') return 'is a symbolic link; name the file itself'
+  if (code === 'EACCES' || code === 'EPERM') return 'cannot be read by this user'
+  return `cannot be opened (${code})`
+}

@@ -1,0 +1,212 @@
+// First: tsyringe throws on import without `Reflect.getMetadata`.
+import '@abraham/reflection'
+import type { Policy } from '@palisade/policy-core'
+import type { Enrolment } from '@palisade/protocol'
+import type { Server } from 'node:http'
+import { join } from 'node:path'
+import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe'
+import { createAgent, type Agent, type AgentLog } from './agent.ts'
+import type { AgentConfig } from './config/config.ts'
+import { createActivePolicy, type ActivePolicy } from './decision/active-policy.ts'
+import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
+import { watchExpiry } from './decision/expiry-watch.ts'
+import { describeAgent } from './local-api/agent-status.ts'
+import { createLocalApi } from './local-api/local-api.ts'
+import { createDial } from './proxy/dial.ts'
+import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
+import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
+import { createResolver } from './proxy/resolver.ts'
+import { createBundleCache } from './sync/bundle-cache.ts'
+import { fetchBundle, MAX_BUNDLE_BYTES } from './sync/fetch-bundle.ts'
+import { createPoller, type Poller } from './sync/poller.ts'
+import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
+import { createTimetable } from './sync/timetable.ts'
+
+const FETCH_TIMEOUT_MS = 20_000
+const RESOLVE_TIMEOUT_MS = 5_000
+const DIAL_TIMEOUT_MS = 10_000
+const IDLE_TIMEOUT_MS = 10 * 60_000
+const MAX_CONNECTIONS = 1024
+
+/** What the agent takes from outside; everything else is made here. */
+export interface AgentSurroundings {
+  readonly config: AgentConfig
+  readonly enrolment: Enrolment
+  readonly localPolicies: readonly Policy[]
+  readonly home: string | null
+  readonly version: string
+  readonly log: AgentLog
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+  readonly fetch: typeof globalThis.fetch
+  readonly machineAddresses: () => readonly string[]
+}
+
+/** Puts the agent together. Nothing is opened before `start`. */
+export function createContainer(from: AgentSurroundings): { readonly agent: Agent } {
+  const registry = createRegistry()
+  const { get } = registry
+  const { config, enrolment, clock, log } = from
+  const parts: Parts = {
+    ...from,
+    registry,
+    onError: (err) => log.error({ err }, 'unexpected error'),
+  }
+  const decisions = provideDecisions(parts)
+  const sync = provideSync(parts, decisions)
+  const proxy = provideProxy(parts, decisions)
+  const startedAtMs = clock()
+  let cacheProblem: CacheProblem | null = null
+
+  const localApi = registry.provide<Server>('LocalApi', () =>
+    createLocalApi({
+      decide: (request) => {
+        const decision = get(decisions.active).decide(request)
+        get(decisions.tally).add(decision)
+        return decision
+      },
+      explain: (request) => get(decisions.active).explain(request),
+      status: () =>
+        describeAgent({
+          enrolment,
+          version: from.version,
+          startedAtMs,
+          active: get(decisions.active),
+          record: () => get(sync.synchronizer).record(),
+          poller: get(sync.poller),
+          tally: get(decisions.tally),
+          proxyUrl: () => get(proxy).url(),
+          cacheProblem: () => cacheProblem,
+        }),
+      sync: async () => {
+        const { outcome, revision, error } = await get(sync.poller).demand()
+        return { outcome, revision, error }
+      },
+      onError: parts.onError,
+    }),
+  )
+  const agent = registry.provide<Agent>('Agent', () =>
+    createAgent({
+      localApi: get(localApi),
+      socketPath: config.socketPath,
+      proxy: get(proxy),
+      proxyPort: config.proxyPort,
+      synchronizer: get(sync.synchronizer),
+      poller: get(sync.poller),
+      watchExpiry: () =>
+        watchExpiry(get(decisions.active), clock, () => get(decisions.live).rejudge()),
+      onCacheProblem: (problem) => {
+        cacheProblem = problem
+      },
+      log,
+    }),
+  )
+  return { agent: get(agent) }
+}
+
+interface Registry {
+  /** Registers a part that is made once, when it is first asked for. */
+  provide<T>(name: string, create: () => T): InjectionToken<T>
+  get<T>(token: InjectionToken<T>): T
+}
+
+interface Parts extends AgentSurroundings {
+  readonly registry: Registry
+  readonly onError: (error: unknown) => void
+}
+
+function createRegistry(): Registry {
+  const container = root.createChildContainer()
+  return {
+    // INVARIANT: every `create` is a new function; tsyringe caches by function, so one that lives
+    // in a module would hand one agent's parts to the next.
+    provide: <T>(name: string, create: () => T) => {
+      const token = createToken<T>(name)
+      container.register(token, { useFactory: instanceCachingFactory(create) })
+      return token
+    },
+    get: <T>(token: InjectionToken<T>) => container.resolve(token),
+  }
+}
+
+/** A bare `Symbol` would lose its type by narrowing, and any value would pass for it. */
+function createToken<T>(name: string): InjectionToken<T> {
+  return Symbol(name)
+}
+
+interface DecisionTokens {
+  readonly active: InjectionToken<ActivePolicy>
+  readonly tally: InjectionToken<DecisionTally>
+  readonly live: InjectionToken<LiveConnections>
+}
+
+function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
+  const { provide, get } = registry
+  const active = provide('ActivePolicy', () => createActivePolicy(from))
+  const tally = provide('DecisionTally', () => createDecisionTally())
+  const live = provide('LiveConnections', () => {
+    const { decide, subscribe } = get(active)
+    const connections = createLiveConnections(decide, MAX_CONNECTIONS)
+    subscribe(() => {
+      const closed = connections.rejudge()
+      if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
+    })
+    return connections
+  })
+  return { active, tally, live }
+}
+
+interface SyncTokens {
+  readonly synchronizer: InjectionToken<Synchronizer>
+  readonly poller: InjectionToken<Poller>
+}
+
+function provideSync(parts: Parts, { active }: DecisionTokens): SyncTokens {
+  const { registry, config, enrolment, clock, log, fetch, random } = parts
+  const { provide, get } = registry
+  const synchronizer = provide('Synchronizer', () => {
+    const way = { fetch, enrolment, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_BUNDLE_BYTES }
+    return createSynchronizer({
+      active: get(active),
+      cache: createBundleCache(join(config.agentDir, 'bundle.jws'), MAX_BUNDLE_BYTES),
+      enrolment,
+      clock,
+      fetchBundle: (etag, signal) => fetchBundle(way, etag, signal),
+    })
+  })
+  const poller = provide('Poller', () =>
+    createPoller({
+      run: (signal) => get(synchronizer).run(signal),
+      timetable: createTimetable(config.syncSchedule, random(), clock),
+      clock,
+      onOutcome: ({ outcome, revision, error }) => {
+        if (outcome === 'failed') log.warn({ revision, error }, 'sync failed')
+        else log.info({ outcome, revision }, 'sync succeeded')
+      },
+    }),
+  )
+  return { synchronizer, poller }
+}
+
+function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {
+  const { registry, config, log, onError } = parts
+  const { provide, get } = registry
+  return provide('HttpProxy', () =>
+    createHttpProxy({
+      decide: get(tokens.active).decide,
+      resolve: createResolver(config.dnsServers, RESOLVE_TIMEOUT_MS),
+      dial: createDial(DIAL_TIMEOUT_MS),
+      live: get(tokens.live),
+      idleMs: IDLE_TIMEOUT_MS,
+      maxConnections: 2 * MAX_CONNECTIONS,
+      onDecision: (decided) => {
+        get(tokens.tally).add(decided)
+        const { decision, reason, request, revision } = decided
+        log.debug({ decision, reason, request, revision }, 'decided')
+      },
+      onError,
+    }),
+  )
+}

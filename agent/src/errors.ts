@@ -1,0 +1,34 @@
+/**
+ * Every error that the agent throws on purpose. All of them stop it at start, with exit code 78.
+ *
+ * - `ERR_CONFIG_INVALID`: environment variables; one line for each problem.
+ * - `ERR_ENROLMENT_INVALID`: the token file is missing, open to others, or not an enrolment.
+ * - `ERR_LOCAL_POLICIES_INVALID`: the user's own rules do not compile; one line for each problem.
+ * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.
+ * - `ERR_SOCKET`: the socket of the local API is in use or cannot be made.
+ * - `ERR_PROXY_PORT`: the port of the proxy is in use or may not be used.
+ */
+export class AgentError extends Error {
+  override readonly name = 'AgentError'
+  readonly code:
+    | 'ERR_CONFIG_INVALID'
+    | 'ERR_ENROLMENT_INVALID'
+    | 'ERR_LOCAL_POLICIES_INVALID'
+    | 'ERR_DATA_DIRECTORY'
+    | 'ERR_SOCKET'
+    | 'ERR_PROXY_PORT'
+  /** One line for a person each; never empty. */
+  readonly problems: readonly string[]
+
+  constructor(code: AgentError['code'], problems: readonly string[], cause?: unknown) {
+    super(problems.join('; '), cause === undefined ? undefined : { cause })
+    this.code = code
+    this.problems = problems
+  }
+}
+
+/** The `code` of a system error (`ENOENT`), or null for any other value. */
+export function systemErrorCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error)) return null
+  return typeof error.code === 'string' ? error.code : null
+}

@@ -1,0 +1,48 @@
+import type { AgentStatus, Enrolment } from '@palisade/protocol'
+import type { ActivePolicy, PolicyInForce } from '../decision/active-policy.ts'
+import type { DecisionTally } from '../decision/decision-tally.ts'
+import type { Poller } from '../sync/poller.ts'
+import type { SyncRecord } from '../sync/sync-record.ts'
+
+export interface StatusDeps {
+  readonly enrolment: Enrolment
+  readonly version: string
+  readonly startedAtMs: number
+  readonly active: Pick<ActivePolicy, 'current' | 'state'>
+  readonly record: () => SyncRecord
+  readonly poller: Pick<Poller, 'nextAttemptAt'>
+  readonly tally: Pick<DecisionTally, 'read'>
+  readonly proxyUrl: () => string
+  readonly cacheProblem: () => AgentStatus['cache_problem']
+}
+
+/** What `palisade status` shows; holds no secret. */
+export function describeAgent(deps: StatusDeps): AgentStatus {
+  const { server, org, user, device_id } = deps.enrolment
+  const nextMs = deps.poller.nextAttemptAt()
+  return {
+    state: deps.active.state(),
+    server,
+    org,
+    user,
+    device_id,
+    agent_version: deps.version,
+    started_at: new Date(deps.startedAtMs).toISOString(),
+    proxy: deps.proxyUrl(),
+    bundle: describeBundle(deps.active.current()),
+    sync: {
+      ...deps.record(),
+      next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),
+    },
+    cache_problem: deps.cacheProblem(),
+    decisions: deps.tally.read(),
+  }
+}
+
+function describeBundle(inForce: PolicyInForce): AgentStatus['bundle'] {
+  if (inForce.kind !== 'bundle') return null
+  const { revision, issued_at, stale_at, expires_at, policies } = inForce.bundle
+  const rules = policies.reduce((sum, policy) => sum + (policy.allowlist_v0?.rules.length ?? 0), 0)
+  const { source } = inForce
+  return { revision, issued_at, stale_at, expires_at, policies: policies.length, rules, source }
+}

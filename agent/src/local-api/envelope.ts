@@ -1,0 +1,18 @@
+import type { ErrorCode, ErrorEnvelope } from '@palisade/protocol'
+
+/** What is answered when a request to the local API or the proxy is itself at fault. */
+export interface Refusal {
+  readonly status: number
+  readonly code: ErrorCode
+  /** Lower-case sentence without a full stop. */
+  readonly message: string
+  /** Finer than `code`, such as `host_mismatch`. */
+  readonly reason?: string
+}
+
+export function formatEnvelope({ code, message, reason }: Refusal): string {
+  const envelope: ErrorEnvelope = {
+    error: { code, message, ...(reason === undefined ? {} : { reason }) },
+  }
+  return `${JSON.stringify(envelope)}\n`
+}

@@ -1,0 +1,84 @@
+import { socketDirectoryProblem } from '@palisade/client'
+import { once } from 'node:events'
+import { lstat, mkdir, unlink } from 'node:fs/promises'
+import { connect, type Server } from 'node:net'
+import { dirname } from 'node:path'
+import { AgentError, systemErrorCode } from '../errors.ts'
+
+/**
+ * Makes sure that no living agent listens on `path`, and removes the socket that a dead one left.
+ * Makes the directory when there is none.
+ *
+ * Throws `ERR_SOCKET`.
+ */
+export async function claimSocket(path: string): Promise<void> {
+  try {
+    const directory = dirname(path)
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const problem = await socketDirectoryProblem(directory)
+    if (problem !== null) throw new AgentError('ERR_SOCKET', [problem])
+    await removeDeadSocket(path)
+  } catch (error) {
+    if (error instanceof AgentError) throw error
+    throw refusal(path, error)
+  }
+}
+
+/**
+ * Makes `server` listen on a Unix socket that only this user can open, from its first moment on.
+ * Replaces nothing: of two agents that claimed the path at the same time, one fails here.
+ *
+ * Throws `ERR_SOCKET`.
+ */
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
+  // bind(2) happens within listen(): the socket never exists with a wider mode.
+  const before = process.umask(0o177)
+  try {
+    server.listen(path)
+  } finally {
+    process.umask(before)
+  }
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw refusal(path, error)
+  }
+}
+
+async function removeDeadSocket(path: string): Promise<void> {
+  const found = await lstat(path).catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return null
+    throw error
+  })
+  if (found === null) return
+  if (!found.isSocket())
+    throw new AgentError('ERR_SOCKET', [`\`${path}\` is not a socket; move it away`])
+  if (await isAnswered(path)) throw alreadyRunning(path)
+  await unlink(path)
+}
+
+async function isAnswered(path: string): Promise<boolean> {
+  const socket = connect(path)
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch (error) {
+    if (systemErrorCode(error) === 'ECONNREFUSED') return false
+    throw error
+  } finally {
+    socket.destroy()
+  }
+}
+
+function refusal(path: string, error: unknown): AgentError {
+  const code = systemErrorCode(error)
+  if (code === 'EADDRINUSE') return alreadyRunning(path, error)
+  const reason = code === 'EINVAL' || code === 'ENAMETOOLONG' ? 'the path is too long' : code
+  const message = `cannot listen on \`${path}\` (${reason}); set PALISADE_AGENT_SOCKET to another path`
+  return new AgentError('ERR_SOCKET', [message], error)
+}
+
+function alreadyRunning(path: string, cause?: unknown): AgentError {
+  const message = `an agent is already running on \`${path}\`; stop it or set PALISADE_DATA_DIR`
+  return new AgentError('ERR_SOCKET', [message], cause)
+}

@@ -1,0 +1,114 @@
+import type { Decision, Explanation } from '@palisade/policy-core'
+import { LOCAL_API, type AgentStatus, type SyncResult } from '@palisade/protocol'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { formatEnvelope, type Refusal } from './envelope.ts'
+import { readRequestBody } from './read-request.ts'
+
+export interface LocalApiDeps {
+  readonly decide: (request: unknown) => Decision
+  readonly explain: (request: unknown) => Explanation
+  readonly status: () => AgentStatus
+  readonly sync: () => Promise<SyncResult>
+  /** A bug: logged once, answered 500. */
+  readonly onError: (error: unknown) => void
+}
+
+interface Route {
+  readonly method: 'GET' | 'POST'
+  readonly answer: (request: IncomingMessage) => Promise<unknown>
+}
+
+/** Carries a refusal out of a route. */
+class Refused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
+
+/**
+ * The local decision API of `protocol/machine/local-api.ts`, not listening yet. Who may connect is
+ * the socket's mode; what comes in is as hostile as anything else.
+ */
+export function createLocalApi(deps: LocalApiDeps): Server {
+  const routes = createRoutes(deps)
+  const server = createServer(
+    {
+      maxHeaderSize: 8192,
+      headersTimeout: 5_000,
+      requestTimeout: 10_000,
+      keepAliveTimeout: 5_000,
+      connectionsCheckingInterval: 1_000,
+    },
+    (request, response) => {
+      answer(routes, request, response).catch((error: unknown) => {
+        if (request.destroyed && !request.complete) return
+        deps.onError(error)
+        send(
+          response,
+          500,
+          formatEnvelope({ status: 500, code: 'internal', message: 'internal error' }),
+        )
+      })
+    },
+  )
+  server.maxConnections = 256
+  return server
+}
+
+function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
+  const judge =
+    (judgeRequest: (value: unknown) => unknown) =>
+    async (request: IncomingMessage): Promise<unknown> => {
+      const body = await readRequestBody(request)
+      if (!body.ok) throw new Refused(body.refusal)
+      return judgeRequest(body.value)
+    }
+  return new Map<string, Route>([
+    [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide) }],
+    [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain) }],
+    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status() }],
+    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync() }],
+  ])
+}
+
+async function answer(
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const route = routes.get(request.url ?? '')
+  if (route === undefined) {
+    refuse(request, response, { status: 404, code: 'not_found', message: 'no such path' })
+    return
+  }
+  if (route.method !== request.method) {
+    response.setHeader('allow', route.method)
+    const message = `this path takes ${route.method} only`
+    refuse(request, response, { status: 405, code: 'invalid_argument', message })
+    return
+  }
+  try {
+    send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    refuse(request, response, error.refusal)
+  }
+}
+
+/** Without reading what is left of the body, so the connection cannot be used again. */
+function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
+  if (!request.complete) response.setHeader('connection', 'close')
+  send(response, refusal.status, formatEnvelope(refusal))
+}
+
+function send(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+  })
+  response.end(body)
+}

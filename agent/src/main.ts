@@ -1,0 +1,84 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander'
+import { randomUUID } from 'node:crypto'
+import type { Agent } from './agent.ts'
+import { AgentError } from './errors.ts'
+import { startAgent } from './start-agent.ts'
+import { agentVersion } from './version.ts'
+
+const EXIT_BUG = 1
+const EXIT_USAGE = 2
+const EXIT_CONFIG = 78
+/** Longer than any of the closings takes; after it the process ends anyway. */
+const STOP_TIMEOUT_MS = 5_000
+
+const HELP = `
+Environment:
+  PALISADE_DATA_DIR        where the agent keeps its files, in DIR/agent (default .palisade)
+  PALISADE_ENROLMENT       token file of this machine, mode 0600 (default DIR/agent/enrolment.json)
+  PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
+  PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
+  PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
+  PALISADE_LOCAL_POLICIES  file with your own rules, {"local": [...]}; their denies count
+  PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
+  PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)
+
+Examples:
+  palisade-agent start
+  PALISADE_PROXY_PORT=0 PALISADE_DATA_DIR=/var/lib/palisade palisade-agent start
+  curl --proxy http://127.0.0.1:8421 http://example.com/
+`
+
+async function start(): Promise<void> {
+  let agent: Agent | null = null
+  let stopping = false
+  const onSignal = (): void => {
+    if (stopping) return
+    stopping = true
+    setTimeout(() => process.exit(EXIT_BUG), STOP_TIMEOUT_MS).unref()
+    // Without an agent yet, `start` goes on and finds that it shall stop.
+    if (agent !== null) void finish(agent)
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  const started = await startAgent(process.env, process.cwd())
+  agent = started
+  if (stopping) await finish(started)
+}
+
+async function finish(agent: Agent): Promise<void> {
+  await agent.stop()
+  process.exit(0)
+}
+
+/** One line each for a person; a bug gets a report id, and its stack only with `--debug`. */
+function fail(error: unknown): never {
+  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE)
+  if (error instanceof AgentError) {
+    for (const problem of error.problems) process.stderr.write(`palisade-agent: ${problem}\n`)
+    process.exit(EXIT_CONFIG)
+  }
+  const id = randomUUID()
+  const message = error instanceof Error ? error.message : String(error)
+  process.stderr.write(
+    `palisade-agent: internal error: ${JSON.stringify(message)} (report ${id})\n`,
+  )
+  if (process.argv.includes('--debug') && error instanceof Error)
+    process.stderr.write(`${error.stack ?? ''}\n`)
+  process.exit(EXIT_BUG)
+}
+
+process.on('uncaughtException', fail)
+const program = new Command('palisade-agent')
+  .description('Fetches the policy of this machine and enforces it')
+  .version(agentVersion())
+  .option('--debug', 'print the stack of an internal error')
+  .addHelpText('after', HELP)
+  .exitOverride()
+program
+  .command('start')
+  .description('run the agent until SIGTERM or SIGINT')
+  .option('--debug', 'print the stack of an internal error')
+  .addHelpText('after', HELP)
+  .action(start)
+await program.parseAsync().catch(fail)

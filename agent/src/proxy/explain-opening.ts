@@ -1,0 +1,41 @@
+import { answerDenied, answerRefusal, type Answer } from './answer.ts'
+import type { Opening } from './open-connection.ts'
+import type { BadHead } from './request-head.ts'
+
+/** What a client is told when no connection came about. */
+export function explainOpening(opening: Exclude<Opening, { kind: 'open' }>): Answer {
+  switch (opening.kind) {
+    case 'refused':
+      return answerDenied(opening.decision)
+    case 'loop':
+      return answerRefusal({
+        status: 403,
+        code: 'permission_denied',
+        reason: 'proxy_loop',
+        message: 'the proxy does not connect to itself',
+      })
+    case 'failed':
+      return answerRefusal({
+        status: 502,
+        code: 'internal',
+        reason: opening.reason,
+        message:
+          opening.reason === 'resolution_failed'
+            ? 'the name cannot be resolved'
+            : 'no permitted address of the target can be reached',
+      })
+  }
+}
+
+export function explainBadHead({ status, reason, message }: BadHead): Answer {
+  return answerRefusal({ status, code: 'invalid_argument', reason, message })
+}
+
+export function explainCrowd(): Answer {
+  return answerRefusal({
+    status: 429,
+    code: 'limit_exceeded',
+    reason: 'connections',
+    message: 'too many connections pass through the proxy; close some or try again later',
+  })
+}

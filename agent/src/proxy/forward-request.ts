@@ -1,0 +1,139 @@
+import type { Decision } from '@palisade/policy-core'
+import { once } from 'node:events'
+import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
+import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } from './answer.ts'
+import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
+import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './header-list.ts'
+import type { LiveConnections, Place } from './live-connections.ts'
+import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
+import { readForwardRequest, type ForwardRequest } from './request-head.ts'
+
+/** Of the answer; some sites send large cookies. */
+const MAX_ANSWER_HEADER_BYTES = 65_536
+
+export interface PassDeps extends OpenDeps {
+  readonly live: LiveConnections
+  /** A connection on which nothing moves for so long is closed. */
+  readonly idleMs: number
+  /** Called once for every target that was judged. */
+  readonly onDecision: (decision: Decision) => void
+}
+
+type Opened = Extract<Opening, { kind: 'open' }>
+
+/** Carries one absolute-form request to its origin, or answers why not. */
+export async function forwardRequest(
+  deps: PassDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { method = '', url = '', rawHeaders } = request
+  const forward = readForwardRequest({ method, url, rawHeaders })
+  if (!forward.ok) return reply(response, explainBadHead(forward))
+  const place = deps.live.enter()
+  if (place === null) return reply(response, explainCrowd())
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  try {
+    const opening = await openConnection(deps, forward.target, place, gone.signal)
+    if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
+    if (opening.kind !== 'open') return reply(response, explainOpening(opening))
+    if (request.headers.expect !== undefined) response.writeContinue()
+    await exchange(deps, { forward, opening, place, signal: gone.signal }, request, response)
+  } finally {
+    place.leave()
+  }
+}
+
+interface Passage {
+  readonly forward: ForwardRequest
+  readonly opening: Opened
+  readonly place: Place
+  readonly signal: AbortSignal
+}
+
+async function exchange(
+  deps: PassDeps,
+  passage: Passage,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { forward, opening, place, signal } = passage
+  const upstream = sendRequest({
+    method: forward.method,
+    path: forward.path,
+    headers: forward.headers.flat(),
+    setHost: false,
+    maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
+    // The socket is connected already; without an agent nothing else ever uses it.
+    createConnection: () => opening.socket,
+  })
+  const close = (): void => {
+    upstream.destroy()
+    opening.socket.destroy()
+    response.destroy()
+  }
+  place.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
+  upstream.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
+  upstream.on('error', () => opening.socket.destroy())
+  try {
+    request.pipe(upstream)
+    const answer = await awaitAnswer(upstream, signal)
+    const headers = readAnswerHeaders(answer, opening.decision)
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
+    await pipeline(answer, response)
+  } catch {
+    upstream.destroy()
+    if (!response.headersSent) reply(response, explainBrokenOrigin())
+    else response.destroy()
+  } finally {
+    opening.socket.destroy()
+  }
+}
+
+/** A 101 that nobody asked for ends the socket without an `error` event; hence the `close`. */
+async function awaitAnswer(
+  upstream: ReturnType<typeof sendRequest>,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const settled = new AbortController()
+  const options = { signal: AbortSignal.any([signal, settled.signal]) }
+  try {
+    const closed = once(upstream, 'close', options).then(() => {
+      throw new Error('the origin closed the connection')
+    })
+    const answered = once(upstream, 'response', options)
+    const [answer] = await Promise.race([answered, closed])
+    return answer as IncomingMessage
+  } finally {
+    settled.abort()
+  }
+}
+
+function readAnswerHeaders(answer: IncomingMessage, decision: Decision): HeaderList {
+  const headers = pairHeaders(answer.rawHeaders)
+  const codings = valuesOf(headers, 'transfer-encoding')
+  // node undoes `chunked` only; with another coding the body would not be what its headers say.
+  if (codings.length > 1 || codings.some((coding) => coding.toLowerCase() !== 'chunked'))
+    throw new Error('the origin used another transfer coding than `chunked`')
+  const kept = withoutHopByHop(headers).filter(
+    ([name]) => name.toLowerCase() !== DECISION_HEADER.toLowerCase(),
+  )
+  return [...kept, [DECISION_HEADER, formatDecisionHeader(decision)]]
+}
+
+function explainBrokenOrigin(): Answer {
+  return answerRefusal({
+    status: 502,
+    code: 'internal',
+    reason: 'bad_answer',
+    message: 'the origin did not answer properly',
+  })
+}
+
+export function reply(response: ServerResponse, answer: Answer): void {
+  if (response.destroyed) return
+  response.writeHead(answer.status, answer.headers)
+  response.end(answer.body)
+}

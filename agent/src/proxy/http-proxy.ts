@@ -1,0 +1,132 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { AgentError, systemErrorCode } from '../errors.ts'
+import { answerRefusal, type Answer } from './answer.ts'
+import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
+import { hangUp, openTunnel } from './open-tunnel.ts'
+
+/** Never anything else: whoever can connect acts with this user's policy. */
+const ADDRESS = '127.0.0.1'
+
+export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf'> {
+  readonly maxConnections: number
+  /** A bug: logged once, answered 500. */
+  readonly onError: (error: unknown) => void
+}
+
+/** The HTTP proxy of this machine: absolute-form `http:` requests and CONNECT. */
+export interface HttpProxy {
+  /** Throws `ERR_PROXY_PORT`. Port 0 takes any free one. */
+  listen(port: number): Promise<void>
+  /** `http://127.0.0.1:PORT`; the port is 0 before `listen`. */
+  url(): string
+  /** Takes no more connections and closes those there are. */
+  stop(): Promise<void>
+}
+
+export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
+  let ownPort = 0
+  const server = createServer({
+    maxHeaderSize: 16_384,
+    headersTimeout: 10_000,
+    // A body may take as long as it moves.
+    requestTimeout: 0,
+    keepAliveTimeout: 5_000,
+    connectionsCheckingInterval: 2_000,
+    // Ours says the same in the error envelope.
+    requireHostHeader: false,
+    noDelay: true,
+  })
+  server.maxConnections = deps.maxConnections
+  // 0: node drops what is beyond its count without a word; ours is counted and refused.
+  server.maxHeadersCount = 0
+  server.timeout = deps.idleMs
+  const pass: PassDeps = { ...deps, isSelf: (address, port) => isOwn(address, port, ownPort) }
+  attach(server, pass, deps.onError)
+
+  return {
+    async listen(port) {
+      server.listen(port, ADDRESS)
+      try {
+        await once(server, 'listening')
+      } catch (error) {
+        throw new AgentError('ERR_PROXY_PORT', [describe(port, systemErrorCode(error))], error)
+      }
+      const bound = server.address()
+      ownPort = typeof bound === 'object' && bound !== null ? bound.port : 0
+    },
+    url: () => `http://${ADDRESS}:${ownPort}`,
+    async stop() {
+      if (!server.listening) return
+      const closed = once(server, 'close')
+      server.close()
+      deps.live.closeAll()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function attach(server: Server, pass: PassDeps, onError: (error: unknown) => void): void {
+  /** The answer under way on a connection. */
+  const answering = new WeakMap<Duplex, ServerResponse>()
+  const forward = (request: IncomingMessage, response: ServerResponse): void => {
+    answering.set(request.socket, response)
+    response.once('close', () => {
+      if (answering.get(request.socket) === response) answering.delete(request.socket)
+    })
+    forwardRequest(pass, request, response).catch((error: unknown) => {
+      onError(error)
+      if (response.headersSent) response.destroy()
+      else reply(response, internalError())
+    })
+  }
+  server.on('request', forward)
+  server.on('checkContinue', forward)
+  server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
+    // Sent behind a request that is still being answered: tunnel and answer would run into each other.
+    if (!(client instanceof Socket) || answering.has(client)) client.destroy()
+    else openTunnel(pass, request, client, head).catch(onError)
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, client: Duplex) => {
+    if (!(client instanceof Socket) || !client.writable) client.destroy()
+    else refuseMalformed(client, answering.get(client), error.code)
+  })
+}
+
+/** What is no HTTP is answered once: a second answer would be taken for that of the next request. */
+function refuseMalformed(
+  client: Socket,
+  answer: ServerResponse | undefined,
+  code: string | undefined,
+): void {
+  if (answer === undefined) hangUp(client, describeParseError(code))
+  else if (answer.writableEnded) client.destroySoon()
+  else client.destroy()
+}
+
+/** Whether a connection would reach this proxy; `0.0.0.0` leads to loopback too. */
+function isOwn(address: string, port: number, ownPort: number): boolean {
+  return port === ownPort && (address === ADDRESS || address === '0.0.0.0')
+}
+
+function describeParseError(code: string | undefined): Answer {
+  const status =
+    code === 'HPE_HEADER_OVERFLOW' ? 431 : code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const message = `the request is not proper HTTP/1.1 (${code ?? 'unknown'})`
+  return answerRefusal({ status, code: 'invalid_argument', reason: 'malformed_request', message })
+}
+
+function internalError(): Answer {
+  return answerRefusal({ status: 500, code: 'internal', message: 'internal error' })
+}
+
+function describe(port: number, code: string | null): string {
+  const mend = 'set PALISADE_PROXY_PORT to another port, or to 0 for any free one'
+  if (code === 'EADDRINUSE') return `port ${port} on ${ADDRESS} is taken; ${mend}`
+  if (code === 'EACCES')
+    return `port ${port} needs privileges that this user does not have; ${mend}`
+  return `cannot listen on ${ADDRESS}:${port} (${code}); ${mend}`
+}

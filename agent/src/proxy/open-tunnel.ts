@@ -1,0 +1,63 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { formatRawAnswer, type Answer } from './answer.ts'
+import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
+import type { PassDeps } from './forward-request.ts'
+import { openConnection } from './open-connection.ts'
+import { readConnectTarget } from './request-head.ts'
+import { carry } from './tunnel.ts'
+
+/** How long a refused client may take to read why. */
+const LINGER_MS = 2_000
+
+/** Answers a CONNECT request: a tunnel to the decided address, or why not. */
+export async function openTunnel(
+  deps: PassDeps,
+  request: IncomingMessage,
+  client: Socket,
+  head: Buffer,
+): Promise<void> {
+  client.on('error', () => client.destroy())
+  const { method = '', url = '', rawHeaders } = request
+  const connect = readConnectTarget({ method, url, rawHeaders })
+  if (!connect.ok) return hangUp(client, explainBadHead(connect))
+  const place = deps.live.enter()
+  if (place === null) return hangUp(client, explainCrowd())
+  const gone = new AbortController()
+  client.once('close', () => gone.abort())
+  try {
+    const opening = await openConnection(deps, connect.target, place, gone.signal)
+    if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
+    if (opening.kind !== 'open') {
+      place.leave()
+      return hangUp(client, explainOpening(opening))
+    }
+    const { socket: upstream, address } = opening
+    const close = (): void => {
+      client.destroy()
+      upstream.destroy()
+    }
+    place.guard({ action: 'connect:tcp', ...connect.target, address }, close)
+    // A change of policy, or the client, may have closed one of them while the other was awaited.
+    if (upstream.destroyed || client.destroyed) {
+      place.leave()
+      return close()
+    }
+    client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
+    // What the client sent too early becomes the first bytes of the tunnel.
+    if (head.byteLength > 0) client.unshift(head)
+    carry(client, upstream, deps.idleMs, () => place.leave())
+  } catch (error) {
+    place.leave()
+    client.destroy()
+    throw error
+  }
+}
+
+/** Reads on while it closes: unread bytes would make the kernel reset, and take the answer away. */
+export function hangUp(client: Socket, answer: Answer): void {
+  if (client.destroyed) return
+  client.end(formatRawAnswer(answer))
+  client.resume()
+  setTimeout(() => client.destroy(), LINGER_MS).unref()
+}

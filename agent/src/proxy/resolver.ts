@@ -1,0 +1,50 @@
+import { Resolver, lookup } from 'node:dns/promises'
+
+/** All addresses of a name, in the order to try them; rejects when there are none or in time. */
+export type Resolve = (name: string) => Promise<readonly string[]>
+
+/**
+ * A resolver that asks `servers` (`ip` or `ip:port`), or the system's own when the list is empty.
+ * Answers within `timeoutMs`.
+ */
+export function createResolver(servers: readonly string[], timeoutMs: number): Resolve {
+  if (servers.length === 0) return (name) => within(timeoutMs, lookupAll(name))
+  const tries = 2
+  return async (name) => {
+    // One for each name: `cancel` ends every query of a resolver.
+    const resolver = new Resolver({ timeout: Math.ceil(timeoutMs / tries), tries })
+    resolver.setServers(servers)
+    try {
+      return await within(timeoutMs, queryBoth(resolver, name))
+    } finally {
+      resolver.cancel()
+    }
+  }
+}
+
+async function lookupAll(name: string): Promise<readonly string[]> {
+  const found = await lookup(name, { all: true, order: 'verbatim' })
+  return found.map(({ address }) => address)
+}
+
+/** A name often has addresses of one family only: one failure is no failure. */
+async function queryBoth(resolver: Resolver, name: string): Promise<readonly string[]> {
+  const [v4, v6] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
+  if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason
+  return [
+    ...(v4.status === 'fulfilled' ? v4.value : []),
+    ...(v6.status === 'fulfilled' ? v6.value : []),
+  ]
+}
+
+async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

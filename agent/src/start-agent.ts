@@ -1,0 +1,56 @@
+import { PolicyError, compilePolicy } from '@palisade/policy-core'
+import { homedir } from 'node:os'
+import { pino } from 'pino'
+import type { Agent } from './agent.ts'
+import { readConfig } from './config/config.ts'
+import { preparePrivateDirectory } from './config/private-directory.ts'
+import { readEnrolment } from './config/read-enrolment.ts'
+import { readLocalPolicies } from './config/read-local-policies.ts'
+import { createContainer } from './container.ts'
+import { readMachineAddresses } from './decision/machine-addresses.ts'
+import { agentVersion } from './version.ts'
+
+/**
+ * Reads everything that the agent depends on, then starts it. What can be wrong is looked at before
+ * anything is made. Throws `AgentError`.
+ */
+export async function startAgent(
+  env: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Promise<Agent> {
+  const config = readConfig(env, cwd)
+  const enrolment = await readEnrolment(config.enrolmentPath)
+  const localPolicies =
+    config.localPoliciesPath === null ? [] : await readLocalPolicies(config.localPoliciesPath)
+  await preparePrivateDirectory(config.agentDir)
+  const log = pino({ level: config.logLevel, base: { part: 'agent' } })
+  const home = readHome()
+  if (home === null)
+    log.warn('the home directory is not a canonical path: rules with `~` match nothing')
+  const { agent } = createContainer({
+    config,
+    enrolment,
+    localPolicies,
+    home,
+    version: agentVersion(),
+    log,
+    clock: Date.now,
+    random: Math.random,
+    fetch: globalThis.fetch,
+    machineAddresses: readMachineAddresses,
+  })
+  await agent.start()
+  return agent
+}
+
+/** The home directory as policy-core takes it, or null; `HOME` may hold anything. */
+function readHome(): string | null {
+  const home = homedir()
+  try {
+    compilePolicy({ policies: [], home })
+    return home
+  } catch (error) {
+    if (error instanceof PolicyError) return null
+    throw error
+  }
+}

@@ -1,0 +1,47 @@
+/** Why an attempt to fetch brought nothing into force; stable, seen in `palisade status`. */
+export const FAULT_CODES = [
+  // the way to the server
+  'unreachable',
+  'timeout',
+  'stopping',
+  // what the server answered
+  'unauthorized',
+  'http_status',
+  'redirected',
+  'not_modified_without_bundle',
+  'content_type',
+  'empty',
+  'too_large',
+  'truncated',
+  // what the document is
+  'malformed',
+  'wrong_algorithm',
+  'wrong_type',
+  'unknown_key',
+  'bad_signature',
+  'wrong_organization',
+  'wrong_device',
+  'wrong_user',
+  'older_revision',
+  'older_issue',
+  'expired',
+  'unsupported_policy',
+  'not_compilable',
+  // this machine
+  'cache_not_written',
+] as const
+export type FaultCode = (typeof FAULT_CODES)[number]
+
+/** A named reason; whatever was in force before stays in force. */
+export interface Fault {
+  readonly kind: 'fault'
+  readonly code: FaultCode
+  /** Lower-case sentence without a full stop. */
+  readonly message: string
+  /** How long the server asked us to stay away (`Retry-After` of a 429 or 503). */
+  readonly retryAfterMs?: number
+}
+
+export function fault(code: FaultCode, message: string): Fault {
+  return { kind: 'fault', code, message }
+}

@@ -1,0 +1,117 @@
+import { BUNDLE_MEDIA_TYPE, type Enrolment } from '@palisade/protocol'
+import { readBoundedBody } from './bounded-body.ts'
+import { fault, type Fault } from './fault.ts'
+
+const PATH = '/api/v1/device/bundle'
+/** 100 policies of 400 KB each, in base64, fit with room to spare. */
+export const MAX_BUNDLE_BYTES = 64 * 1024 * 1024
+const MAX_RETRY_AFTER_MS = 60 * 60_000
+
+export type FetchResult =
+  | { readonly kind: 'bundle'; readonly jws: string; readonly etag: string | null }
+  | { readonly kind: 'not_modified' }
+  | Fault
+
+export interface FetchBundleDeps {
+  readonly fetch: typeof globalThis.fetch
+  readonly enrolment: Pick<Enrolment, 'server' | 'device_token'>
+  /** For the whole exchange, body included. */
+  readonly timeoutMs: number
+  readonly maxBytes: number
+}
+
+/**
+ * Asks the server for this machine's bundle; `etag` of the one in force makes the request
+ * conditional. Judges only the transport: the document is not looked at. Never rejects.
+ */
+export async function fetchBundle(
+  deps: FetchBundleDeps,
+  etag: string | null,
+  signal: AbortSignal,
+): Promise<FetchResult> {
+  const timeout = AbortSignal.timeout(deps.timeoutMs)
+  try {
+    const response = await deps.fetch(new URL(PATH, deps.enrolment.server), {
+      headers: {
+        accept: BUNDLE_MEDIA_TYPE,
+        authorization: `Bearer ${deps.enrolment.device_token}`,
+        ...(etag === null ? {} : { 'if-none-match': etag }),
+      },
+      // A redirect would carry the device token to a place that the enrolment does not name.
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, timeout]),
+    })
+    if (response.status === 200) return await readAnswer(response, deps.maxBytes)
+    await response.body?.cancel()
+    return judgeStatus(response, etag)
+  } catch (error) {
+    if (signal.aborted) return fault('stopping', 'the agent is stopping')
+    if (timeout.aborted)
+      return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
+    return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
+  }
+}
+
+async function readAnswer(response: Response, maxBytes: number): Promise<FetchResult> {
+  const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
+  if (mediaType !== BUNDLE_MEDIA_TYPE) {
+    await response.body?.cancel()
+    return fault('content_type', `the server did not answer with ${BUNDLE_MEDIA_TYPE}`)
+  }
+  let body: Uint8Array | null
+  try {
+    body = await readBoundedBody(response.body, maxBytes)
+  } catch (error) {
+    if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError'))
+      throw error
+    return fault('truncated', `the answer broke off: ${describeCause(error)}`)
+  }
+  if (body === null) return fault('too_large', `the answer is larger than ${maxBytes} bytes`)
+  if (body.byteLength === 0) return fault('empty', 'the server answered 200 without a document')
+  // A compact JWS is ASCII; anything else fails the verification that follows.
+  const jws = Buffer.from(body).toString('latin1')
+  return { kind: 'bundle', jws, etag: parseEtag(response.headers.get('etag')) }
+}
+
+function judgeStatus(response: Response, etag: string | null): FetchResult {
+  const { status } = response
+  if (status === 304) {
+    if (etag !== null) return { kind: 'not_modified' }
+    return fault(
+      'not_modified_without_bundle',
+      'the server answered 304 to a request without a condition',
+    )
+  }
+  if (status >= 300 && status < 400)
+    return fault(
+      'redirected',
+      `the server answered with a redirect (${status}); enrol with its final address`,
+    )
+  if (status === 401)
+    return fault('unauthorized', 'the server does not know this device any more; enrol it again')
+  const problem = fault('http_status', `the server answered ${status}`)
+  if (status !== 429 && status !== 503) return problem
+  const retryAfterMs = parseRetryAfter(response)
+  return retryAfterMs === null ? problem : { ...problem, retryAfterMs }
+}
+
+/** RFC 9110 §10.2.3; a date is taken relative to the server's own clock. */
+function parseRetryAfter(response: Response): number | null {
+  const text = response.headers.get('retry-after')?.trim() ?? ''
+  const waitMs = /^\d{1,9}$/.test(text)
+    ? Number(text) * 1000
+    : Date.parse(text) - Date.parse(response.headers.get('date') ?? '')
+  if (Number.isNaN(waitMs) || waitMs <= 0) return null
+  return Math.min(waitMs, MAX_RETRY_AFTER_MS)
+}
+
+function parseEtag(text: string | null): string | null {
+  return text !== null && /^(?:W\/)?"[\x21\x23-\x7e]{1,256}"$/.test(text) ? text : null
+}
+
+/** fetch wraps the system's error, which is the one that says something to a person. */
+function describeCause(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause: unknown = error.cause
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message
+}

@@ -1,0 +1,75 @@
+import type { SyncOutcome } from './synchronizer.ts'
+import type { Timetable } from './timetable.ts'
+
+export interface PollerDeps {
+  readonly run: (signal: AbortSignal) => Promise<SyncOutcome>
+  readonly timetable: Timetable
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  readonly onOutcome: (outcome: SyncOutcome) => void
+}
+
+/** Fetches at start, on the timetable, and on demand; never twice at the same time. */
+export interface Poller {
+  start(): void
+  /**
+   * The outcome of an attempt that began after this call: a caller who has just changed a policy
+   * must not be answered by a fetch that was already under way. All who ask meanwhile share one.
+   */
+  demand(): Promise<SyncOutcome>
+  nextAttemptAt(): number | null
+  /** Breaks off the running attempt; resolves when it has ended. */
+  stop(): Promise<void>
+}
+
+export function createPoller(deps: PollerDeps): Poller {
+  const stopping = new AbortController()
+  let running: Promise<SyncOutcome> | null = null
+  let queued: Promise<SyncOutcome> | null = null
+  /** `Retry-After` binds the timetable; a person who asks now is answered now. */
+  let notBeforeMs = 0
+
+  const attempt = async (): Promise<SyncOutcome> => {
+    try {
+      const outcome = await deps.run(stopping.signal)
+      notBeforeMs = outcome.retryAfterMs === null ? 0 : deps.clock() + outcome.retryAfterMs
+      deps.onOutcome(outcome)
+      return outcome
+    } finally {
+      running = null
+    }
+  }
+  const begin = (): Promise<SyncOutcome> => (running = attempt())
+
+  const demand = (): Promise<SyncOutcome> => {
+    if (queued !== null) return queued
+    if (running === null) return begin()
+    queued = running.then(() => {
+      queued = null
+      return begin()
+    })
+    return queued
+  }
+
+  const onTick = (): void => {
+    if (running !== null || queued !== null || deps.clock() < notBeforeMs) return
+    void begin()
+  }
+
+  return {
+    start() {
+      deps.timetable.start(onTick)
+      void demand()
+    },
+    demand,
+    nextAttemptAt() {
+      const next = deps.timetable.nextAt()
+      return next === null ? null : Math.max(next, notBeforeMs)
+    },
+    async stop() {
+      deps.timetable.stop()
+      stopping.abort()
+      await (queued ?? running)
+    },
+  }
+}

@@ -1,0 +1,285 @@
+import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../../agent/src/config/config.ts'
+import { preparePrivateDirectory } from '../../../agent/src/config/private-directory.ts'
+import { readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
+import { readLocalPolicies } from '../../../agent/src/config/read-local-policies.ts'
+import { AgentError } from '../../../agent/src/errors.ts'
+import {
+  agentSocketPath,
+  socketDirectoryProblem,
+} from '../../../packages/client/src/agent-socket.ts'
+import { createSigner, policyOf } from '../fixture/bundle.ts'
+
+const directory = await mkdtemp(join(tmpdir(), 'palisade-test-'))
+afterAll(() => rm(directory, { recursive: true }))
+const { enrolment } = await createSigner()
+const key = enrolment.bundle_keys.keys[0]
+
+async function problemsOf(work: () => unknown): Promise<readonly string[]> {
+  try {
+    await work()
+  } catch (error) {
+    if (error instanceof AgentError) return error.problems
+    throw error
+  }
+  return []
+}
+
+async function fileOf(text: string, mode = 0o600): Promise<string> {
+  const path = join(directory, `${Math.random()}.json`)
+  await writeFile(path, text)
+  await chmod(path, mode)
+  return path
+}
+
+describe('the environment', () => {
+  it('has defaults for everything', () => {
+    expect(readConfig({ PALISADE_PROXY_PORT: '' }, '/srv')).toEqual({
+      agentDir: '/srv/.palisade/agent',
+      enrolmentPath: '/srv/.palisade/agent/enrolment.json',
+      socketPath: '/srv/.palisade/agent/agent.sock',
+      proxyPort: 8421,
+      dnsServers: [],
+      localPoliciesPath: null,
+      syncSchedule: '*/5 * * * *',
+      logLevel: 'info',
+    })
+  })
+
+  it('is taken as it stands when it is right', () => {
+    const config = readConfig(
+      {
+        PALISADE_DATA_DIR: 'data',
+        PALISADE_ENROLMENT: '/etc/token.json',
+        PALISADE_PROXY_PORT: '0',
+        PALISADE_DNS_SERVERS: '192.0.2.53, 127.0.0.1:5353,[::1]:53,::1',
+        PALISADE_LOCAL_POLICIES: 'mine.json',
+        PALISADE_LOG_LEVEL: 'silent',
+      },
+      '/srv',
+    )
+
+    expect(config).toMatchObject({
+      agentDir: '/srv/data/agent',
+      enrolmentPath: '/etc/token.json',
+      proxyPort: 0,
+      dnsServers: ['192.0.2.53', '127.0.0.1:5353', '[::1]:53', '::1'],
+      localPoliciesPath: '/srv/mine.json',
+    })
+  })
+
+  it('is refused with all problems at once', async () => {
+    const problems = await problemsOf(() =>
+      readConfig(
+        {
+          PALISADE_PROXY_PORT: '080',
+          PALISADE_DNS_SERVERS: 'dns.test',
+          PALISADE_SYNC_SCHEDULE: 'often',
+          PALISADE_LOG_LEVEL: 'loud',
+        },
+        '/',
+      ),
+    )
+
+    expect(problems).toHaveLength(4)
+    expect(problems[0]).toBe(
+      'PALISADE_PROXY_PORT: must be a port number from 0 to 65535, not `080`',
+    )
+  })
+
+  it.each(['-1', '65536', '1e3', ' 80', '0x50'])('refuses the port %j', async (port) => {
+    expect(await problemsOf(() => readConfig({ PALISADE_PROXY_PORT: port }, '/'))).toHaveLength(1)
+  })
+})
+
+describe('the socket path', () => {
+  it('moves to a short place when the data directory is long', () => {
+    const long = `/data/${'x'.repeat(90)}`
+
+    const path = agentSocketPath(long, {})
+
+    expect(Buffer.byteLength(path)).toBeLessThanOrEqual(100)
+    expect(path.startsWith(tmpdir())).toBe(true)
+    expect(agentSocketPath(`${long}/`, {})).toBe(path)
+    expect(agentSocketPath(`${long}y`, {})).not.toBe(path)
+  })
+
+  it('is what the environment says', () => {
+    expect(agentSocketPath('/data', { PALISADE_AGENT_SOCKET: '/run/a.sock' })).toBe('/run/a.sock')
+    expect(agentSocketPath('/data', { PALISADE_AGENT_SOCKET: '' })).toBe('/data/agent/agent.sock')
+  })
+})
+
+describe('the token file', () => {
+  it('is read when it is private and whole', async () => {
+    expect(await readEnrolment(await fileOf(JSON.stringify(enrolment)))).toEqual(enrolment)
+  })
+
+  it.each([
+    ['is not there', () => join(directory, 'nothing.json'), 'does not exist; write one with'],
+    ['is open to the group', () => fileOf(JSON.stringify(enrolment), 0o640), 'run `chmod 600`'],
+    ['is open to the world', () => fileOf(JSON.stringify(enrolment), 0o604), 'run `chmod 600`'],
+    [
+      'is a symbolic link',
+      async () => {
+        const link = join(directory, 'link.json')
+        await symlink(await fileOf(JSON.stringify(enrolment)), link)
+        return link
+      },
+      'is a symbolic link',
+    ],
+    [
+      'is a directory',
+      async () => {
+        const path = join(directory, 'directory.json')
+        await mkdir(path)
+        return path
+      },
+      'is not a regular file',
+    ],
+    ['is empty', () => fileOf(''), 'the text is empty'],
+    ['has a member twice', () => fileOf('{"org":"a","org":"b"}'), '`org` stands twice'],
+    ['lacks a member', () => fileOf(JSON.stringify({ ...enrolment, org: undefined })), 'org: '],
+    ['has an unknown member', () => fileOf(JSON.stringify({ ...enrolment, extra: 1 })), 'extra'],
+    [
+      'trusts no key',
+      () => fileOf(JSON.stringify({ ...enrolment, bundle_keys: { keys: [] } })),
+      'bundle_keys',
+    ],
+    [
+      'has two keys of one id',
+      () => fileOf(JSON.stringify({ ...enrolment, bundle_keys: { keys: [key, key] } })),
+      'two keys have the same `kid`',
+    ],
+    [
+      'has a key that is none',
+      () =>
+        fileOf(JSON.stringify({ ...enrolment, bundle_keys: { keys: [{ ...key, x: 'AAAA' }] } })),
+      'is not a public key',
+    ],
+    [
+      'hides a header in the token',
+      () => fileOf(JSON.stringify({ ...enrolment, device_token: 'pal_dev_x\r\nX: 1' })),
+      'is not a bearer token',
+    ],
+    [
+      'names another scheme',
+      () => fileOf(JSON.stringify({ ...enrolment, server: 'ftp://a.test' })),
+      'server',
+    ],
+    [
+      'has a password in its address',
+      () => fileOf(JSON.stringify({ ...enrolment, server: 'http://a:b@a.test' })),
+      'must not hold a user or password',
+    ],
+  ])('is refused when it %s', async (_what, make, words) => {
+    const path = await make()
+
+    const problems = await problemsOf(() => readEnrolment(path))
+
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain(path)
+    expect(problems[0]).toContain(words)
+    expect(problems[0]).not.toContain('pal_dev_')
+  })
+})
+
+describe.runIf(process.getuid?.() === 0)('what another user made', () => {
+  const nobody = 65_534
+
+  it('is not read as the token file', async () => {
+    const path = await fileOf(JSON.stringify(enrolment))
+    await chown(path, nobody, nobody)
+
+    expect(await problemsOf(() => readEnrolment(path))).toEqual([
+      `token file ${path}: belongs to another user`,
+    ])
+  })
+
+  it('does not hold the socket', async () => {
+    const path = join(directory, 'foreign')
+    await mkdir(path, { mode: 0o700 })
+    await chown(path, nobody, nobody)
+
+    expect(await socketDirectoryProblem(path)).toBe(`\`${path}\` belongs to another user`)
+    expect(await problemsOf(() => preparePrivateDirectory(path))).toHaveLength(1)
+  })
+})
+
+describe('the agent directory', () => {
+  it('is closed to others when it was open, and is no symbolic link', async () => {
+    const path = join(directory, 'wide')
+    await mkdir(path, { mode: 0o755 })
+    const link = join(directory, 'link')
+    await symlink(path, link)
+
+    await preparePrivateDirectory(path)
+
+    expect(await socketDirectoryProblem(path)).toBeNull()
+    expect(await problemsOf(() => preparePrivateDirectory(link))).toEqual([
+      `\`${link}\` is not a directory`,
+    ])
+  })
+})
+
+describe('the local policies', () => {
+  it('are the policies of a file', async () => {
+    const path = await fileOf(
+      JSON.stringify({ local: [policyOf(['deny', 'read', '/data/**'])] }),
+      0o644,
+    )
+
+    expect(await readLocalPolicies(path)).toMatchObject([{ id: 'pol_1' }])
+  })
+
+  it.each([
+    ['is not there', () => join(directory, 'nothing.json'), ['cannot be read (ENOENT)']],
+    ['is not JSON', () => fileOf('local:'), ['line 1, column 1']],
+    ['has no `local`', () => fileOf('{}'), ['local: ']],
+    [
+      'holds policies of the organization',
+      () => fileOf('{"local":[],"policies":[]}'),
+      ['policies'],
+    ],
+    [
+      'has an unknown action',
+      () =>
+        fileOf(
+          JSON.stringify({ local: [policyOf(['deny', 'read', '/x'])] }).replace('"read"', '"look"'),
+        ),
+      ['policy `Rules of the test` rule `Rule 1`: actions[0]: '],
+    ],
+    [
+      'has patterns that do not compile',
+      () =>
+        fileOf(
+          JSON.stringify({
+            local: [
+              policyOf(
+                ['deny', 'connect:tcp', '10.0.0.1/8', '*'],
+                ['deny', 'connect:tcp', 'a*.test'],
+              ),
+            ],
+          }),
+        ),
+      [
+        'rule `Rule 1` (rule_1): resources[0]: ',
+        'resources[1]: ',
+        'rule `Rule 2` (rule_2): resources[0]: ',
+      ],
+    ],
+  ])('are refused when the file %s', async (_what, make, words) => {
+    const path = await make()
+
+    const problems = await problemsOf(() => readLocalPolicies(path))
+
+    expect(problems).toHaveLength(words.length)
+    for (const [index, problem] of problems.entries()) {
+      expect(problem).toContain(path)
+      expect(problem).toContain(words[index])
+    }
+  })
+})

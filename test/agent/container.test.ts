@@ -1,0 +1,74 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { readConfig } from '../../agent/src/config/config.ts'
+import { createContainer } from '../../agent/src/container.ts'
+import { bundleOf, createSigner, NOW_MS, type RuleLine } from './fixture/bundle.ts'
+import { askAgent } from './fixture/local-request.ts'
+import { temporaryDirectory } from './fixture/temporary-directory.ts'
+
+/** A whole agent whose clock stands still and whose network is one answer. */
+async function startAgent(rule: RuleLine): Promise<string> {
+  const directory = await temporaryDirectory()
+  const signer = await createSigner()
+  const jws = await signer.sign(bundleOf(rule))
+  const config = readConfig({ PALISADE_DATA_DIR: directory, PALISADE_PROXY_PORT: '0' }, '/')
+  await mkdir(join(directory, 'agent'), { mode: 0o700 })
+  const { agent } = createContainer({
+    config,
+    enrolment: signer.enrolment,
+    localPolicies: [],
+    home: '/home/dev',
+    version: '0.0.0',
+    log: { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} },
+    clock: () => NOW_MS,
+    random: () => 0.5,
+    fetch: async () => new Response(jws, { headers: { 'content-type': 'application/jose' } }),
+    machineAddresses: () => ['198.51.100.9'],
+  })
+  await agent.start()
+  onTestFinished(() => agent.stop())
+  await askAgent(config.socketPath, 'POST', '/v1/sync')
+  return config.socketPath
+}
+
+describe('the container', () => {
+  it('puts a whole agent together from what surrounds it', async () => {
+    const socketPath = await startAgent(['allow', 'read', '~/work/**'])
+
+    const decide = (path: string): Promise<{ body: unknown }> =>
+      askAgent(socketPath, 'POST', '/v1/decide', JSON.stringify({ action: 'read', path }))
+
+    expect((await decide('/home/dev/work/x')).body).toMatchObject({
+      decision: 'allow',
+      revision: 7,
+    })
+    expect((await decide('/home/other/work/x')).body).toMatchObject({ decision: 'deny' })
+    expect((await askAgent(socketPath, 'GET', '/v1/status')).body).toMatchObject({
+      state: 'fresh',
+      org: 'acme',
+      agent_version: '0.0.0',
+      started_at: '2026-11-21T12:00:00.000Z',
+      bundle: { revision: 7, policies: 1, rules: 1, source: 'server' },
+      decisions: { allowed: 1, denied: 1 },
+      cache_problem: null,
+    })
+  })
+
+  it('shares nothing between two agents', async () => {
+    const [one, other] = await Promise.all([
+      startAgent(['allow', 'read', '/one']),
+      startAgent(['allow', 'read', '/other']),
+    ])
+    const request = JSON.stringify({ action: 'read', path: '/one' })
+
+    const answers = await Promise.all(
+      [one, other].map((path) => askAgent(path, 'POST', '/v1/decide', request)),
+    )
+
+    expect(answers.map(({ body }) => body)).toMatchObject([
+      { decision: 'allow' },
+      { decision: 'deny' },
+    ])
+  })
+})

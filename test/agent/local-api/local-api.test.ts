@@ -1,0 +1,196 @@
+import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createLocalApi } from '../../../agent/src/local-api/local-api.ts'
+import { claimSocket, listenOnSocket } from '../../../agent/src/local-api/listen-on-socket.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleOf } from '../fixture/bundle.ts'
+import { askAgent } from '../fixture/local-request.ts'
+import { temporaryDirectory } from '../fixture/temporary-directory.ts'
+
+async function startApi(): Promise<{ socketPath: string; errors: unknown[] }> {
+  const { active, use } = activePolicy()
+  use(bundleOf(['allow', 'read', '/data/**']))
+  const errors: unknown[] = []
+  const server = createLocalApi({
+    decide: (value) => active.decide(value),
+    explain: (value) => active.explain(value),
+    status: () => {
+      throw new Error('a bug')
+    },
+    sync: async () => ({ outcome: 'unchanged', revision: 7, error: null }),
+    onError: (error) => errors.push(error),
+  })
+  const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
+  await claimSocket(socketPath)
+  await listenOnSocket(server, socketPath)
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { socketPath, errors }
+}
+
+describe('the local API', () => {
+  it('answers decisions and explanations', async () => {
+    const { socketPath } = await startApi()
+
+    const allowed = await askAgent(
+      socketPath,
+      'POST',
+      '/v1/decide',
+      '{"action":"read","path":"/data/x"}',
+    )
+    const denied = await askAgent(
+      socketPath,
+      'POST',
+      '/v1/decide',
+      '{"action":"write","path":"/data/x"}',
+    )
+    const explained = await askAgent(
+      socketPath,
+      'POST',
+      '/v1/explain',
+      '{"action":"write","path":"/data/x"}',
+    )
+
+    expect(allowed).toMatchObject({ status: 200, body: { decision: 'allow', revision: 7 } })
+    expect(denied).toMatchObject({
+      status: 200,
+      body: { decision: 'deny', reason: 'default_deny' },
+    })
+    expect(explained.body).toMatchObject({
+      decision: 'deny',
+      near_misses: [{ miss: 'other_action' }],
+    })
+    expect(await askAgent(socketPath, 'POST', '/v1/sync')).toMatchObject({
+      status: 200,
+      body: { outcome: 'unchanged' },
+    })
+  })
+
+  it.each([
+    'null',
+    '[]',
+    '"text"',
+    '7',
+    '{}',
+    '{"action":"read"}',
+    '{"action":"connect:tcp","host":"a..b","port":1}',
+  ])('denies the request %s instead of failing', async (text) => {
+    const { socketPath } = await startApi()
+
+    expect(await askAgent(socketPath, 'POST', '/v1/decide', text)).toMatchObject({
+      status: 200,
+      body: { decision: 'deny', reason: 'invalid_request', request: null },
+    })
+  })
+
+  it.each([
+    ['no body', ''],
+    ['broken JSON', '{"action":'],
+    ['a member that stands twice', '{"action":"read","action":"write","path":"/data/x"}'],
+    ['deep nesting', '['.repeat(5000) + ']'.repeat(5000)],
+    ['bytes that are not UTF-8', Buffer.from([0x22, 0xff, 0x22])],
+    ['a byte order mark', '\uFEFF{}'],
+  ])('answers 400 to %s', async (_what, body) => {
+    const { socketPath } = await startApi()
+
+    expect(await askAgent(socketPath, 'POST', '/v1/decide', body)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'invalid_argument' } },
+    })
+  })
+
+  it('answers 413 to more than 64 KiB and closes', async () => {
+    const { socketPath } = await startApi()
+
+    const answer = await askAgent(socketPath, 'POST', '/v1/decide', `"${'x'.repeat(70_000)}"`)
+
+    expect(answer).toMatchObject({ status: 413, body: { error: { code: 'invalid_argument' } } })
+    expect(answer.headers['connection']).toBe('close')
+  })
+
+  it('answers 404 and 405 in the envelope', async () => {
+    const { socketPath } = await startApi()
+
+    const wrongMethod = await askAgent(socketPath, 'GET', '/v1/decide')
+
+    expect(await askAgent(socketPath, 'GET', '/v1/nothing')).toMatchObject({
+      status: 404,
+      body: { error: { code: 'not_found' } },
+    })
+    expect(wrongMethod).toMatchObject({
+      status: 405,
+      body: { error: { code: 'invalid_argument' } },
+    })
+    expect(wrongMethod.headers['allow']).toBe('POST')
+  })
+
+  it('answers 500 to a bug without telling it', async () => {
+    const { socketPath, errors } = await startApi()
+
+    expect(await askAgent(socketPath, 'GET', '/v1/status')).toEqual({
+      status: 500,
+      headers: expect.anything(),
+      body: { error: { code: 'internal', message: 'internal error' } },
+    })
+    expect(errors).toHaveLength(1)
+  })
+})
+
+describe('the socket', () => {
+  it('belongs to this user alone', async () => {
+    const { socketPath } = await startApi()
+
+    expect((await stat(socketPath)).mode & 0o777).toBe(0o600)
+    expect((await stat(join(socketPath, '..'))).mode & 0o777).toBe(0o700)
+  })
+
+  it('replaces what a dead agent left', async () => {
+    const path = join(await temporaryDirectory(), 'agent.sock')
+    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`
+    spawnSync(process.execPath, ['-e', script])
+    expect((await stat(path)).isSocket()).toBe(true)
+    const server = createServer()
+
+    await claimSocket(path)
+    await listenOnSocket(server, path)
+
+    expect(server.listening).toBe(true)
+    server.close()
+  })
+
+  it('leaves a living agent alone', async () => {
+    const { socketPath } = await startApi()
+
+    await expect(claimSocket(socketPath)).rejects.toThrow('an agent is already running')
+    await expect(listenOnSocket(createServer(), socketPath)).rejects.toThrow(
+      'an agent is already running',
+    )
+
+    expect(await askAgent(socketPath, 'POST', '/v1/sync')).toMatchObject({ status: 200 })
+  })
+
+  it('does not remove a file that is no socket', async () => {
+    const path = join(await temporaryDirectory(), 'agent.sock')
+    await writeFile(path, 'precious')
+
+    await expect(claimSocket(path)).rejects.toThrow('is not a socket')
+  })
+
+  it('does not stand in a directory that is open to others', async () => {
+    const directory = join(await temporaryDirectory(), 'open')
+    await mkdir(directory, { mode: 0o755 })
+
+    await expect(claimSocket(join(directory, 'agent.sock'))).rejects.toThrow('open to other users')
+  })
+
+  it('says that a path is too long', async () => {
+    const path = join(await temporaryDirectory(), 'x'.repeat(120), 'agent.sock')
+
+    await expect(listenOnSocket(createServer(), path)).rejects.toThrow('PALISADE_AGENT_SOCKET')
+  })
+})

@@ -1,0 +1,232 @@
+import { agentStatusSchema } from '@palisade/protocol'
+import type { Enrolment } from '@palisade/protocol'
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { bundleOf, createSigner, type RuleLine, type Signer } from './fixture/bundle.ts'
+import { askAgent } from './fixture/local-request.ts'
+import { serveBundle, startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
+import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
+import { temporaryDirectory } from './fixture/temporary-directory.ts'
+
+const main = fileURLToPath(new URL('../../agent/dist/main.js', import.meta.url))
+
+interface Run {
+  readonly child: ChildProcess
+  /** Resolves to the exit code and what was written to stderr. */
+  readonly ended: Promise<{ code: number | null; stderr: string; stdout: string }>
+}
+
+function run(args: readonly string[], env: Record<string, string>, cwd = '/'): Run {
+  const child = spawn(process.execPath, [main, ...args], { cwd, env })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  let stderr = ''
+  let stdout = ''
+  child.stderr.on('data', (text: Buffer) => (stderr += text.toString()))
+  child.stdout.on('data', (text: Buffer) => (stdout += text.toString()))
+  return { child, ended: once(child, 'close').then(([code]) => ({ code, stderr, stdout })) }
+}
+
+interface Machine {
+  readonly dataDir: string
+  readonly socketPath: string
+  readonly env: Record<string, string>
+  readonly server: PolicyServer
+  readonly signer: Signer
+}
+
+async function setUp(): Promise<Machine> {
+  const server = await startPolicyServer()
+  const signer = await createSigner('key-1', server.url)
+  const dataDir = join(await temporaryDirectory(), 'data')
+  await mkdir(join(dataDir, 'agent'), { recursive: true })
+  await writeEnrolment(dataDir, signer.enrolment)
+  return {
+    dataDir,
+    socketPath: join(dataDir, 'agent', 'agent.sock'),
+    env: { PALISADE_DATA_DIR: dataDir, PALISADE_PROXY_PORT: '0' },
+    server,
+    signer,
+  }
+}
+
+function writeEnrolment(dataDir: string, enrolment: Enrolment, mode = 0o600): Promise<void> {
+  return writeFile(join(dataDir, 'agent', 'enrolment.json'), JSON.stringify(enrolment), { mode })
+}
+
+/** A bundle of these rules that is fresh on the machine's own clock. */
+function signNow(
+  { signer }: Machine,
+  revision: number,
+  ...rules: readonly RuleLine[]
+): Promise<string> {
+  const at = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString()
+  const times = { issued_at: at(0), stale_at: at(1), expires_at: at(2) }
+  return signer.sign({ ...bundleOf(...rules), ...times, revision })
+}
+
+async function waitForState(socketPath: string, state: string): Promise<string> {
+  const read = async (): Promise<unknown> => {
+    const answer = await askAgent(socketPath, 'GET', '/v1/status').catch(() => null)
+    return answer === null ? null : agentStatusSchema.parse(answer.body).state
+  }
+  await expect.poll(read, { timeout: 10_000, interval: 50 }).toBe(state)
+  const { body } = await askAgent(socketPath, 'GET', '/v1/status')
+  return agentStatusSchema.parse(body).proxy
+}
+
+describe('palisade-agent start', () => {
+  it('enforces the fetched bundle, offline too, and stops on SIGTERM', async () => {
+    const machine = await setUp()
+    const { env, server, socketPath, dataDir } = machine
+    const origin = await startOrigin()
+    server.answer = serveBundle(await signNow(machine, 7, ['allow', 'connect:tcp', '127.0.0.1']))
+    const first = run(['start'], env)
+    const port = Number(new URL(await waitForState(socketPath, 'fresh')).port)
+    expect((await exchangeRaw(port, get(`127.0.0.1:${origin.port}`))).status).toBe(200)
+    expect((await exchangeRaw(port, get(`127.0.0.2:${origin.port}`))).status).toBe(403)
+    expect((await stat(join(dataDir, 'agent'))).mode & 0o777).toBe(0o700)
+
+    server.answer = serveBundle(
+      await signNow(machine, 8, ['deny', 'connect:tcp', '127.0.0.1']),
+      '"2"',
+    )
+    expect((await askAgent(socketPath, 'POST', '/v1/sync')).body).toEqual({
+      outcome: 'updated',
+      revision: 8,
+      error: null,
+    })
+    expect((await exchangeRaw(port, get(`127.0.0.1:${origin.port}`))).status).toBe(403)
+
+    first.child.kill('SIGTERM')
+    expect(await first.ended).toMatchObject({ code: 0, stderr: '' })
+    expect((await readdir(join(dataDir, 'agent'))).toSorted()).toEqual([
+      'bundle.jws',
+      'enrolment.json',
+    ])
+
+    server.answer = (_request, response) => response.destroy()
+    const second = run(['start'], env)
+    await waitForState(socketPath, 'fresh')
+    const request = '{"action":"connect:tcp","host":"127.0.0.1","port":443}'
+    expect((await askAgent(socketPath, 'POST', '/v1/decide', request)).body).toMatchObject({
+      reason: 'rule',
+      revision: 8,
+    })
+    const { body } = await askAgent(socketPath, 'GET', '/v1/status')
+    expect(body).toMatchObject({
+      bundle: { source: 'cache' },
+      sync: { last_error: { code: 'unreachable' } },
+    })
+    second.child.kill('SIGINT')
+    const ended = await second.ended
+    expect(ended.code).toBe(0)
+    expect(ended.stdout).not.toContain('pal_dev_')
+  })
+
+  it('reports a tampered cache and denies', async () => {
+    const machine = await setUp()
+    const { env, socketPath, dataDir } = machine
+    const file = join(dataDir, 'agent', 'bundle.jws')
+    const jws = await signNow(machine, 7, ['allow', 'read', '/**'])
+    await writeFile(file, jws.replace('.', '.e'), { mode: 0o600 })
+    const { child, ended } = run(['start'], env)
+    await waitForState(socketPath, 'never_loaded')
+
+    const { body } = await askAgent(socketPath, 'GET', '/v1/status')
+    const decision = await askAgent(
+      socketPath,
+      'POST',
+      '/v1/decide',
+      '{"action":"read","path":"/x"}',
+    )
+
+    const { cache_problem: problem } = agentStatusSchema.parse(body)
+    expect(problem?.file).toContain('bundle.jws.rejected-')
+    expect(await readFile(problem?.file ?? '', 'utf8')).not.toBe(jws)
+    expect(decision.body).toMatchObject({ decision: 'deny', reason: 'no_policy' })
+    child.kill('SIGTERM')
+    expect((await ended).code).toBe(0)
+  })
+
+  it('ends with 78 and one line when the token file is open to others', async () => {
+    const { env, dataDir, signer } = await setUp()
+    const path = join(dataDir, 'open.json')
+    await writeFile(path, JSON.stringify(signer.enrolment), { mode: 0o644 })
+
+    const { code, stderr } = await run(['start'], { ...env, PALISADE_ENROLMENT: path }).ended
+
+    expect(code).toBe(78)
+    expect(stderr).toBe(
+      `palisade-agent: token file ${path}: is open to other users; run \`chmod 600\` on it\n`,
+    )
+  })
+
+  it('makes nothing when there is no token file', async () => {
+    const directory = await temporaryDirectory()
+
+    const { code, stderr } = await run(['start'], {}, directory).ended
+
+    expect(code).toBe(78)
+    expect(stderr).toContain('does not exist')
+    expect(await readdir(directory)).toEqual([])
+  })
+
+  it('ends with 78 and a line for every wrong setting', async () => {
+    const env = { PALISADE_PROXY_PORT: 'x', PALISADE_LOG_LEVEL: 'x' }
+
+    const { code, stderr } = await run(['start'], env).ended
+
+    expect(code).toBe(78)
+    expect(stderr.trimEnd().split('\n')).toHaveLength(2)
+  })
+
+  it('ends with 78 when the port is taken, and leaves no socket', async () => {
+    const { env, dataDir } = await setUp()
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    onTestFinished(() => {
+      other.close()
+    })
+    const address = other.address()
+    const port = typeof address === 'object' ? String(address?.port) : ''
+
+    const { code, stderr } = await run(['start'], { ...env, PALISADE_PROXY_PORT: port }).ended
+
+    expect(code).toBe(78)
+    expect(stderr).toBe(
+      `palisade-agent: port ${port} on 127.0.0.1 is taken; set PALISADE_PROXY_PORT to another port, or to 0 for any free one\n`,
+    )
+    expect(await readdir(join(dataDir, 'agent'))).toEqual(['enrolment.json'])
+  })
+
+  it('ends with 78 beside a living agent, which goes on', async () => {
+    const machine = await setUp()
+    const { env, socketPath, server } = machine
+    server.answer = serveBundle(await signNow(machine, 7))
+    run(['start'], env)
+    await waitForState(socketPath, 'fresh')
+
+    const { code, stderr } = await run(['start'], env).ended
+
+    expect(code).toBe(78)
+    expect(stderr).toContain('an agent is already running')
+    expect((await askAgent(socketPath, 'GET', '/v1/status')).status).toBe(200)
+  })
+
+  it('explains itself', async () => {
+    const help = await run(['start', '--help'], {}).ended
+    const usage = await run(['begin'], {}).ended
+
+    expect(help).toMatchObject({ code: 0, stderr: '' })
+    expect(help.stdout).toContain('Examples:')
+    expect(usage.code).toBe(2)
+    expect(usage.stderr).toContain('unknown command')
+  })
+})

@@ -1,0 +1,90 @@
+import type { Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { createDial } from '../../../agent/src/proxy/dial.ts'
+import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
+import { openConnection, type Opening } from '../../../agent/src/proxy/open-connection.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleClaims, bundleOf } from '../fixture/bundle.ts'
+import { startTcpServer } from '../fixture/proxy.ts'
+
+const dial = createDial(1_000)
+const never = new AbortController().signal
+
+/** Opens a connection to an allowed address while `meanwhile` happens on the way. */
+async function openWhile(
+  meanwhile: (deny: () => void) => void,
+): Promise<{ opening: Opening; sockets: Socket[]; dialled: string[] }> {
+  const port = await startTcpServer(() => {})
+  const { active, use } = activePolicy()
+  use(bundleOf(['allow', 'connect:tcp', '127.0.0.1', '127.0.0.2', '*.a.test']))
+  const live = createLiveConnections((request) => active.decide(request), 10)
+  active.subscribe(() => live.rejudge())
+  const sockets: Socket[] = []
+  const dialled: string[] = []
+  const place = live.enter()
+  if (place === null) throw new Error('no place')
+  const opening = await openConnection(
+    {
+      decide: (request) => active.decide(request),
+      resolve: async () => ['127.0.0.2', '127.0.0.1'],
+      dial: async (address, targetPort, signal) => {
+        dialled.push(address)
+        const socket = await dial(address, targetPort, signal)
+        sockets.push(socket)
+        meanwhile(() => use({ ...bundleClaims(), revision: 8 }))
+        return socket
+      },
+      isSelf: () => false,
+    },
+    { host: 'x.a.test', port },
+    place,
+    never,
+  )
+  return { opening, sockets, dialled }
+}
+
+describe('openConnection', () => {
+  it('dials the permitted addresses in order until one is reached', async () => {
+    const { opening, sockets, dialled } = await openWhile(() => {})
+
+    expect(opening).toMatchObject({
+      kind: 'open',
+      address: '127.0.0.1',
+      decision: { decision: 'allow' },
+    })
+    expect(dialled).toEqual(['127.0.0.2', '127.0.0.1'])
+    sockets[0]?.destroy()
+  })
+
+  it('obeys a policy that came into force while it dialled', async () => {
+    const { opening, sockets } = await openWhile((deny) => deny())
+
+    expect(opening).toMatchObject({ kind: 'refused', decision: { decision: 'deny', revision: 8 } })
+    expect(sockets[0]?.destroyed).toBe(true)
+  })
+})
+
+describe('dial', () => {
+  it('connects to the address alone, without looking anything up', async () => {
+    const port = await startTcpServer(() => {}, '127.0.0.2')
+
+    const socket = await dial('127.0.0.2', port, never)
+
+    expect(socket.remoteAddress).toBe('127.0.0.2')
+    socket.destroy()
+    await expect(dial('localhost', port, never)).rejects.toThrow('an address was looked up')
+  })
+
+  it('refuses a connection that went elsewhere', async () => {
+    const port = await startTcpServer(() => {})
+
+    await expect(dial('0.0.0.0', port, never)).rejects.toThrow('not to 0.0.0.0')
+  })
+
+  it('ends in time and when it is cancelled', async () => {
+    const gone = new AbortController()
+    gone.abort()
+
+    await expect(dial('127.0.0.1', 1, gone.signal)).rejects.toThrow('aborted')
+  })
+})

@@ -1,0 +1,81 @@
+import packet from 'dns-packet'
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createResolver } from '../../../agent/src/proxy/resolver.ts'
+
+/** A name server that knows `records` and counts what it is asked; silent for other names. */
+async function startNameServer(
+  records: Record<string, { A?: string[]; AAAA?: string[] }>,
+): Promise<{ server: string; asked: string[] }> {
+  const asked: string[] = []
+  const socket = createSocket('udp4')
+  socket.on('message', (message, { port, address }) => {
+    const query = packet.decode(message)
+    const [question] = query.questions ?? []
+    if (question === undefined || (question.type !== 'A' && question.type !== 'AAAA')) return
+    asked.push(`${question.name} ${question.type}`)
+    const known = records[question.name]
+    if (known === undefined) return
+    const { type, name } = question
+    const answers = (known[type] ?? []).map((data) => ({ type, name, ttl: 300, data }))
+    const flags = packet.RECURSION_DESIRED | packet.RECURSION_AVAILABLE
+    const reply = packet.encode({
+      type: 'response',
+      id: query.id ?? 0,
+      flags,
+      questions: [question],
+      answers,
+    })
+    socket.send(reply, port, address)
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  onTestFinished(() => {
+    socket.close()
+  })
+  return { server: `127.0.0.1:${socket.address().port}`, asked }
+}
+
+describe('the resolver', () => {
+  it('gives the addresses of both families', async () => {
+    const { server, asked } = await startNameServer({
+      'a.test': { A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'] },
+    })
+    const resolve = createResolver([server], 1_000)
+
+    expect(await resolve('a.test')).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1'])
+    expect(asked.toSorted()).toEqual(['a.test A', 'a.test AAAA'])
+  })
+
+  it('is content with one family', async () => {
+    const { server } = await startNameServer({ 'a.test': { AAAA: ['2001:db8::1'] } })
+
+    expect(await createResolver([server], 1_000)('a.test')).toEqual(['2001:db8::1'])
+  })
+
+  it('asks anew for every request', async () => {
+    const records: Record<string, { A: string[] }> = { 'a.test': { A: ['192.0.2.1'] } }
+    const { server } = await startNameServer(records)
+    const resolve = createResolver([server], 1_000)
+    await resolve('a.test')
+
+    records['a.test'] = { A: ['192.0.2.9'] }
+
+    expect(await resolve('a.test')).toEqual(['192.0.2.9'])
+  })
+
+  it('fails for a name without addresses, and in time for one without an answer', async () => {
+    const { server } = await startNameServer({ 'empty.test': {} })
+    const resolve = createResolver([server], 200)
+    const beganMs = performance.now()
+
+    await expect(resolve('empty.test')).rejects.toThrow('ENODATA')
+    await expect(resolve('silent.test')).rejects.toThrow(/ETIMEOUT|no answer/)
+    expect(performance.now() - beganMs).toBeLessThan(2_000)
+  })
+
+  it('asks the system when no server is named', async () => {
+    expect(await createResolver([], 1_000)('127.0.0.1')).toEqual(['127.0.0.1'])
+  })
+})

@@ -1,0 +1,154 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createPoller, type Poller } from '../../../agent/src/sync/poller.ts'
+import type { SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
+import { createTimetable } from '../../../agent/src/sync/timetable.ts'
+import { NOW_MS } from '../fixture/bundle.ts'
+
+interface Scene {
+  readonly poller: Poller
+  /** Ends of the attempts that began, in order. */
+  readonly attempts: ((outcome?: Partial<SyncOutcome>) => void)[]
+  readonly tick: () => void
+  nowMs: number
+}
+
+function setUp(): Scene {
+  const attempts: Scene['attempts'] = []
+  let onTick = (): void => {}
+  const scene: Scene = {
+    attempts,
+    nowMs: NOW_MS,
+    tick: () => onTick(),
+    poller: createPoller({
+      run: (signal) =>
+        new Promise((resolve) => {
+          const end = (outcome: Partial<SyncOutcome> = {}): void =>
+            resolve({
+              outcome: 'unchanged',
+              revision: 1,
+              error: null,
+              retryAfterMs: null,
+              ...outcome,
+            })
+          attempts.push(end)
+          signal.addEventListener('abort', () => end({ outcome: 'failed' }))
+        }),
+      timetable: {
+        start: (tick) => {
+          onTick = tick
+        },
+        stop: () => {},
+        nextAt: () => NOW_MS + 1000,
+      },
+      clock: () => scene.nowMs,
+      onOutcome: () => {},
+    }),
+  }
+  return scene
+}
+
+describe('the poller', () => {
+  it('fetches once at start and on every tick, never twice at the same time', async () => {
+    const { poller, attempts, tick } = setUp()
+
+    poller.start()
+    tick()
+    expect(attempts).toHaveLength(1)
+
+    attempts[0]?.()
+    await sleep(1)
+    tick()
+    expect(attempts).toHaveLength(2)
+  })
+
+  it('answers everybody who asks during a fetch by one that begins after it', async () => {
+    const { poller, attempts } = setUp()
+    poller.start()
+
+    const answers = Promise.all([poller.demand(), poller.demand(), poller.demand()])
+    expect(attempts).toHaveLength(1)
+    attempts[0]?.({ revision: 1 })
+    await sleep(1)
+    expect(attempts).toHaveLength(2)
+    attempts[1]?.({ revision: 2 })
+
+    expect((await answers).map(({ revision }) => revision)).toEqual([2, 2, 2])
+    expect(attempts).toHaveLength(2)
+  })
+
+  it('stays away as long as the server asks, but answers a person', async () => {
+    const scene = setUp()
+    scene.poller.start()
+    scene.attempts[0]?.({ outcome: 'failed', retryAfterMs: 60_000 })
+    await sleep(1)
+    expect(scene.poller.nextAttemptAt()).toBe(NOW_MS + 60_000)
+
+    scene.tick()
+    expect(scene.attempts).toHaveLength(1)
+
+    const answer = scene.poller.demand()
+    scene.attempts[1]?.()
+    expect((await answer).outcome).toBe('unchanged')
+    scene.nowMs += 60_000
+    scene.tick()
+    expect(scene.attempts).toHaveLength(3)
+  })
+
+  it('breaks off the running attempt when it stops', async () => {
+    const { poller, attempts } = setUp()
+    poller.start()
+
+    await poller.stop()
+
+    expect(attempts).toHaveLength(1)
+  })
+})
+
+describe('the timetable', () => {
+  const at = (fraction: number, nowMs: number): number | null => {
+    const timetable = createTimetable('*/5 * * * *', fraction, () => nowMs)
+    onTestFinished(() => timetable.stop())
+    timetable.start(() => {})
+    return timetable.nextAt()
+  }
+
+  it('shifts every tick by the same part of the period', () => {
+    const nowMs = Date.now()
+
+    const early = at(0, nowMs)
+    const late = at(0.999, nowMs)
+
+    expect((early ?? 0) % 300_000).toBe(0)
+    expect((late ?? 0) % 300_000).toBe(299_700)
+  })
+
+  it.each([0, 0.25, 0.5, 0.75, 0.999])(
+    'ticks within a period of the start at phase %d',
+    (fraction) => {
+      const nowMs = Date.now()
+
+      const next = at(fraction, nowMs) ?? 0
+
+      expect(next).toBeGreaterThan(nowMs)
+      expect(next - nowMs).toBeLessThanOrEqual(300_000)
+    },
+  )
+
+  it('ticks, and not after it was stopped', async () => {
+    let ticks = 0
+    const timetable = createTimetable('* * * * * *', 0.1, Date.now)
+    timetable.start(() => {
+      ticks += 1
+    })
+    await sleep(1_300)
+    timetable.stop()
+    const seen = ticks
+
+    await sleep(1_200)
+
+    expect(seen).toBeGreaterThanOrEqual(1)
+    expect(ticks).toBe(seen)
+    expect(timetable.nextAt()).toBeNull()
+  })
+})
