@@ -1,0 +1,67 @@
+import * as fc from 'fast-check'
+import type { Action, PolicySet, Rule } from '@palisade/policy-core'
+import { readNetworkPattern } from '../reference/network-pattern.ts'
+import { connectChoice, connectFrom, type ConnectChoice } from './connect-request.ts'
+import { hostileRequest } from './hostile.ts'
+import { pathChoice, pathFrom, type PathChoice } from './path-request.ts'
+
+/** Which rule a request aims at, and how it misses. Plain data, so that it shrinks. */
+export interface RequestChoice {
+  readonly rule: number
+  readonly resource: number
+  readonly hasOtherAction: boolean
+  readonly connect: ConnectChoice
+  readonly path: PathChoice
+}
+
+/** A request made from a rule, or now and then one made to break a parser. */
+export function requestChoice(): fc.Arbitrary<RequestChoice | { readonly hostile: unknown }> {
+  return fc.oneof(
+    {
+      weight: 24,
+      arbitrary: fc.record({
+        rule: fc.nat(15),
+        resource: fc.nat(2),
+        hasOtherAction: fc.constantFrom(false, false, false, false, false, true),
+        connect: connectChoice(),
+        path: pathChoice(),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ hostile: hostileRequest() }) },
+  )
+}
+
+/** The request that `choice` makes of a rule in `set`. */
+export function requestFrom(
+  set: PolicySet,
+  choice: RequestChoice | { readonly hostile: unknown },
+): unknown {
+  if ('hostile' in choice) return choice.hostile
+  const rules = [...(set.policies ?? []), ...(set.local ?? [])].flatMap(
+    (policy) => policy.allowlist_v0?.rules ?? [],
+  )
+  const rule = rules[choice.rule % Math.max(rules.length, 1)]
+  if (rule === undefined) return null
+  const resource = rule.resources[choice.resource % rule.resources.length] ?? ''
+  const action = choice.hasOtherAction ? otherAction(rule) : rule.actions[0]
+  if (action === 'read' || action === 'write') {
+    return { action, path: pathFrom(resource, set.home, choice.path) }
+  }
+  const pattern = readNetworkPattern(resource)
+  return pattern && { action, ...connectFrom(pattern, choice.connect) }
+}
+
+/** Several requests of one policy set, so that compiling it pays. */
+export function requestChoices(count: number) {
+  return fc.array(requestChoice(), { minLength: count, maxLength: count })
+}
+
+function otherAction(rule: Rule): Action | undefined {
+  const pairs: Readonly<Record<Action, Action>> = {
+    'connect:tcp': 'connect:udp',
+    'connect:udp': 'connect:tcp',
+    read: 'write',
+    write: 'read',
+  }
+  return rule.actions[0] && pairs[rule.actions[0]]
+}

@@ -1,0 +1,59 @@
+import * as fc from 'fast-check'
+import { expect } from 'vitest'
+
+/** Milliseconds that one law may take on a slow machine. */
+export const LAW_TIMEOUT_MS = 120_000
+
+interface Size {
+  /** How many values of the arbitrary are tried. */
+  readonly runs: number
+  /** How many cases one value holds, such as the requests put to one policy set. */
+  readonly casesPerRun?: number
+}
+
+interface Outcomes {
+  /**
+   * The outcomes that made up less than their share of all that were tallied. A law that holds
+   * because its generator makes nothing but trivial misses says nothing.
+   */
+  rarerThan(shares: Readonly<Record<string, number>>): string[]
+}
+
+/**
+ * Tries `check` with everything that `arbitrary` makes; `check` throws at a breach, and the error
+ * has seed and path of the smallest one found. `tally` counts the outcomes that have to occur.
+ *
+ * The seed is `PALISADE_SEED`, or a new one; it is printed with the number of cases.
+ */
+export function everyCase<T>(
+  { runs, casesPerRun = 1 }: Size,
+  arbitrary: fc.Arbitrary<T>,
+  check: (value: T, tally: (outcome: string) => void) => void,
+): Outcomes {
+  const seed = seedOfRun()
+  const counts = new Map<string, number>()
+  const tally = (outcome: string) => counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
+
+  fc.assert(
+    fc.property(arbitrary, (value) => check(value, tally)),
+    { seed, numRuns: runs },
+  )
+
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const shares = [...counts].map(([outcome, n]) => `${outcome} ${((100 * n) / total).toFixed(1)} %`)
+  const summary = [`${runs * casesPerRun} cases`, `seed ${seed}`, ...shares].join(', ')
+  process.stdout.write(`${expect.getState().currentTestName}: ${summary}\n`)
+  return {
+    rarerThan: (least) =>
+      Object.keys(least).filter((outcome) => (counts.get(outcome) ?? 0) < least[outcome]! * total),
+  }
+}
+
+function seedOfRun(): number {
+  const given = process.env['PALISADE_SEED']
+  if (given === undefined || given === '') return Math.floor(Math.random() * 0x7fffffff)
+  if (!/^-?\d{1,10}$/.test(given)) {
+    throw new Error(`\`${given}\` is no seed; write PALISADE_SEED as a whole number`)
+  }
+  return Number(given)
+}

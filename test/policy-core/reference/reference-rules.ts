@@ -1,0 +1,91 @@
+import type { Action, Origin, RuleMatch } from '@palisade/policy-core'
+import type {
+  CompileOptions,
+  PolicySet,
+} from '../../../packages/policy-core/src/decision/compile-policy.ts'
+import { readAddress, type Address } from './address.ts'
+import { readNetworkPattern, type NetworkPattern } from './network-pattern.ts'
+import { formatPath, readPath, readPathPattern, type PathPattern } from './path.ts'
+
+export type ReferencePattern =
+  | ({ readonly domain: 'network' } & NetworkPattern)
+  | ({ readonly domain: 'filesystem' } & PathPattern)
+
+export interface ReferenceRule {
+  readonly actions: readonly Action[]
+  /** What a match is reported as, once a resource is filled in. */
+  readonly match: Omit<RuleMatch, 'resource'>
+  readonly resources: readonly { readonly written: string; readonly pattern: ReferencePattern }[]
+}
+
+/** A policy set with every text read. Only the rules that have a say are in it. */
+export interface ReferenceSet {
+  readonly rules: readonly ReferenceRule[]
+  readonly home: readonly string[] | null
+  readonly machineAddresses: readonly Address[]
+  readonly resolvesUnlistedNames: boolean
+  readonly revision: number | null
+  readonly caseSensitive: boolean
+}
+
+/** Reads a whole set. Throws when anything in it is to be rejected; says no more than what. */
+export function readPolicySet(set: PolicySet, options: CompileOptions = {}): ReferenceSet {
+  const governed = set.governed ?? set.policies !== undefined
+  const organization = readRules(set, 'org')
+  const local = readRules(set, 'local')
+  return {
+    // A user can only tighten what the organization says.
+    rules: governed
+      ? [...organization, ...local.filter((rule) => rule.match.decision === 'deny')]
+      : local,
+    home: set.home === undefined ? null : readHome(set.home),
+    machineAddresses: (set.machine_addresses ?? []).map((text) =>
+      accepted(readAddress(text), `machine address ${text}`),
+    ),
+    resolvesUnlistedNames: set.resolve_unlisted_names ?? false,
+    revision: set.revision ?? null,
+    caseSensitive: options.caseSensitive ?? true,
+  }
+}
+
+function readRules(set: PolicySet, origin: Origin): ReferenceRule[] {
+  const policies = (origin === 'org' ? set.policies : set.local) ?? []
+  return policies.flatMap((policy) =>
+    (policy.allowlist_v0?.rules ?? []).map((rule) => ({
+      actions: rule.actions,
+      match: {
+        policy_id: policy.id,
+        policy_name: policy.name,
+        rule_id: rule.id,
+        rule_name: rule.name,
+        decision: rule.decision,
+        origin,
+      },
+      resources: rule.resources.map((written) => ({
+        written,
+        pattern: accepted(readPattern(rule.actions, written), `resource ${written}`),
+      })),
+    })),
+  )
+}
+
+/** The pattern of one resource of a rule with `actions`; null when it is to be rejected. */
+export function readPattern(actions: readonly Action[], text: string): ReferencePattern | null {
+  const isFilesystem = actions.some((action) => action === 'read' || action === 'write')
+  if (isFilesystem) {
+    const pattern = readPathPattern(text)
+    return pattern && { domain: 'filesystem', ...pattern }
+  }
+  const pattern = readNetworkPattern(text)
+  return pattern && { domain: 'network', ...pattern }
+}
+
+function readHome(text: string): readonly string[] {
+  const segments = accepted(readPath(text), `home ${text}`)
+  return accepted(formatPath(segments) === text ? segments : null, `home ${text}`)
+}
+
+function accepted<T>(value: T | null, what: string): T {
+  if (value === null) throw new TypeError(`rejected: ${what}`)
+  return value
+}
