@@ -123,7 +123,7 @@ test('rules of equal ids are listed in one order, whatever order they came in', 
   const request = { action: 'read', path: '/a' }
 
   const forward = decide(compilePolicy({ policies: twins }), request)
-  const backward = decide(compilePolicy({ policies: [...twins].reverse() }), request)
+  const backward = decide(compilePolicy({ policies: twins.toReversed() }), request)
 
   expect(forward).toEqual(backward)
   expect(forward.rules).toHaveLength(4)

@@ -54,10 +54,10 @@ export function compilePolicy(set: PolicySet, options: CompileOptions = {}): Com
     throw new PolicyError('ERR_POLICY_INVALID', summarize(first, problems), problems)
   const rules = sources
     .filter(({ origin }) => governed || origin === 'local')
-    .flatMap(({ policy, origin }) =>
-      rulesOf(policy).map((rule) => compileRule(policy, rule, origin, governed, meaning)),
+    .flatMap((source) =>
+      rulesOf(source.policy).map((rule) => compileRule(source, rule, governed, meaning)),
     )
-    .sort(byIdentity)
+    .toSorted(byIdentity)
   return {
     revision: set.revision ?? null,
     rules,
@@ -80,9 +80,8 @@ function summarize(first: PolicyProblem, all: readonly PolicyProblem[]): string 
 }
 
 function compileRule(
-  policy: Policy,
+  { policy, origin }: { readonly policy: Policy; readonly origin: Origin },
   rule: Rule,
-  origin: Origin,
   governed: boolean,
   meaning: PathMeaning,
 ): CompiledRule {

@@ -16,7 +16,7 @@ export function findNearMisses(policy: CompiledPolicy, request: ParsedRequest): 
   return policy.rules
     .filter((rule) => rule.identity.decision === 'allow')
     .flatMap((rule) => missOfRule(policy, rule, request))
-    .sort((a, b) => nearness(a) - nearness(b))
+    .toSorted((a, b) => nearness(a) - nearness(b))
     .slice(0, MAX_NEAR_MISSES)
 }
 

@@ -18,59 +18,50 @@ type RangePattern = Parsed<Extract<NetworkPattern, { kind: 'range' }>>
 /** The IPv4-mapped block ::ffff:0:0/96: a range inside it is the IPv4 range. */
 const MAPPED: IpRange = { family: 6, base: 0xffff_0000_0000n, prefix: 96 }
 
-/** Reads `192.0.2.7`, `192.0.2.7:443`, `2001:db8::1`, `[2001:db8::1]:443` or a CIDR range. */
+/** Reads `2001:db8::1`, `[2001:db8::1]:443`, or a CIDR range of either family. */
 export function parseAddressPattern(text: string): RangePattern {
   if (text.startsWith('[')) return parseBracketed(text)
   if (text.includes('/')) return parseCidr(text)
-  const [hostText = '', portText] = text.split(':').length === 2 ? text.split(':') : [text]
-  const address = parseAddress(hostText)
-  if (address === null) return refused(describeAddress(text, hostText, portText))
-  const port = portText === undefined ? null : parsePort(portText)
-  return parsed({ kind: 'range', range: singleAddress(address), port })
+  const address = parseAddress(text)
+  return address === null
+    ? refused(
+        `${quote(text)} is not an IPv6 address; write one such as \`2001:db8::1\`, or \`[2001:db8::1]:443\` with a port`,
+      )
+    : parsed({ kind: 'range', range: singleAddress(address), port: null })
 }
 
 function parseBracketed(text: string): RangePattern {
-  const match = /^\[([^\]]*)\](?::(.*))?$/.exec(text)
-  if (match === null)
+  const close = text.indexOf(']')
+  const inner = text.slice(1, close)
+  const rest = text.slice(close + 1)
+  if (close < 0 || !/^(?::|$)/.test(rest))
     return refused(
       `${quote(text)} uses brackets in another way than \`[2001:db8::1]:443\`; write the address or range without them`,
     )
-  const [, inner = '', portText] = match
   const address = inner.includes(':') ? parseAddress(inner) : null
   if (address === null)
     return refused(
-      `${quote(text)} has brackets around something that is not an IPv6 address; write ${quote(inner.includes('/') ? inner : text.replaceAll(/[[\]]/g, ''))}`,
+      `${quote(text)} has brackets around something that is not an IPv6 address; write ${quote(inner.includes('/') ? inner : `${inner}${rest}`)}`,
     )
-  const port = parsePort(portText ?? '')
-  if (portText === undefined || portText === '')
+  if (rest.length <= 1)
     return refused(
       `${quote(text)} has brackets but no port; write ${quote(inner)} or ${quote(`[${inner}]:443`)}`,
     )
-  if (port === null)
-    return refused(
-      `${quote(text)} has no valid port; write a number from 1 to 65535 without leading zeros`,
-    )
-  return parsed({ kind: 'range', range: singleAddress(address), port })
-}
-
-/** Why a text with an address-like host is none, by what it most likely was meant to be. */
-function describeAddress(text: string, hostText: string, portText: string | undefined): string {
-  if (hostText.includes(':'))
-    return `${quote(text)} is not an IPv6 address; write one such as \`2001:db8::1\`, or \`[2001:db8::1]:443\` with a port`
-  const host = parseHost(hostText)
-  const meant = host?.kind === 'address' ? formatAddress(host.address) : '192.0.2.7'
-  const port = portText === undefined ? '' : `:${portText}`
-  return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(`${meant}${port}`)}`
+  const port = parsePort(rest.slice(1))
+  return port === null
+    ? refused(
+        `${quote(text)} has no valid port; write a number from 1 to 65535 without leading zeros`,
+      )
+    : parsed({ kind: 'range', range: singleAddress(address), port })
 }
 
 function parseCidr(text: string): RangePattern {
   const slash = text.indexOf('/')
   const addressText = text.slice(0, slash)
   const prefixText = text.slice(slash + 1)
-  const ipv6 = addressText.includes(':') ? parseIpv6(addressText) : null
-  const ipv4 = parseIpv4(addressText)
-  if (ipv4 === null && ipv6 === null) return refused(describeNotCidr(text, addressText))
-  const family = ipv4 === null ? 6 : 4
+  const family = addressText.includes(':') ? 6 : 4
+  const base = family === 6 ? parseIpv6(addressText) : (parseIpv4(addressText)?.value ?? null)
+  if (base === null) return refused(describeNotCidr(text, addressText))
   const bits = FAMILY_BITS[family]
   if (/^\d+:/.test(prefixText))
     return refused(
@@ -81,7 +72,7 @@ function parseCidr(text: string): RangePattern {
     return refused(
       `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} without leading zeros, such as ${quote(`${addressText}/${bits}`)}`,
     )
-  return parseRange(text, { family, base: ipv4?.value ?? ipv6 ?? 0n, prefix })
+  return parseRange(text, { family, base, prefix })
 }
 
 function parseRange(text: string, written: IpRange): RangePattern {
@@ -102,7 +93,7 @@ function parseRange(text: string, written: IpRange): RangePattern {
 }
 
 function describeNotCidr(text: string, addressText: string): string {
-  if (addressText === '' || /^[*]/.test(addressText) || parseHost(addressText)?.kind !== 'address')
-    return `${quote(text)} has a path; write the host alone, such as ${quote(addressText === '' ? 'example.com' : addressText)}`
-  return `${quote(text)} is not a CIDR range in dotted decimal or IPv6; write one such as \`10.0.0.0/8\``
+  return parseHost(addressText)?.kind === 'address'
+    ? `${quote(text)} is not a CIDR range in dotted decimal or IPv6; write one such as \`10.0.0.0/8\``
+    : `${quote(text)} has a path; write the host alone, such as ${quote(addressText)}`
 }

@@ -1,4 +1,6 @@
-import { parseHost } from '../host/host.ts'
+import { formatAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
+import { singleAddress } from '../address/ip-range.ts'
+import { formatHostPort, parseHost } from '../host/host.ts'
 import { parsePort } from '../host/port.ts'
 import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
@@ -39,10 +41,18 @@ function parseHostPattern(
       return refused(
         `${quote(text)} puts a wildcard before an address; write a CIDR range such as \`10.0.0.0/8\``,
       )
-    return parseAddressPattern(text)
+    return parseIpv4(hostText) === null
+      ? refused(describeSpelling(text, host.address, port))
+      : parsed({ kind: 'range', range: singleAddress(host.address), port })
   }
   const depth = wildcard === null ? 'exact' : wildcard[1] === '*' ? 'one' : 'any'
   return parsed({ kind: 'name', domain: host.name, depth, port })
+}
+
+/** In a rule another spelling than dotted decimal is surely a mistake. */
+function describeSpelling(text: string, address: IpAddress, port: number | null): string {
+  const meant = formatAddress(address)
+  return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(port === null ? meant : formatHostPort(meant, port))}`
 }
 
 function describeWildcard(text: string, hostText: string): string {

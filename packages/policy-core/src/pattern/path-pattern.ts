@@ -37,9 +37,9 @@ export function placePattern(
   pattern: PathPattern,
   meaning: PathMeaning,
 ): readonly GlobSegment[] | null {
-  if (pattern.fromHome && meaning.home === null) return null
-  const home = pattern.fromHome ? (meaning.home ?? []).map(literalSegment) : []
-  const segments = [...home, ...pattern.segments]
+  const home = pattern.fromHome ? meaning.home : []
+  if (home === null) return null
+  const segments = [...home.map(literalSegment), ...pattern.segments]
   return meaning.caseSensitive ? segments : segments.map(foldSegment)
 }
 
