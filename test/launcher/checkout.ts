@@ -20,6 +20,8 @@ export interface Checkout {
   /** Runs `run.mjs`; `env` is laid over a bare environment. */
   run(args: readonly string[], options?: RunOptions): Promise<Finished>
   start(args: readonly string[], options?: RunOptions): ChildProcess
+  /** As npm does: below a shell that waits for it. */
+  startInShell(args: readonly string[], options?: RunOptions): ChildProcess
   write(path: string, text: string): void
   /** The lines that a stand-in program has noted, such as one line for each compilation. */
   noted(program: 'npx' | 'tsc'): string[]
@@ -95,20 +97,22 @@ export function createCheckout(): Checkout {
   write('bin/npx', NPX)
   chmodSync(join(root, 'bin', 'npx'), 0o755)
 
-  const start = (
-    args: readonly string[],
+  const launch = (
+    command: readonly [string, ...string[]],
     { env = {}, cwd = root }: RunOptions = {},
-  ): ChildProcess =>
-    spawn(process.execPath, [join(root, 'packages/launcher/run.mjs'), ...args], {
-      cwd,
-      env: {
-        PATH: [join(root, 'bin'), dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter),
-        ...env,
-      },
-    })
+  ): ChildProcess => {
+    const [program, ...args] = command
+    const path = [join(root, 'bin'), dirname(process.execPath), '/usr/bin', '/bin']
+    return spawn(program, args, { cwd, env: { PATH: path.join(delimiter), ...env } })
+  }
+  const runMjs = join(root, 'packages/launcher/run.mjs')
+  const start: Checkout['start'] = (args, options) =>
+    launch([process.execPath, runMjs, ...args], options)
   return {
     root,
     start,
+    startInShell: (args, options) =>
+      launch(['/bin/sh', '-c', '"$@"; exit $?', 'sh', process.execPath, runMjs, ...args], options),
     write,
     run: (args, options) => finish(start(args, options)),
     noted(program) {

@@ -157,6 +157,18 @@ describe('the command', () => {
 
     expect((await finished).code).toBe(7)
   })
+
+  it('ends when the shell that npm put in between takes the signal for itself', async () => {
+    const shell = checkout.startInShell(['palisade', 'wait'], {
+      env: { npm_lifecycle_event: 'palisade', npm_command: 'run' },
+    })
+    const ended = finish(shell)
+    await once(shell.stdout ?? shell, 'data')
+
+    shell.kill('SIGTERM')
+
+    await expect(ended).resolves.toMatchObject({ stdout: 'waiting\n' })
+  }, 10_000)
 })
 
 describe('usage', () => {

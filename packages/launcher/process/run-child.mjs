@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
+import { watchNpm } from './watch-npm.mjs'
 
 const FORWARDED = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 /**
- * Runs a program on this terminal and passes signals on to it.
+ * Runs a program on this terminal and passes signals on to it; the end of the npm that started us
+ * counts as one.
  *
  * @param {string} command
  * @param {readonly string[]} args
@@ -20,7 +22,9 @@ export function runChild(command, args, { cwd, env }) {
       if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal)
     }
     for (const signal of FORWARDED) process.on(signal, forward)
+    const stopWatching = watchNpm(env, () => child.kill('SIGTERM'))
     const stopForwarding = () => {
+      stopWatching()
       for (const signal of FORWARDED) process.off(signal, forward)
     }
     child.on('error', (error) => {
