@@ -76,8 +76,11 @@ export {
   type Team,
 } from './accounts/admin.ts'
 export {
+  deviceSchema,
   enrolDeviceRequestSchema,
   enrolmentSchema,
+  listDevicesResponseSchema,
+  type Device,
   type Enrolment,
   type PublicKey,
 } from './machine/enrolment.ts'

@@ -83,7 +83,7 @@ function organizationTokenRoutes({
         schema: {
           operationId: 'revokeOrganizationToken',
           tags: ['tokens'],
-          summary: 'Revoke an access token of an organization',
+          summary: 'Revoke an access token of an organization, with every token made from it',
           params: params.extend({ token: z.string() }),
           querystring: noQuery,
           response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
@@ -142,7 +142,7 @@ function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): Fasti
         schema: {
           operationId: 'revokePersonalToken',
           tags: ['tokens'],
-          summary: 'Revoke one of your personal tokens',
+          summary: 'Revoke one of your personal tokens, with every token made from it',
           params: z.object({ token: z.string() }),
           querystring: noQuery,
           response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },

@@ -4,17 +4,23 @@ import type {
   CreatedAccessToken,
   Permission,
 } from '@palisade/protocol'
-import { notFound, permissionDenied } from '../http/api-error.ts'
+import { notFound, permissionDenied, unauthenticated } from '../http/api-error.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
 import type { Store, StoreReader, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
+import { isLive } from './authenticate.ts'
 import { authorize } from './authorize.ts'
 import type { Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError. */
+/**
+ * Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError.
+ *
+ * A token that was made in a session from another token ends with that one: it expires no later,
+ * and is revoked with it. Or whoever held a stolen token could make himself one that stays.
+ */
 export interface AccessTokenService {
   listPersonal(caller: Principal): Promise<AccessToken[]>
   createPersonal(caller: Principal, request: CreateAccessTokenRequest): Promise<CreatedAccessToken>
@@ -48,7 +54,9 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       store.transaction(async (writer) => {
         const user = requireUser(caller)
         requireHeld(request.permissions, await permissionsAnywhere(writer, user))
-        return createToken(deps, writer, request, { kind: 'personal', username: user.username })
+        const parent = await findParent(deps, writer, caller)
+        const owner = { kind: 'personal' as const, username: user.username }
+        return createToken(deps, writer, request, { owner, parent })
       }),
 
     revokePersonal: (caller, id) =>
@@ -67,7 +75,9 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       store.transaction(async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireHeld(request.permissions, access.permissions)
-        return createToken(deps, writer, request, { kind: 'organization', org })
+        const parent = await findParent(deps, writer, caller)
+        const owner = { kind: 'organization' as const, org }
+        return createToken(deps, writer, request, { owner, parent })
       }),
 
     revokeOfOrganization: (caller, org, id) =>
@@ -78,15 +88,22 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
   }
 }
 
+/** Whose a new token shall be, and the token whose session makes it (null: none does). */
+interface TokenOrigin {
+  readonly owner: { kind: 'personal'; username: string } | { kind: 'organization'; org: string }
+  readonly parent: AccessTokenRecord | null
+}
+
 /** Stores a new token and answers it with its secret, which is kept nowhere. */
 export async function createToken(
   deps: Omit<AccessTokenServiceDeps, 'store'>,
   writer: StoreWriter,
   request: CreateAccessTokenRequest,
-  owner: { kind: 'personal'; username: string } | { kind: 'organization'; org: string },
+  { owner, parent }: TokenOrigin,
 ): Promise<CreatedAccessToken> {
   const token = createSecretToken(owner.kind, deps.random)
   const now = deps.now()
+  const wanted = new Date(now.getTime() + request.expires_in_days * DAY_MS).toISOString()
   const record: AccessTokenRecord = {
     ...owner,
     id: deps.newId(),
@@ -94,11 +111,26 @@ export async function createToken(
     permissions: request.permissions,
     secret_hash: hashSecretToken(token),
     created_at: now.toISOString(),
-    expires_at: new Date(now.getTime() + request.expires_in_days * DAY_MS).toISOString(),
+    expires_at: parent !== null && parent.expires_at < wanted ? parent.expires_at : wanted,
     revoked_at: null,
+    parent_id: parent?.id ?? null,
   }
   await writer.accessTokens.insert(record)
   return { ...formatAccessToken(record), token }
+}
+
+/** The token that the caller's session came from, or null for a password. Throws 401. */
+async function findParent(
+  deps: { readonly now: () => Date },
+  reader: StoreReader,
+  { tokenId }: Principal,
+): Promise<AccessTokenRecord | null> {
+  if (tokenId === null) return null
+  const parent = await reader.accessTokens.find(tokenId)
+  // It may have been revoked since the caller was admitted, and its children with it.
+  if (parent === null || !isLive(parent, deps.now()))
+    throw unauthenticated('the access token has been revoked')
+  return parent
 }
 
 function requireUser(caller: Principal): UserPrincipal {

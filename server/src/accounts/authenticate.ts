@@ -39,7 +39,7 @@ async function findPrincipal(
 ): Promise<Principal | null> {
   if (subject.tokenId === null) {
     if (subject.kind !== 'user' || (await reader.users.find(subject.name)) === null) return null
-    return { kind: 'user', username: subject.name, permissions: PERMISSIONS }
+    return { kind: 'user', username: subject.name, tokenId: null, permissions: PERMISSIONS }
   }
   const token = await reader.accessTokens.find(subject.tokenId)
   if (token === null || !isLive(token, now)) return null
@@ -47,8 +47,8 @@ async function findPrincipal(
 }
 
 function principalOf(token: AccessTokenRecord): Principal {
-  const permissions = token.permissions
+  const { id: tokenId, permissions } = token
   return token.kind === 'personal'
-    ? { kind: 'user', username: token.username, permissions }
-    : { kind: 'organization', org: token.org, tokenId: token.id, permissions }
+    ? { kind: 'user', username: token.username, tokenId, permissions }
+    : { kind: 'organization', org: token.org, tokenId, permissions }
 }

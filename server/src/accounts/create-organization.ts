@@ -60,7 +60,7 @@ export async function createOrganization(
         permissions: [...PERMISSIONS],
         expires_in_days: FIRST_TOKEN_DAYS,
       },
-      { kind: 'personal', username: owner },
+      { owner: { kind: 'personal', username: owner }, parent: null },
     )
     return { org: name, username: owner, password: isNew ? fresh : null, personal_token: token }
   })

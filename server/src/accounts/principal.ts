@@ -6,6 +6,8 @@ export type Principal = UserPrincipal | OrganizationPrincipal
 export interface UserPrincipal {
   readonly kind: 'user'
   readonly username: string
+  /** The personal token that the session came from; null for a password. */
+  readonly tokenId: string | null
   /** What the credential was made for: an upper bound on the permissions of the user's role. */
   readonly permissions: readonly Permission[]
 }

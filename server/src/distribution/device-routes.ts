@@ -1,4 +1,8 @@
-import { enrolDeviceRequestSchema, enrolmentSchema } from '@palisade/protocol'
+import {
+  enrolDeviceRequestSchema,
+  enrolmentSchema,
+  listDevicesResponseSchema,
+} from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { createAdmission } from '../accounts/admission.ts'
@@ -10,11 +14,33 @@ export interface DeviceRouteDeps extends DeviceServiceDeps {
   readonly authenticate: Authenticate
 }
 
-/** `POST /api/v1/orgs/:org/devices` */
+const organizationParams = z.object({ org: z.string() })
+const deviceParams = z.object({ org: z.string(), device: z.string() })
+const noQuery = z.strictObject({})
+
+/** `/api/v1/orgs/:org/devices` */
 export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
     const devices = createDeviceService(deps)
+
+    app.get(
+      '/api/v1/orgs/:org/devices',
+      {
+        onRequest: admission.organization('organization:admin'),
+        schema: {
+          operationId: 'listDevices',
+          tags: ['devices'],
+          summary: 'List the devices of an organization, also those that were revoked',
+          params: organizationParams,
+          querystring: noQuery,
+          response: { 200: listDevicesResponseSchema, ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request) => ({
+        data: await devices.list(admission.callerOf(request), request.params.org),
+      }),
+    )
 
     app.post(
       '/api/v1/orgs/:org/devices',
@@ -24,8 +50,8 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
           operationId: 'enrolDevice',
           tags: ['devices'],
           summary: 'Enrol a device; the answer is its token file',
-          params: z.object({ org: z.string() }),
-          querystring: z.strictObject({}),
+          params: organizationParams,
+          querystring: noQuery,
           body: enrolDeviceRequestSchema,
           response: {
             201: enrolmentSchema,
@@ -37,6 +63,26 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
         const caller = admission.callerOf(request)
         const { org } = request.params
         return reply.code(201).send(await devices.enrol(caller, org, request.body.user))
+      },
+    )
+
+    app.delete(
+      '/api/v1/orgs/:org/devices/:device',
+      {
+        onRequest: admission.organization(null),
+        schema: {
+          operationId: 'revokeDevice',
+          tags: ['devices'],
+          summary: 'Revoke a device; it fetches nothing from its next request on',
+          params: deviceParams,
+          querystring: noQuery,
+          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request, reply) => {
+        const { org, device } = request.params
+        await devices.revoke(admission.callerOf(request), org, device)
+        return reply.code(204).send(null)
       },
     )
   }

@@ -1,7 +1,8 @@
-import type { Enrolment, PublicKey } from '@palisade/protocol'
-import { invalidArgument, permissionDenied } from '../http/api-error.ts'
+import type { Device, Enrolment, PublicKey } from '@palisade/protocol'
+import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
 import type { Principal } from '../accounts/principal.ts'
+import type { DeviceRecord } from '../store/records.ts'
 import type { Store, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 
@@ -19,12 +20,17 @@ export interface DeviceServiceDeps extends EnrolDeps {
   readonly publicUrl: () => string
 }
 
+/** Everything throws ApiError. */
 export interface DeviceService {
   /**
    * Enrols a device for `user`, or for nobody when undefined. An administrator may enrol for every
-   * member and for nobody, a member for himself. Throws ApiError.
+   * member and for nobody, a member for himself.
    */
   enrol(caller: Principal, org: string, user: string | undefined): Promise<Enrolment>
+  /** By ascending id; revoked ones too. */
+  list(caller: Principal, org: string): Promise<Device[]>
+  /** By an administrator, or the user whose device it is; counts from its next request on. */
+  revoke(caller: Principal, org: string, id: string): Promise<void>
 }
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
@@ -37,6 +43,21 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
         if (user !== undefined && (await writer.memberships.find(org, user)) === null)
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
         return enrolDevice(deps, writer, { org, user: user ?? null, server: deps.publicUrl() })
+      }),
+
+    list: (caller, org) =>
+      deps.store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        return (await reader.devices.list(org)).map(formatDevice)
+      }),
+
+    revoke: (caller, org, id) =>
+      deps.store.transaction(async (writer) => {
+        const access = await authorize(writer, caller, org, null)
+        const device = await writer.devices.find(org, id)
+        requireMayRevoke(caller, access, device)
+        if (device === null) throw notFound('device not found')
+        await writer.devices.revoke(id, deps.now().toISOString())
       }),
   }
 }
@@ -66,4 +87,17 @@ function requireMayEnrol(caller: Principal, access: Access, user: string | undef
   throw permissionDenied(
     'enrolling for others needs the permission `organization:admin`; send your own name as `user`',
   )
+}
+
+/** One answer for a device of somebody else and for none, so that nobody learns which there are. */
+function requireMayRevoke(caller: Principal, access: Access, device: DeviceRecord | null): void {
+  if (access.permissions.includes('organization:admin')) return
+  if (caller.kind === 'user' && caller.username === device?.username) return
+  throw permissionDenied(
+    'revoking a device that is not yours needs the permission `organization:admin`',
+  )
+}
+
+function formatDevice({ id, username, created_at, revoked_at }: DeviceRecord): Device {
+  return { id, user: username, created_at, ...(revoked_at === null ? {} : { revoked_at }) }
 }

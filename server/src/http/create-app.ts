@@ -79,7 +79,14 @@ function registerHeaders(app: FastifyInstance): void {
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined)
       throw invalidArgument('the `Host` header is missing')
+    if (countHosts(request.raw.rawHeaders) > 1)
+      throw invalidArgument('the `Host` header must not be repeated')
   })
+}
+
+/** Node keeps the first and drops the rest, where a proxy in front may have gone by the last. */
+function countHosts(rawHeaders: readonly string[]): number {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === 'host').length
 }
 
 function registerBodies(app: FastifyInstance): void {

@@ -72,6 +72,8 @@ interface AccessTokenFields {
   readonly created_at: string
   readonly expires_at: string
   readonly revoked_at: string | null
+  /** The token whose session made this one; null when it was made with a password or by an operator. */
+  readonly parent_id: string | null
 }
 export interface PersonalTokenRecord extends AccessTokenFields {
   readonly kind: 'personal'

@@ -159,12 +159,15 @@ export interface AccessTokenReader {
 }
 export interface AccessTokenWriter extends AccessTokenReader {
   insert(token: AccessTokenRecord): Promise<void>
+  /** With everything that descends from it by `parent_id`; what was revoked before keeps its time. */
   revoke(id: string, revokedAt: string): Promise<void>
 }
 
 export interface DeviceReader {
-  find(id: string): Promise<DeviceRecord | null>
+  find(org: string, id: string): Promise<DeviceRecord | null>
   findByTokenHash(tokenHash: string): Promise<DeviceRecord | null>
+  /** By ascending id; revoked ones too. */
+  list(org: string): Promise<DeviceRecord[]>
 }
 export interface DeviceWriter extends DeviceReader {
   insert(device: DeviceRecord): Promise<void>

@@ -81,6 +81,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
         created_at,
         expires_at,
         revoked_at: null,
+        parent_id: null,
       }),
     )
     return id

@@ -36,6 +36,22 @@ it.each([
   ['a broken header', 400, 'GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n'],
   ['a request without Host', 400, 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
   [
+    'a request with two Hosts',
+    400,
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nhOST: y\r\nConnection: close\r\n\r\n',
+  ],
+  [
+    'a request with one Host twice',
+    400,
+    'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: x\r\nConnection: close\r\n\r\n',
+  ],
+  ['two Hosts of an old client', 400, 'GET /healthz HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
+  [
+    'two Hosts on an unknown path',
+    400,
+    'GET /nowhere HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n',
+  ],
+  [
     'two lengths',
     400,
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',

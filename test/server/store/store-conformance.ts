@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { describeCredentials } from './credential-conformance.ts'
 
 /** Opens the store of one test; called again it opens the same data once more. */
 export type OpenStore = () => Store
@@ -409,68 +410,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
       expect(using.map(({ id }) => id)).toEqual(['pol_1'])
     })
 
-    it('finds secret tokens by hash and lists those not revoked', async () => {
-      const token = (id: string, owner: { username: string } | { org: string }) => ({
-        ...('org' in owner
-          ? { kind: 'organization' as const, ...owner }
-          : { kind: 'personal' as const, ...owner }),
-        id,
-        name: id,
-        permissions: ['policies:read' as const],
-        secret_hash: `hash of ${id}`,
-        created_at: NOW,
-        expires_at: LATER,
-        revoked_at: null,
-      })
-      await store.transaction(async (writer) => {
-        await writer.accessTokens.insert(token('t1', { username: 'ann' }))
-        await writer.accessTokens.insert(token('t2', { username: 'ann' }))
-        await writer.accessTokens.insert(token('t3', { org: 'acme' }))
-        await writer.accessTokens.revoke('t1', LATER)
-      })
-
-      await store.read(async (reader) => {
-        const { accessTokens } = reader
-        expect(await accessTokens.findBySecretHash('hash of t1')).toMatchObject({
-          username: 'ann',
-          revoked_at: LATER,
-        })
-        expect(await accessTokens.findBySecretHash('hash of t9')).toBeNull()
-        expect((await accessTokens.listOfUser('ann')).map(({ id }) => id)).toEqual(['t2'])
-        expect((await accessTokens.listOfUser('bob')).map(({ id }) => id)).toEqual([])
-        expect((await accessTokens.listOfOrganization('acme')).map(({ id }) => id)).toEqual(['t3'])
-        expect(await accessTokens.find('t3')).toEqual(token('t3', { org: 'acme' }))
-      })
-    })
-
-    it('revokes one device, or all that a user has in an organization', async () => {
-      const device = (id: string, org: string, username: string | null) => ({
-        id,
-        org,
-        username,
-        token_hash: `hash of ${id}`,
-        created_at: NOW,
-        revoked_at: null,
-      })
-      await store.transaction(async (writer) => {
-        await writer.devices.insert(device('d1', 'acme', 'ann'))
-        await writer.devices.insert(device('d2', 'rival', 'ann'))
-        await writer.devices.insert(device('d3', 'acme', null))
-        await writer.devices.insert(device('d4', 'acme', 'bob'))
-        await writer.devices.revokeOfUser('acme', 'ann', LATER)
-        await writer.devices.revoke('d4', NOW)
-      })
-
-      const revoked = await store.read((reader) =>
-        Promise.all(
-          ['d1', 'd2', 'd3', 'd4'].map(async (id) => (await reader.devices.find(id))?.revoked_at),
-        ),
-      )
-
-      expect(revoked).toEqual([LATER, null, null, NOW])
-      const found = await store.read((reader) => reader.devices.findByTokenHash('hash of d3'))
-      expect(found).toEqual(device('d3', 'acme', null))
-    })
+    describeCredentials(() => store)
 
     it('keeps the last answer for an idempotency key until it expires', async () => {
       const record = {

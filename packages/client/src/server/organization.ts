@@ -1,10 +1,12 @@
 import {
   enrolmentSchema,
+  listDevicesResponseSchema,
   listMembersResponseSchema,
   listTeamsResponseSchema,
   memberSchema,
   teamSchema,
   type CreateMemberRequest,
+  type Device,
   type Enrolment,
   type Member,
   type Role,
@@ -39,6 +41,10 @@ export interface TeamsClient {
 export interface DevicesClient {
   /** Enrols a machine for `user`, or for nobody. The device token in the answer is shown once. */
   enrol(options?: { readonly user?: string | undefined }): Promise<Enrolment>
+  /** Revoked ones too. */
+  list(): Promise<readonly Device[]>
+  /** From its next request on the device is refused. */
+  revoke(deviceId: string): Promise<void>
 }
 
 /** Everything that belongs to one organization. */
@@ -63,17 +69,7 @@ export function createOrganizationClient(
     members: createMembersClient(call, `${root}/members`),
     teams: createTeamsClient(call, `${root}/teams`),
     accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),
-    devices: {
-      enrol: async (options = {}) =>
-        call(
-          {
-            method: 'POST',
-            path: `${root}/devices`,
-            body: options.user === undefined ? {} : { user: options.user },
-          },
-          enrolmentSchema,
-        ),
-    },
+    devices: createDevicesClient(call, `${root}/devices`),
   }
 }
 
@@ -99,5 +95,21 @@ function createTeamsClient(call: Call, root: string): TeamsClient {
       call.empty({ method: 'PUT', path: member(teamId, username) }),
     removeMember: async (teamId, username) =>
       call.empty({ method: 'DELETE', path: member(teamId, username) }),
+  }
+}
+
+function createDevicesClient(call: Call, root: string): DevicesClient {
+  return {
+    enrol: async (options = {}) =>
+      call(
+        {
+          method: 'POST',
+          path: root,
+          body: options.user === undefined ? {} : { user: options.user },
+        },
+        enrolmentSchema,
+      ),
+    list: async () => (await call({ method: 'GET', path: root }, listDevicesResponseSchema)).data,
+    revoke: async (deviceId) => call.empty({ method: 'DELETE', path: root + apiPath(deviceId) }),
   }
 }

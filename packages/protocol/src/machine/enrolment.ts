@@ -34,3 +34,17 @@ export const enrolmentSchema = z
   })
   .meta({ id: 'Enrolment' })
 export type Enrolment = z.infer<typeof enrolmentSchema>
+
+/** `GET /api/v1/orgs/{org}/devices`: an enrolled machine, without its secret. */
+export const deviceSchema = z
+  .strictObject({
+    id: z.string(),
+    /** Null for a device without a user. */
+    user: z.string().nullable(),
+    created_at: z.string(),
+    /** Present once the device is revoked. */
+    revoked_at: z.string().optional(),
+  })
+  .meta({ id: 'Device' })
+export type Device = z.infer<typeof deviceSchema>
+export const listDevicesResponseSchema = z.strictObject({ data: z.array(deviceSchema) })

@@ -13,6 +13,7 @@ interface AccessTokenRow {
   readonly created_at: string
   readonly expires_at: string
   readonly revoked_at: string | null
+  readonly parent_id: string | null
 }
 
 export function createAccessTokenReader(database: Database): AccessTokenReader {
@@ -53,12 +54,19 @@ export function createAccessTokenWriter(database: Database): AccessTokenWriter {
   const insert = prepare(
     database,
     `INSERT INTO access_tokens
-       (id, org, username, name, permissions, secret_hash, created_at, expires_at, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (id, org, username, name, permissions, secret_hash, created_at, expires_at, revoked_at,
+        parent_id)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const revoke = prepare(
     database,
-    'UPDATE access_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL',
+    `WITH RECURSIVE family (id) AS (
+       VALUES (?)
+       UNION
+       SELECT child.id FROM access_tokens AS child JOIN family ON child.parent_id = family.id
+     )
+     UPDATE access_tokens SET revoked_at = ?
+     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL`,
   )
   return {
     ...createAccessTokenReader(database),
@@ -73,26 +81,31 @@ export function createAccessTokenWriter(database: Database): AccessTokenWriter {
         token.created_at,
         token.expires_at,
         token.revoked_at,
+        token.parent_id,
       )
     },
     async revoke(id, revokedAt) {
-      revoke.run(revokedAt, id)
+      revoke.run(id, revokedAt)
     },
   }
 }
 
 export function createDeviceReader(database: Database): DeviceReader {
-  const find = prepare<DeviceRecord>(database, 'SELECT * FROM devices WHERE id = ?')
+  const find = prepare<DeviceRecord>(database, 'SELECT * FROM devices WHERE org = ? AND id = ?')
   const findByTokenHash = prepare<DeviceRecord>(
     database,
     'SELECT * FROM devices WHERE token_hash = ?',
   )
+  const list = prepare<DeviceRecord>(database, 'SELECT * FROM devices WHERE org = ? ORDER BY id')
   return {
-    async find(id) {
-      return find.get(id) ?? null
+    async find(org, id) {
+      return find.get(org, id) ?? null
     },
     async findByTokenHash(tokenHash) {
       return findByTokenHash.get(tokenHash) ?? null
+    },
+    async list(org) {
+      return list.all(org)
     },
   }
 }
@@ -135,6 +148,7 @@ function toAccessToken(row: AccessTokenRow): AccessTokenRecord {
     created_at: rest.created_at,
     expires_at: rest.expires_at,
     revoked_at: rest.revoked_at,
+    parent_id: rest.parent_id,
   }
   if (username !== null) return { kind: 'personal', username, ...fields }
   // INVARIANT: the table's CHECK gives every token exactly one of the two.

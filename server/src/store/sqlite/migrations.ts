@@ -92,10 +92,12 @@ export const MIGRATIONS: readonly string[] = [
     created_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
     revoked_at TEXT,
+    parent_id TEXT REFERENCES access_tokens (id),
     CHECK ((org IS NULL) <> (username IS NULL))
   ) STRICT;
   CREATE INDEX access_tokens_by_org ON access_tokens (org) WHERE org IS NOT NULL;
   CREATE INDEX access_tokens_by_user ON access_tokens (username) WHERE username IS NOT NULL;
+  CREATE INDEX access_tokens_by_parent ON access_tokens (parent_id) WHERE parent_id IS NOT NULL;
 
   CREATE TABLE devices (
     id TEXT PRIMARY KEY,

@@ -1,0 +1,191 @@
+import { enrolmentSchema, listDevicesResponseSchema, type Enrolment } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+const DEVICES = `${ACME}/devices`
+const RIVAL_DEVICES = '/api/v1/orgs/rival/devices'
+const BUNDLE = '/api/v1/device/bundle'
+const PASSWORD = 'a long enough password'
+const UNKNOWN = '00000000-0000-4000-8000-000000000000'
+const START = '2026-11-21T08:00:00.250Z'
+
+describe('the devices of an organization', () => {
+  let test: TestServer
+  let alice: string
+  let bob: string
+  let rita: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    alice = await test.signIn(
+      'alice',
+      (await test.createOrganization('acme', 'alice')).personal_token,
+    )
+    rita = await test.signIn(
+      'rita',
+      (await test.createOrganization('rival', 'rita')).personal_token,
+    )
+    bob = await addMember('bob', 'member')
+  })
+
+  async function addMember(username: string, role: string): Promise<string> {
+    const payload = { username, role, password: PASSWORD }
+    const response = await test.send('POST', `${ACME}/members`, { as: alice, payload })
+    expect(response.statusCode, response.body).toBe(201)
+    return test.signIn(username, PASSWORD)
+  }
+
+  async function organizationToken(permissions: string[]): Promise<string> {
+    const payload = { name: 'ci', permissions, expires_in_days: 1 }
+    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
+    return test.signIn('acme', response.json().token)
+  }
+
+  async function enrol(payload: object = {}, url = DEVICES, as = alice): Promise<Enrolment> {
+    const response = await test.send('POST', url, { as, payload })
+    expect(response.statusCode, response.body).toBe(201)
+    return enrolmentSchema.parse(response.json())
+  }
+
+  const list = (as?: string, url = DEVICES) => test.send('GET', url, as === undefined ? {} : { as })
+
+  async function revoke(as: string | undefined, id: string, url = DEVICES): Promise<number> {
+    return (await test.send('DELETE', `${url}/${id}`, as === undefined ? {} : { as })).statusCode
+  }
+
+  const bundleStatus = async ({ device_token }: Enrolment) =>
+    (await test.send('GET', BUNDLE, { as: device_token })).statusCode
+
+  it('are listed by ascending id, without secrets, and with the revoked ones', async () => {
+    const enrolled = [await enrol(), await enrol({ user: 'bob' }), await enrol({ user: 'alice' })]
+    await enrol({}, RIVAL_DEVICES, rita)
+    const lost = enrolled[1]?.device_id ?? ''
+    test.advance(1_000)
+    await revoke(alice, lost)
+
+    const listed = await list(alice)
+
+    expect(listed.statusCode).toBe(200)
+    expect(listDevicesResponseSchema.parse(listed.json()).data).toEqual(
+      enrolled
+        .map(({ device_id: id, user }) => ({
+          id,
+          user,
+          created_at: START,
+          ...(id === lost ? { revoked_at: '2026-11-21T08:00:01.250Z' } : {}),
+        }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    )
+    expect(listed.body).not.toMatch(/pal_dev_|hash/)
+  })
+
+  it('are shown to administrators alone', async () => {
+    expect((await list(await organizationToken(['organization:admin']))).statusCode).toBe(200)
+    for (const as of [
+      bob,
+      await addMember('ed', 'editor'),
+      await addMember('audrey', 'auditor'),
+      await organizationToken(['policies:read', 'policies:write', 'audit:read']),
+    ])
+      expect((await list(as)).statusCode).toBe(403)
+    expect((await list()).statusCode).toBe(401)
+    expect((await list((await enrol()).device_token)).statusCode).toBe(401)
+    expect((await list(rita)).statusCode).toBe(404)
+    expect((await list(alice, `${DEVICES}?x=1`)).statusCode).toBe(400)
+  })
+
+  it('fetch nothing from the next request after they were revoked', async () => {
+    const [lost, kept] = [await enrol({ user: 'bob' }), await enrol({ user: 'bob' })]
+    expect(await bundleStatus(lost)).toBe(200)
+
+    const revoked = await test.send('DELETE', `${DEVICES}/${lost.device_id}`, { as: alice })
+
+    expect([revoked.statusCode, revoked.body]).toEqual([204, ''])
+    expect(await bundleStatus(lost)).toBe(401)
+    expect(await bundleStatus(kept)).toBe(200)
+  })
+
+  it('stay revoked since the first time', async () => {
+    const { device_id } = await enrol()
+    await revoke(alice, device_id)
+    test.advance(60_000)
+
+    expect(await revoke(alice, device_id)).toBe(204)
+
+    expect((await list(alice)).json().data).toMatchObject([{ revoked_at: START }])
+  })
+
+  it('are revoked by administrators, and by the user whose device it is', async () => {
+    const admin = await organizationToken(['organization:admin'])
+    for (const [as, user] of [
+      [admin, 'bob'],
+      [alice, undefined],
+      [bob, 'bob'],
+    ] as const) {
+      const device = await enrol(user === undefined ? {} : { user })
+
+      expect(await revoke(as, device.device_id)).toBe(204)
+      expect(await bundleStatus(device)).toBe(401)
+    }
+  })
+
+  it('are revoked by nobody else, who does not learn which ones there are either', async () => {
+    const [ofAlice, ofNobody] = [await enrol({ user: 'alice' }), await enrol()]
+    const others = [
+      bob,
+      await addMember('ed', 'editor'),
+      await organizationToken(['policies:read', 'policies:write', 'audit:read']),
+    ]
+
+    for (const as of others)
+      for (const id of [ofAlice.device_id, ofNobody.device_id, UNKNOWN])
+        expect(await revoke(as, id)).toBe(403)
+
+    expect(await revoke(undefined, ofAlice.device_id)).toBe(401)
+    expect(await revoke(ofAlice.device_token, ofAlice.device_id)).toBe(401)
+    for (const device of [ofAlice, ofNobody]) expect(await bundleStatus(device)).toBe(200)
+  })
+
+  it('are out of reach for another organization', async () => {
+    const ours = await enrol({ user: 'bob' })
+    const theirs = await enrol({}, RIVAL_DEVICES, rita)
+    await test.send('POST', '/api/v1/orgs/rival/members', {
+      as: rita,
+      payload: { username: 'bob', role: 'member' },
+    })
+
+    expect(await revoke(rita, ours.device_id)).toBe(404)
+    expect(await revoke(rita, ours.device_id, RIVAL_DEVICES)).toBe(404)
+    expect(await revoke(alice, theirs.device_id)).toBe(404)
+    // His own, but reached through the wrong organization.
+    expect(await revoke(bob, ours.device_id, RIVAL_DEVICES)).toBe(403)
+
+    expect(await bundleStatus(ours)).toBe(200)
+    expect(await bundleStatus(theirs)).toBe(200)
+    expect((await list(rita, RIVAL_DEVICES)).json().data).toMatchObject([{ id: theirs.device_id }])
+  })
+
+  it('are unknown under any id that is none', async () => {
+    await enrol()
+
+    for (const id of [UNKNOWN, 'x', '%25', "'%20OR%201=1"])
+      expect(await revoke(alice, id)).toBe(404)
+  })
+
+  it('can be revoked when the organization has lost governance', async () => {
+    await test.createOrganization('poor', 'alice', false)
+    await test.store.transaction((writer) =>
+      writer.devices.insert({
+        id: 'd1',
+        org: 'poor',
+        username: null,
+        token_hash: 'hash',
+        created_at: START,
+        revoked_at: null,
+      }),
+    )
+
+    expect(await revoke(alice, 'd1', '/api/v1/orgs/poor/devices')).toBe(204)
+  })
+})

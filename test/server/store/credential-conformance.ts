@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import type { Store } from '../../../server/src/store/store.ts'
+
+const NOW = '2026-11-21T08:00:00.000Z'
+const LATER = '2026-11-21T09:00:00.000Z'
+
+/** What every driver promises of tokens and devices; `store` holds the seed of `describeStore`. */
+export function describeCredentials(store: () => Store): void {
+  describe('credentials', () => {
+    it('finds secret tokens by hash and lists those not revoked', async () => {
+      const token = (id: string, owner: { username: string } | { org: string }) => ({
+        ...('org' in owner
+          ? { kind: 'organization' as const, ...owner }
+          : { kind: 'personal' as const, ...owner }),
+        id,
+        name: id,
+        permissions: ['policies:read' as const],
+        secret_hash: `hash of ${id}`,
+        created_at: NOW,
+        expires_at: LATER,
+        revoked_at: null,
+        parent_id: null,
+      })
+      await store().transaction(async (writer) => {
+        await writer.accessTokens.insert(token('t1', { username: 'ann' }))
+        await writer.accessTokens.insert(token('t2', { username: 'ann' }))
+        await writer.accessTokens.insert(token('t3', { org: 'acme' }))
+        await writer.accessTokens.revoke('t1', LATER)
+      })
+
+      await store().read(async (reader) => {
+        const { accessTokens } = reader
+        expect(await accessTokens.findBySecretHash('hash of t1')).toMatchObject({
+          username: 'ann',
+          revoked_at: LATER,
+        })
+        expect(await accessTokens.findBySecretHash('hash of t9')).toBeNull()
+        expect((await accessTokens.listOfUser('ann')).map(({ id }) => id)).toEqual(['t2'])
+        expect((await accessTokens.listOfUser('bob')).map(({ id }) => id)).toEqual([])
+        expect((await accessTokens.listOfOrganization('acme')).map(({ id }) => id)).toEqual(['t3'])
+        expect(await accessTokens.find('t3')).toEqual(token('t3', { org: 'acme' }))
+      })
+    })
+
+    it('revokes a secret token with all that descend from it, once each', async () => {
+      const token = (id: string, parent_id: string | null) => ({
+        kind: 'personal' as const,
+        username: 'ann',
+        id,
+        name: id,
+        permissions: [],
+        secret_hash: `hash of ${id}`,
+        created_at: NOW,
+        expires_at: LATER,
+        revoked_at: null,
+        parent_id,
+      })
+      await store().transaction(async (writer) => {
+        const { accessTokens } = writer
+        await accessTokens.insert(token('root', null))
+        await accessTokens.insert(token('child', 'root'))
+        await accessTokens.insert({ ...token('early', 'root'), revoked_at: NOW })
+        await accessTokens.insert(token('grandchild', 'early'))
+        const { username: _username, ...shared } = token('of acme', 'grandchild')
+        await accessTokens.insert({ ...shared, kind: 'organization', org: 'acme' })
+        await accessTokens.insert(token('stranger', null))
+        await accessTokens.revoke('root', LATER)
+      })
+
+      await store().read(async (reader) => {
+        const revokedAt = async (id: string) => (await reader.accessTokens.find(id))?.revoked_at
+        for (const id of ['root', 'child', 'grandchild', 'of acme'])
+          expect(await revokedAt(id), id).toBe(LATER)
+        expect(await revokedAt('early')).toBe(NOW)
+        expect(await revokedAt('stranger')).toBeNull()
+        expect(await reader.accessTokens.find('child')).toMatchObject({ parent_id: 'root' })
+      })
+    })
+
+    it('takes no secret token whose parent is not there', async () => {
+      const attempt = store().transaction((writer) =>
+        writer.accessTokens.insert({
+          kind: 'personal',
+          username: 'ann',
+          id: 'orphan',
+          name: 'orphan',
+          permissions: [],
+          secret_hash: 'hash',
+          created_at: NOW,
+          expires_at: LATER,
+          revoked_at: null,
+          parent_id: 'nobody',
+        }),
+      )
+
+      await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
+    })
+
+    it('revokes one device, or all that a user has in an organization', async () => {
+      const device = (id: string, org: string, username: string | null) => ({
+        id,
+        org,
+        username,
+        token_hash: `hash of ${id}`,
+        created_at: NOW,
+        revoked_at: null,
+      })
+      await store().transaction(async (writer) => {
+        await writer.devices.insert(device('d1', 'acme', 'ann'))
+        await writer.devices.insert(device('d2', 'rival', 'ann'))
+        await writer.devices.insert(device('d3', 'acme', null))
+        await writer.devices.insert(device('d4', 'acme', 'bob'))
+        await writer.devices.revokeOfUser('acme', 'ann', LATER)
+        await writer.devices.revoke('d4', NOW)
+      })
+
+      const revoked = await store().read((reader) =>
+        Promise.all(
+          [
+            ['acme', 'd1'],
+            ['rival', 'd2'],
+            ['acme', 'd3'],
+            ['acme', 'd4'],
+          ].map(async ([org = '', id = '']) => (await reader.devices.find(org, id))?.revoked_at),
+        ),
+      )
+
+      expect(revoked).toEqual([LATER, null, null, NOW])
+      const found = await store().read((reader) => reader.devices.findByTokenHash('hash of d3'))
+      expect(found).toEqual(device('d3', 'acme', null))
+    })
+
+    it('lists the devices of one organization by ascending id, and finds no other', async () => {
+      const device = (id: string, org: string, revoked_at: string | null = null) => ({
+        id,
+        org,
+        username: null,
+        token_hash: `hash of ${id}`,
+        created_at: NOW,
+        revoked_at,
+      })
+      const [d1, d2, d3] = [
+        device('d1', 'acme', LATER),
+        device('d2', 'rival'),
+        device('d3', 'acme'),
+      ]
+      await store().transaction(async (writer) => {
+        for (const each of [d3, d1, d2]) await writer.devices.insert(each)
+      })
+
+      await store().read(async (reader) => {
+        expect(await reader.devices.list('acme')).toEqual([d1, d3])
+        expect(await reader.devices.list('rival')).toEqual([d2])
+        expect(await reader.devices.list('absent')).toEqual([])
+        expect(await reader.devices.find('acme', 'd3')).toEqual(d3)
+        expect(await reader.devices.find('rival', 'd3')).toBeNull()
+      })
+    })
+  })
+}
