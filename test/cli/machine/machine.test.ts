@@ -48,7 +48,7 @@ describe('palisade status', () => {
     expect(result).toMatchObject({ code: 0, err: '' })
     expect(result.out).toMatch(/^state +fresh {2}policies are in force\n/)
     expect(result.out).toMatch(/policies +revision 12, 3 policies, 9 rules, from the server\n/)
-    expect(result.out).toMatch(/issued +3 minutes ago, expires in 7 days\n/)
+    expect(result.out).toMatch(/freshness +stale in 23 hours, expires in 7 days\n/)
     expect(result.out).toMatch(/proxy +http:\/\/127\.0\.0\.1:8421\n/)
     expect(result.out).not.toContain('failing')
   })

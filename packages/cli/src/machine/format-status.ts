@@ -26,10 +26,11 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     pairs.push(
       [
         'policies',
-        `revision ${bundle.revision}, ${bundle.policies} policies, ${bundle.rules} rules, ` +
-          `from the ${bundle.source}`,
+        `revision ${bundle.revision}, ${count(bundle.policies, 'policy', 'policies')}, ` +
+          `${count(bundle.rules, 'rule', 'rules')}, from the ${bundle.source}`,
       ],
-      ['issued', `${age(bundle.issued_at)}, expires ${age(bundle.expires_at)}`],
+      // Not when it was signed: that is the start of an hour, and so may lie before the change.
+      ['freshness', `stale ${age(bundle.stale_at)}, expires ${age(bundle.expires_at)}`],
     )
   pairs.push(['last success', sync.last_success_at === null ? 'never' : age(sync.last_success_at)])
   if (sync.failing_since !== null)
@@ -54,4 +55,8 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     ],
   )
   return formatPairs(pairs, style)
+}
+
+function count(n: number, one: string, many: string): string {
+  return `${n} ${n === 1 ? one : many}`
 }
