@@ -1,9 +1,10 @@
 #!/usr/bin/env node
-// better-sqlite3 does not refuse an older Node, it crashes; so nothing is loaded before this test.
+// better-sqlite3 does not refuse Node 20, it crashes; so nothing is loaded before this test. Argon2id
+// came to node:crypto with 24.7.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 22 || (major === 22 && minor < 18)) {
+if (major < 24 || (major === 24 && minor < 7)) {
   process.stderr.write(
-    `palisade-server: needs Node 22.18 or newer, not ${process.versions.node}; run it through npm, which brings one\n`,
+    `palisade-server: needs Node 24.7 or newer, not ${process.versions.node}; run it through npm, which brings one\n`,
   )
   process.exitCode = 78
 } else {
