@@ -19,9 +19,14 @@ function start(
   cwd: string,
   input: string,
   closeAfterBytes?: number,
+  program?: string,
 ): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, ...argv], { cwd, env: { HOME: cwd } })
+    const options = { cwd, env: { HOME: cwd } }
+    const child =
+      program === undefined
+        ? spawn(process.execPath, [MAIN, ...argv], options)
+        : spawn(program, argv, { ...options, env: { ...options.env, PATH: '/usr/bin:/bin' } })
     let out = ''
     let err = ''
     child.on('error', reject)
@@ -85,5 +90,15 @@ describe('the built command', () => {
     const ended = await start(argv, directory.path, ALLOWED.repeat(20_000), 100)
 
     expect(ended).toMatchObject({ code: 0, err: '' })
+  })
+
+  it('answers in one line, and never with the exit code of a deny, where its directory is gone', async () => {
+    await using directory = await temporaryDirectory()
+    const command = [process.execPath, MAIN, 'check', 'read', '/x', '--policies', 'p.json']
+
+    const ended = await start(['-c', 'rmdir "$PWD" && exec "$@"', 'sh', ...command], directory.path, '', undefined, 'sh') // prettier-ignore
+
+    expect(ended.code).toBe(2)
+    expect(ended.err).toBe('error: the working directory does not exist; change to one that does\n')
   })
 })

@@ -1,6 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { runCli } from './run-cli.ts'
+
+const EXAMPLE = resolve('examples/policies.json')
 
 const COMMANDS = [
   [],
@@ -22,6 +26,13 @@ const COMMANDS = [
   ['rule', 'rm'],
   ['enrol'],
 ]
+
+function fullDisk(): Writable {
+  const stream = new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error(), { code: 'ENOSPC' })),
+  })
+  return stream.on('error', () => undefined)
+}
 
 describe('the command line', () => {
   it.each(COMMANDS.map((command) => [command]))('explains %j on --help', async (command) => {
@@ -52,6 +63,19 @@ describe('the command line', () => {
     ['check without port', ['check', 'connect:tcp', 'example.com'], 2, 'example.com:443'],
     ['a batch with a target', ['check', 'read', '/x', '--batch', '-'], 2, 'leave out'],
     ['a batch with an address', ['check', '--address', '::1', '--batch', '-'], 2, 'leave out'],
+    ['an empty file name', ['lint', ''], 2, 'a file name is empty'],
+    [
+      'an empty name of policies',
+      ['check', 'read', '/x', '--policies='],
+      2,
+      'a file name is empty',
+    ],
+    [
+      'an empty name of requests',
+      ['check', '--batch=', `--policies=${EXAMPLE}`],
+      2,
+      'a file name is empty',
+    ],
     ['lint without file', ['lint'], 2, 'missing required argument'],
     ['enrol without --out', ['enrol'], 2, '--out'],
     ['a rule without name', ['rule', 'add', 'p', 'x', '--action', 'read', '--allow'], 2, '--name'],
@@ -90,6 +114,23 @@ describe('the command line', () => {
 
     expect(result.code).toBe(2)
     expect(result.err).toContain('a\\u001b[31m\\u0000b')
+  })
+
+  it('reports that help could not be written, like any other answer', async () => {
+    const result = await runCli(['--help'], { stdout: fullDisk() })
+
+    expect(result.code).toBe(2)
+    expect(result.err).toBe('error: cannot write the answer: no space left on the device\n')
+  })
+
+  it.each([
+    [['check', 'read', '/x', '--policies', 'none.json'], 2],
+    [['policy', 'list'], 78],
+    [['--help'], 2],
+  ])('keeps the exit code of %j when nobody can be told why', async (argv, code) => {
+    const stdout = fullDisk()
+
+    expect(await runCli(argv, { stdout, stderr: fullDisk() })).toMatchObject({ code })
   })
 
   it('reports a defect with an id and exit 70, and its stack with --debug only', async () => {

@@ -1,12 +1,14 @@
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { CliError } from './cli-error.ts'
+import { CliError, usageError } from './cli-error.ts'
 import { EXIT } from './exit-code.ts'
 import { describeSystemError } from './system-error.ts'
 import type { Io } from './io.ts'
 
-/** An argument that names a file, as an absolute path. */
+/** An argument that names a file, as an absolute path. Throws exit 2 where it can name none. */
 export function resolveFile(io: Pick<Io, 'cwd'>, file: string): string {
+  if (file === '') throw usageError('a file name is empty')
+  if (file.includes('\0')) throw unreadable(file, 'a file name cannot hold a NUL character')
   return resolve(io.cwd, file)
 }
 
@@ -38,9 +40,9 @@ export function unreadable(file: string, why: string, cause?: unknown): CliError
 
 /** Reads one byte more than allowed at most; the size of a pipe or a growing file is no promise. */
 async function readBounded(io: Pick<Io, 'cwd'>, file: string, maxBytes: number): Promise<Buffer> {
-  if (file.includes('\0')) throw unreadable(file, 'a file name cannot hold a NUL character')
+  const path = resolveFile(io, file)
   try {
-    await using handle = await open(resolveFile(io, file), 'r')
+    await using handle = await open(path, 'r')
     const chunks: Buffer[] = []
     let total = 0
     while (total <= maxBytes) {

@@ -1,4 +1,5 @@
 import { homedir } from 'node:os'
+import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { createPrompts } from './terminal/prompts.ts'
 
@@ -14,13 +15,34 @@ export function createProcessIo(): Io {
     stdout,
     stderr,
     env,
-    cwd: process.cwd(),
-    home: homedir(),
+    // Asked for when needed: either may be unknown, and most runs need one of them at most.
+    get cwd() {
+      return workingDirectory()
+    },
+    get home() {
+      return homeDirectory()
+    },
     now: Date.now,
     colour: terminal && (env['NO_COLOR'] ?? '') === '',
     progress: stderr.isTTY,
     prompts: stdin.isTTY && stdout.isTTY ? createPrompts(stdin, stdout) : null,
     fetch,
+  }
+}
+
+function workingDirectory(): string {
+  try {
+    return process.cwd()
+  } catch {
+    throw usageError('the working directory does not exist; change to one that does')
+  }
+}
+
+function homeDirectory(): string {
+  try {
+    return homedir()
+  } catch (error) {
+    throw configurationError('this user has no home directory; set PALISADE_CONFIG_DIR', error)
   }
 }
 

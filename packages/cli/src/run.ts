@@ -25,18 +25,24 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     out: (text) => (printed.out += text),
     error: (text) => (printed.error += text),
   })
+  const fail = (failure: unknown): void => {
+    const report = reportError(failure, program.opts()['debug'] === true)
+    exitCode = report.exitCode
+    printed.error += report.text
+  }
   try {
     await program.parseAsync([...argv], { from: 'user' })
   } catch (error) {
     const failure = error instanceof CommanderError ? endOfParsing(error) : error
-    if (failure !== null) {
-      const report = reportError(failure, program.opts()['debug'] === true)
-      exitCode = report.exitCode
-      printed.error += report.text
-    }
+    if (failure !== null) fail(failure)
   }
-  if (printed.out !== '') await write(io.stdout, printed.out)
-  if (printed.error !== '') await write(io.stderr, printed.error)
+  try {
+    if (printed.out !== '') await write(io.stdout, printed.out)
+  } catch (error) {
+    fail(error)
+  }
+  // Nobody is left to be told; the exit code still says it.
+  if (printed.error !== '') await write(io.stderr, printed.error).catch(() => false)
   return exitCode
 }
 
@@ -47,6 +53,7 @@ function endOfParsing(error: CommanderError): Error | null {
     .replace(/^error: /, '')
     .replaceAll("'", '`')
     .replaceAll('\n', ' ')
+    .replace(/\.$/, '')
   // Without a command, commander prints the help itself and has no message of its own.
   if (error.code === 'commander.help') return usageError('a command is needed; see above')
   return usageError(`${message}; see \`palisade --help\``)

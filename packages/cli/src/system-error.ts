@@ -15,6 +15,7 @@ export function describeSystemError(error: unknown): string {
     case 'EPERM':
       return 'permission denied'
     case 'EISDIR':
+    case 'ERR_FS_EISDIR':
       return 'is a directory'
     case 'ENOTDIR':
       return 'a part of the path is not a directory'

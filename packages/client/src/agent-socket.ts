@@ -40,6 +40,6 @@ export async function socketDirectoryProblem(directory: string): Promise<string 
   const user = process.getuid?.()
   if (user !== undefined && found.uid !== user) return `\`${directory}\` belongs to another user`
   if ((found.mode & 0o077) !== 0)
-    return `\`${directory}\` is open to other users; run \`chmod 700\` on it`
+    return `\`${directory}\` is open to other users; give the socket a directory of its own with mode 700`
   return null
 }

@@ -7,7 +7,7 @@ export interface PolicyProblem {
   readonly policy_name: string
   readonly rule_id: string
   readonly rule_name: string
-  /** The member at fault, such as `actions` or `resources[2]`. */
+  /** The member at fault, such as `actions` or `resources[2]`; ids and names are empty above it. */
   readonly member: string
   /** Lower-case sentence without a full stop; what was written stands in back-ticks. */
   readonly message: string
@@ -17,7 +17,8 @@ export interface PolicyProblem {
  * Every error that policy-core throws. Decisions never throw.
  *
  * - `ERR_POLICY_INVALID`: policies that cannot be compiled; `problems` lists all of them.
- * - `ERR_OPTION_INVALID`: `home` or `machine_addresses` is not canonical.
+ * - `ERR_OPTION_INVALID`: `home` or `machine_addresses` is not canonical, or `policies` or `local`
+ *   no list.
  */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError'

@@ -12,3 +12,11 @@ export function quote(text: string): string {
   )
   return `\`${escaped}\``
 }
+
+/** A value of any type for a message: a text as it was written, other things by their kind. */
+export function show(value: unknown): string {
+  if (typeof value === 'string') return quote(value)
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  return typeof value === 'function' ? 'a function' : quote(String(value))
+}

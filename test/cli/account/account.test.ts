@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, readFile, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { envelope } from '../../client/loopback-server.ts'
 import { ENROLMENT, signedIn, startGovernanceServer } from '../governance-server.ts'
@@ -21,6 +22,28 @@ async function login(
 }
 
 describe('palisade login', () => {
+  it('reads a secret whole whose characters arrive in pieces', async () => {
+    await using directory = await temporaryDirectory()
+    const bodies: unknown[] = []
+    const refuse: typeof fetch = async (_url, options) => {
+      bodies.push(options?.body)
+      return Response.json({ error: { code: 'unauthenticated', message: 'no' } }, { status: 401 })
+    }
+    const stdin = Readable.from([Buffer.from([0xc3]), Buffer.from([0xbc, 0x0a])])
+
+    await login(directory, 'http://127.0.0.1:9', { stdin, fetch: refuse })
+
+    expect(bodies).toEqual(['{"username":"alice","password":"ü"}'])
+  })
+
+  it('refuses a secret that is not UTF-8 instead of sending another one', async () => {
+    await using directory = await temporaryDirectory()
+
+    const result = await login(directory, 'http://127.0.0.1:9', { stdin: Buffer.from([0xff]) })
+
+    expect(result).toMatchObject({ code: 2, err: 'error: standard input is not UTF-8 text\n' })
+  })
+
   it('keeps a verified token in a file for the user alone', async () => {
     await using directory = await temporaryDirectory()
     await using server = await startGovernanceServer()

@@ -46,6 +46,17 @@ describe('parseTarget', () => {
     )
   })
 
+  it.each([
+    ['http://example.com', 'is a URL'],
+    ['https://example.com/x', 'is a URL'],
+    ['[2001:db8::1]', '`connect:tcp [2001:db8::1]:443`'],
+    ['', 'names no host'],
+    [':', 'names no host'],
+    ['example.com:', 'has an empty port'],
+  ])('says what is wrong with `%s`', (target, message) => {
+    expect(() => parseTarget('connect:tcp', target, undefined)).toThrow(message)
+  })
+
   it.each(['/data/x', '/data/../x', 'relative', '/a\0b', '/a:1', ''])(
     'hands the path `%s` over as it is',
     (path) => {

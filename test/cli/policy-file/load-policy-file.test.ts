@@ -80,6 +80,17 @@ describe('a policy file', () => {
       'rule `api` (r1): decision: `permit` is not known; write one of `allow`, `deny`',
     ],
     [
+      'a decision in a list',
+      policyOf({
+        id: 'r1',
+        name: 'api',
+        actions: ['read'],
+        decision: ['allow'],
+        resources: ['/x'],
+      }),
+      'rule `api` (r1): decision: write one of `allow`, `deny`, not an array',
+    ],
+    [
       'no resources',
       policyOf(rule('r1 api', 'allow read', [])),
       'rule `api` (r1): resources: must name at least one resource',

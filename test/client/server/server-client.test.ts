@@ -332,6 +332,19 @@ describe('createServerClient', () => {
     )
   })
 
+  it('refuses a server whose list never ends, however it names its pages', async () => {
+    let page = 0
+    await withServer(
+      () => ({ body: { data: [], next_page_token: `page ${(page += 1)}` } }),
+      async ({ client }) => {
+        const listAll = async (): Promise<void> => {
+          for await (const policy of client.organization('acme').policies.list()) void policy
+        }
+        expect((await failureOf(listAll())).code).toBe('ERR_UNEXPECTED_ANSWER')
+      },
+    )
+  })
+
   it.each(['..', '.', '', '\ud800'])('refuses `%s` as an id without asking', async (id) => {
     await withServer(
       () => ({ body: POLICY }),

@@ -3,6 +3,7 @@ import {
   decide,
   PolicyError,
   type Action,
+  type Policy,
   type PolicySet,
 } from '@palisade/policy-core'
 import { describe, expect, test } from 'vitest'
@@ -15,6 +16,12 @@ function failureOf(set: PolicySet): PolicyError {
     if (error instanceof PolicyError) return error
   }
   throw new Error('it compiled')
+}
+
+const RULE = rule('r', 'allow', ['read'], '/x')
+
+function policyOf(given: unknown): unknown {
+  return { id: 'p', name: 'p', allowlist_v0: { rules: [given] } }
 }
 
 describe('policies that do not compile', () => {
@@ -44,6 +51,36 @@ describe('policies that do not compile', () => {
 
     expect(() => compilePolicy({ policies: [policy('a', good), policy('b', rule('bad', 'deny', ['read'], 'x'))] })) // prettier-ignore
       .toThrow(PolicyError)
+  })
+
+  test.each<[string, unknown, string]>([
+    ['a policy that is no object', null, 'policy'],
+    ['an id that is no text', { id: 7, name: 'p' }, 'id'],
+    ['a name that is no text', { id: 'p', name: null }, 'name'],
+    ['a rule set that is no object', { id: 'p', name: 'p', allowlist_v0: [] }, 'allowlist_v0'],
+    ['rules that are no list', { id: 'p', name: 'p', allowlist_v0: {} }, 'allowlist_v0.rules'],
+    ['a rule that is no object', policyOf(undefined), 'allowlist_v0.rules[0]'],
+    ['a rule without id', policyOf({ ...RULE, id: undefined }), 'id'],
+    ['a rule whose name is no text', policyOf({ ...RULE, name: {} }), 'name'],
+    ['a resource that is no text', policyOf({ ...RULE, resources: [7] }), 'resources[0]'],
+  ])('may come from JavaScript: %s is reported, not thrown as a TypeError', (_, given, member) => {
+    const error = failureOf({ policies: [given as Policy] })
+
+    expect(error.code).toBe('ERR_POLICY_INVALID')
+    expect(error.problems.map((problem) => problem.member)).toEqual([member])
+  })
+
+  test.each<[string, object]>([
+    ['`policies`', { policies: 7 }],
+    ['`local`', { local: {} }],
+    ['`home`', { home: 7 }],
+    ['`machine_addresses`', { machine_addresses: '192.0.2.7' }],
+    ['`machine_addresses`', { machine_addresses: [7] }],
+  ])('may come from JavaScript: %s of the wrong type in %j is an invalid option', (member, set) => {
+    const error = failureOf(set)
+
+    expect(error.code).toBe('ERR_OPTION_INVALID')
+    expect(error.message).toContain(member)
   })
 
   test('mix domains between rules', () => {

@@ -255,3 +255,35 @@ test('explain answers what decide answers', () => {
 
   expect(decision).toEqual(decide(compiled, tcp('example.com', 443, '192.0.2.9'), { stale: true }))
 })
+
+test('rules that share their ids are told apart: an allow is not shown as the deny that decided', () => {
+  const compiled = compilePolicy({
+    policies: [
+      policy('p', rule('r', 'deny', ['read'], '/x'), rule('r', 'allow', ['read'], '/x', '/y')),
+    ],
+  })
+
+  const { matched } = explain(compiled, { action: 'read', path: '/x' })
+
+  expect(matched.map(({ decision, deciding }) => [decision, deciding])).toEqual([
+    ['allow', false],
+    ['deny', true],
+  ])
+})
+
+test('a request is read once, so that what it answers later changes nothing', () => {
+  const compiled = compilePolicy({ policies: [policy('p', rule('r', 'allow', ['read'], '/x'))] })
+  let asked = 0
+  const request = {
+    action: 'read',
+    get path() {
+      asked += 1
+      return asked === 1 ? '/x' : '/y'
+    },
+  }
+
+  expect(explain(compiled, request)).toMatchObject({
+    decision: 'allow',
+    matched: [{ rule_id: 'r', deciding: true }],
+  })
+})

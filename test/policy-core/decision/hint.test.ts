@@ -1,4 +1,4 @@
-import { compilePolicy, decide } from '@palisade/policy-core'
+import { compilePolicy, decide, explain } from '@palisade/policy-core'
 import { expect, test } from 'vitest'
 import { policy, rule } from '../policies.ts'
 
@@ -20,10 +20,19 @@ test.each([
     'allow connect:tcp [::1]:80',
   ],
   [{ action: 'read', path: '/data/x/' }, 'allow read /data/x'],
-  [{ action: 'write', path: '/data/**/a\tb' }, 'allow write /data/*/a*b'],
 ])('the hint of a denied %j is the narrowest rule: %s', (request, hint) => {
   expect(decide(EMPTY, request)).toMatchObject({ decision: 'deny', hint })
 })
+
+test.each(['/data/*', '/data/**/a', '/data/a\tb', '/*.pem'])(
+  'no rule names the path %j alone, so it has no hint, and an explanation says why',
+  (path) => {
+    const explanation = explain(EMPTY, { action: 'write', path })
+
+    expect(explanation).toMatchObject({ reason: 'default_deny', hint: null })
+    expect(explanation.detail).toContain('no rule can name it alone')
+  },
+)
 
 test('a deny by a rule has no hint, because no allow would change it', () => {
   const compiled = compilePolicy({

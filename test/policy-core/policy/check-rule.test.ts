@@ -31,6 +31,58 @@ test.each([
   expect(problems[0]?.message).toContain(message)
 })
 
+const NO_TEXT = Object.create(null) as object
+
+test.each<[string, object, string, string]>([
+  ['actions that are no list', { actions: 7 }, 'actions', '`7` is not an array'],
+  ['actions that are a text', { actions: 'read' }, 'actions', '`read` is not an array'],
+  ['an action that is no text', { actions: [NO_TEXT] }, 'actions', 'an object is not an action'],
+  ['a decision that is no text', { decision: NO_TEXT }, 'decision', 'an object is not a decision'],
+  ['a decision in a list', { decision: ['allow'] }, 'decision', 'an array is not a decision'],
+  ['no resources', { resources: undefined }, 'resources', '`undefined` is not an array'],
+  [
+    'a resource that is no text',
+    { resources: ['a.test', 7] },
+    'resources[1]',
+    '`7` is not a string',
+  ],
+  ['a hole among its resources', { resources: [, 'a.test'] }, 'resources[0]', 'is not a string'], // eslint-disable-line no-sparse-arrays
+])('a rule of a JavaScript caller with %s is refused', (_title, change, member, message) => {
+  expect(checkRule({ ...RULE, ...change })).toMatchObject([
+    { member, message: expect.stringContaining(message) as string },
+  ])
+})
+
+test.each([
+  ['https://*.a.test:443/x', 'such as `*.a.test:443`'],
+  ['https://../x', 'such as `example.com`'],
+  ['me@a..test', 'such as `example.com`'],
+  ['ex%61mple.com', 'write the name without percent-encoding'],
+  ['10.0.0.0:443/8', 'write `10.0.0.0/8`'],
+  ['10.0.0.0/255.0.0.0', 'write `10.0.0.0/8`'],
+  ['10.1.2.3/255.255.0.0', 'write `10.1.0.0/16`'],
+  ['10.0.0.0/255.0.255.0', 'from 0 to 32'],
+])('the refusal of %s says what was meant', (resource, mend) => {
+  const [problem] = checkRule({ ...RULE, resources: [resource] })
+
+  expect(problem?.message).toContain(mend)
+})
+
+test('a pattern that ends in `**/` is mended by one pattern, not by two', () => {
+  const [problem] = checkRule({ ...RULE, actions: ['read'], resources: ['/data/**/'] })
+
+  expect(problem?.message).toMatch(/write `\/data\/\*\*`$/)
+})
+
+test('a resource of many slashes is refused in time that grows with its length', () => {
+  const startedMs = performance.now()
+
+  expect(
+    checkRule({ ...RULE, actions: ['read'], resources: [`/a${'/'.repeat(200_000)}b/`] }),
+  ).toHaveLength(1)
+  expect(performance.now() - startedMs).toBeLessThan(500)
+})
+
 test('mixed domains are told apart from other problems, before resources are looked at', () => {
   expect(checkRule({ ...RULE, actions: ['connect:tcp', 'read'], resources: ['*'] })).toMatchObject([
     { reason: 'domain_mismatch' },

@@ -13,6 +13,8 @@ export function readHost(text: unknown): Host | null {
   const address = readAddress(text)
   if (address !== null) return { kind: 'address', address }
   if (NEVER_IN_A_HOST.test(text) || !URL.canParse(`http://${text}/`)) return null
+  // Node validates A-labels only where something beside them is not ASCII; the standard always.
+  if (/xn--/i.test(text) && !URL.canParse(`http://é.${text}/`)) return null
 
   // The URL parser does UTS 46 and the spellings of IPv4; what it leaves alone is checked below.
   const hostname = new URL(`http://${text}/`).hostname.replace(/\.$/, '')

@@ -17,7 +17,7 @@ interface LoginOptions {
   readonly json?: true
 }
 
-const MAX_TOKEN_LENGTH = 4096
+const MAX_TOKEN_BYTES = 4096
 
 /** `palisade login` */
 export function addLoginCommand(program: Command, context: RunContext): void {
@@ -108,16 +108,25 @@ function answered(answer: string | null, what: string): string {
 }
 
 async function readTokenFrom(io: Io): Promise<string> {
-  let text = ''
-  for await (const chunk of io.stdin as AsyncIterable<Buffer | string>) {
-    text += chunk.toString()
-    if (text.length > MAX_TOKEN_LENGTH) throw usageError('standard input is too long to be a token')
-  }
-  const token = text.replace(/\r?\n$/, '')
+  const token = (await readText(io)).replace(/\r?\n$/, '')
   if (token === '') throw usageError('standard input is empty; pipe the token in')
   if (/\p{Cc}/u.test(token))
     throw usageError('standard input holds more than a token; write it on one line')
   return token
+}
+
+/** Decoded at the end: a character may arrive in two chunks. */
+async function readText(io: Io): Promise<string> {
+  let bytes = Buffer.alloc(0)
+  for await (const chunk of io.stdin as AsyncIterable<Buffer | string>) {
+    bytes = Buffer.concat([bytes, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+    if (bytes.length > MAX_TOKEN_BYTES) throw usageError('standard input is too long to be a token')
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw usageError('standard input is not UTF-8 text')
+  }
 }
 
 async function warnClearText({ io, style }: RunContext, server: string): Promise<void> {

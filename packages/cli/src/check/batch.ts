@@ -51,7 +51,6 @@ async function answerLines(io: Io, evaluator: Evaluator, lines: readonly Line[])
 
 function openRequests(io: Io, requests: string): Readable {
   if (requests === '-') return io.stdin
-  if (requests.includes('\0')) throw unreadable(requests, 'a file name cannot hold a NUL character')
   return createReadStream(resolveFile(io, requests))
 }
 

@@ -37,9 +37,18 @@ export function parseTarget(
 
 function splitHostPort(action: string, target: string): { host: string; port: number } {
   const colon = target.lastIndexOf(':')
-  if (colon < 0) throw usageError(`\`${target}\` has no port; write \`${action} ${target}:443\``)
+  if (target === '' || target === ':')
+    throw usageError(`the target names no host; write \`${action} example.com:443\``)
+  // Brackets that close at the end hold the only colons.
+  if (colon < 0 || /^\[.*\]$/s.test(target))
+    throw usageError(`\`${target}\` has no port; write \`${action} ${target}:443\``)
   const port = target.slice(colon + 1)
   // No sign, space, leading zero or other base: Number() would read them all as some port.
+  if (port.startsWith('//'))
+    throw usageError(
+      `\`${target}\` is a URL; write host and port alone, such as \`example.com:443\``,
+    )
+  if (port === '') throw usageError(`\`${target}\` has an empty port; write \`${target}443\``)
   if (!/^(?:0|[1-9][0-9]*)$/.test(port))
     throw usageError(
       `\`${port}\` is not a port; write plain digits, such as \`example.com:443\` ` +

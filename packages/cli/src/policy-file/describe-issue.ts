@@ -41,7 +41,9 @@ function describeValue(root: unknown, issue: SchemaIssue): string {
     case 'invalid_type':
       return `${expectation(issue)}, not ${kindOf(value)}`
     case 'invalid_value':
-      return `\`${String(value)}\` is not known; ${expectation(issue)}`
+      // An array of one text would read like the text itself.
+      if (typeof value !== 'string') return `${expectation(issue)}, not ${kindOf(value)}`
+      return `\`${value}\` is not known; ${expectation(issue)}`
     default:
       return issue.message
   }

@@ -84,6 +84,8 @@ function describeSocketError(error: unknown): string {
     case 'EACCES':
     case 'EPERM':
       return 'it belongs to another user'
+    case 'ECONNRESET':
+      return 'the connection was cut off'
     default:
       return error instanceof Error ? error.message : 'socket failure'
   }

@@ -81,6 +81,9 @@ export function createRulesClient(call: Call, org: string, newKey: () => string)
   }
 }
 
+/** Ten times the policies that an organization may have, at one a page. */
+const MAX_PAGES = 1_000
+
 async function* listPolicies(
   call: Call,
   root: string,
@@ -99,6 +102,7 @@ async function* listPolicies(
     // A server that hands out one token twice would be listed for ever.
     if (token !== null && seen.has(token)) throw unexpected('a page token came twice')
     if (token !== null) seen.add(token)
+    if (seen.size >= MAX_PAGES) throw unexpected(`a list of more than ${MAX_PAGES} pages`)
   } while (token !== null)
 }
 

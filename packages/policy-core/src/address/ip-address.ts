@@ -12,6 +12,9 @@ export const FAMILY_BITS: Readonly<Record<IpAddress['family'], number>> = { 4: 3
 
 const MAPPED_PREFIX = 0xffffn
 
+/** `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255`; a longer text is no address and not read. */
+const MAX_TEXT_LENGTH = 45
+
 /** Reads dotted decimal or any RFC 4291 §2.2 spelling of IPv6; no zone id, no brackets. */
 export function parseAddress(text: string): IpAddress | null {
   if (!text.includes(':')) return parseIpv4(text)
@@ -21,6 +24,7 @@ export function parseAddress(text: string): IpAddress | null {
 
 /** Reads four decimal numbers 0 to 255 without leading zeros: no other spelling of IPv4. */
 export function parseIpv4(text: string): IpAddress | null {
+  if (text.length > MAX_TEXT_LENGTH) return null
   const parts = text.split('.')
   if (parts.length !== 4) return null
   let value = 0n
@@ -33,6 +37,7 @@ export function parseIpv4(text: string): IpAddress | null {
 
 /** The 128 bits of an IPv6 address as written, IPv4-mapped ones included. */
 export function parseIpv6(text: string): bigint | null {
+  if (text.length > MAX_TEXT_LENGTH) return null
   const halves = text.split('::')
   if (halves.length > 2) return null
   const head = parseGroups(halves[0] ?? '', halves.length === 1)

@@ -5,7 +5,7 @@ import { parsePath, segmentsOf } from '../path/path.ts'
 import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
 import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
 import { domainOf, type NetworkAction, type Policy, type Rule } from '../policy/policy.ts'
-import { quote } from '../quote.ts'
+import { quote, show } from '../quote.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
 import type { Origin } from './decision.ts'
 import { findProblems } from './find-problems.ts'
@@ -37,10 +37,15 @@ export interface CompileOptions {
  * Compiles policies for decisions: all of them or none. O(resources).
  *
  * Throws `PolicyError` with `ERR_POLICY_INVALID` and every problem found, or `ERR_OPTION_INVALID`
- * when `home` or `machine_addresses` is not canonical.
+ * when `home` or `machine_addresses` is not canonical, or a list of the set is none.
  */
 export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
   const caseSensitive = options.caseSensitive ?? true
+  for (const member of ['policies', 'local', 'machine_addresses'] as const) {
+    const list: unknown = set[member]
+    if (list !== undefined && !Array.isArray(list))
+      throw invalidOption(member, `${show(list)} is not an array`)
+  }
   const machine = machineClasses((set.machine_addresses ?? []).map(readMachineAddress))
   const meaning: PathMeaning = { home: readHome(set.home), caseSensitive }
   const governed = set.governed ?? set.policies !== undefined
@@ -157,21 +162,26 @@ function isCatchAll(resource: CompiledResource): boolean {
 }
 
 function readMachineAddress(text: string): IpAddress {
-  const address = parseAddress(text)
+  const address = typeof text === 'string' ? parseAddress(text) : null
   if (address !== null) return address
-  throw new PolicyError(
-    'ERR_OPTION_INVALID',
-    `\`machine_addresses\`: ${quote(text)} is not an IP address; write one such as \`192.0.2.7\` or \`2001:db8::1\``,
+  throw invalidOption(
+    'machine_addresses',
+    `${show(text)} is not an IP address; write one such as \`192.0.2.7\` or \`2001:db8::1\``,
   )
 }
 
 function readHome(home: string | undefined): readonly string[] | null {
   if (home === undefined) return null
+  if (typeof home !== 'string') throw invalidOption('home', `${show(home)} is not a string`)
   const path = parsePath(home)
   if (path.ok && path.value === home) return segmentsOf(home)
   const why = path.ok ? 'it ends in `/`' : path.message
-  throw new PolicyError(
-    'ERR_OPTION_INVALID',
-    `\`home\`: ${quote(home)} is not a canonical path: ${why}; write one such as \`/home/dev\``,
+  throw invalidOption(
+    'home',
+    `${quote(home)} is not a canonical path: ${why}; write one such as \`/home/dev\``,
   )
+}
+
+function invalidOption(member: keyof PolicySet, message: string): PolicyError {
+  return new PolicyError('ERR_OPTION_INVALID', `${quote(member)}: ${message}`)
 }

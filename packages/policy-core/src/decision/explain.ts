@@ -17,6 +17,7 @@ import {
   testPath,
   type Test,
 } from './match.ts'
+import { canNameAlone } from './hint.ts'
 import { findNearMisses } from './near-miss.ts'
 import { parseRequest, type ParsedRequest } from './request.ts'
 
@@ -29,8 +30,9 @@ export function explain(
   request: unknown,
   options: DecideOptions = {},
 ): Explanation {
-  const decision = decide(policy, request, options)
   const read = parseRequest(request)
+  // The canonical request is decided like the request, and no getter answers it anew.
+  const decision = decide(policy, read.ok ? read.value.canonical : null, options)
   if (!read.ok) return { ...decision, matched: [], near_misses: [], detail: read.message }
   return {
     ...decision,
@@ -63,9 +65,9 @@ function findMatched(
   request: ParsedRequest,
   decision: Decision,
 ): MatchedRule[] {
+  const tests = { allow: testOf(policy, request, 'allow'), deny: testOf(policy, request, 'deny') }
   return policy.rules.flatMap((rule) => {
-    const test = testOf(policy, request, rule.identity.decision)
-    return matchRule(rule, request.action, test).map((match) => {
+    return matchRule(rule, request.action, tests[rule.identity.decision]).map((match) => {
       const deciding = decision.rules.find((candidate) => isSameRule(candidate, match))
       return { ...(deciding ?? match), deciding: deciding !== undefined, active: rule.active }
     })
@@ -82,12 +84,24 @@ function testOf(policy: CompiledPolicy, request: ParsedRequest, kind: 'allow' | 
   return (resource) => isName(resource) || isAddress(resource)
 }
 
+/** By more than ids: a file written by hand may repeat them. */
 function isSameRule(a: RuleMatch, b: RuleMatch): boolean {
-  return a.policy_id === b.policy_id && a.rule_id === b.rule_id && a.origin === b.origin
+  return (
+    a.policy_id === b.policy_id &&
+    a.rule_id === b.rule_id &&
+    a.origin === b.origin &&
+    a.decision === b.decision &&
+    a.policy_name === b.policy_name &&
+    a.rule_name === b.rule_name
+  )
 }
 
 function describe(reason: Reason, request: ParsedRequest, policy: CompiledPolicy): string | null {
-  if (request.kind === 'path' || request.address === null) return null
+  if (request.kind === 'path')
+    return reason !== 'default_deny' || canNameAlone(request.path)
+      ? null
+      : 'the path has a `*` or a control character, so no rule can name it alone'
+  if (request.address === null) return null
   if (reason !== 'protected_address') return null
   const labels = protectionsOf(request.address, policy.machine).map(({ label }) => label)
   const classes = [...new Set(labels)].join(', ')

@@ -1,27 +1,63 @@
 import type { PolicyProblem } from '../errors.ts'
 import { checkRule } from '../policy/check-rule.ts'
-import { domainOf, type Domain, type Policy } from '../policy/policy.ts'
-import { quote } from '../quote.ts'
+import { domainOf, type Domain, type Policy, type Rule } from '../policy/policy.ts'
+import { quote, show } from '../quote.ts'
 import type { Origin } from './decision.ts'
 
-/** Everything that keeps one policy from being compiled, rule by rule. */
+/**
+ * Everything that keeps one policy from being compiled, rule by rule. Nothing is taken for granted
+ * about the types: JavaScript callers can give anything.
+ */
 export function findProblems(policy: Policy, origin: Origin): PolicyProblem[] {
+  const nowhere = { origin, policy_id: '', policy_name: '', rule_id: '', rule_name: '' }
+  if (!isObject(policy))
+    return [{ ...nowhere, member: 'policy', message: `${show(policy)} is not an object` }]
+  const where = { ...nowhere, policy_id: textOf(policy.id), policy_name: textOf(policy.name) }
+  const mistyped = findMistyped(policy)
+  if (mistyped !== null) return [{ ...where, ...mistyped }]
+  const set: unknown = policy.allowlist_v0
+  if (set === undefined) return []
+  if (!isObject(set))
+    return [{ ...where, member: 'allowlist_v0', message: `${show(set)} is not an object` }]
+  const rules = set['rules']
+  if (!Array.isArray(rules))
+    return [{ ...where, member: 'allowlist_v0.rules', message: `${show(rules)} is not an array` }]
+
   let domain: Domain | null = null
-  return (policy.allowlist_v0?.rules ?? []).flatMap((rule) => {
-    const where = {
-      origin,
-      policy_id: policy.id,
-      policy_name: policy.name,
-      rule_id: rule.id,
-      rule_name: rule.name,
+  return [...rules].flatMap((given: unknown, index): PolicyProblem[] => {
+    if (!isObject(given)) {
+      const member = `allowlist_v0.rules[${index}]`
+      return [{ ...where, member, message: `${show(given)} is not an object` }]
     }
-    const found = checkRule(rule)
+    const rule = given as unknown as Rule
+    const here = { ...where, rule_id: textOf(rule.id), rule_name: textOf(rule.name) }
+    const wrong = findMistyped(rule)
+    const found = wrong === null ? checkRule(rule) : [wrong]
+    if (found.length > 0) return found.map(({ member, message }) => ({ ...here, member, message }))
     const [action] = rule.actions
-    if (found.length > 0 || action === undefined)
-      return found.map(({ member, message }) => ({ ...where, member, message }))
+    if (action === undefined) return []
     domain ??= domainOf(action)
     if (domain === domainOf(action)) return []
     const message = `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; write it in a policy of its own`
-    return [{ ...where, member: 'actions', message }]
+    return [{ ...here, member: 'actions', message }]
   })
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The first of id and name that is no text. */
+function findMistyped(owner: {
+  readonly id: unknown
+  readonly name: unknown
+}): Pick<PolicyProblem, 'member' | 'message'> | null {
+  for (const member of ['id', 'name'] as const)
+    if (typeof owner[member] !== 'string')
+      return { member, message: `${show(owner[member])} is not a string` }
+  return null
 }

@@ -1,7 +1,7 @@
 import { embeddedIpv4 } from '../address/embedded-ipv4.ts'
 import type { IpAddress } from '../address/ip-address.ts'
 import type { Protection } from '../address/protected-address.ts'
-import { foldCase, segmentsOf } from '../path/path.ts'
+import { readGlobPath } from '../path/glob.ts'
 import {
   patternCoversAddress,
   patternCoversName,
@@ -81,9 +81,9 @@ export function testOpener(
 
 /** Tests path patterns, with the letter case that the policy was compiled for. */
 export function testPath(policy: CompiledPolicy, path: string): Test {
-  const segments = segmentsOf(policy.caseSensitive ? path : foldCase(path))
+  const read = readGlobPath(path, policy.caseSensitive)
   return (resource) =>
-    resource.domain === 'filesystem' && placedPatternMatches(resource.segments, segments)
+    resource.domain === 'filesystem' && placedPatternMatches(resource.segments, read)
 }
 
 function networkTest(port: number, covers: (pattern: NetworkPattern) => boolean): Test {

@@ -1,32 +1,45 @@
-import { foldSegment, globMatches, type GlobSegment } from '../path/glob.ts'
-import { foldCase, segmentsOf } from '../path/path.ts'
+import {
+  foldSegment,
+  globMatches,
+  readGlobPath,
+  type GlobPath,
+  type GlobSegment,
+} from '../path/glob.ts'
 import type { CompiledResource } from './compiled-policy.ts'
 import type { Miss } from './miss.ts'
 
-/** Why a path pattern that comes close does not cover the path; null when far off. */
-export function missOfPath(
-  resource: CompiledResource,
+/**
+ * Finds why a path pattern that comes close does not cover `path`; null when far off. The path is
+ * read once here, for folding it again for every rule takes seconds.
+ */
+export function createPathMiss(
   path: string,
   caseSensitive: boolean,
-): Miss | null {
-  if (resource.domain !== 'filesystem' || resource.segments === null) return null
-  const pattern = resource.segments
-  const segments = segmentsOf(caseSensitive ? path : foldCase(path))
-  if (caseSensitive && globMatches(pattern.map(foldSegment), segmentsOf(foldCase(path))))
-    return { miss: 'letter_case', message: 'paths are compared with their letter case' }
+): (resource: CompiledResource) => Miss | null {
+  const written = readGlobPath(path, caseSensitive)
+  const folded = readGlobPath(path, false)
+  return (resource) => {
+    if (resource.domain !== 'filesystem' || resource.segments === null) return null
+    if (caseSensitive && globMatches(resource.segments.map(foldSegment), folded))
+      return { miss: 'letter_case', message: 'paths are compared with their letter case' }
+    return missOfDepth(resource.segments, written)
+  }
+}
+
+function missOfDepth(pattern: readonly GlobSegment[], path: GlobPath): Miss | null {
   const parent = pattern.slice(0, -1)
   if (endsInStar(pattern)) {
-    if (globMatches(parent, segments))
+    if (globMatches(parent, path))
       return {
         miss: 'directory_not_covered',
         message:
           '`/*` covers what is in the directory, not the directory itself; `/**` covers both',
       }
-    return globMatches([...parent, { recursive: true }], segments)
+    return globMatches([...parent, { recursive: true }], path)
       ? { miss: 'too_many_segments', message: '`*` covers one segment only; `**` covers any depth' }
       : null
   }
-  return globMatches([...pattern, { recursive: true }], segments)
+  return globMatches([...pattern, { recursive: true }], path)
     ? {
         miss: 'contents_not_covered',
         message: 'the rule covers that path alone; add `/**` to cover what is below it',

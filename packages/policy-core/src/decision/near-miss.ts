@@ -2,10 +2,10 @@ import { domainOf, type Action } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
 import type { NearMiss } from './decision.ts'
-import { testAddress, testName, testPath } from './match.ts'
+import { testAddress, testName, testPath, type Test } from './match.ts'
 import { nearerMiss, nearness, type Miss } from './miss.ts'
 import { missOfName } from './near-miss-name.ts'
-import { missOfPath } from './near-miss-path.ts'
+import { createPathMiss } from './near-miss-path.ts'
 import type { ParsedRequest } from './request.ts'
 
 /** More would bury the one that somebody meant to write. */
@@ -13,21 +13,38 @@ const MAX_NEAR_MISSES = 10
 
 /** The allow rules that came closest to a request which nothing allowed, the nearest first. */
 export function findNearMisses(policy: CompiledPolicy, request: ParsedRequest): NearMiss[] {
+  const probe = createProbe(policy, request)
   return policy.rules
     .filter((rule) => rule.identity.decision === 'allow')
-    .flatMap((rule) => missOfRule(policy, rule, request))
+    .flatMap((rule) => missOfRule(probe, rule, request))
     .toSorted((a, b) => nearness(a) - nearness(b))
     .slice(0, MAX_NEAR_MISSES)
 }
 
-function missOfRule(
-  policy: CompiledPolicy,
-  rule: CompiledRule,
-  request: ParsedRequest,
-): NearMiss[] {
+/** What resources are held against, made ready once for all rules. */
+interface Probe {
+  readonly covers: Test
+  readonly missOf: (resource: CompiledResource) => Miss | null
+}
+
+function createProbe(policy: CompiledPolicy, request: ParsedRequest): Probe {
+  if (request.kind === 'path')
+    return {
+      covers: testPath(policy, request.path),
+      missOf: createPathMiss(request.path, policy.caseSensitive),
+    }
+  const isName = testName(request.name, request.port)
+  const isAddress = testAddress(request.address, request.port)
+  return {
+    covers: (resource) => isName(resource) || isAddress(resource),
+    missOf: (resource) => missOfName(resource, request),
+  }
+}
+
+function missOfRule(probe: Probe, rule: CompiledRule, request: ParsedRequest): NearMiss[] {
   if (rule.domain !== domainOf(request.action)) return []
   const misses = rule.resources.flatMap((resource) => {
-    const miss = missOfResource(policy, rule, resource, request)
+    const miss = missOfResource(probe, rule, resource, request.action)
     return miss === null ? [] : [{ resource: resource.text, origin: rule.origin, ...miss }]
   })
   const [first, ...rest] = misses
@@ -35,15 +52,13 @@ function missOfRule(
 }
 
 function missOfResource(
-  policy: CompiledPolicy,
+  probe: Probe,
   rule: CompiledRule,
   resource: CompiledResource,
-  request: ParsedRequest,
+  action: Action,
 ): Miss | null {
-  if (covers(policy, resource, request)) return missOfCovering(rule, request.action)
-  if (!rule.actions.includes(request.action)) return null
-  if (request.kind === 'connect') return missOfName(resource, request)
-  return missOfPath(resource, request.path, policy.caseSensitive)
+  if (probe.covers(resource)) return missOfCovering(rule, action)
+  return rule.actions.includes(action) ? probe.missOf(resource) : null
 }
 
 /** The resource is right, so it is the action or the origin of the rule that is not. */
@@ -57,14 +72,4 @@ function missOfCovering(rule: CompiledRule, action: Action): Miss | null {
     miss: 'inactive',
     message: 'a local allow has no effect on a machine that the organization governs',
   }
-}
-
-function covers(
-  policy: CompiledPolicy,
-  resource: CompiledResource,
-  request: ParsedRequest,
-): boolean {
-  if (request.kind === 'path') return testPath(policy, request.path)(resource)
-  const { name, port, address } = request
-  return testName(name, port)(resource) || testAddress(address, port)(resource)
 }

@@ -61,9 +61,15 @@ function isPlainName(text: string): boolean {
   )
 }
 
+/**
+ * The host as the WHATWG URL standard reads it. Node's parser takes an all-ASCII text with an
+ * A-label as it is, where the standard (and a browser) validates it: a label beyond ASCII in front
+ * makes it do so, and the same policy means the same everywhere.
+ */
 function whatwgHost(text: string): string | null {
+  const front = /xn--/i.test(text) ? { written: 'ü.', read: 'xn--tda.' } : { written: '', read: '' }
   try {
-    return new URL(`http://${text}/`).hostname
+    return new URL(`http://${front.written}${text}/`).hostname.slice(front.read.length)
   } catch {
     return null
   }

@@ -1,7 +1,19 @@
-import { foldCase } from './path.ts'
+import { foldCase, segmentsOf } from './path.ts'
 
 /** One segment of a path pattern: `**`, or text that `*` cuts into pieces (one piece: literal). */
 export type GlobSegment = { readonly recursive: true } | { readonly pieces: readonly string[] }
+
+/** A path made ready once for any number of patterns. */
+export interface GlobPath {
+  readonly segments: readonly string[]
+  readonly names: ReadonlySet<string>
+}
+
+/** The canonical path, its letters folded where case does not count. */
+export function readGlobPath(path: string, caseSensitive: boolean): GlobPath {
+  const segments = segmentsOf(caseSensitive ? path : foldCase(path))
+  return { segments, names: new Set(segments) }
+}
 
 export function parseGlobSegment(text: string): GlobSegment {
   return text === '**' ? { recursive: true } : { pieces: text.split('*') }
@@ -22,7 +34,13 @@ export function literalSegment(text: string): GlobSegment {
  * Only the last `**` is ever widened: what stands before it was matched as far left as possible,
  * and moving it right cannot help what follows. That bounds the work to pattern × path segments.
  */
-export function globMatches(pattern: readonly GlobSegment[], path: readonly string[]): boolean {
+export function globMatches(
+  pattern: readonly GlobSegment[],
+  { segments: path, names }: GlobPath,
+): boolean {
+  // A name that the path does not have decides without a walk: 25,000 times 2,000 segments is
+  // half a second.
+  if (pattern.some((segment) => isLiteral(segment) && !names.has(segment.pieces[0]))) return false
   let p = 0
   let s = 0
   let resumeAt = -1
@@ -43,6 +61,10 @@ export function globMatches(pattern: readonly GlobSegment[], path: readonly stri
     }
   }
   return pattern.slice(p).every((segment) => 'recursive' in segment)
+}
+
+function isLiteral(segment: GlobSegment): segment is { readonly pieces: readonly [string] } {
+  return 'pieces' in segment && segment.pieces.length === 1
 }
 
 /** Finds the pieces in order, first and last anchored, each as far left as possible. */

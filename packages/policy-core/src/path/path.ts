@@ -9,10 +9,11 @@ export const MAX_PATH_BYTES = 4096
  */
 export function parsePath(text: string): Parsed<string> {
   if (!text.startsWith('/')) return refused('the path is not absolute; it must start with `/`')
+  // A UTF-16 unit is at least one byte, so the length alone refuses most of what is too long.
+  if (text.length > MAX_PATH_BYTES || utf8Length(text) > MAX_PATH_BYTES)
+    return refused(`the path is longer than ${MAX_PATH_BYTES} bytes`)
   if (!text.isWellFormed()) return refused('the path contains an unpaired surrogate')
   if (text.includes('\0')) return refused('the path contains a NUL character')
-  if (utf8Length(text) > MAX_PATH_BYTES)
-    return refused(`the path is longer than ${MAX_PATH_BYTES} bytes`)
   if (text.includes('//')) return refused('the path has an empty segment (`//`)')
   if (text === '/') return parsed(text)
   const path = text.endsWith('/') ? text.slice(0, -1) : text
@@ -28,16 +29,30 @@ export function segmentsOf(path: string): readonly string[] {
   return path === '/' ? [] : path.slice(1).split('/')
 }
 
+/** Where simple case folding differs from upper and then lower case: ı is no i, and three pairs. */
+const FOLDS_APART: ReadonlyMap<string, string> = new Map([
+  ['\u0131', '\u0131'],
+  ['\u1fd3', '\u0390'],
+  ['\u1fe3', '\u03b0'],
+  ['\ufb05', '\ufb06'],
+])
+
 /**
- * Folds letter case for file systems that ignore it, code point by code point, so that a name
- * never changes its length in code points (ß stays ß, it does not become SS).
+ * Folds letter case for file systems that ignore it: Unicode's simple case folding, code point by
+ * code point, so that ß stays ß and does not become SS.
  */
 export function foldCase(text: string): string {
-  return Array.from(text, (char) => {
-    const upper = char.toUpperCase()
-    const folded = [...upper].length === 1 ? upper.toLowerCase() : char.toLowerCase()
-    return [...folded].length === 1 ? folded : char
-  }).join('')
+  // Nearly every path, and ten times as fast.
+  if (/^\p{ASCII}*$/u.test(text)) return text.toLowerCase()
+  return Array.from(text, foldCodePoint).join('')
+}
+
+function foldCodePoint(char: string): string {
+  const apart = FOLDS_APART.get(char)
+  if (apart !== undefined) return apart
+  const upper = char.toUpperCase()
+  const folded = [...upper].length === 1 ? upper.toLowerCase() : char.toLowerCase()
+  return [...folded].length === 1 ? folded : char
 }
 
 function utf8Length(text: string): number {

@@ -1,3 +1,4 @@
+import { parseHost } from '../host/host.ts'
 import { quote } from '../quote.ts'
 
 /**
@@ -18,15 +19,18 @@ export function findForeignSyntax(text: string): string | null {
     return `${quote(text)} has a zone id; write the address without \`%\` and what follows`
   if (text.startsWith('/') || text.startsWith('~'))
     return `${quote(text)} is a path; a network rule names hosts, such as \`example.com\``
-  const odd = /[%\\#?]/.exec(text)
+  if (text.includes('%'))
+    return `${quote(text)} contains \`%\`, which no host name has; write the name without percent-encoding`
+  const odd = /[\\#?]/.exec(text)
   if (odd !== null)
     return `${quote(text)} contains ${quote(odd[0])}, which no host name has; write the host alone, such as ${quote(bare)}`
   return null
 }
 
-/** What is left of a URL-like text when everything that is not host or port is taken away. */
+/** What is left of a URL-like text without what is not host or port; an example when no host is. */
 function bareHost(text: string): string {
   const authority = text.replace(/^[^/]*:\/\//, '').replace(/[/\\?#%].*$/su, '')
   const host = authority.slice(authority.lastIndexOf('@') + 1)
-  return host === '' ? 'example.com' : host
+  const name = host.replace(/^\*\*?\./, '').replace(/:\d+$/, '')
+  return parseHost(name) === null ? 'example.com' : host
 }

@@ -67,12 +67,26 @@ function parseCidr(text: string): RangePattern {
     return refused(
       `${quote(text)} has a port behind a CIDR range, which stands for every port; write ${quote(text.slice(0, text.lastIndexOf(':')))}`,
     )
+  const mask = family === 4 ? prefixOfMask(prefixText) : null
+  if (mask !== null) {
+    const value = firstAddress({ family: 4, base, prefix: mask })
+    return refused(
+      `${quote(text)} has a netmask instead of a prefix length; write ${quote(`${formatAddress({ family: 4, value })}/${mask}`)}`,
+    )
+  }
   const prefix = Number(prefixText)
   if (!/^(?:0|[1-9]\d{0,2})$/.test(prefixText) || prefix > bits)
     return refused(
       `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} without leading zeros, such as ${quote(`${addressText}/${bits}`)}`,
     )
   return parseRange(text, { family, base, prefix })
+}
+
+/** The prefix length that a netmask such as `255.0.0.0` stands for; null when it is none. */
+function prefixOfMask(text: string): number | null {
+  const address = parseIpv4(text)
+  const bits = address?.value.toString(2).padStart(32, '0')
+  return bits !== undefined && /^1*0*$/.test(bits) ? bits.lastIndexOf('1') + 1 : null
 }
 
 function parseRange(text: string, written: IpRange): RangePattern {
@@ -93,6 +107,9 @@ function parseRange(text: string, written: IpRange): RangePattern {
 }
 
 function describeNotCidr(text: string, addressText: string): string {
+  const portAt = addressText.lastIndexOf(':')
+  if (portAt > 0 && parseIpv4(addressText.slice(0, portAt)) !== null)
+    return `${quote(text)} has a port before a prefix, but a CIDR range stands for every port; write ${quote(addressText.slice(0, portAt) + text.slice(addressText.length))}`
   return parseHost(addressText)?.kind === 'address'
     ? `${quote(text)} is not a CIDR range in dotted decimal or IPv6; write one such as \`10.0.0.0/8\``
     : `${quote(text)} has a path; write the host alone, such as ${quote(addressText)}`

@@ -3,6 +3,7 @@ import {
   globMatches,
   literalSegment,
   parseGlobSegment,
+  type GlobPath,
   type GlobSegment,
 } from '../path/glob.ts'
 import { segmentsOf } from '../path/path.ts'
@@ -43,10 +44,10 @@ export function placePattern(
   return meaning.caseSensitive ? segments : segments.map(foldSegment)
 }
 
-/** Tells whether placed segments match the segments of a canonical path. */
+/** Tells whether placed segments match a canonical path. */
 export function placedPatternMatches(
   pattern: readonly GlobSegment[] | null,
-  path: readonly string[],
+  path: GlobPath,
 ): boolean {
   return pattern !== null && globMatches(pattern, path)
 }
@@ -58,10 +59,7 @@ function findPathProblem(text: string): string | null {
   if (!/^(?:\/|~(?:\/|$))/.test(text))
     return 'is not absolute; write a path that starts with `/`, or with `~/` for the home directory'
   if (text === '/') return null
-  if (text.endsWith('/')) {
-    const bare = text.replace(/\/+$/, '')
-    return `ends in \`/\`; write ${quote(bare === '' ? '/' : bare)} or ${quote(`${bare}/**`)}`
-  }
+  if (text.endsWith('/')) return describeTrailingSlash(withoutSlashes(text))
   for (const segment of text
     .slice(1)
     .split('/')
@@ -70,6 +68,19 @@ function findPathProblem(text: string): string | null {
     if (problem !== null) return problem
   }
   return null
+}
+
+function describeTrailingSlash(bare: string): string {
+  if (bare === '') return 'ends in `/`; write `/`'
+  const meant = bare.endsWith('/**') ? quote(bare) : `${quote(bare)} or ${quote(`${bare}/**`)}`
+  return `ends in \`/\`; write ${meant}`
+}
+
+/** A loop, because `/\/+$/` takes time quadratic in slashes that do not end the text. */
+function withoutSlashes(text: string): string {
+  let end = text.length
+  while (text[end - 1] === '/') end -= 1
+  return text.slice(0, end)
 }
 
 function findSegmentProblem(segment: string): string | null {

@@ -1,6 +1,6 @@
 import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
 import { parsePathPattern } from '../pattern/path-pattern.ts'
-import { quote } from '../quote.ts'
+import { quote, show } from '../quote.ts'
 import { ACTIONS, domainOf, isAction, type Domain, type Rule } from './policy.ts'
 
 /** One thing wrong with a rule. */
@@ -13,7 +13,10 @@ export interface RuleProblem {
   readonly reason?: 'domain_mismatch'
 }
 
-/** What is wrong with the rule's actions, decision and resources; empty when it compiles. */
+/**
+ * What is wrong with the rule's actions, decision and resources; empty when it compiles. Members
+ * of a wrong type, which only JavaScript can give, are problems like any other.
+ */
 export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>): RuleProblem[] {
   const actions = checkActions(rule.actions)
   if (actions.length > 0) return actions
@@ -30,15 +33,16 @@ export function checkResource(text: string, domain: Domain): string | null {
   return result.ok ? null : result.message
 }
 
-function checkActions(actions: readonly unknown[]): RuleProblem[] {
+function checkActions(actions: unknown): RuleProblem[] {
   const problem = (message: string): RuleProblem[] => [{ member: 'actions', message }]
+  if (!Array.isArray(actions)) return problem(`${show(actions)} is not an array`)
   if (actions.length === 0)
     return problem(`no action; write one of ${ACTIONS.map(quote).join(', ')}`)
   const known = actions.filter(isAction)
   if (known.length < actions.length) {
-    const unknown = actions.find((action) => !isAction(action))
+    const unknown: unknown = actions.find((action) => !isAction(action))
     return problem(
-      `${quote(String(unknown))} is not an action; write one of ${ACTIONS.map(quote).join(', ')}`,
+      `${show(unknown)} is not an action; write one of ${ACTIONS.map(quote).join(', ')}`,
     )
   }
   const [first] = known
@@ -53,16 +57,20 @@ function checkDecision(decision: unknown): RuleProblem[] {
   return [
     {
       member: 'decision',
-      message: `${quote(String(decision))} is not a decision; write \`allow\` or \`deny\``,
+      message: `${show(decision)} is not a decision; write \`allow\` or \`deny\``,
     },
   ]
 }
 
-function checkResources(resources: readonly string[], domain: Domain): RuleProblem[] {
+function checkResources(resources: unknown, domain: Domain): RuleProblem[] {
+  if (!Array.isArray(resources))
+    return [{ member: 'resources', message: `${show(resources)} is not an array` }]
   if (resources.length === 0)
     return [{ member: 'resources', message: 'no resource; write at least one' }]
-  return resources.flatMap((text, index) => {
-    const message = checkResource(text, domain)
+  // Spread, because `flatMap` passes over the holes of a sparse array.
+  return [...resources].flatMap((text: unknown, index) => {
+    const message =
+      typeof text === 'string' ? checkResource(text, domain) : `${show(text)} is not a string`
     return message === null ? [] : [{ member: `resources[${index}]`, message }]
   })
 }
