@@ -81,7 +81,7 @@ describe('decide', () => {
       },
     )
 
-    expect(outcomes.rarerThan({ ...bothOutcomes, changed: 0.003 })).toEqual([])
+    expect(outcomes.rarerThan({ ...bothOutcomes, changed: 0.001 })).toEqual([])
   })
 
   it('adding an allow never turns an allow into a deny', { timeout: LAW_TIMEOUT_MS }, () => {
