@@ -22,6 +22,7 @@ Environment:
   PALISADE_LOCAL_POLICIES  file with your own rules, {"local": [...]}; their denies count
   PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
   PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)
+  The agent asks its server directly; HTTP_PROXY and its kin are not for it.
 
 Examples:
   palisade-agent start
@@ -55,7 +56,8 @@ async function finish(agent: Agent): Promise<void> {
 function fail(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE)
   if (error instanceof AgentError) {
-    for (const problem of error.problems) process.stderr.write(`palisade-agent: ${problem}\n`)
+    for (const problem of error.problems)
+      process.stderr.write(`palisade-agent: ${toLine(problem)}\n`)
     process.exit(EXIT_CONFIG)
   }
   const id = randomUUID()
@@ -68,7 +70,18 @@ function fail(error: unknown): never {
   process.exit(EXIT_BUG)
 }
 
+/** What a file or a variable holds must not steer a terminal, nor pass for a line of ours. */
+function toLine(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+}
+
 process.on('uncaughtException', fail)
+// With NODE_USE_ENV_PROXY node would ask the server through the proxy that programs here are told to
+// use: through ours, which lets nothing pass before the policy has come.
+process.env['no_proxy'] = '*'
 const program = new Command('palisade-agent')
   .description('Fetches the policy of this machine and enforces it')
   .version(agentVersion())

@@ -8,6 +8,7 @@ import { readEnrolment } from './config/read-enrolment.ts'
 import { readLocalPolicies } from './config/read-local-policies.ts'
 import { createContainer } from './container.ts'
 import { readMachineAddresses } from './decision/machine-addresses.ts'
+import { createLogDestination } from './log-destination.ts'
 import { agentVersion } from './version.ts'
 
 /**
@@ -23,7 +24,8 @@ export async function startAgent(
   const localPolicies =
     config.localPoliciesPath === null ? [] : await readLocalPolicies(config.localPoliciesPath)
   await preparePrivateDirectory(config.agentDir)
-  const log = pino({ level: config.logLevel, base: { part: 'agent' } })
+  const settings = { level: config.logLevel, base: { part: 'agent' } }
+  const log = pino(settings, createLogDestination(process.stdout.fd))
   const home = readHome()
   if (home === null)
     log.warn('the home directory is not a canonical path: rules with `~` match nothing')

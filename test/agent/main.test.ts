@@ -2,6 +2,7 @@ import { agentStatusSchema } from '@palisade/protocol'
 import type { Enrolment } from '@palisade/protocol'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -130,6 +131,46 @@ describe('palisade-agent start', () => {
     expect(ended.stdout).not.toContain('pal_dev_')
   })
 
+  it('goes on and stops in order when its log cannot be written', async () => {
+    const machine = await setUp()
+    const { env, socketPath, server } = machine
+    server.answer = serveBundle(await signNow(machine, 7, ['allow', 'read', '/**']))
+    const full = openSync('/dev/full', 'w')
+    const child = spawn(process.execPath, [main, 'start'], { env, stdio: ['ignore', full, 'pipe'] })
+    closeSync(full)
+    onTestFinished(() => {
+      child.kill('SIGKILL')
+    })
+    let stderr = ''
+    child.stderr?.on('data', (text: Buffer) => (stderr += text.toString()))
+    await waitForState(socketPath, 'fresh')
+
+    const closed = once(child, 'close')
+    child.kill('SIGTERM')
+
+    expect((await closed)[0]).toBe(0)
+    expect(stderr).toBe('')
+  })
+
+  it('asks its server itself, whatever proxy its environment names', async () => {
+    const machine = await setUp()
+    const { env, socketPath, server } = machine
+    server.answer = serveBundle(await signNow(machine, 7))
+    const proxy = 'http://127.0.0.1:9'
+    const { child, ended } = run(['start'], {
+      ...env,
+      NODE_USE_ENV_PROXY: '1',
+      HTTP_PROXY: proxy,
+      http_proxy: proxy,
+      no_proxy: 'example.com',
+    })
+
+    await waitForState(socketPath, 'fresh')
+
+    child.kill('SIGTERM')
+    expect((await ended).code).toBe(0)
+  })
+
   it('reports a tampered cache and denies', async () => {
     const machine = await setUp()
     const { env, socketPath, dataDir } = machine
@@ -166,6 +207,18 @@ describe('palisade-agent start', () => {
     expect(stderr).toBe(
       `palisade-agent: token file ${path}: is open to other users; run \`chmod 600\` on it\n`,
     )
+  })
+
+  it('prints no control character of a file it complains about', async () => {
+    const { env, dataDir } = await setUp()
+    const path = join(dataDir, 'local.json')
+    await writeFile(path, JSON.stringify({ local: [{ name: '\u001B[2J\nforged line' }] }))
+
+    const { code, stderr } = await run(['start'], { ...env, PALISADE_LOCAL_POLICIES: path }).ended
+
+    expect(code).toBe(78)
+    expect(stderr).toContain('policy `\\u{1b}[2J\\u{a}forged line`')
+    expect(stderr).not.toMatch(/[^\P{Cc}\n]/u)
   })
 
   it('makes nothing when there is no token file', async () => {

@@ -1,7 +1,7 @@
 import type { ActivePolicy } from './active-policy.ts'
 
-/** setTimeout takes no more than 31 bits of milliseconds, and silently makes 1 of anything longer. */
-const MAX_DELAY_MS = 2 ** 31 - 1
+/** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
+const MAX_DELAY_MS = 30_000
 
 export interface ExpiryWatch {
   stop(): void

@@ -45,6 +45,12 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   server.timeout = deps.idleMs
   const pass: PassDeps = { ...deps, isSelf: (address, port) => isOwn(address, port, ownPort) }
   attach(server, pass, deps.onError)
+  /** Those too that are no longer the HTTP server's: tunnels, and who waits for one. */
+  const clients = new Set<Socket>()
+  server.on('connection', (client: Socket) => {
+    clients.add(client)
+    client.once('close', () => clients.delete(client))
+  })
 
   return {
     async listen(port) {
@@ -63,7 +69,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
       const closed = once(server, 'close')
       server.close()
       deps.live.closeAll()
-      server.closeAllConnections()
+      for (const client of clients) client.destroy()
       await closed
     },
   }

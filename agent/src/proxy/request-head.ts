@@ -4,6 +4,9 @@ import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './heade
 /** Field lines; node itself bounds their bytes. */
 const MAX_FIELDS = 100
 
+/** Those to which node adds no framing of its own. */
+const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
+
 /** The head of a request as node's parser gives it. */
 export interface RequestHead {
   readonly method: string
@@ -109,8 +112,8 @@ function rebuild(method: string, headers: HeaderList, target: Target): HeaderLis
   const hasBody = isChunked || hasLength
   const framing: HeaderList = isChunked
     ? [['Transfer-Encoding', 'chunked']]
-    : // Left alone, node would announce a chunked body for these methods.
-      !hasBody && ['POST', 'PUT', 'PATCH'].includes(method)
+    : // Left alone, node would announce a chunked body for all other methods.
+      !hasBody && !BODYLESS_METHODS.has(method)
       ? [['Content-Length', '0']]
       : []
   const via = [...valuesOf(headers, 'via'), '1.1 palisade'].join(', ')

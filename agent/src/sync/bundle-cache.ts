@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { open, readdir, rename, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { readPrivateFile } from '../config/private-file.ts'
-import { systemErrorCode } from '../errors.ts'
 
 export type CacheEntry =
   | { readonly kind: 'none' }
@@ -46,7 +45,8 @@ export function createBundleCache(file: string, maxBytes: number): BundleCache {
         }
         await rename(temporary, file)
       } catch (error) {
-        await unlink(temporary).catch(ignoreMissing)
+        // Not to hide why the write failed.
+        await unlink(temporary).catch(() => {})
         throw error
       }
       await syncDirectory(directory)
@@ -75,12 +75,10 @@ async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
+/** They take room and do no harm, so one that stays is no reason not to start. */
 async function removeLeftovers(directory: string, prefix: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (name.startsWith(prefix)) await unlink(join(directory, name)).catch(ignoreMissing)
+  const names = await readdir(directory).catch(() => [])
+  for (const name of names) {
+    if (name.startsWith(prefix)) await unlink(join(directory, name)).catch(() => {})
   }
-}
-
-function ignoreMissing(error: unknown): void {
-  if (systemErrorCode(error) !== 'ENOENT') throw error
 }

@@ -27,12 +27,19 @@ export function createPoller(deps: PollerDeps): Poller {
   let running: Promise<SyncOutcome> | null = null
   let queued: Promise<SyncOutcome> | null = null
   /** `Retry-After` binds the timetable; a person who asks now is answered now. */
-  let notBeforeMs = 0
+  let away = { sinceMs: 0, untilMs: 0 }
+
+  /** Until when to stay away; a clock that was set back does not make it longer. */
+  const awayUntil = (): number => {
+    const nowMs = deps.clock()
+    return nowMs >= away.sinceMs && nowMs < away.untilMs ? away.untilMs : 0
+  }
 
   const attempt = async (): Promise<SyncOutcome> => {
     try {
       const outcome = await deps.run(stopping.signal)
-      notBeforeMs = outcome.retryAfterMs === null ? 0 : deps.clock() + outcome.retryAfterMs
+      const nowMs = deps.clock()
+      away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
       deps.onOutcome(outcome)
       return outcome
     } finally {
@@ -52,7 +59,7 @@ export function createPoller(deps: PollerDeps): Poller {
   }
 
   const onTick = (): void => {
-    if (running !== null || queued !== null || deps.clock() < notBeforeMs) return
+    if (running !== null || queued !== null || awayUntil() > 0) return
     void begin()
   }
 
@@ -64,7 +71,7 @@ export function createPoller(deps: PollerDeps): Poller {
     demand,
     nextAttemptAt() {
       const next = deps.timetable.nextAt()
-      return next === null ? null : Math.max(next, notBeforeMs)
+      return next === null ? null : Math.max(next, awayUntil())
     },
     async stop() {
       deps.timetable.stop()

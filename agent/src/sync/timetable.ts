@@ -1,4 +1,9 @@
-import { schedule, type ScheduledTask } from 'node-cron'
+import { createTask, type ScheduledTask } from 'node-cron'
+
+/** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
+const LOOK_MS = 30_000
+/** More than this between the clock and the time that really passed, and one of the two happened. */
+const MAX_DRIFT_MS = 5_000
 
 /** When to poll: the ticks of a cron expression, shifted by a phase of this process's own. */
 export interface Timetable {
@@ -11,51 +16,57 @@ export interface Timetable {
 /**
  * A timetable whose every tick comes `fraction` (0 to 1, exclusive) of a period after cron's. One
  * fixed phase spreads machines over the whole period and keeps the period: a new random delay for
- * each tick would stretch some gaps beyond it, and a change must arrive within one.
+ * each tick would stretch some gaps beyond it, and a change must arrive within one. When the clock
+ * was set or the machine slept, a tick comes within half a minute.
+ *
+ * cron is only asked for its times. Its own timers wait out a clock that was set back, and walk
+ * through every tick that a clock set forward has left out: a year of them takes seven seconds.
  */
 export function createTimetable(
   expression: string,
   fraction: number,
   clock: () => number,
 ): Timetable {
-  /** Ticks that cron has given and that wait for their phase, by their time. */
-  const waiting = new Map<NodeJS.Timeout, number>()
-  let task: ScheduledTask | null = null
-  let phaseMs = 0
+  let cron: ScheduledTask | null = null
+  let timer: NodeJS.Timeout | undefined
+  let nextMs: number | null = null
 
-  const wait = (delayMs: number, onTick: () => void): void => {
-    const timer = setTimeout(() => {
-      waiting.delete(timer)
-      onTick()
+  const findNext = (): number | null => {
+    const [first, second] = cron?.getNextRuns(2).map((date) => date.getTime()) ?? []
+    if (first === undefined || second === undefined) return null
+    const periodMs = second - first
+    const shiftedMs = first + Math.floor(fraction * periodMs)
+    // The tick of the period that is already running, when its shifted time is still to come.
+    return shiftedMs - periodMs > clock() ? shiftedMs - periodMs : shiftedMs
+  }
+
+  const arm = (onTick: () => void): void => {
+    const armedAtMs = clock()
+    const delayMs = Math.min(Math.max((nextMs ?? Infinity) - armedAtMs, 1), LOOK_MS)
+    timer = setTimeout(() => {
+      const nowMs = clock()
+      const isSet = Math.abs(nowMs - armedAtMs - delayMs) > MAX_DRIFT_MS
+      const isDue = isSet || (nextMs !== null && nowMs >= nextMs)
+      if (isDue) nextMs = findNext()
+      arm(onTick)
+      if (isDue) onTick()
     }, delayMs)
-    waiting.set(timer, clock() + delayMs)
   }
 
   return {
     start(onTick) {
-      const cron = schedule(expression, () => wait(phaseMs, onTick), {
-        suppressMissedWarning: true,
-      })
-      task = cron
-      const [first, second] = cron.getNextRuns(2).map((date) => date.getTime())
-      if (first === undefined || second === undefined) return
-      phaseMs = Math.floor(fraction * (second - first))
-      // The tick of the period that is already running, when its shifted time is still to come.
-      const restMs = first - (second - first) + phaseMs - clock()
-      if (restMs > 0) wait(restMs, onTick)
+      cron = createTask(expression, () => {})
+      nextMs = findNext()
+      arm(onTick)
     },
 
     stop() {
-      void task?.destroy()
-      task = null
-      for (const timer of waiting.keys()) clearTimeout(timer)
-      waiting.clear()
+      clearTimeout(timer)
+      void cron?.destroy()
+      cron = null
+      nextMs = null
     },
 
-    nextAt() {
-      const next = task?.getNextRun()?.getTime()
-      if (next === undefined) return null
-      return Math.min(next + phaseMs, ...waiting.values())
-    },
+    nextAt: () => nextMs,
   }
 }

@@ -57,11 +57,11 @@ export async function verifyBundle(jws: string, expected: Expectation): Promise<
   const json = parseJson(text)
   if (!json.ok) return fault('malformed', `the bundle is not usable JSON: ${json.problem.message}`)
   const identity = identitySchema.safeParse(json.value)
-  if (!identity.success)
-    return fault(
-      'malformed',
-      `the bundle has no proper \`${identity.error.issues[0]?.path.join('.')}\``,
-    )
+  if (!identity.success) {
+    const member = identity.error.issues[0]?.path.join('.') ?? ''
+    const message = member === '' ? 'is not a JSON object' : `has no proper \`${member}\``
+    return fault('malformed', `the bundle ${message}`)
+  }
   return (
     checkAddressee(identity.data, expected.enrolment) ??
     checkOrder(identity.data, expected.floor) ??

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { watchExpiry } from '../../../agent/src/decision/expiry-watch.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, hoursFromNow, NOW_MS, policyOf } from '../fixture/bundle.ts'
@@ -143,5 +143,26 @@ describe('the expiry watch', () => {
     await expired
 
     expect(active.state()).toBe('expired')
+  })
+
+  it('notices within a minute that the clock was set past the expiry', () => {
+    vi.useFakeTimers()
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const { active, surroundings, use } = activePolicy()
+    let calls = 0
+    const watch = watchExpiry(
+      active,
+      () => surroundings.nowMs,
+      () => (calls += 1),
+    )
+    use({ ...bundle, expires_at: hoursFromNow(168) })
+    surroundings.nowMs = NOW_MS + 169 * 3_600_000
+
+    vi.advanceTimersByTime(60_000)
+    watch.stop()
+
+    expect(calls).toBe(1)
   })
 })

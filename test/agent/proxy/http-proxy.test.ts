@@ -1,6 +1,12 @@
+import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
+import { createDial } from '../../../agent/src/proxy/dial.ts'
+import { createHttpProxy } from '../../../agent/src/proxy/http-proxy.ts'
+import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
 import {
+  connectTo,
   exchangeRaw,
   get,
   openRaw,
@@ -199,6 +205,53 @@ describe('a body that turns out malformed', () => {
     await expect.poll(() => live.size()).toBe(0)
     expect(origin.requests[0]?.complete).toBe(false)
   })
+})
+
+describe('a request without a body', () => {
+  it.each(['GET', 'DELETE', 'POST', 'PROPFIND', 'QUERY'])(
+    'with method %s reaches the origin without a transfer coding',
+    async (method) => {
+      const origin = await startOrigin()
+      const { port } = await startProxy(bundleOf(local))
+
+      await exchangeRaw(port, get(`127.0.0.1:${origin.port}`).replace('GET', method))
+
+      expect(origin.requests[0]?.method).toBe(method)
+      expect(origin.requests[0]?.headers).not.toHaveProperty('transfer-encoding')
+    },
+  )
+})
+
+describe('a proxy that stops', () => {
+  it('waits for no tunnel whose name is still being resolved', async () => {
+    const asked = Promise.withResolvers<void>()
+    const { active, use } = activePolicy()
+    use(bundleOf(['allow', 'connect:tcp', '*.a.test']))
+    const proxy = createHttpProxy({
+      decide: active.decide,
+      resolve: () => {
+        asked.resolve()
+        return new Promise(() => {})
+      },
+      dial: createDial(1_000),
+      live: createLiveConnections(active.decide, 10),
+      idleMs: 5_000,
+      maxConnections: 10,
+      onDecision: () => {},
+      onError: () => {},
+    })
+    await proxy.listen(0)
+    const socket = await openRaw(Number(new URL(proxy.url()).port), connectTo('x.a.test:443'))
+    const closed = once(socket, 'close')
+    socket.on('error', () => {})
+    socket.resume()
+    await asked.promise
+
+    await proxy.stop()
+
+    socket.destroy()
+    await closed
+  }, 2_000)
 })
 
 describe('an origin that misbehaves', () => {

@@ -33,6 +33,14 @@ describe('the bundle cache', () => {
     expect(await cache.read()).toEqual({ kind: 'none' })
   })
 
+  it('reads past a leftover that cannot be removed', async () => {
+    const { directory, cache } = await openCache()
+    await cache.write('whole')
+    await mkdir(join(directory, 'bundle.jws.tmp-0', 'in-the-way'), { recursive: true })
+
+    expect(await cache.read()).toEqual({ kind: 'jws', jws: 'whole' })
+  })
+
   it('leaves the former file and no leftovers when a write fails', async () => {
     const { directory, cache } = await openCache()
     const blocked = join(directory, 'blocked')

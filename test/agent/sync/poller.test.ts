@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createPoller, type Poller } from '../../../agent/src/sync/poller.ts'
 import type { SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
 import { createTimetable } from '../../../agent/src/sync/timetable.ts'
@@ -105,6 +105,25 @@ describe('the poller', () => {
   })
 })
 
+describe('the poller told to stay away', () => {
+  it('does not stay away longer because the clock was set back', async () => {
+    const scene = setUp()
+    const { poller, attempts, tick } = scene
+    poller.start()
+    attempts[0]?.({ outcome: 'failed', retryAfterMs: 60_000 })
+    await sleep(1)
+    tick()
+    expect(attempts).toHaveLength(1)
+
+    scene.nowMs = NOW_MS - 3_600_000
+    tick()
+
+    expect(attempts).toHaveLength(2)
+    attempts[1]?.()
+    await poller.stop()
+  })
+})
+
 describe('the timetable', () => {
   const at = (fraction: number, nowMs: number): number | null => {
     const timetable = createTimetable('*/5 * * * *', fraction, () => nowMs)
@@ -150,5 +169,34 @@ describe('the timetable', () => {
     expect(seen).toBeGreaterThanOrEqual(1)
     expect(ticks).toBe(seen)
     expect(timetable.nextAt()).toBeNull()
+  })
+
+  it.each([
+    ['back', -30 * 24 * 3_600_000],
+    ['forward', 30 * 24 * 3_600_000],
+    // A machine without a clock of its own begins in 1970.
+    ['forward by decades', 56 * 365 * 24 * 3_600_000],
+  ])('ticks on when the clock was set %s', async (_way, shiftMs) => {
+    vi.useFakeTimers({ now: NOW_MS })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    let ticks = 0
+    const timetable = createTimetable('*/5 * * * *', 0.5, Date.now)
+    timetable.start(() => {
+      ticks += 1
+    })
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(ticks).toBe(0)
+
+    vi.setSystemTime(NOW_MS + shiftMs)
+    await vi.advanceTimersByTimeAsync(60_000)
+    // What passed meanwhile is unknown, so one tick comes at once; the others keep their period.
+    expect(ticks).toBe(1)
+    await vi.advanceTimersByTimeAsync(10 * 60_000)
+
+    expect(ticks).toBe(3)
+    timetable.stop()
+    expect(vi.getTimerCount()).toBe(0)
   })
 })

@@ -164,6 +164,14 @@ describe('verifyBundle', async () => {
     })
   })
 
+  it('says so when the payload is no object', async () => {
+    expect(await verify(await signer.signText('[]'))).toEqual({
+      kind: 'fault',
+      code: 'malformed',
+      message: 'the bundle is not a JSON object',
+    })
+  })
+
   it('does not call a foreign bundle unsupported', async () => {
     const claims = { ...bundleClaims({ device_id: 'dev_2' }), schema: 2 }
 
