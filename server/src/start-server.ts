@@ -2,10 +2,12 @@ import { createServer as createListener } from 'node:net'
 import { ConfigError, type Config } from './config.ts'
 import { createServer, type Server } from './container.ts'
 import { openDataDirectory } from './data-directory.ts'
+import { createLogDestination } from './log-destination.ts'
 import type { Sources } from './sources.ts'
 
 /** Longest wait for running requests after a signal. */
 const STOP_WITHIN_MS = 10_000
+const STANDARD_OUTPUT = 1
 
 /**
  * Serves until `stop` resolves, then finishes what is running and closes the store. Throws
@@ -20,7 +22,7 @@ export async function startServer(
   await requireFreeAddress(config)
   const store = openDataDirectory(config.dataDir)
   try {
-    const logger = { level: config.logLevel }
+    const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
     await serve(config, await createServer({ config, sources, store, logger }), stop)
   } finally {
     await store.close()

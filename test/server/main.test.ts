@@ -14,6 +14,7 @@ import {
   runServerCommand,
   runServerCommandUnread,
   startServerProcess,
+  startServerWithFullLog,
   type RunningServer,
 } from './server-process.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
@@ -124,6 +125,17 @@ describe('palisade-server start', () => {
     expect(statSync(join(dataDir, 'server.db')).mode & 0o777).toBe(0o600)
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
     expect((await server.stop('SIGINT')).status).toBe(0)
+  })
+
+  it('serves and stops in order when its log cannot be written', async () => {
+    const listener = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => listener.once('listening', resolve))
+    const { port } = listener.address() as AddressInfo
+    await new Promise((resolve) => listener.close(resolve))
+    const server = await startServerWithFullLog(port, { PALISADE_DATA_DIR: newDataDir() })
+
+    expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
+    expect(await server.stop('SIGTERM')).toMatchObject({ status: 0, stderr: '' })
   })
 
   it('finishes what is running after SIGTERM, then ends with 0', async () => {

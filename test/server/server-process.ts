@@ -1,7 +1,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 const MAIN = fileURLToPath(new URL('../../server/dist/main.js', import.meta.url))
 
@@ -51,6 +52,42 @@ export async function startServerProcess(settings: Settings): Promise<RunningSer
       child.kill(signal)
       return outcome
     },
+  }
+}
+
+/** Starts the built server with a standard output that takes nothing, and waits until it serves. */
+export async function startServerWithFullLog(
+  port: number,
+  settings: Settings,
+): Promise<RunningServer> {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, [MAIN, 'start'], {
+    env: { PATH: process.env['PATH'], PALISADE_PORT: String(port), ...settings },
+    stdio: ['ignore', full, 'pipe'],
+  })
+  closeSync(full)
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  let stderr = ''
+  child.stderr?.on('data', (chunk) => (stderr += String(chunk)))
+  const url = `http://127.0.0.1:${port}`
+  await expect.poll(() => isReady(url), { timeout: 10_000 }).toBe(true)
+  return {
+    url,
+    async stop(signal) {
+      child.kill(signal)
+      await once(child, 'close')
+      return { status: child.exitCode, stdout: '', stderr }
+    },
+  }
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`)).ok
+  } catch {
+    return false
   }
 }
 
