@@ -49,6 +49,12 @@ export const TASKS = {
     product: false,
     steps: [[VITEST, 'run', '--coverage', 'test/policy-core']],
   },
+  bench: {
+    summary: 'how long decisions take, beside `Map.get` and peers; `--quick` for 40 s of it',
+    build: 'everything',
+    product: false,
+    steps: [['bench/src/main.ts']],
+  },
   check: {
     summary: 'types, lint and format',
     build: 'everything',

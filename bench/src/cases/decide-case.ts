@@ -1,0 +1,40 @@
+import { compilePolicy } from '@palisade/policy-core'
+import type { Case, CaseResult } from '../case.ts'
+import { createMapGet } from '../contenders/map-get.ts'
+import { createDecide, createExplain } from '../contenders/ours.ts'
+import { createPeers } from '../contenders/peers.ts'
+import { interleave } from '../measure/interleave.ts'
+import { DOMAINS } from '../workload/domains.ts'
+import { createRandom } from '../workload/random.ts'
+import { createScenario, drawRequests, keysOf, policiesOf } from '../workload/scenario.ts'
+import { createLane, CYCLES, decisionTiming, STREAM_LENGTH } from './lanes.ts'
+
+/** Requests on which a peer's answers are compared with ours, so many that the check is quick. */
+const SAMPLE = { few: 1000, many: 100, fromSize: 1000 } as const
+
+/** Decisions, or explanations, of one domain. */
+export async function runDecideCase(
+  each: Extract<Case, { kind: 'decide' | 'explain' }>,
+): Promise<CaseResult> {
+  const { size, budgetMs } = each
+  const domain = DOMAINS[each.domain]
+  const random = createRandom(size)
+  const scenario = createScenario(domain, size, random)
+  const mix = each.kind === 'decide' ? each.mix : 'mixed'
+  const requests = drawRequests(scenario, mix, STREAM_LENGTH, random)
+  const policy = compilePolicy({ policies: policiesOf(domain.action, scenario.resources) })
+  const create = each.kind === 'decide' ? createDecide : createExplain
+  const ours = create(policy, domain.requestFor)
+  const limit = createMapGet(keysOf(scenario, size, requests, random))
+  const sample = requests.slice(0, size >= SAMPLE.fromSize ? SAMPLE.many : SAMPLE.few)
+  const peers =
+    each.kind === 'decide' && each.peers
+      ? await createPeers(each.domain, scenario.resources, ours.answer, sample)
+      : { contenders: [], left_out: [] }
+  const strings = each.kind === 'decide' ? each.strings : 'fresh'
+  const lanes = [limit, ours, ...peers.contenders].map((contender) =>
+    createLane(contender, requests, strings, CYCLES[mix]),
+  )
+  const { figures, left_out } = interleave(lanes, decisionTiming(budgetMs))
+  return { case: each, figures, left_out: [...peers.left_out, ...left_out] }
+}

@@ -1,0 +1,55 @@
+import type { Mix, Strings } from '../case.ts'
+import type { Contender } from '../contenders/contender.ts'
+import { copyStrings } from '../measure/copy-strings.ts'
+import type { InterleaveOptions, Lane } from '../measure/interleave.ts'
+import { createLoop } from '../measure/isolated-loop.ts'
+
+/** Requests in a stream: a multiple of every `step`. Slices continue where the last one ended. */
+export const STREAM_LENGTH = 4080
+
+/** After how many requests the kinds of a mix repeat; see `takeTurn`. */
+export const CYCLES = {
+  mixed: 10,
+  allow: 10,
+  deny: 10,
+  miss: 10,
+  hostile: 15,
+} as const satisfies Readonly<Record<Mix, number>>
+
+/** A contender on a stream of requests, with a loop of its own. */
+export function createLane(
+  { name, answer }: Contender,
+  requests: readonly string[],
+  strings: Strings,
+  step: number,
+): Lane {
+  const loop = createLoop()
+  const warm = copyStrings(requests)
+  let at = 0
+  let texts: readonly string[] = []
+  return {
+    contender: name,
+    step,
+    maxCount: requests.length,
+    prepare(count) {
+      texts =
+        strings === 'fresh'
+          ? copyStrings(requests, at, count)
+          : Array.from({ length: count }, (_, index) => warm[(at + index) % warm.length] ?? '')
+      at = (at + count) % requests.length
+    },
+    work: () => loop(answer, texts),
+  }
+}
+
+/** The settings of every case that times decisions. */
+export function decisionTiming(budgetMs: number): InterleaveOptions {
+  return {
+    budgetMs,
+    sliceMs: 2,
+    warmUpMs: Math.min(150, budgetMs / 5),
+    maxPieceMs: 50,
+    unit: 'ns a decision',
+    scale: 1,
+  }
+}

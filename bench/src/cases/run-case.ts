@@ -1,0 +1,22 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { nameOfCase, type Case, type CaseResult } from '../case.ts'
+
+/**
+ * Runs a case in a process of its own, so that no case finds code that another one has warmed up
+ * or widened. Null when it was stopped after `timeoutMs`; rejects when the process fails.
+ */
+export async function runCase(each: Case, timeoutMs: number): Promise<CaseResult | null> {
+  const args = ['--expose-gc', join(import.meta.dirname, 'child.ts'), JSON.stringify(each)]
+  try {
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      timeout: Math.ceil(timeoutMs),
+      maxBuffer: 1 << 24,
+    })
+    return JSON.parse(stdout) as CaseResult
+  } catch (cause) {
+    if ((cause as { killed?: boolean }).killed === true) return null
+    throw new Error(`case \`${nameOfCase(each)}\` failed`, { cause })
+  }
+}

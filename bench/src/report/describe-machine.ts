@@ -1,0 +1,14 @@
+import { cpus, loadavg } from 'node:os'
+import type { Results } from './results.ts'
+
+/** What the run stood on; part of every results file. */
+export function describeMachine(): Results['machine'] {
+  const processors = cpus()
+  return {
+    node: process.versions.node,
+    v8: process.versions.v8,
+    processor: processors[0]?.model ?? 'unknown',
+    processors: processors.length,
+    load: Math.round((loadavg()[0] ?? 0) * 100) / 100,
+  }
+}

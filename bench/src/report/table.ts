@@ -1,0 +1,37 @@
+import Table from 'cli-table3'
+import { nameOfCase, type CaseResult, type Figure, type LeftOut } from '../case.ts'
+import { formatNumber } from './format-number.ts'
+
+/** All figures for a person: one row each, then in words what was left out. */
+export function formatTable(results: readonly CaseResult[]): string {
+  const table = new Table({
+    head: ['case', 'contender', 'figure', 'unit', 'x limit', 'quartiles', 'rounds'],
+    colAligns: ['left', 'left', 'right', 'left', 'right', 'right', 'right'],
+    style: { head: [], border: [], compact: true },
+  })
+  for (const result of results)
+    for (const [index, figure] of result.figures.entries())
+      table.push([index === 0 ? nameOfCase(result.case) : '', ...cellsOf(figure)])
+  return [table.toString(), '', ...leftOutLines(results), ''].join('\n')
+}
+
+function cellsOf({ contender, value, unit, ratio, spread, rounds }: Figure): string[] {
+  const quartiles = spread === null ? '' : `${formatNumber(spread.q1)}-${formatNumber(spread.q3)}`
+  return [contender, formatNumber(value), unit, formatNumber(ratio), quartiles, String(rounds)]
+}
+
+/** One line a contender and reason, however many cases it concerns. */
+function leftOutLines(results: readonly CaseResult[]): string[] {
+  const cases = new Map<string, string[]>()
+  for (const { case: each, left_out } of results)
+    for (const { contender, why } of left_out) {
+      const line = `left out: ${contender}: ${why}`
+      cases.set(line, [...(cases.get(line) ?? []), nameOfCase(each)])
+    }
+  return [...cases].map(([line, names]) => `${line} (${names.join('; ')})`)
+}
+
+/** Cases that a run did not reach or that failed. */
+export function formatLeftOutCases(cases: readonly LeftOut[]): string {
+  return cases.map(({ contender, why }) => `left out: ${contender}: ${why}\n`).join('')
+}

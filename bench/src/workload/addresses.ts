@@ -1,0 +1,101 @@
+import { canonicalAddress } from '@palisade/policy-core'
+import { drawResources, takeTurn, type Domain, type Zone } from './domain.ts'
+import type { Random } from './random.ts'
+
+/** Nested ranges: IPv4 blocks of /16 (seven in ten) and IPv6 blocks of /32, one a zone. */
+export const addresses: Domain = {
+  name: 'addresses',
+  action: 'connect:tcp',
+  drawZone(random, index) {
+    const block = blockOf(index, random.next() < 0.7)
+    const root = formatAddress(block)
+    const v6 = block.length === 8
+    const resources = drawResources(random, 3 + random.integer(5), () => {
+      const prefix = v6
+        ? random.pick([32, 40, 48, 48, 48, 56, 64, 64, 128])
+        : random.pick([16, 19, 20, 22, 22, 23, 24, 24, 24, 24, 28, 32])
+      const inside = fillAfter(random, block, v6 ? 32 : 16)
+      return `${formatAddress(clearAfter(inside, prefix))}/${prefix}`
+    })
+    return { root, resources }
+  },
+  drawRequest(random, zone) {
+    const whole = readGroups(zone.root)
+    if (random.next() < 0.3)
+      return formatAddress(fillAfter(random, whole, whole.length === 8 ? 32 : 16))
+    return instantiate(random, zone)
+  },
+  // No zone lies in 224.0.0.0 and up, nor do zones use 2600::/16.
+  drawStranger: (random) => formatAddress(fillAfter(random, [0x2600, 0, 0, 0, 0, 0, 0, 0], 16)),
+  drawHostile: (random, zone, turn) => takeTurn(HOSTILE, turn)(instantiate(random, zone)),
+  requestFor: (host) => ({ action: 'connect:tcp', host, port: 443 }),
+}
+
+const HOSTILE: readonly (readonly [number, (address: string) => string])[] = [
+  [3, (address) => (address.includes('.') ? `::ffff:${address}` : address.toUpperCase())],
+  [3, (address) => (address.includes('.') ? `64:ff9b::${address}` : `${address}%eth0`)],
+  [1, (address) => (address.includes('.') ? `2002:${hexOf(address)}::1` : `[${address}]`)],
+  [1, () => '0x7f.1'],
+  [1, () => '2130706433'],
+  [1, (address) => `0${address}`],
+  [1, () => '\uff11\uff10.0.0.1'],
+  [1, () => '1:'.repeat(60)],
+  [1, () => '1.'.repeat(2000)],
+  [1, () => '::1::2'],
+  [1, () => '169.254.169.254'],
+]
+
+/** Unique for 50,000 zones, outside the protected and the embedding ranges. */
+function blockOf(index: number, wantsV4: boolean): readonly number[] {
+  const scattered = (index * 7919) % (223 * 256)
+  const octets = [1 + (scattered >> 8), scattered & 255] as const
+  const isSpecial = [127, 169, 168, 100].includes(octets[0])
+  if (wantsV4 && !isSpecial) return [(octets[0] << 8) | octets[1], 0]
+  return [0x2a02, index & 0xffff, 0, 0, 0, 0, 0, 0]
+}
+
+function instantiate(random: Random, zone: Zone): string {
+  const [network = '', prefix = ''] = random.pick(zone.resources).pattern.split('/')
+  return formatAddress(fillAfter(random, readGroups(network), Number(prefix)))
+}
+
+/** Addresses are lists of 16-bit groups here: two for IPv4, eight for IPv6. */
+function formatAddress(groups: readonly number[]): string {
+  const text =
+    groups.length === 2
+      ? groups.flatMap((group) => [group >> 8, group & 255]).join('.')
+      : groups.map((group) => group.toString(16)).join(':')
+  return canonicalAddress(text) ?? text
+}
+
+function readGroups(text: string): readonly number[] {
+  if (!text.includes(':')) {
+    const [a = 0, b = 0, c = 0, d = 0] = text.split('.').map(Number)
+    return [(a << 8) | b, (c << 8) | d]
+  }
+  const [head = '', tail = ''] = text.split('::')
+  const read = (part: string): number[] =>
+    part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16))
+  const [before, after] = [read(head), read(tail)]
+  return [...before, ...Array.from({ length: 8 - before.length - after.length }, () => 0), ...after]
+}
+
+function fillAfter(random: Random, groups: readonly number[], prefix: number): number[] {
+  return groups.map((group, index) => group | (random.integer(65_536) & freeBits(index, prefix)))
+}
+
+function clearAfter(groups: readonly number[], prefix: number): number[] {
+  return groups.map((group, index) => group & ~freeBits(index, prefix))
+}
+
+/** The bits of one group that lie behind the prefix. */
+function freeBits(index: number, prefix: number): number {
+  const fixed = Math.min(16, Math.max(0, prefix - index * 16))
+  return 0xffff >> fixed
+}
+
+function hexOf(address: string): string {
+  return readGroups(address)
+    .map((group) => group.toString(16))
+    .join(':')
+}

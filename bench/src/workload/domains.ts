@@ -1,0 +1,7 @@
+import type { DomainName } from '../case.ts'
+import { addresses } from './addresses.ts'
+import type { Domain } from './domain.ts'
+import { hosts } from './hosts.ts'
+import { paths } from './paths.ts'
+
+export const DOMAINS: Readonly<Record<DomainName, Domain>> = { hosts, addresses, paths }

@@ -1,0 +1,35 @@
+/** A seeded source of numbers (mulberry32): a run can be repeated to the letter. */
+export interface Random {
+  /** At least 0, below 1. */
+  readonly next: () => number
+  /** Integer from 0 to `below - 1`. */
+  readonly integer: (below: number) => number
+  readonly pick: <T>(from: readonly T[]) => T
+  /** One of the values, as often as its weight says. */
+  readonly weighted: <T>(choices: readonly (readonly [weight: number, value: T])[]) => T
+}
+
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+  const integer = (below: number): number => Math.floor(next() * below)
+  const pick = <T>(from: readonly T[]): T => {
+    const value = from[integer(from.length)]
+    if (value === undefined) throw new RangeError('nothing to pick from; give at least one value')
+    return value
+  }
+  const weighted = <T>(choices: readonly (readonly [number, T])[]): T => {
+    let left = next() * choices.reduce((sum, [weight]) => sum + weight, 0)
+    for (const [weight, value] of choices) {
+      left -= weight
+      if (left < 0) return value
+    }
+    return pick(choices)[1]
+  }
+  return { next, integer, pick, weighted }
+}

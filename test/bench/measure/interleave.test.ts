@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { interleave, type Lane } from '../../../bench/src/measure/interleave.ts'
+
+const OPTIONS = {
+  budgetMs: 30,
+  sliceMs: 0.5,
+  warmUpMs: 5,
+  maxPieceMs: 5,
+  unit: 'ns a decision',
+  scale: 1,
+} as const
+
+/** A lane whose every piece takes `pieceMs` of the clock. */
+function createBusyLane(contender: string, pieceMs: number) {
+  const counts: number[] = []
+  const lane: Lane = {
+    contender,
+    step: 2,
+    maxCount: 64,
+    prepare: () => undefined,
+    work(count) {
+      counts.push(count)
+      const end = performance.now() + count * pieceMs
+      while (performance.now() < end);
+      return count
+    },
+  }
+  return { lane, counts }
+}
+
+describe('interleave', () => {
+  it('does the work anew in every round', () => {
+    const limit = createBusyLane('limit', 0.05)
+    const other = createBusyLane('other', 0.2)
+
+    const { figures } = interleave([limit.lane, other.lane], OPTIONS)
+
+    for (const [index, { counts }] of [limit, other].entries())
+      expect(counts.length).toBeGreaterThan(figures[index]?.rounds ?? Infinity)
+  })
+
+  it('divides by the first lane and finds about what the lanes were made to take', () => {
+    const lanes = [createBusyLane('limit', 0.05).lane, createBusyLane('other', 0.2).lane]
+
+    const { figures } = interleave(lanes, OPTIONS)
+
+    expect(figures[0]).toMatchObject({ contender: 'limit', ratio: 1 })
+    expect(figures[0]?.value).toBeGreaterThan(49_000)
+    expect(figures[1]?.ratio).toBeGreaterThan(2)
+    expect(figures[1]?.ratio).toBeLessThan(8)
+  })
+
+  it('keeps every slice a multiple of the step', () => {
+    const { lane, counts } = createBusyLane('limit', 0.1)
+
+    interleave([lane], OPTIONS)
+
+    expect(counts.filter((count) => count % lane.step !== 0)).toEqual([])
+  })
+
+  it('leaves out in words what takes too long', () => {
+    const lanes = [createBusyLane('limit', 0.05).lane, createBusyLane('slow', 8).lane]
+
+    const { figures, left_out } = interleave(lanes, OPTIONS)
+
+    expect(figures.map(({ contender }) => contender)).toEqual(['limit'])
+    expect(left_out).toHaveLength(1)
+    expect(left_out[0]?.contender).toBe('slow')
+    expect(left_out[0]?.why).toMatch(/^one piece takes \d+ ms, more than 5 ms$/)
+  })
+})

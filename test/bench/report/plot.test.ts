@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { CaseResult } from '../../../bench/src/case.ts'
+import { plotDecide } from '../../../bench/src/report/plot.ts'
+import type { Results } from '../../../bench/src/report/results.ts'
+
+function createRun(results: readonly CaseResult[]): Results {
+  const machine = { node: '24.0.0', v8: '13', processor: 'A & B <C>', processors: 2, load: 0 }
+  const started_at = '2026-01-02T03:04:05.000Z'
+  return { mode: 'quick', started_at, machine, results, left_out: [] }
+}
+
+function createResult(size: number, values: Readonly<Record<string, number>>): CaseResult {
+  return {
+    case: {
+      kind: 'decide',
+      domain: 'hosts',
+      size,
+      mix: 'mixed',
+      strings: 'fresh',
+      peers: true,
+      budgetMs: 1,
+    },
+    figures: Object.entries(values).map(([contender, value]) => ({
+      contender,
+      unit: 'ns a decision',
+      value,
+      ratio: 1,
+      spread: null,
+      rounds: 1,
+    })),
+    left_out: [],
+  }
+}
+
+describe('plotDecide', () => {
+  it('draws one line a contender, and names it', () => {
+    const results = [
+      createResult(10, { 'Map.get': 50, 'palisade decide': 150 }),
+      createResult(1000, { 'Map.get': 70, 'palisade decide': 1500 }),
+    ]
+
+    const svg = plotDecide(createRun(results))
+
+    expect(svg.match(/<polyline/g)).toHaveLength(2)
+    expect(svg).toContain('>palisade decide</text>')
+    expect(svg).not.toMatch(/NaN|Infinity|undefined/)
+  })
+
+  it('places ten times the time one decade higher', () => {
+    const svg = plotDecide(createRun([createResult(10, { 'Map.get': 100, casbin: 1000 })]))
+
+    const [low, high] = [...svg.matchAll(/points="[\d.]+,([\d.]+)"/g)].map((match) =>
+      Number(match[1]),
+    )
+
+    expect((low ?? 0) - (high ?? 0)).toBe(330)
+  })
+
+  it('escapes what the machine says of itself', () => {
+    expect(plotDecide(createRun([]))).toContain('A &amp; B &lt;C&gt;')
+  })
+})
