@@ -1,4 +1,4 @@
-import { formatAddress, parseAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
+import { parseAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
 
 /** The host parser of the WHATWG URL standard, which every runtime has: it does UTS 46 for us. */
 declare const URL: new (text: string) => { readonly hostname: string }
@@ -36,11 +36,6 @@ export function parseHost(text: string): Host | null {
 /** Tells whether the name means the machine itself and is never resolved (RFC 6761 §6.3). */
 export function isLocalhostName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
-}
-
-/** The host as it stands in a request, a log or a rule without port. */
-export function formatHost(host: Host): string {
-  return host.kind === 'name' ? host.name : formatAddress(host.address)
 }
 
 /** The host and port as they stand in a rule: an IPv6 address in brackets. */
