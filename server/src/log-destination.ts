@@ -9,7 +9,8 @@ export function createLogDestination(descriptor: number): DestinationStream {
   return {
     write(line) {
       try {
-        writeSync(descriptor, line)
+        const bytes = Buffer.from(line)
+        for (let start = 0; start < bytes.byteLength;) start += writeSync(descriptor, bytes, start)
       } catch {
         // Nobody is left to tell.
       }
