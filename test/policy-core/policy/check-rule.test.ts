@@ -46,7 +46,12 @@ test.each<[string, object, string, string]>([
     'resources[1]',
     '`7` is not a string',
   ],
-  ['a hole among its resources', { resources: [, 'a.test'] }, 'resources[0]', 'is not a string'], // eslint-disable-line no-sparse-arrays
+  [
+    'a hole among its resources',
+    { resources: Object.assign(Array<string>(2), { 1: 'a.test' }) },
+    'resources[0]',
+    'is not a string',
+  ],
 ])('a rule of a JavaScript caller with %s is refused', (_title, change, member, message) => {
   expect(checkRule({ ...RULE, ...change })).toMatchObject([
     { member, message: expect.stringContaining(message) as string },
