@@ -1,5 +1,5 @@
 /** Why an attempt to fetch brought nothing into force; stable, seen in `palisade status`. */
-export const FAULT_CODES = [
+const FAULT_CODES = [
   // the way to the server
   'unreachable',
   'timeout',

@@ -38,7 +38,7 @@ function hasEmptyParameter(request: FastifyRequest): boolean {
 }
 
 /** 404 for an unknown path, 405 with `Allow` for a known one, and an answer to OPTIONS. */
-export function answerUnrouted(routes: RouteTable, method: string, url: string): Unrouted {
+function answerUnrouted(routes: RouteTable, method: string, url: string): Unrouted {
   // A target may name the origin, too (RFC 9112 §3.2.2).
   const target = url.replace(/^https?:\/\/[^/?#]*/i, '')
   const path = decodePath(target.split(/[?#]/, 1)[0] ?? '')

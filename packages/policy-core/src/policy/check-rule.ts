@@ -28,7 +28,7 @@ export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>
 }
 
 /** Why one resource of a rule cannot be compiled, or null. */
-export function checkResource(text: string, domain: Domain): string | null {
+function checkResource(text: string, domain: Domain): string | null {
   const result = domain === 'network' ? parseNetworkPattern(text) : parsePathPattern(text)
   return result.ok ? null : result.message
 }
