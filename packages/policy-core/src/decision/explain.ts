@@ -18,6 +18,7 @@ import {
   type Test,
 } from './match.ts'
 import { canNameAlone } from './hint.ts'
+import { linearRules } from './linear-rules.ts'
 import { findNearMisses } from './near-miss.ts'
 import { parseRequest, type ParsedRequest } from './request.ts'
 
@@ -66,7 +67,7 @@ function findMatched(
   decision: Decision,
 ): MatchedRule[] {
   const tests = { allow: testOf(policy, request, 'allow'), deny: testOf(policy, request, 'deny') }
-  return policy.rules.flatMap((rule) => {
+  return linearRules(policy).flatMap((rule) => {
     return matchRule(rule, request.action, tests[rule.identity.decision]).map((match) => {
       const deciding = decision.rules.find((candidate) => isSameRule(candidate, match))
       return { ...(deciding ?? match), deciding: deciding !== undefined, active: rule.active }

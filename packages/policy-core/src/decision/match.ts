@@ -10,6 +10,7 @@ import {
 import { placedPatternMatches } from '../pattern/path-pattern.ts'
 import type { Action, RuleDecision } from '../policy/policy.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
+import { linearRules } from './linear-rules.ts'
 import type { RuleMatch } from './decision.ts'
 
 /** Tells whether one resource of a rule is what the request is about. */
@@ -22,7 +23,7 @@ export function matchingRules(
   action: Action,
   test: Test,
 ): RuleMatch[] {
-  return policy.rules
+  return linearRules(policy)
     .filter((rule) => rule.active && rule.identity.decision === decision)
     .flatMap((rule) => matchRule(rule, action, test))
 }

@@ -1,6 +1,7 @@
 import { domainOf, type Action } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
+import { linearRules } from './linear-rules.ts'
 import type { NearMiss } from './decision.ts'
 import { testAddress, testName, testPath, type Test } from './match.ts'
 import { nearerMiss, nearness, type Miss } from './miss.ts'
@@ -14,7 +15,7 @@ const MAX_NEAR_MISSES = 10
 /** The allow rules that came closest to a request which nothing allowed, the nearest first. */
 export function findNearMisses(policy: CompiledPolicy, request: ParsedRequest): NearMiss[] {
   const probe = createProbe(policy, request)
-  return policy.rules
+  return linearRules(policy)
     .filter((rule) => rule.identity.decision === 'allow')
     .flatMap((rule) => missOfRule(probe, rule, request))
     .toSorted((a, b) => nearness(a) - nearness(b))
