@@ -1,14 +1,19 @@
-import { parseIpv6, type IpAddress } from './ip-address.ts'
+import type { IpAddress } from './ip-address.ts'
 import { rangeContains, type IpRange } from './ip-range.ts'
 
 /**
  * One way in which an IPv6 address carries an IPv4 address. Gateways and kernels unwrap them, so a
  * deny of 10.0.0.0/8 that looked at the outer address alone could be walked around.
  */
-interface Embedding {
+export interface Embedding {
   readonly range: IpRange
+  /** The bit of the outer address, counted from the left, at which the inner one starts. */
+  readonly start: number
+  /** How many inner bits stand there; the others stand behind the "u" octet. */
+  readonly split: number
+  readonly isInverted: boolean
   /** Reads the 32 bits out of the 128. */
-  readonly extract: (value: bigint) => bigint
+  readonly extract: (outer: bigint) => bigint
   /** How many leading bits of the outer address fix the first `bits` bits of the inner one. */
   readonly outerBits: (bits: number) => number
 }
@@ -19,65 +24,60 @@ export interface EmbeddedIpv4 {
   readonly outerBits: Embedding['outerBits']
 }
 
-/** The 32 bits that end `end` bits before the last one. */
-const bitsAt =
-  (end: number) =>
-  (value: bigint): bigint =>
-    (value >> BigInt(end)) & 0xffffffffn
+/** RFC 6052 §2.2: bits 64 to 71 are never part of the inner address. */
+export const U_OCTET_BITS = 8
 
-const behind =
-  (start: number) =>
-  (bits: number): number =>
-    start + bits
-
-/**
- * RFC 6052 §2.2: the IPv4 bits start after the prefix and skip bits 64 to 71, which are the "u"
- * octet. `split` is how many of them stand before it.
- */
-function rfc6052(range: IpRange, split: number): Embedding {
-  const start = 64 - split
+function embedding(range: IpRange, start: number, split = 32, isInverted = false): Embedding {
+  const behind = start + split + U_OCTET_BITS
   return {
     range,
-    extract: (value) => {
-      const head = (value >> 64n) & ((1n << BigInt(split)) - 1n)
-      const rest = 32 - split
-      const tail = (value >> BigInt(56 - rest)) & ((1n << BigInt(rest)) - 1n)
-      return (head << BigInt(rest)) | tail
+    start,
+    split,
+    isInverted,
+    extract(outer) {
+      const head = bitsAt(outer, start, split)
+      const tail = split === 32 ? 0n : bitsAt(outer, behind, 32 - split)
+      const inner = (head << BigInt(32 - split)) | tail
+      return isInverted ? inner ^ 0xffff_ffffn : inner
     },
-    outerBits: (bits) => (bits <= split ? start + bits : start + bits + 8),
+    outerBits: (bits) => (bits <= split ? start + bits : start + bits + U_OCTET_BITS),
   }
 }
 
-function ipv6Range(base: string, prefix: number): IpRange {
-  return { family: 6, base: parseIpv6(base) ?? 0n, prefix }
+function bitsAt(value: bigint, start: number, count: number): bigint {
+  return (value >> BigInt(128 - start - count)) & ((1n << BigInt(count)) - 1n)
 }
 
-const LOCAL_NAT64 = ipv6Range('64:ff9b:1::', 48)
-const TEREDO = ipv6Range('2001::', 32)
+const COMPATIBLE: IpRange = { family: 6, base: 0n, prefix: 96 }
+const TRANSLATED: IpRange = { family: 6, base: 0xffff_0000n << 32n, prefix: 96 }
+const NAT64: IpRange = { family: 6, base: 0x0064_ff9bn << 96n, prefix: 96 }
+const LOCAL_NAT64: IpRange = { family: 6, base: 0x0064_ff9b_0001n << 80n, prefix: 48 }
+const SIX_TO_FOUR: IpRange = { family: 6, base: 0x2002n << 112n, prefix: 16 }
+const TEREDO: IpRange = { family: 6, base: 0x2001_0000n << 96n, prefix: 32 }
 
-const EMBEDDINGS: readonly Embedding[] = [
+export const EMBEDDINGS: readonly Embedding[] = [
   // IPv4-compatible, RFC 4291 §2.5.5.1
-  { range: ipv6Range('::', 96), extract: bitsAt(0), outerBits: behind(96) },
+  embedding(COMPATIBLE, 96),
   // IPv4-translated, RFC 2765 §2.1
-  { range: ipv6Range('::ffff:0:0:0', 96), extract: bitsAt(0), outerBits: behind(96) },
+  embedding(TRANSLATED, 96),
   // NAT64 well-known prefix, RFC 6052 §2.1
-  { range: ipv6Range('64:ff9b::', 96), extract: bitsAt(0), outerBits: behind(96) },
+  embedding(NAT64, 96),
   // NAT64 local-use prefix, RFC 8215: its operator may split it at any length of RFC 6052
-  rfc6052(LOCAL_NAT64, 16),
-  rfc6052(LOCAL_NAT64, 8),
-  rfc6052(LOCAL_NAT64, 0),
-  { range: LOCAL_NAT64, extract: bitsAt(0), outerBits: behind(96) },
+  embedding(LOCAL_NAT64, 48, 16),
+  embedding(LOCAL_NAT64, 56, 8),
+  embedding(LOCAL_NAT64, 72),
+  embedding(LOCAL_NAT64, 96),
   // 6to4, RFC 3056 §2
-  { range: ipv6Range('2002::', 16), extract: bitsAt(80), outerBits: behind(16) },
+  embedding(SIX_TO_FOUR, 16),
   // Teredo server, then client with every bit inverted, RFC 4380 §4
-  { range: TEREDO, extract: bitsAt(64), outerBits: behind(32) },
-  { range: TEREDO, extract: (value) => bitsAt(0)(value) ^ 0xffffffffn, outerBits: behind(96) },
+  embedding(TEREDO, 32),
+  embedding(TEREDO, 96, 32, true),
 ]
 
 /** Every IPv4 address inside an IPv6 address; none inside IPv4, `::` and `::1`. */
 export function embeddedIpv4(address: IpAddress): readonly EmbeddedIpv4[] {
   if (address.family === 4 || address.value <= 1n) return []
-  return EMBEDDINGS.filter((embedding) => rangeContains(embedding.range, address)).map(
+  return EMBEDDINGS.filter(({ range }) => rangeContains(range, address)).map(
     ({ extract, outerBits }) => ({
       address: { family: 4, value: extract(address.value) },
       outerBits,

@@ -47,6 +47,11 @@ export function machineClasses(addresses: readonly IpAddress[]): ProtectedClass[
   }))
 }
 
+/** Every class that protects addresses, with those of the machine itself. */
+export function protectedClasses(machine: readonly ProtectedClass[]): readonly ProtectedClass[] {
+  return [...CLASSES, ...machine]
+}
+
 /** Something about an address that an allow must name on purpose. */
 export interface Protection {
   readonly label: string
@@ -63,7 +68,7 @@ export function protectionsOf(
   address: IpAddress,
   machine: readonly ProtectedClass[],
 ): readonly Protection[] {
-  const classes = [...CLASSES, ...machine]
+  const classes = protectedClasses(machine)
   const direct = classes
     .filter(({ range }) => rangeContains(range, address))
     .map(({ label, range }) => ({

@@ -1,14 +1,24 @@
 import { parseAddress, type IpAddress } from '../address/ip-address.ts'
-import { machineClasses } from '../address/protected-address.ts'
+import { machineClasses, protectedClasses } from '../address/protected-address.ts'
 import { PolicyError, type PolicyProblem } from '../errors.ts'
+import { buildAddressIndex, type AddressPattern } from '../lookup/address/address-index.ts'
+import { createEmbeddingIndex } from '../lookup/address/embedding-index.ts'
+import { createAddressReader } from '../lookup/address/address-reader.ts'
+import { buildNameIndex } from '../lookup/name/name-index.ts'
+import { buildPathIndex } from '../lookup/path/path-index.ts'
+import { groupResources } from '../lookup/group-resources.ts'
+import { allows, type ActionSlot } from '../lookup/flags.ts'
+import { createVerdicts } from '../lookup/verdicts.ts'
+import { buildRuleTable } from '../lookup/rule-table.ts'
 import { parsePath, segmentsOf } from '../path/path.ts'
-import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
-import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
-import { domainOf, type NetworkAction, type Policy, type Rule } from '../policy/policy.ts'
+import type { PathMeaning } from '../pattern/path-pattern.ts'
+import { createRememberingReader, type PatternReader } from '../pattern/pattern-reader.ts'
+import type { Policy } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
-import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
-import type { Origin } from './decision.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
 import { findProblems } from './find-problems.ts'
+import { createLinearRules } from './linear-rules.ts'
+import { sortRules, type PolicySource } from './sort-rules.ts'
 
 /** Everything an evaluation depends on, besides the request. */
 export interface PolicySet {
@@ -28,6 +38,7 @@ export interface PolicySet {
   readonly revision?: number | null | undefined
 }
 
+/** How policies are read, besides what they say. */
 export interface CompileOptions {
   /** False for file systems that ignore letter case. Default true. */
   readonly caseSensitive?: boolean | undefined
@@ -40,6 +51,36 @@ export interface CompileOptions {
  * when `home` or `machine_addresses` is not canonical, or a list of the set is none.
  */
 export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
+  return compileWith(createRememberingReader(), set, options)
+}
+
+/** Compiles one policy set after another. */
+export interface Compiler {
+  /** The same as `compilePolicy`, in less time for whatever was in the last set already. */
+  readonly compile: (set: PolicySet, options?: CompileOptions) => CompiledPolicy
+}
+
+/**
+ * A compiler that remembers the resources of the last set it compiled, for whoever compiles
+ * nearly the same again and again: an editor, a server that answers "what if". It holds about as
+ * much memory as a compiled policy.
+ */
+export function createCompiler(): Compiler {
+  const reader = createRememberingReader()
+  return {
+    compile(set, options = {}) {
+      const compiled = compileWith(reader, set, options)
+      reader.forgetUnread()
+      return compiled
+    },
+  }
+}
+
+function compileWith(
+  reader: PatternReader,
+  set: PolicySet,
+  options: CompileOptions,
+): CompiledPolicy {
   const caseSensitive = options.caseSensitive ?? true
   for (const member of ['policies', 'local', 'machine_addresses'] as const) {
     const list: unknown = set[member]
@@ -49,116 +90,59 @@ export function compilePolicy(set: PolicySet, options: CompileOptions = {}): Com
   const machine = machineClasses((set.machine_addresses ?? []).map(readMachineAddress))
   const meaning: PathMeaning = { home: readHome(set.home), caseSensitive }
   const governed = set.governed ?? set.policies !== undefined
-  const sources = [
-    ...(set.policies ?? []).map((policy) => ({ policy, origin: 'org' as const })),
-    ...(set.local ?? []).map((policy) => ({ policy, origin: 'local' as const })),
-  ]
-  const problems = sources.flatMap(({ policy, origin }) => findProblems(policy, origin))
-  const [first] = problems
-  if (first !== undefined)
-    throw new PolicyError('ERR_POLICY_INVALID', summarize(first, problems), problems)
-  const rules = sources
-    .filter(({ origin }) => governed || origin === 'local')
-    .flatMap((source) =>
-      rulesOf(source.policy).map((rule) => compileRule(source, rule, governed, meaning)),
-    )
-    .toSorted(byIdentity)
+  const org = { policies: set.policies ?? [], origin: 'org', isFullyActive: true } as const
+  const local = { policies: set.local ?? [], origin: 'local', isFullyActive: !governed } as const
+  refuseProblems([...findAll(org, reader), ...findAll(local, reader)])
+  const entries = sortRules(governed ? [org, local] : [local])
+  const table = buildRuleTable(entries)
+  const { groups, domains, ranges, paths } = groupResources(entries, table, reader, meaning)
+  const { flagsOf } = groups
+  const revision = set.revision ?? null
   return {
-    revision: set.revision ?? null,
-    rules,
-    resolvesUnlisted: {
-      'connect:tcp': resolvesUnlisted('connect:tcp', rules, set),
-      'connect:udp': resolvesUnlisted('connect:udp', rules, set),
-    },
+    freshBundle: { revision, stale: false },
+    staleBundle: { revision, stale: true },
+    table,
+    groups,
+    verdicts: createVerdicts(table, groups),
+    names: buildNameIndex(domains, flagsOf),
+    addresses: buildAddressIndex(
+      ranges,
+      protectedClasses(machine).map(({ range }) => range),
+      flagsOf,
+    ),
+    addressReader: createAddressReader(),
+    embeddings: createEmbeddingIndex(),
+    paths: buildPathIndex(paths, flagsOf),
+    linear: createLinearRules(table, meaning),
+    resolvesUnlisted: findResolved(set, ranges, flagsOf),
     machine,
     caseSensitive,
   }
 }
 
-function rulesOf(policy: Policy): readonly Rule[] {
-  return policy.allowlist_v0?.rules ?? []
+function findAll(source: PolicySource, reader: PatternReader): PolicyProblem[] {
+  return source.policies.flatMap((policy) => findProblems(policy, source.origin, reader))
 }
 
-function summarize(first: PolicyProblem, all: readonly PolicyProblem[]): string {
-  const more = all.length > 1 ? ` (and ${all.length - 1} more)` : ''
-  return `policy ${quote(first.policy_name)} rule ${quote(first.rule_name)} ${first.member}: ${first.message}${more}`
+function refuseProblems(problems: readonly PolicyProblem[]): void {
+  const [first] = problems
+  if (first === undefined) return
+  const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
+  const summary = `policy ${quote(first.policy_name)} rule ${quote(first.rule_name)} ${first.member}: ${first.message}${more}`
+  throw new PolicyError('ERR_POLICY_INVALID', summary, problems)
 }
 
-function compileRule(
-  { policy, origin }: { readonly policy: Policy; readonly origin: Origin },
-  rule: Rule,
-  governed: boolean,
-  meaning: PathMeaning,
-): CompiledRule {
-  return {
-    identity: {
-      policy_id: policy.id,
-      policy_name: policy.name,
-      rule_id: rule.id,
-      rule_name: rule.name,
-      decision: rule.decision,
-    },
-    origin,
-    actions: [...rule.actions],
-    domain: domainOf(rule.actions[0] ?? 'read'),
-    resources: rule.resources.flatMap((text) => compileResource(text, rule, meaning)),
-    active: origin === 'org' || !governed || rule.decision === 'deny',
-  }
-}
-
-/** Empty only for a resource that `findProblems` has refused already. */
-function compileResource(text: string, rule: Rule, meaning: PathMeaning): CompiledResource[] {
-  const [action] = rule.actions
-  if (action !== undefined && domainOf(action) === 'filesystem') {
-    const pattern = parsePathPattern(text)
-    return pattern.ok
-      ? [{ domain: 'filesystem', text, segments: placePattern(pattern.value, meaning) }]
-      : []
-  }
-  const pattern = parseNetworkPattern(text)
-  return pattern.ok ? [{ domain: 'network', text, pattern: pattern.value }] : []
-}
-
-/** By ids, as decisions list rules; the rest only so that the order of the input never matters. */
-function byIdentity(a: CompiledRule, b: CompiledRule): number {
-  const key = ({ identity, origin, resources }: CompiledRule): readonly string[] => [
-    identity.policy_id,
-    identity.rule_id,
-    origin,
-    identity.policy_name,
-    identity.rule_name,
-    ...resources.map(({ text }) => text),
-  ]
-  const keysB = key(b)
-  for (const [index, left] of key(a).entries()) {
-    const right = keysB[index]
-    if (right === undefined || left > right) return 1
-    if (left < right) return -1
-  }
-  return 0
-}
-
-function resolvesUnlisted(
-  action: NetworkAction,
-  rules: readonly CompiledRule[],
+/** The actions for which unlisted names are resolved: as set, or where a range allows every address. */
+function findResolved(
   set: PolicySet,
-): boolean {
-  if (set.resolve_unlisted_names === true) return true
-  return rules.some(
-    (rule) =>
-      rule.active &&
-      rule.identity.decision === 'allow' &&
-      rule.actions.includes(action) &&
-      rule.resources.some(isCatchAll),
-  )
-}
-
-function isCatchAll(resource: CompiledResource): boolean {
-  return (
-    resource.domain === 'network' &&
-    resource.pattern.kind === 'range' &&
-    resource.pattern.range.prefix === 0
-  )
+  ranges: readonly AddressPattern[],
+  flagsOf: (group: number) => number,
+): CompiledPolicy['resolvesUnlisted'] {
+  const isCatchAll = ({ range, groups }: AddressPattern, slot: ActionSlot): boolean =>
+    range.prefix === 0 && groups.everyPort !== null && allows(flagsOf(groups.everyPort), slot)
+  const isResolved = (slot: ActionSlot): boolean =>
+    set.resolve_unlisted_names === true || ranges.some((range) => isCatchAll(range, slot))
+  return { 'connect:tcp': isResolved(0), 'connect:udp': isResolved(1) }
 }
 
 function readMachineAddress(text: string): IpAddress {

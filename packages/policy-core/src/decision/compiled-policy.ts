@@ -1,7 +1,16 @@
 import type { ProtectedClass } from '../address/protected-address.ts'
+import type { AddressIndex } from '../lookup/address/address-index.ts'
+import type { AddressReader } from '../lookup/address/address-reader.ts'
+import type { Groups } from '../lookup/groups.ts'
+import type { EmbeddingIndex } from '../lookup/address/embedding-index.ts'
+import type { NameIndex } from '../lookup/name/name-index.ts'
+import type { PathIndex } from '../lookup/path/path-index.ts'
+import type { RuleTable } from '../lookup/rule-table.ts'
+import type { Verdicts } from '../lookup/verdicts.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action, Domain, NetworkAction } from '../policy/policy.ts'
+import type { Bundle } from './answer.ts'
 import type { Origin, RuleMatch } from './decision.ts'
 
 /** A resource as it was written, and what it means. */
@@ -18,6 +27,7 @@ export type CompiledResource =
       readonly segments: readonly GlobSegment[] | null
     }
 
+/** A rule with its patterns parsed, for whoever reads rules one by one. */
 export interface CompiledRule {
   /** What a decision says of the rule, but for its origin and the resource that matched. */
   readonly identity: Omit<RuleMatch, 'resource' | 'origin'>
@@ -31,12 +41,25 @@ export interface CompiledRule {
 
 /**
  * Policies made ready for decisions. Immutable and safe to share; its members are internal to
- * this package and may change in any version.
+ * this package and may change in any version. (Inside it works out some things only when they are
+ * asked for, and keeps them within limits.)
+ *
+ * @opaque
  */
 export interface CompiledPolicy {
-  readonly revision: number | null
+  readonly freshBundle: Bundle
+  readonly staleBundle: Bundle
   /** By policy id, then rule id: the order in which decisions list them. */
-  readonly rules: readonly CompiledRule[]
+  readonly table: RuleTable
+  readonly groups: Groups
+  readonly verdicts: Verdicts
+  readonly names: NameIndex
+  readonly addresses: AddressIndex
+  readonly addressReader: AddressReader
+  readonly embeddings: EmbeddingIndex
+  readonly paths: PathIndex
+  /** What `linearRules` answers. */
+  readonly linear: () => readonly CompiledRule[]
   /** The actions for which a name that no rule allows is resolved all the same. */
   readonly resolvesUnlisted: Readonly<Record<NetworkAction, boolean>>
   readonly machine: readonly ProtectedClass[]

@@ -10,6 +10,15 @@ export const REASONS = [
   'policy_expired',
   'unsupported_policy',
 ] as const
+
+/**
+ * - `rule`: rules decided; a decision lists all of them.
+ * - `default_deny`: no rule in force matched.
+ * - `protected_address`: loopback, link-local, cloud metadata and the like, which only an allow of
+ *   the address itself or of a range inside its class opens.
+ * - `invalid_request`: host, address, port, path or action cannot be read.
+ * - `no_policy`, `policy_expired`, `unsupported_policy`: nothing could be evaluated.
+ */
 export type Reason = (typeof REASONS)[number]
 
 /** States of a machine in which nothing can be evaluated, so everything is denied. */
@@ -34,6 +43,7 @@ export interface PathRequest {
   readonly path: string
 }
 
+/** What was decided: every spelling of one request has the same canonical form. */
 export type CanonicalRequest = ConnectRequest | PathRequest
 
 /** A rule that matched, with the first of its resources that did. */

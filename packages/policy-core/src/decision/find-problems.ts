@@ -1,5 +1,6 @@
 import type { PolicyProblem } from '../errors.ts'
-import { checkRule } from '../policy/check-rule.ts'
+import type { PatternReader } from '../pattern/pattern-reader.ts'
+import { checkRuleWith } from '../policy/check-rule.ts'
 import { domainOf, type Domain, type Policy, type Rule } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
 import type { Origin } from './decision.ts'
@@ -8,7 +9,11 @@ import type { Origin } from './decision.ts'
  * Everything that keeps one policy from being compiled, rule by rule. Nothing is taken for granted
  * about the types: JavaScript callers can give anything.
  */
-export function findProblems(policy: Policy, origin: Origin): PolicyProblem[] {
+export function findProblems(
+  policy: Policy,
+  origin: Origin,
+  reader: PatternReader,
+): PolicyProblem[] {
   const nowhere = { origin, policy_id: '', policy_name: '', rule_id: '', rule_name: '' }
   if (!isObject(policy))
     return [{ ...nowhere, member: 'policy', message: `${show(policy)} is not an object` }]
@@ -32,7 +37,7 @@ export function findProblems(policy: Policy, origin: Origin): PolicyProblem[] {
     const rule = given as unknown as Rule
     const here = { ...where, rule_id: textOf(rule.id), rule_name: textOf(rule.name) }
     const wrong = findMistyped(rule)
-    const found = wrong === null ? checkRule(rule) : [wrong]
+    const found = wrong === null ? checkRuleWith(reader, rule) : [wrong]
     if (found.length > 0) return found.map(({ member, message }) => ({ ...here, member, message }))
     const [action] = rule.actions
     if (action === undefined) return []

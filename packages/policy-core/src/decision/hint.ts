@@ -1,22 +1,21 @@
-import { formatAddress } from '../address/ip-address.ts'
 import { formatHostPort } from '../host/host.ts'
-import type { Reason } from './decision.ts'
-import type { ParsedRequest } from './request.ts'
+import type { FilesystemAction } from '../policy/policy.ts'
+import type { CanonicalRequest, Reason } from './decision.ts'
 
 /**
  * The narrowest rule that would turn the deny into an allow, such as
  * `allow connect:tcp api.example.com:443`; null where no rule would, or none that names a path alone.
  */
-export function hintFor(reason: Reason, request: ParsedRequest): string | null {
+export function hintFor(reason: Reason, request: CanonicalRequest): string | null {
   switch (reason) {
     case 'default_deny':
-      return request.kind === 'path' && !canNameAlone(request.path)
-        ? null
-        : `allow ${request.action} ${narrowestResource(request)}`
+      return 'path' in request
+        ? hintForPath(request.action, request.path)
+        : `allow ${request.action} ${formatHostPort(request.host, request.port)}`
     case 'protected_address':
-      return request.kind === 'connect' && request.address !== null
-        ? `allow ${request.action} ${formatHostPort(formatAddress(request.address), request.port)}`
-        : null
+      return 'path' in request || request.address === undefined
+        ? null
+        : `allow ${request.action} ${formatHostPort(request.address, request.port)}`
     case 'rule':
     case 'invalid_request':
     case 'no_policy':
@@ -26,10 +25,8 @@ export function hintFor(reason: Reason, request: ParsedRequest): string | null {
   }
 }
 
-function narrowestResource(request: ParsedRequest): string {
-  if (request.kind === 'path') return request.path
-  if (request.name !== null) return formatHostPort(request.name, request.port)
-  return formatHostPort(request.canonical.host, request.port)
+function hintForPath(action: FilesystemAction, path: string): string | null {
+  return canNameAlone(path) ? `allow ${action} ${path}` : null
 }
 
 /**

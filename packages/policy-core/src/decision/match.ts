@@ -1,6 +1,5 @@
 import { embeddedIpv4 } from '../address/embedded-ipv4.ts'
 import type { IpAddress } from '../address/ip-address.ts'
-import type { Protection } from '../address/protected-address.ts'
 import { readGlobPath } from '../path/glob.ts'
 import {
   patternCoversAddress,
@@ -8,25 +7,12 @@ import {
   type NetworkPattern,
 } from '../pattern/network-pattern.ts'
 import { placedPatternMatches } from '../pattern/path-pattern.ts'
-import type { Action, RuleDecision } from '../policy/policy.ts'
+import type { Action } from '../policy/policy.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
-import { linearRules } from './linear-rules.ts'
 import type { RuleMatch } from './decision.ts'
 
 /** Tells whether one resource of a rule is what the request is about. */
 export type Test = (resource: CompiledResource) => boolean
-
-/** The active rules of one kind that match, in order, each with its first matching resource. */
-export function matchingRules(
-  policy: CompiledPolicy,
-  decision: RuleDecision,
-  action: Action,
-  test: Test,
-): RuleMatch[] {
-  return linearRules(policy)
-    .filter((rule) => rule.active && rule.identity.decision === decision)
-    .flatMap((rule) => matchRule(rule, action, test))
-}
 
 /** The rule with its first matching resource, or nothing. */
 export function matchRule(rule: CompiledRule, action: Action, test: Test): RuleMatch[] {
@@ -62,21 +48,6 @@ export function testAddressDeeply(address: IpAddress, port: number): Test {
     (pattern) =>
       pattern.kind === 'range' &&
       addresses.some((candidate) => patternCoversAddress(pattern, candidate)),
-  )
-}
-
-/** Tests address patterns that name the address and stay inside every protected class it is in. */
-export function testOpener(
-  address: IpAddress,
-  port: number,
-  protections: readonly Protection[],
-): Test {
-  return networkTest(
-    port,
-    (pattern) =>
-      pattern.kind === 'range' &&
-      patternCoversAddress(pattern, address) &&
-      protections.every((protection) => protection.isOpenedBy(pattern.range)),
   )
 }
 

@@ -3,13 +3,7 @@ import { isLoopback } from '../address/protected-address.ts'
 import { isLocalhostName, parseHost } from '../host/host.ts'
 import { isPort } from '../host/port.ts'
 import { parsePath } from '../path/path.ts'
-import {
-  ACTIONS,
-  domainOf,
-  isAction,
-  type FilesystemAction,
-  type NetworkAction,
-} from '../policy/policy.ts'
+import { ACTIONS, type FilesystemAction, type NetworkAction } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
 import type { ConnectRequest, PathRequest } from './decision.ts'
@@ -34,30 +28,59 @@ export type ParsedRequest =
 
 const LOOPBACK: IpAddress = { family: 4, value: 0x7f00_0001n }
 
+/**
+ * What a request consists of, each member read once, before anything is known of their types. Where
+ * they turn out to be canonical this very object is the canonical request.
+ */
+export type RequestMembers = ConnectMembers | PathMembers
+
+export interface ConnectMembers {
+  readonly action: NetworkAction
+  readonly host: unknown
+  readonly port: unknown
+  /** Absent when none was given. */
+  readonly address?: unknown
+}
+
+export interface PathMembers {
+  readonly action: FilesystemAction
+  readonly path: unknown
+}
+
 /** Reads any value as a request. Never throws, whatever getters and proxies do. */
 export function parseRequest(value: unknown): Parsed<ParsedRequest> {
+  const members = readMembers(value)
+  return typeof members === 'string' ? refused(members) : parseMembers(members)
+}
+
+/** The members of any value, whose getters run here and nowhere else; or what is wrong with it. */
+export function readMembers(value: unknown): RequestMembers | string {
   try {
-    return parseMembers(value)
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      return 'the request is not an object'
+    return readAction(value as Readonly<Record<string, unknown>>)
   } catch {
-    return refused('the request could not be read')
+    return 'the request could not be read'
   }
 }
 
-function parseMembers(value: unknown): Parsed<ParsedRequest> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return refused('the request is not an object')
-  const members = value as Readonly<Record<string, unknown>>
+function readAction(members: Readonly<Record<string, unknown>>): RequestMembers | string {
   const action = members['action']
-  if (!isAction(action)) {
-    const written = typeof action === 'string' ? `${quote(action)} is not an action` : 'no action'
-    return refused(`${written}; write one of ${ACTIONS.map(quote).join(', ')}`)
+  if (action === 'connect:tcp' || action === 'connect:udp') {
+    const { host, port, address } = members
+    return address === undefined ? { action, host, port } : { action, host, port, address }
   }
-  return domainOf(action) === 'filesystem'
-    ? parsePathRequest(action as FilesystemAction, members['path'])
-    : parseConnectRequest(action as NetworkAction, members)
+  if (action === 'read' || action === 'write') return { action, path: members['path'] }
+  const written = typeof action === 'string' ? `${quote(action)} is not an action` : 'no action'
+  return `${written}; write one of ${ACTIONS.map(quote).join(', ')}`
 }
 
-function parsePathRequest(action: FilesystemAction, text: unknown): Parsed<ParsedRequest> {
+/** Makes the members canonical, or says what is wrong with them. */
+export function parseMembers(members: RequestMembers): Parsed<ParsedRequest> {
+  return 'path' in members ? parsePathRequest(members) : parseConnectRequest(members)
+}
+
+function parsePathRequest({ action, path: text }: PathMembers): Parsed<ParsedRequest> {
   if (typeof text !== 'string') return refused('`path` is not a string')
   const path = parsePath(text)
   if (!path.ok) return path
@@ -65,10 +88,12 @@ function parsePathRequest(action: FilesystemAction, text: unknown): Parsed<Parse
   return parsed({ kind: 'path', action, path: path.value, canonical })
 }
 
-function parseConnectRequest(
-  action: NetworkAction,
-  { host: hostText, port, address: addressText }: Readonly<Record<string, unknown>>,
-): Parsed<ParsedRequest> {
+function parseConnectRequest({
+  action,
+  host: hostText,
+  port,
+  address: addressText,
+}: ConnectMembers): Parsed<ParsedRequest> {
   if (typeof hostText !== 'string') return refused('`host` is not a string')
   if (!isPort(port)) return refused('`port` is not a whole number from 1 to 65535')
   const given = parseGivenAddress(addressText)

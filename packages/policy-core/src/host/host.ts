@@ -8,7 +8,7 @@ export type Host =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'address'; readonly address: IpAddress }
 
-const MAX_NAME_LENGTH = 253
+export const MAX_NAME_LENGTH = 253
 const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
 
 /** What the URL parser would strip, decode, or take for the end of the host. */
@@ -23,9 +23,10 @@ const MAX_TEXT_LENGTH = 1024
  * also be `127.1`, `0x7f.1` or `2130706433`. Null when it is neither.
  */
 export function parseHost(text: string): Host | null {
+  if (isPlainName(text)) return text.length <= MAX_NAME_LENGTH ? { kind: 'name', name: text } : null
   if (text.includes(':')) return addressHost(parseAddress(text))
   if (NOT_IN_A_HOST.test(text) || text.length > MAX_TEXT_LENGTH) return null
-  const ascii = isPlainName(text) ? text : whatwgHost(text)
+  const ascii = whatwgHost(text)
   if (ascii === null) return null
   const ipv4 = parseIpv4(ascii)
   if (ipv4 !== null) return addressHost(ipv4)

@@ -1,14 +1,15 @@
-import type { RuleMatch } from '../decision/decision.ts'
+import type { Verdict } from './verdicts.ts'
 
 /** Everything that matches a request in one index: what it says in bits, and which groups it is. */
 export interface MatchSet {
-  /** The union of the groups' flags, see `group-flags.ts`. */
+  /** The union of the groups' flags, see `flags.ts`. */
   readonly flags: number
   readonly groups: readonly number[]
-  /** Rule lists made so far, by action and kind: a cache that belongs to whoever lists rules. */
-  readonly lists: (readonly RuleMatch[] | undefined)[]
+  /** What the set decides about the first and the second action; a cache of `Verdicts` alone. */
+  first: Verdict | null
+  second: Verdict | null
 }
 
 export function createMatchSet(groups: readonly number[], flags: number): MatchSet {
-  return { flags, groups, lists: [undefined, undefined, undefined, undefined] }
+  return { flags, groups, first: null, second: null }
 }

@@ -1,7 +1,7 @@
 import { parsed, refused, type Parsed } from '../result.ts'
 
 /** Longest path in bytes of UTF-8, counted as it was received. */
-const MAX_PATH_BYTES = 4096
+export const MAX_PATH_BYTES = 4096
 
 /**
  * Reads an absolute path: no empty, `.` or `..` segment, no NUL, well-formed, at most 4096 bytes;

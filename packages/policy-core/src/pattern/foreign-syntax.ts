@@ -1,11 +1,19 @@
 import { parseHost } from '../host/host.ts'
 import { quote } from '../quote.ts'
 
+/** Only characters that resources of network rules are made of, and no path. */
+const NOTHING_FOREIGN = /^[\w.*:[\]-][\w.*:[\]/-]*$/
+
 /**
  * Recognizes what belongs to another notation (a URL, a user part, an encoded or padded text) and
  * says what to write instead; null when nothing of the kind is in the text.
  */
 export function findForeignSyntax(text: string): string | null {
+  // Nearly every resource; looking for each mistake was half of the time that compiling one took.
+  return NOTHING_FOREIGN.test(text) && !text.includes('://') ? null : nameForeignSyntax(text)
+}
+
+function nameForeignSyntax(text: string): string | null {
   if (text === '') return 'the resource is empty; write a host name, an address or a CIDR range'
   if (!text.isWellFormed()) return `${quote(text)} contains an unpaired surrogate`
   if (/[\p{Cc}\p{White_Space}]/u.test(text))

@@ -1,7 +1,7 @@
-import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
-import { parsePathPattern } from '../pattern/path-pattern.ts'
+import { PARSING, type PatternReader } from '../pattern/pattern-reader.ts'
 import { quote, show } from '../quote.ts'
-import { ACTIONS, domainOf, isAction, type Domain, type Rule } from './policy.ts'
+import { refused, type Parsed } from '../result.ts'
+import { ACTIONS, domainOf, isAction, type Rule } from './policy.ts'
 
 /** One thing wrong with a rule. */
 export interface RuleProblem {
@@ -18,19 +18,21 @@ export interface RuleProblem {
  * of a wrong type, which only JavaScript can give, are problems like any other.
  */
 export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>): RuleProblem[] {
+  return checkRuleWith(PARSING, rule)
+}
+
+/** The same with a reader that may know the resources already. */
+export function checkRuleWith(
+  reader: PatternReader,
+  rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
+): RuleProblem[] {
   const actions = checkActions(rule.actions)
   if (actions.length > 0) return actions
   const [first] = rule.actions
   return [
     ...checkDecision(rule.decision),
-    ...(first === undefined ? [] : checkResources(rule.resources, domainOf(first))),
+    ...(first === undefined ? [] : checkResources(rule.resources, reader[domainOf(first)])),
   ]
-}
-
-/** Why one resource of a rule cannot be compiled, or null. */
-function checkResource(text: string, domain: Domain): string | null {
-  const result = domain === 'network' ? parseNetworkPattern(text) : parsePathPattern(text)
-  return result.ok ? null : result.message
 }
 
 function checkActions(actions: unknown): RuleProblem[] {
@@ -62,15 +64,18 @@ function checkDecision(decision: unknown): RuleProblem[] {
   ]
 }
 
-function checkResources(resources: unknown, domain: Domain): RuleProblem[] {
+function checkResources(
+  resources: unknown,
+  read: (text: string) => Parsed<unknown>,
+): RuleProblem[] {
   if (!Array.isArray(resources))
     return [{ member: 'resources', message: `${show(resources)} is not an array` }]
   if (resources.length === 0)
     return [{ member: 'resources', message: 'no resource; write at least one' }]
   // Spread, because `flatMap` passes over the holes of a sparse array.
   return [...resources].flatMap((text: unknown, index) => {
-    const message =
-      typeof text === 'string' ? checkResource(text, domain) : `${show(text)} is not a string`
-    return message === null ? [] : [{ member: `resources[${index}]`, message }]
+    const result: Parsed<unknown> =
+      typeof text === 'string' ? read(text) : refused(`${show(text)} is not a string`)
+    return result.ok ? [] : [{ member: `resources[${index}]`, message: result.message }]
   })
 }

@@ -1,7 +1,13 @@
 /** What a rule may be about. The wire's closed list; network actions first. */
 export const ACTIONS = ['connect:tcp', 'connect:udp', 'read', 'write'] as const
+
+/** What a request wants to do. */
 export type Action = (typeof ACTIONS)[number]
+
+/** Actions on a host and port; `connect:tcp` says nothing about `connect:udp`. */
 export type NetworkAction = 'connect:tcp' | 'connect:udp'
+
+/** Actions on a path; `write` says nothing about `read`. */
 export type FilesystemAction = 'read' | 'write'
 
 /** Which kind of resource a rule names; derived from its actions, never chosen. */

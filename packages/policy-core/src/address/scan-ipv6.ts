@@ -1,0 +1,96 @@
+import { scanIpv4 } from './scan-ipv4.ts'
+import {
+  createHexDigits,
+  PLAIN_GROUP,
+  scanGroup,
+  valueOf,
+  widthOf,
+  type HexDigits,
+} from './scan-group.ts'
+
+/** What `scanIpv6` found, to be used again and again; after a refusal it means nothing. */
+export interface Ipv6Scan {
+  /** Eight groups of 16 bits. */
+  readonly groups: Uint16Array
+  /** The first group that `::` stands for, or -1 without `::`. */
+  gapStart: number
+  /** How many groups `::` stands for. */
+  gapLength: number
+  /** Whether every group is written in small hexadecimal digits without leading zeros. */
+  isPlain: boolean
+  readonly digits: HexDigits
+}
+
+const COLON = 58
+const DOT = 46
+
+export function createIpv6Scan(): Ipv6Scan {
+  const digits = createHexDigits()
+  return { groups: new Uint16Array(8), gapStart: -1, gapLength: 0, isPlain: true, digits }
+}
+
+/**
+ * Reads any RFC 4291 §2.2 spelling of IPv6, IPv4-mapped addresses included; no zone id, no
+ * brackets. False when the text is something else. In one pass, because reading its characters is
+ * most of what a decision about an address costs.
+ */
+export function scanIpv6(text: string, scan: Ipv6Scan): boolean {
+  const { groups, digits } = scan
+  let gapStart = text.startsWith('::') ? 0 : -1
+  let at = gapStart < 0 ? 0 : 2
+  let count = 0
+  let plain = PLAIN_GROUP
+  while (at < text.length) {
+    const group = scanGroup(text, at, digits)
+    const end = at + widthOf(group)
+    if (end === at || count === 8) return false
+    const separator = codeAt(text, end)
+    if (separator === DOT) return endInIpv4(text, at, scan, { count, gapStart })
+    groups[count] = valueOf(group)
+    count += 1
+    plain &= group
+    if (separator < 0) break
+    const next = codeAt(text, end + 1)
+    if (separator !== COLON || next < 0) return false
+    at = end + 1
+    if (next !== COLON) continue
+    if (gapStart >= 0) return false
+    gapStart = count
+    at += 1
+  }
+  scan.isPlain = plain !== 0
+  return spread(scan, count, gapStart)
+}
+
+/** The character code, or -1 behind the end of the text. */
+function codeAt(text: string, at: number): number {
+  return at < text.length ? text.charCodeAt(at) : -1
+}
+
+/** Reads the last two groups from dotted decimal. */
+function endInIpv4(
+  text: string,
+  start: number,
+  scan: Ipv6Scan,
+  { count, gapStart }: { readonly count: number; readonly gapStart: number },
+): boolean {
+  const bits = count > 6 ? -1 : scanIpv4(text, start)
+  if (bits < 0) return false
+  scan.groups[count] = bits >>> 16
+  scan.groups[count + 1] = bits & 0xffff
+  scan.isPlain = false
+  return spread(scan, count + 2, gapStart)
+}
+
+/** Moves the groups behind `::` to the end; it stands for one group or more, never for none. */
+function spread(scan: Ipv6Scan, count: number, gapStart: number): boolean {
+  const missing = 8 - count
+  scan.gapStart = gapStart
+  scan.gapLength = missing
+  if (gapStart < 0) return missing === 0
+  if (missing < 1) return false
+  const { groups } = scan
+  for (let at = 7; at >= gapStart + missing; at -= 1) groups[at] = groups[at - missing]!
+  for (let at = gapStart; at < gapStart + missing; at += 1) groups[at] = 0
+  return true
+}

@@ -1,0 +1,31 @@
+import { NOTHING } from '../lookup/chain-sets.ts'
+import { slotOf } from '../lookup/flags.ts'
+import type { Verdict } from '../lookup/verdicts.ts'
+import { foldCase } from '../path/path.ts'
+import type { NetworkAction } from '../policy/policy.ts'
+import type { CompiledPolicy } from './compiled-policy.ts'
+import { judgeAddress } from './judge-address.ts'
+import type { ParsedRequest } from './request.ts'
+
+/** The verdict on a request that has been parsed. */
+export function evaluate(policy: CompiledPolicy, request: ParsedRequest): Verdict {
+  if (request.kind === 'path') {
+    const path = policy.caseSensitive ? request.path : foldCase(request.path)
+    return policy.verdicts.of(policy.paths.findCanonical(path), slotOf(request.action))
+  }
+  const { names, addressReader } = policy
+  const { name, port, canonical } = request
+  const set = name === null ? null : names.sets.at(names.findCanonical(name), port)
+  const family = canonical.address === undefined ? 0 : addressReader.read(canonical.address)
+  if (family !== 0) return judgeAddress(policy, canonical, set, family)
+  return policy.verdicts.of(set ?? names.sets.at(NOTHING, port), slotOf(request.action))
+}
+
+/** Tells whether the address of a name could change the verdict on the name alone. */
+export function isUnresolved(
+  policy: CompiledPolicy,
+  { decision, reason }: Verdict,
+  action: NetworkAction,
+): boolean {
+  return decision === 'allow' || (reason === 'default_deny' && policy.resolvesUnlisted[action])
+}

@@ -1,0 +1,43 @@
+import type { PolicyEntry, RuleEntry } from '../lookup/rule-table.ts'
+import type { Policy } from '../policy/policy.ts'
+
+/** Policies of one origin. */
+export interface PolicySource extends Pick<PolicyEntry, 'origin' | 'isFullyActive'> {
+  readonly policies: readonly Policy[]
+}
+
+/** All rules in the order in which decisions list them: by policy id, then rule id. */
+export function sortRules(sources: readonly PolicySource[]): RuleEntry[] {
+  return sources.flatMap(entriesOf).toSorted(byIdentity)
+}
+
+function entriesOf({ policies, origin, isFullyActive }: PolicySource): RuleEntry[] {
+  return policies.flatMap(({ id, name, allowlist_v0: set }) => {
+    const policy: PolicyEntry = { id, name, origin, isFullyActive }
+    return (set?.rules ?? []).map((rule) => ({
+      policy,
+      id: rule.id,
+      name: rule.name,
+      decision: rule.decision,
+      actions: rule.actions,
+      resources: rule.resources,
+    }))
+  })
+}
+
+/** By ids; the rest only so that the order of the input never matters. */
+function byIdentity(a: RuleEntry, b: RuleEntry): number {
+  return (
+    compare(a.policy.id, b.policy.id) ||
+    compare(a.id, b.id) ||
+    compare(a.policy.origin, b.policy.origin) ||
+    compare(a.policy.name, b.policy.name) ||
+    compare(a.name, b.name) ||
+    compare(JSON.stringify(a.resources), JSON.stringify(b.resources))
+  )
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,55 @@
+import { formatGroups, formatIpv4Bits, longestZeroRun } from '../../address/format-address.ts'
+import { MAX_IPV4_LENGTH, scanIpv4 } from '../../address/scan-ipv4.ts'
+import { createIpv6Scan, scanIpv6, type Ipv6Scan } from '../../address/scan-ipv6.ts'
+
+/** Reads one address after the other into the same few words, so that none allocates anything. */
+export interface AddressReader {
+  /**
+   * The family of the address, or 0 when the text is none. The language is that of `parseAddress`:
+   * an IPv4-mapped address reads as the IPv4 address.
+   */
+  readonly read: (text: string) => 0 | 4 | 6
+  /** The bits of the address just read, the most significant first: one word, or four. */
+  readonly words: Uint32Array
+  /** Tells whether the text just read is the canonical one, which `format` would make. */
+  readonly isCanonical: () => boolean
+  /** The address just read, as `formatAddress` writes it. */
+  readonly format: () => string
+}
+
+export function createAddressReader(): AddressReader {
+  const words = new Uint32Array(4)
+  const scan = createIpv6Scan()
+  let family: 0 | 4 | 6 = 0
+  let isMapped = false
+  return {
+    words,
+    read(text) {
+      isMapped = false
+      const bits = text.length > MAX_IPV4_LENGTH ? -1 : scanIpv4(text, 0)
+      if (bits >= 0) {
+        words[0] = bits
+        return (family = 4)
+      }
+      if (!scanIpv6(text, scan)) return (family = 0)
+      packGroups(scan.groups, words)
+      isMapped = words[0] === 0 && words[1] === 0 && words[2] === 0xffff
+      if (!isMapped) return (family = 6)
+      words[0] = words[3]!
+      return (family = 4)
+    },
+    isCanonical: () => (family === 6 ? isCanonicalIpv6(scan) : family === 4 && !isMapped),
+    format: () => (family === 6 ? formatGroups(scan.groups) : formatIpv4Bits(words[0]!)),
+  }
+}
+
+function packGroups(groups: Uint16Array, words: Uint32Array): void {
+  for (let at = 0; at < 4; at += 1) words[at] = (groups[2 * at]! << 16) | groups[2 * at + 1]!
+}
+
+/** RFC 5952 leaves one spelling: small letters, no padding, `::` for the first longest run. */
+function isCanonicalIpv6({ groups, gapStart, gapLength, isPlain }: Ipv6Scan): boolean {
+  if (!isPlain) return false
+  const { start, length } = longestZeroRun(groups)
+  return start === gapStart && (start < 0 || length === gapLength)
+}

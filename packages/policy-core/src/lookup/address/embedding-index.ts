@@ -1,0 +1,57 @@
+import { EMBEDDINGS, U_OCTET_BITS, type Embedding } from '../../address/embedded-ipv4.ts'
+import type { IpRange } from '../../address/ip-range.ts'
+import { createIpv6Search } from './interval-search.ts'
+import { flattenRanges } from './intervals.ts'
+import { sortRanges } from './sorted-ranges.ts'
+
+/** Finds the IPv4 addresses inside IPv6 ones. What it has read holds until it reads again. */
+export interface EmbeddingIndex {
+  /** Tells whether the IPv6 address of four words may carry an IPv4 address: nearly none does. */
+  readonly mayEmbed: (words: Uint32Array) => boolean
+  /** Reads every IPv4 address inside the IPv6 address of four words; returns how many. */
+  readonly read: (words: Uint32Array) => number
+  /** The IPv4 addresses just read, 32 bits each. */
+  readonly inner: Uint32Array
+  /** How many leading bits of the outer address fix the first `bits` bits of `inner[at]`. */
+  readonly outerBits: (at: number, bits: number) => number
+}
+
+/** `::` and `::1`, which the IPv4-compatible range includes, carry nothing. */
+const UNSPECIFIED_AND_LOOPBACK: IpRange = { family: 6, base: 0n, prefix: 127 }
+
+export function createEmbeddingIndex(): EmbeddingIndex {
+  const carrying = [...new Set(EMBEDDINGS.map(({ range }) => range))]
+  const ranges = sortRanges([...carrying, UNSPECIFIED_AND_LOOPBACK], 4)
+  const waysOf = [[], ...carrying.map((range) => EMBEDDINGS.filter((way) => way.range === range))]
+  const find = createIpv6Search(
+    flattenRanges(ranges, (range) => (range < carrying.length ? range + 1 : 0)),
+  )
+  const inner = new Uint32Array(Math.max(...waysOf.map(({ length }) => length)))
+  let ways: readonly Embedding[] = []
+  return {
+    inner,
+    mayEmbed: (words) => find(words) !== 0,
+    read(words) {
+      ways = waysOf[find(words)]!
+      for (let at = 0; at < ways.length; at += 1) inner[at] = extract(ways[at]!, words)
+      return ways.length
+    },
+    outerBits: (at, bits) => ways[at]!.outerBits(bits),
+  }
+}
+
+/** As `Embedding.extract`, without the microsecond that BigInts would cost. */
+function extract({ start, split, isInverted }: Embedding, words: Uint32Array): number {
+  const head = bitsAt(words, start, split)
+  const tail = split === 32 ? 0 : bitsAt(words, start + split + U_OCTET_BITS, 32 - split)
+  const bits = (head << (32 - split)) | tail
+  return isInverted ? ~bits : bits
+}
+
+/** Up to 32 bits, counted from the left. */
+function bitsAt(words: Uint32Array, start: number, count: number): number {
+  const word = start >>> 5
+  const offset = start & 31
+  const rest = offset === 0 ? 0 : words[word + 1]! >>> (32 - offset)
+  return ((words[word]! << offset) | rest) >>> (32 - count)
+}

@@ -1,0 +1,80 @@
+import { NOTHING } from '../chain-sets.ts'
+import { maskOf, type SortedRanges, type Width } from './sorted-ranges.ts'
+
+/** All addresses of a family, cut where the ranges that hold an address change. */
+export interface Intervals {
+  readonly width: Width
+  /** Ascending first addresses, `width` words each; that of the first interval is zero. */
+  readonly starts: Uint32Array
+  /** The set of each interval. */
+  readonly sets: Int32Array
+}
+
+/**
+ * Flattens nested ranges, so that a lookup finds one interval instead of every range around an
+ * address. `open` makes the set inside a range from that around it. O(ranges): two ranges either
+ * nest or are disjoint, so those that hold an address are a stack.
+ */
+export function flattenRanges(
+  ranges: SortedRanges,
+  open: (range: number, parent: number) => number,
+): Intervals {
+  const { width, firsts, prefixes, order } = ranges
+  const starts = new Uint32Array((2 * order.length + 1) * width)
+  const sets = new Int32Array(2 * order.length + 1)
+  const behind = new Uint32Array(width)
+  const around: { readonly range: number; readonly set: number }[] = []
+  let count = 1
+
+  function cut(words: Uint32Array, at: number, set: number): void {
+    // Where one range ends another may start or end too: only what holds there last counts.
+    if (isEqual(starts, (count - 1) * width, words, at)) count -= 1
+    if (count > 0 && sets[count - 1] === set) return
+    for (let word = 0; word < width; word += 1) starts[count * width + word] = words[at + word]!
+    sets[count] = set
+    count += 1
+  }
+
+  function close(): void {
+    const { range } = around.pop()!
+    for (let word = 0; word < width; word += 1) behind[word] = firsts[range * width + word]!
+    if (addBit(behind, prefixes[range]!)) cut(behind, 0, around.at(-1)?.set ?? NOTHING)
+  }
+
+  function isEqual(a: Uint32Array, atA: number, b: Uint32Array, atB: number): boolean {
+    for (let word = 0; word < width; word += 1) if (a[atA + word] !== b[atB + word]) return false
+    return true
+  }
+
+  for (const range of order) {
+    while (around.length > 0 && !isInside(ranges, around.at(-1)!.range, range)) close()
+    const set = open(range, around.at(-1)?.set ?? NOTHING)
+    cut(firsts, range * width, set)
+    around.push({ range, set })
+  }
+  while (around.length > 0) close()
+  return { width, starts: starts.slice(0, count * width), sets: sets.slice(0, count) }
+}
+
+/** Tells whether a range that is not sorted before `outer` lies inside it. */
+function isInside({ width, firsts, prefixes }: SortedRanges, outer: number, range: number) {
+  const prefix = prefixes[outer]!
+  for (let word = 0; word < width; word += 1) {
+    const differing = firsts[outer * width + word]! ^ firsts[range * width + word]!
+    if ((differing & maskOf(prefix - 32 * word)) !== 0) return false
+  }
+  return true
+}
+
+/** Adds one at the last bit of a prefix; false when the sum is beyond the last address. */
+function addBit(words: Uint32Array, prefix: number): boolean {
+  if (prefix === 0) return false
+  let word = (prefix - 1) >>> 5
+  words[word]! += 2 ** (31 - ((prefix - 1) & 31))
+  const isCarried = (at: number) => words[at] === 0
+  while (word > 0 && isCarried(word)) {
+    word -= 1
+    words[word]! += 1
+  }
+  return word > 0 || !isCarried(0)
+}

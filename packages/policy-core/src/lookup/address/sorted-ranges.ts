@@ -1,0 +1,47 @@
+import type { IpRange } from '../../address/ip-range.ts'
+
+/** How many 32-bit words an address of a family has. */
+export type Width = 1 | 4
+
+/** Ranges of one family in columns: sorting fifty thousand BigInts would take most of a build. */
+export interface SortedRanges {
+  readonly width: Width
+  /** First addresses, `width` words each, the most significant first. */
+  readonly firsts: Uint32Array
+  readonly prefixes: Uint8Array
+  /** The ranges by first address, the wider first; equal ones as they were given. */
+  readonly order: Uint32Array
+}
+
+export function sortRanges(ranges: readonly IpRange[], width: Width): SortedRanges {
+  const firsts = new Uint32Array(ranges.length * width)
+  const prefixes = new Uint8Array(ranges.length)
+  const scratch = new DataView(new ArrayBuffer(16))
+  for (const [index, { base, prefix }] of ranges.entries()) {
+    scratch.setBigUint64(0, width === 1 ? base << 32n : base >> 64n)
+    scratch.setBigUint64(8, base)
+    for (let word = 0; word < width; word += 1)
+      firsts[index * width + word] = scratch.getUint32(4 * word) & maskOf(prefix - 32 * word)
+    prefixes[index] = prefix
+  }
+  const order = Uint32Array.from(ranges.keys()).toSorted((a, b) => {
+    const sooner = compareAt(firsts, a, b, width)
+    if (sooner !== 0) return sooner
+    return prefixes[a]! - prefixes[b]! || a - b
+  })
+  return { width, firsts, prefixes, order }
+}
+
+/** The mask of the first `bits` bits of a word; below 0 and above 32 that is none and all. */
+export function maskOf(bits: number): number {
+  if (bits <= 0) return 0
+  return bits >= 32 ? -1 : -1 << (32 - bits)
+}
+
+function compareAt(firsts: Uint32Array, a: number, b: number, width: Width): number {
+  for (let word = 0; word < width; word += 1) {
+    const difference = firsts[a * width + word]! - firsts[b * width + word]!
+    if (difference !== 0) return difference
+  }
+  return 0
+}

@@ -1,0 +1,56 @@
+import { foldCase } from '../path/path.ts'
+import { placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
+import type { PatternReader } from '../pattern/pattern-reader.ts'
+import { domainOf } from '../policy/policy.ts'
+import type { AddressPattern } from './address/address-index.ts'
+import { buildGroups, type Groups } from './groups.ts'
+import type { DomainPatterns } from './name/name-index.ts'
+import type { PathGroup } from './path/path-index.ts'
+import { collectNetworkGroups, collectPathGroups } from './pattern-groups.ts'
+import { createGroupCounter } from './port-groups.ts'
+import type { RuleEntry, RuleTable } from './rule-table.ts'
+
+/** The distinct patterns of all rules, in the form in which each index takes them. */
+export interface GroupedResources {
+  readonly groups: Groups
+  readonly domains: readonly DomainPatterns[]
+  readonly ranges: readonly AddressPattern[]
+  readonly paths: readonly PathGroup[]
+}
+
+const NO_GROUP = -1
+
+/** `entries` are those that the table was built from, and every resource of theirs can be read. */
+export function groupResources(
+  entries: readonly RuleEntry[],
+  table: RuleTable,
+  reader: PatternReader,
+  meaning: PathMeaning,
+): GroupedResources {
+  const counter = createGroupCounter()
+  const network = collectNetworkGroups(counter)
+  const paths = collectPathGroups(counter)
+  const groupOfPath = (text: string): number => {
+    const pattern = reader.filesystem(text)
+    const segments = pattern.ok ? placePattern(pattern.value, meaning) : null
+    if (segments === null) return NO_GROUP
+    return paths.groupOf(meaning.caseSensitive ? text : foldCase(text), segments)
+  }
+  const groupOfHost = (text: string): number => {
+    const pattern = reader.network(text)
+    return pattern.ok ? network.groupOf(pattern.value) : NO_GROUP
+  }
+  const groupOf: number[] = []
+  for (const [rule, { actions, resources }] of entries.entries()) {
+    const hasEffect = table.flagsOf(rule) !== 0
+    const [action = 'read'] = actions
+    const groupOfText = domainOf(action) === 'filesystem' ? groupOfPath : groupOfHost
+    for (const text of resources) groupOf.push(hasEffect ? groupOfText(text) : NO_GROUP)
+  }
+  return {
+    groups: buildGroups(table, Int32Array.from(groupOf), counter.count()),
+    domains: network.domains(),
+    ranges: network.ranges(),
+    paths: paths.patterns(),
+  }
+}

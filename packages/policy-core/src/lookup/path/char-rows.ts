@@ -1,0 +1,144 @@
+import type { MatchSet } from '../match-set.ts'
+import { createIntSets, type IntSets } from './int-sets.ts'
+import { createLabelTexts, type LabelTexts } from './label-texts.ts'
+import type { PathLimits } from './path-limits.ts'
+import { START, type PatternStates } from './pattern-states.ts'
+import { KINDS, type PatternTrie } from './pattern-trie.ts'
+import { isOdd, SLASH } from './plain-path.ts'
+
+const DOT = 0x2e
+/** Characters of which each has a class. */
+export const ASCII = 128
+/** Stands for every plain character that no label has. */
+const OTHER = -1
+/** Stands for every character that is not plain. */
+const ODD = -2
+
+/** The class of those, and the others that every automaton has. */
+export const ODD_CLASS = 0
+const SLASH_CLASS = 1
+const DOT_CLASS = 2
+const OTHER_CLASS = 3
+
+/** How the present name has begun: not at all, with `.`, with `..`, or so that it is a name. */
+const EMPTY = 0
+const ONE_DOT = 1
+const TWO_DOTS = 2
+const NAME = 3
+
+/** The row of paths that are not plain. Row 0 stands for nothing. */
+const REFUSED = 1
+/** Most places in labels that a row may stand for. */
+const MAX_PLACES = 256
+
+/**
+ * What the rows of a character automaton stand for: the state before the present name, how that
+ * name has begun, and how much of each label it has matched.
+ */
+export class CharRows {
+  /** By ASCII code: the class of the character. Each plain one in a label has its own. */
+  readonly classes: Uint8Array = new Uint8Array(ASCII).fill(OTHER_CLASS)
+  readonly start: number
+  readonly #characters: number[] = [ODD, SLASH, DOT, OTHER]
+  readonly #trie: PatternTrie
+  readonly #states: PatternStates
+  readonly #texts: LabelTexts
+  readonly #rows: IntSets
+  /** By row: what matches a path that ends there; null when that is not plain. */
+  readonly #matches: (MatchSet | null | undefined)[] = []
+  #isFull = false
+
+  constructor(trie: PatternTrie, states: PatternStates, limits: PathLimits) {
+    this.#trie = trie
+    this.#states = states
+    this.#texts = createLabelTexts(trie.labels)
+    this.#setClasses()
+    this.#rows = createIntSets(limits.charRows, limits.stateNodes)
+    this.#rows.intern(new Int32Array(0), 0)
+    this.#rows.intern(Int32Array.of(REFUSED), 1)
+    const start = this.#begin(START)
+    this.#isFull = start === null
+    this.start = start ?? REFUSED
+  }
+
+  get classCount(): number {
+    return this.#characters.length
+  }
+
+  /** Whether there is no room for rows that are needed. */
+  isFull(): boolean {
+    return this.#isFull || this.#states.isFull()
+  }
+
+  /** The row after a character of the class; null when it gets none. */
+  after(row: number, charClass: number): number | null {
+    const character = this.#characters[charClass]!
+    if (row === REFUSED || character === ODD) return REFUSED
+    const [state, began] = this.#rows.members(row)
+    if (character !== SLASH) {
+      const places = this.#texts.after(this.#placesOf(row), character)
+      return this.#rowOf(state!, beganAfter(began!, character), places)
+    }
+    if (began !== NAME) return REFUSED
+    const next = this.#stateAfter(row)
+    return next === null ? null : this.#begin(next)
+  }
+
+  /** What matches a path that ends there: null when it is not plain, undefined when unknown. */
+  matches(row: number): MatchSet | null | undefined {
+    const known = this.#matches[row]
+    if (known !== undefined) return known
+    const isName = row !== REFUSED && this.#rows.members(row)[1] === NAME
+    const state = isName ? this.#stateAfter(row) : null
+    if (isName && state === null) return undefined
+    return (this.#matches[row] = state === null ? null : this.#states.matches(state))
+  }
+
+  #setClasses(): void {
+    for (let code = 0; code < ASCII; code += 1) if (isOdd(code)) this.classes[code] = ODD_CLASS
+    this.classes[SLASH] = SLASH_CLASS
+    this.classes[DOT] = DOT_CLASS
+    for (const code of this.#texts.characters) {
+      if (this.classes[code] !== OTHER_CLASS) continue
+      this.classes[code] = this.#characters.length
+      this.#characters.push(code)
+    }
+  }
+
+  #placesOf(row: number): Int32Array {
+    return this.#rows.members(row).subarray(2)
+  }
+
+  #begin(state: number): number | null {
+    return this.#rowOf(state, EMPTY, this.#texts.begin(this.#labelsBelow(state)))
+  }
+
+  #rowOf(state: number, began: number, places: Int32Array): number | null {
+    if (places.length > MAX_PLACES) return null
+    const row = this.#rows.intern(Int32Array.of(state, began, ...places), places.length + 2)
+    this.#isFull ||= row === null
+    return row
+  }
+
+  #stateAfter(row: number): number | null {
+    const [state] = this.#rows.members(row)
+    return this.#states.advance(state!, this.#texts.endedAt(this.#placesOf(row)))
+  }
+
+  #labelsBelow(state: number): number[] {
+    const { labels, byLabel, labelStart, parent } = this.#trie
+    const nodes = new Set(this.#states.nodes(state))
+    const below: number[] = []
+    for (let label = 0; label < labels.count; label += 1) {
+      const children = byLabel.subarray(labelStart[KINDS * label], labelStart[KINDS * (label + 1)])
+      if (children.some((child) => nodes.has(parent[child]!))) below.push(label)
+    }
+    return below
+  }
+}
+
+function beganAfter(began: number, character: number): number {
+  if (character !== DOT) return NAME
+  if (began === EMPTY) return ONE_DOT
+  return began === ONE_DOT ? TWO_DOTS : NAME
+}

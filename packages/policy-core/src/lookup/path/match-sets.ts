@@ -1,0 +1,53 @@
+import { createMatchSet, type MatchSet } from '../match-set.ts'
+import { createIntSets } from './int-sets.ts'
+import type { PatternTrie } from './pattern-trie.ts'
+
+/** Makes one object of each set of groups. */
+export interface MatchSets {
+  readonly empty: MatchSet
+  /** The groups of the patterns that end at the nodes. */
+  of(nodes: Int32Array): MatchSet
+  clear(): void
+}
+
+export function createMatchSets(
+  { groups, groupStart }: PatternTrie,
+  flagsOf: (group: number) => number,
+  limits: { readonly matchSets: number; readonly matchGroups: number },
+): MatchSets {
+  const known = createIntSets(limits.matchSets, limits.matchGroups)
+  const empty = createMatchSet([], 0)
+  let sets: MatchSet[] = []
+
+  const groupsOf = (nodes: Int32Array): Int32Array => {
+    let count = 0
+    for (const node of nodes) count += groupStart[node + 1]! - groupStart[node]!
+    const found = new Int32Array(count)
+    count = 0
+    for (const node of nodes) {
+      const own = groups.subarray(groupStart[node], groupStart[node + 1])
+      found.set(own, count)
+      count += own.length
+    }
+    return found.toSorted()
+  }
+
+  return {
+    empty,
+    of(nodes) {
+      const found = groupsOf(nodes)
+      if (found.length === 0) return empty
+      const number = known.intern(found, found.length)
+      const set = number === null ? undefined : sets[number]
+      if (set !== undefined) return set
+      const flags = found.reduce((all, group) => all | flagsOf(group), 0)
+      const created = createMatchSet([...found], flags)
+      if (number !== null) sets[number] = created
+      return created
+    },
+    clear() {
+      known.clear()
+      sets = []
+    },
+  }
+}

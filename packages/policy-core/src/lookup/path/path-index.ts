@@ -1,0 +1,71 @@
+import type { GlobSegment } from '../../path/glob.ts'
+import type { MatchSet } from '../match-set.ts'
+import { CharAutomaton } from './char-automaton.ts'
+import { createMatchSets } from './match-sets.ts'
+import { PATH_LIMITS, type PathLimits } from './path-limits.ts'
+import { START, createPatternStates } from './pattern-states.ts'
+import { buildPatternTrie } from './pattern-trie.ts'
+import { SegmentAutomaton } from './segment-automaton.ts'
+
+/** A distinct pattern, and the number of its group. */
+export interface PathGroup {
+  /** Placed, and folded where letter case does not count. */
+  readonly segments: readonly GlobSegment[]
+  readonly group: number
+}
+
+export interface PathIndex {
+  /**
+   * What matches the path; an equal set of groups is mostly the same object. Null when the text is
+   * not plainly a canonical path: relative, too long, with an empty, `.` or `..` segment, a
+   * trailing `/`, or a character that is no ASCII, a control or `*`. Then `parsePath` has to read
+   * it, and `findCanonical` to match it.
+   */
+  find(path: string): MatchSet | null
+  /** The same for a path that `parsePath` gave, folded as the patterns are. */
+  findCanonical(path: string): MatchSet
+}
+
+/**
+ * Builds an index of patterns. What it needs to read paths fast is worked out as paths come, and
+ * kept within `limits`.
+ */
+export function buildPathIndex(
+  groups: readonly PathGroup[],
+  flagsOf: (group: number) => number,
+  limits: PathLimits = PATH_LIMITS,
+): PathIndex {
+  const trie = buildPatternTrie(groups)
+  const matchSets = createMatchSets(trie, flagsOf, limits)
+  const states = createPatternStates(trie, matchSets, limits)
+  const automaton = new SegmentAutomaton(trie, states, limits)
+  let chars = isSmall(groups, limits)
+    ? new CharAutomaton(trie, createPatternStates(trie, matchSets, limits), limits)
+    : null
+
+  const find = (path: string): MatchSet | null => {
+    if (chars === null) return automaton.find(path)
+    const found = chars.find(path)
+    if (found !== undefined) return found
+    if (chars.isFull()) chars = null
+    return automaton.find(path)
+  }
+  return {
+    find,
+    findCanonical(path) {
+      if (path === '/') return states.matches(START)
+      return find(path) ?? states.walk(START, path, 1)
+    },
+  }
+}
+
+/** Whether a table by characters may be worth its memory. */
+function isSmall(groups: readonly PathGroup[], limits: PathLimits): boolean {
+  if (groups.length > limits.charPatterns) return false
+  let length = 0
+  for (const { segments } of groups) {
+    for (const segment of segments)
+      length += 'recursive' in segment ? 1 : segment.pieces.join('/').length + 1
+  }
+  return length <= limits.charTexts
+}

@@ -1,0 +1,73 @@
+import type { GlobSegment } from '../../path/glob.ts'
+
+/** What one place of a pattern stands for. */
+export type Place = 'any one' | 'any number' | number
+
+/** A name with `*` inside, and its label. */
+export interface LabelledGlob {
+  readonly label: number
+  readonly pieces: readonly string[]
+}
+
+/** The distinct names and globs of all patterns, each with a number: its label. */
+export interface PatternLabels {
+  readonly count: number
+  readonly literals: ReadonlyMap<string, number>
+  readonly globs: readonly LabelledGlob[]
+}
+
+export interface LabelCollector {
+  /** The places of a pattern, its runs of `*` and `**` in their one spelling. */
+  placesOf(segments: readonly GlobSegment[]): Place[]
+  finish(): PatternLabels
+}
+
+/** Numbers names and globs as they come. A name may hold a `*`: as part of a home directory. */
+export function collectLabels(): LabelCollector {
+  const literals = new Map<string, number>()
+  const globs = new Map<string, LabelledGlob>()
+
+  const labelOf = (pieces: readonly string[]): number => {
+    const next = literals.size + globs.size
+    const [name = ''] = pieces
+    if (pieces.length === 1) {
+      const known = literals.get(name)
+      if (known === undefined) literals.set(name, next)
+      return known ?? next
+    }
+    const text = pieces.join('*')
+    const known = globs.get(text)
+    if (known === undefined) globs.set(text, { label: next, pieces })
+    return known?.label ?? next
+  }
+
+  return {
+    placesOf(segments) {
+      const places: Place[] = []
+      let loops = false
+      for (const segment of segments) {
+        if ('recursive' in segment) {
+          loops = true
+        } else if (isAnyOne(segment.pieces)) {
+          places.push('any one')
+        } else {
+          if (loops) places.push('any number')
+          loops = false
+          places.push(labelOf(segment.pieces))
+        }
+      }
+      // `**/*` is `*/**`: with `*` first, a place that stays never leads on by any name at all.
+      if (loops) places.push('any number')
+      return places
+    },
+    finish: () => ({
+      count: literals.size + globs.size,
+      literals,
+      globs: [...globs.values()],
+    }),
+  }
+}
+
+function isAnyOne(pieces: readonly string[]): boolean {
+  return pieces.length > 1 && pieces.every((piece) => piece === '')
+}

@@ -1,0 +1,34 @@
+export const SLASH = 0x2f
+const DOT = 0x2e
+
+/** Longest path that is looked at, in UTF-16 units: for plain text, bytes. */
+export const MAX_PATH_LENGTH = 4096
+
+/** A character that the fast reading leaves to the thorough one: no ASCII, a control, or `*`. */
+export function isOdd(code: number): boolean {
+  return code < 0x20 || code > 0x7e || code === 0x2a
+}
+
+/** Whether only plain names stand from `from`, where one begins, to the end of the path. */
+export function isPlainFrom(path: string, from: number): boolean {
+  let start = from
+  for (let at = from; at <= path.length; at += 1) {
+    const code = at < path.length ? path.charCodeAt(at) : SLASH
+    if (code === SLASH) {
+      if (isNoName(path, start, at)) return false
+      start = at + 1
+    } else if (isOdd(code)) {
+      return false
+    }
+  }
+  return true
+}
+
+/** Whether nothing, `.` or `..` stands there. */
+export function isNoName(path: string, from: number, to: number): boolean {
+  return (
+    to - from < 3 &&
+    (to === from ||
+      (path.charCodeAt(from) === DOT && (to - from === 1 || path.charCodeAt(from + 1) === DOT)))
+  )
+}

@@ -1,0 +1,63 @@
+import type { MatchSet } from '../match-set.ts'
+import { LiteralFilter } from './literal-filter.ts'
+import { NameCode } from './name-code.ts'
+import type { PathLimits } from './path-limits.ts'
+import { START, type PatternStates } from './pattern-states.ts'
+import { NONE, type PatternTrie } from './pattern-trie.ts'
+import { isNoName, isPlainFrom, MAX_PATH_LENGTH, SLASH } from './plain-path.ts'
+import { keyOf, SegmentSteps } from './segment-steps.ts'
+import { IS_SETTLED, stateOf } from './stands.ts'
+
+/** Reads paths a name at a time: one pass that looks for odd characters and codes the names. */
+export class SegmentAutomaton {
+  readonly #states: PatternStates
+  readonly #literals: LiteralFilter
+  readonly #steps: SegmentSteps
+  readonly #name = new NameCode()
+
+  constructor(trie: PatternTrie, states: PatternStates, limits: PathLimits) {
+    this.#states = states
+    this.#literals = new LiteralFilter(trie.labels.literals)
+    this.#steps = new SegmentSteps(trie, states, limits)
+  }
+
+  /** What matches a plain path; null when the path is not plain. */
+  find(path: string): MatchSet | null {
+    const length = path.length
+    if (path.charCodeAt(0) !== SLASH || length > MAX_PATH_LENGTH) return null
+    if (length === 1) return this.#states.matches(START)
+    let stand = this.#steps.begin()
+    let from = 1
+    for (;;) {
+      const to = this.#name.read(path, from)
+      if (to < 0 || isNoName(path, from, to)) return null
+      const next = this.#next(stand, path, from, to)
+      if (next === NONE) return this.#walkOn(stand, path, from)
+      if (to === length) return this.#states.matches(stateOf(next))
+      if ((next & IS_SETTLED) !== 0) return this.#matchesOfRest(next, path, to + 1)
+      stand = next
+      from = to + 1
+    }
+  }
+
+  /** The stand after the name that was just read. */
+  #next(stand: number, path: string, from: number, to: number): number {
+    const { low, high } = this.#name
+    const steps = this.#steps
+    if (!this.#literals.mayHave(low, high)) return steps.byOther(stand, path, from, to)
+    let next = steps.byCode(keyOf(stand, to - from), low, high)
+    if (next < NONE) next = steps.byLongName(next, path, from, to)
+    return next === NONE ? steps.byName(stand, path, from, to) : next
+  }
+
+  #matchesOfRest(stand: number, path: string, from: number): MatchSet | null {
+    return isPlainFrom(path, from) ? this.#states.matches(stateOf(stand)) : null
+  }
+
+  #walkOn(stand: number, path: string, from: number): MatchSet | null {
+    if (!isPlainFrom(path, from)) return null
+    const matches = this.#states.walk(stateOf(stand), path, from)
+    this.#steps.countWalk()
+    return matches
+  }
+}

@@ -1,0 +1,150 @@
+import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
+import { createIntSets, type IntSets } from './int-sets.ts'
+import { MAX_EXACT, NameCode } from './name-code.ts'
+import type { PathLimits } from './path-limits.ts'
+import { START, type PatternStates } from './pattern-states.ts'
+import { NONE, type PatternTrie } from './pattern-trie.ts'
+import { matchSimpleGlobs, standsAt } from './simple-globs.ts'
+import { HAS_GLOBS, STAND, Stands } from './stands.ts'
+import { Transitions } from './transitions.ts'
+
+/**
+ * What the numbers of a transition are, beside the state in its key: the code of a name, which is
+ * the name only when it is short, or the globs that it matches. A long name must never pass for a
+ * short one.
+ */
+const SHORT = 0
+const LONG = 1
+const GLOBS = 2
+
+/**
+ * The steps from stand to stand by name, each worked out when first needed. All give the stand
+ * after the name in `path` from `from` to `to`, or `NONE`.
+ *
+ * Nothing is thrown away while paths differ more than there is room for: when the store is full,
+ * what it lacks is walked, and only after many walks does it begin anew. So it cannot thrash.
+ */
+export class SegmentSteps {
+  readonly #literals: ReadonlyMap<string, number>
+  readonly #states: PatternStates
+  readonly #limits: PathLimits
+  readonly #finder: GlobFinder
+  readonly #globSets: IntSets
+  readonly #stands: Stands
+  readonly #transitions: Transitions
+  readonly #code = new NameCode()
+  /** Codes of long names may be equal by chance or by design: here is what they stand for. */
+  #longNames: { readonly name: string; readonly next: number }[] = []
+  /** By label. A name cut out of a path would keep that whole path in memory. */
+  readonly #names: string[] = []
+  #start: number
+  #isFull = false
+  #walks = 0
+
+  constructor({ labels }: PatternTrie, states: PatternStates, limits: PathLimits) {
+    this.#literals = labels.literals
+    for (const [name, label] of labels.literals) this.#names[label] = name
+    this.#states = states
+    this.#limits = limits
+    this.#finder = createGlobFinder(labels.globs)
+    this.#globSets = createIntSets(limits.states, limits.stateNodes)
+    this.#stands = new Stands(states, limits)
+    this.#transitions = new Transitions(limits.transitions)
+    this.#start = this.#stands.of(START)
+  }
+
+  /** Where every path begins. Called before each. */
+  begin(): number {
+    this.#stands.begin()
+    return this.#start
+  }
+
+  /** By the code of a name in a pattern. `NONE` when such a name was not met here before. */
+  byCode(key: number, low: number, high: number): number {
+    return this.#transitions.find(key, low, high)
+  }
+
+  /** By what `byCode` gave for a long name, if it is that name. */
+  byLongName(found: number, path: string, from: number, to: number): number {
+    const { name, next } = this.#longNames[NONE - 1 - found]!
+    return to - from === name.length && standsAt(path, name, from) ? next : NONE
+  }
+
+  /** By a name that may be in a pattern. `NONE` when only walking tells. */
+  byName(stand: number, path: string, from: number, to: number): number {
+    const label = this.#literals.get(path.slice(from, to))
+    if (label === undefined) return this.byOther(stand, path, from, to)
+    const name = this.#names[label]!
+    const next = this.#stands.advance(stand, this.#states.labelsOf(name))
+    if (next !== NONE) this.#keepName(stand, name, next)
+    return next
+  }
+
+  /** By a name that is in no pattern. `NONE` when only walking tells. */
+  byOther(stand: number, path: string, from: number, to: number): number {
+    if ((stand & HAS_GLOBS) === 0) return this.#stands.advanceUnlabelled(stand)
+    const globs = this.#stands.globs(stand)
+    if (globs === null) return this.#byManyGlobs(stand, path.slice(from, to))
+    const bits = matchSimpleGlobs(globs, path, from, to)
+    if (bits === 0) return this.#stands.advanceUnlabelled(stand)
+    return this.#byGlobs(stand, bits, () =>
+      globs.filter((_, index) => (bits & (1 << index)) !== 0).map(({ label }) => label),
+    )
+  }
+
+  /** Called after a path that was walked: it may be time to begin with an empty store. */
+  countWalk(): void {
+    if (!this.#isFull && !this.#states.isFull()) return
+    this.#walks += 1
+    if (this.#walks >= this.#limits.walksUntilClear) this.#clear()
+  }
+
+  #byManyGlobs(stand: number, name: string): number {
+    const labels: number[] = []
+    this.#finder.find(name, labels)
+    const members = Int32Array.from(labels).toSorted()
+    const set = this.#globSets.intern(members, members.length)
+    this.#isFull ||= set === null
+    return set === null ? NONE : this.#byGlobs(stand, set, () => labels)
+  }
+
+  /** `globs` stands for the same labels whenever it comes from the same state. */
+  #byGlobs(stand: number, globs: number, labels: () => readonly number[]): number {
+    const key = (stand & -STAND) + GLOBS
+    const known = this.#transitions.find(key, globs, 0)
+    if (known !== NONE) return known
+    const next = this.#stands.advance(stand, labels())
+    if (next !== NONE) this.#keep(key, globs, 0, next)
+    return next
+  }
+
+  #keepName(stand: number, name: string, next: number): void {
+    this.#code.read(name, 0)
+    const key = keyOf(stand, name.length)
+    const { low, high } = this.#code
+    if (name.length <= MAX_EXACT) return this.#keep(key, low, high, next)
+    if (this.#transitions.find(key, low, high) !== NONE) return
+    this.#keep(key, low, high, NONE - 1 - this.#longNames.length)
+    this.#longNames.push({ name, next })
+  }
+
+  #keep(key: number, low: number, high: number, next: number): void {
+    this.#isFull ||= !this.#transitions.add({ key, low, high, next })
+  }
+
+  #clear(): void {
+    this.#states.clear()
+    this.#stands.clear()
+    this.#globSets.clear()
+    this.#transitions.clear()
+    this.#longNames = []
+    this.#start = this.#stands.of(START)
+    this.#isFull = false
+    this.#walks = 0
+  }
+}
+
+/** The key for `byCode`. */
+export function keyOf(stand: number, length: number): number {
+  return (stand & -STAND) + (length > MAX_EXACT ? LONG : SHORT)
+}

@@ -1,0 +1,77 @@
+import type { PathLimits } from './path-limits.ts'
+import type { LabelledGlob } from './pattern-labels.ts'
+import type { PatternStates } from './pattern-states.ts'
+import { NONE } from './pattern-trie.ts'
+import { MAX_TRIED, simpleGlobs } from './simple-globs.ts'
+
+/**
+ * A stand is four times a state, and what has to be known of the state at every name. To look
+ * that up by state would be another cache miss at each.
+ */
+export const STAND = 4
+/** Names that follow make no difference. */
+export const IS_SETTLED = 1
+/** A name with `*` is expected. */
+export const HAS_GLOBS = 2
+
+/** Where reading stands, made from states as they are reached. */
+export class Stands {
+  readonly #states: PatternStates
+  readonly #maxAdded: number
+  /** By state. */
+  #traits: number[] = []
+  #globs: (readonly LabelledGlob[] | null)[] = []
+  #unlabelled: number[] = []
+  #added = 0
+
+  constructor(states: PatternStates, limits: PathLimits) {
+    this.#states = states
+    this.#maxAdded = limits.addedByPath
+  }
+
+  of(state: number): number {
+    for (let next = this.#traits.length; next <= state; next += 1) {
+      const globs = simpleGlobs(this.#states.globsBelow(next, MAX_TRIED))
+      const isSettled = this.#states.isSettled(next)
+      this.#traits.push((isSettled ? IS_SETTLED : 0) | (globs?.length === 0 ? 0 : HAS_GLOBS))
+      this.#globs.push(globs)
+      this.#unlabelled.push(NONE)
+    }
+    return STAND * state + this.#traits[state]!
+  }
+
+  /** The stand after a name with these labels; `NONE` when only walking tells. */
+  advance(stand: number, labels: readonly number[]): number {
+    this.#added += 1
+    if (this.#added > this.#maxAdded) return NONE
+    const state = this.#states.advance(stateOf(stand), labels)
+    return state === null ? NONE : this.of(state)
+  }
+
+  /** The stand after a name without any label, likewise. */
+  advanceUnlabelled(stand: number): number {
+    const state = stateOf(stand)
+    const known = this.#unlabelled[state]!
+    return known === NONE ? (this.#unlabelled[state] = this.advance(stand, [])) : known
+  }
+
+  /** The globs to try; null when they are too many or too intricate for that. */
+  globs(stand: number): readonly LabelledGlob[] | null {
+    return this.#globs[stateOf(stand)]!
+  }
+
+  /** Called before each path, which may add only so much. */
+  begin(): void {
+    this.#added = 0
+  }
+
+  clear(): void {
+    this.#traits = []
+    this.#globs = []
+    this.#unlabelled = []
+  }
+}
+
+export function stateOf(stand: number): number {
+  return stand >> 2
+}

@@ -1,0 +1,125 @@
+import type { Origin, RuleMatch } from '../decision/decision.ts'
+import { ACTIONS, domainOf, type Action, type Domain, type RuleDecision } from '../policy/policy.ts'
+import { flagOf, slotOf } from './flags.ts'
+
+/** A rule as it goes into the table, and as it comes out again. */
+export interface RuleEntry {
+  readonly policy: PolicyEntry
+  readonly id: string
+  readonly name: string
+  readonly decision: RuleDecision
+  readonly actions: readonly Action[]
+  /** Patterns as they were written. */
+  readonly resources: readonly string[]
+}
+
+export interface PolicyEntry {
+  readonly id: string
+  readonly name: string
+  readonly origin: Origin
+  /** False for local policies on a governed machine: only their denies count. */
+  readonly isFullyActive: boolean
+}
+
+/**
+ * All rules in columns, because an object for each would take three times the memory. Rules and
+ * resources are numbered in the order in which decisions list them.
+ */
+export interface RuleTable {
+  readonly rules: number
+  readonly entryOf: (rule: number) => RuleEntry
+  readonly ruleOf: (resource: number) => number
+  /** What a rule says, see `flags.ts`; 0 when it has no effect. */
+  readonly flagsOf: (rule: number) => number
+  readonly matchOf: (resource: number) => RuleMatch
+}
+
+interface Columns {
+  readonly policies: readonly PolicyEntry[]
+  readonly policyOf: Uint32Array
+  readonly ids: readonly string[]
+  readonly names: readonly string[]
+  readonly traits: Uint8Array
+  /** The first resource of each rule, and behind the last one their number. */
+  readonly firsts: Uint32Array
+  readonly ruleOf: Uint32Array
+  readonly texts: readonly string[]
+}
+
+/** Beside the flags of what the rule says, in one byte. */
+const SAYS = 0b1111
+const FILESYSTEM = 0b01_0000
+const INACTIVE = 0b10_0000
+
+export function buildRuleTable(entries: readonly RuleEntry[]): RuleTable {
+  const policies: PolicyEntry[] = []
+  const policyOf = new Uint32Array(entries.length)
+  const ids: string[] = []
+  const names: string[] = []
+  const traits = new Uint8Array(entries.length)
+  const firsts = new Uint32Array(entries.length + 1)
+  const texts: string[] = []
+  const ruleOf: number[] = []
+  for (const [rule, entry] of entries.entries()) {
+    if (policies.at(-1) !== entry.policy) policies.push(entry.policy)
+    policyOf[rule] = policies.length - 1
+    ids.push(entry.id)
+    names.push(entry.name)
+    traits[rule] = traitsOf(entry)
+    for (const text of entry.resources) {
+      texts.push(text)
+      ruleOf.push(rule)
+    }
+    firsts[rule + 1] = texts.length
+  }
+  const columns = { policies, policyOf, ids, names, traits, firsts, texts }
+  return createTable({ ...columns, ruleOf: Uint32Array.from(ruleOf) })
+}
+
+function traitsOf({ actions, decision, policy }: RuleEntry): number {
+  let traits = decision === 'deny' || policy.isFullyActive ? 0 : INACTIVE
+  for (const action of actions) {
+    traits |= flagOf(decision, slotOf(action))
+    if (domainOf(action) === 'filesystem') traits |= FILESYSTEM
+  }
+  return traits
+}
+
+function createTable(columns: Columns): RuleTable {
+  const { policies, policyOf, ids, names, traits, firsts, ruleOf, texts } = columns
+  const decisionOf = (rule: number): RuleDecision =>
+    (traits[rule]! & (flagOf('deny', 0) | flagOf('deny', 1))) === 0 ? 'allow' : 'deny'
+  return {
+    rules: ids.length,
+    entryOf(rule) {
+      const domain: Domain = (traits[rule]! & FILESYSTEM) === 0 ? 'network' : 'filesystem'
+      const decision = decisionOf(rule)
+      return {
+        policy: policies[policyOf[rule]!]!,
+        id: ids[rule]!,
+        name: names[rule]!,
+        decision,
+        actions: ACTIONS.filter(
+          (action) =>
+            domainOf(action) === domain && (traits[rule]! & flagOf(decision, slotOf(action))) !== 0,
+        ),
+        resources: texts.slice(firsts[rule], firsts[rule + 1]),
+      }
+    },
+    ruleOf: (resource) => ruleOf[resource]!,
+    flagsOf: (rule) => ((traits[rule]! & INACTIVE) === 0 ? traits[rule]! & SAYS : 0),
+    matchOf(resource) {
+      const rule = ruleOf[resource]!
+      const policy = policies[policyOf[rule]!]!
+      return {
+        policy_id: policy.id,
+        policy_name: policy.name,
+        rule_id: ids[rule]!,
+        rule_name: names[rule]!,
+        decision: decisionOf(rule),
+        resource: texts[resource]!,
+        origin: policy.origin,
+      }
+    },
+  }
+}

@@ -1,0 +1,87 @@
+import type { Reason, RuleMatch } from '../decision/decision.ts'
+import type { RuleDecision } from '../policy/policy.ts'
+import { allows, denies, flagOf, type ActionSlot } from './flags.ts'
+import type { Groups } from './groups.ts'
+import type { MatchSet } from './match-set.ts'
+import type { RuleTable } from './rule-table.ts'
+
+/** What an evaluation concludes, before it is dressed as a decision object. */
+export interface Verdict {
+  readonly decision: RuleDecision
+  readonly reason: Reason
+  /** By policy id, then rule id; frozen, because decisions share it. */
+  readonly rules: readonly RuleMatch[]
+}
+
+/** Names the rules that decide: one entry a rule, with its first resource that matched. */
+export interface Verdicts {
+  /** What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again. */
+  readonly of: (set: MatchSet, slot: ActionSlot) => Verdict
+  /** What the rules of one kind in several sets say together; made anew each time. */
+  readonly together: (
+    sets: readonly MatchSet[],
+    decision: RuleDecision,
+    slot: ActionSlot,
+  ) => Verdict
+}
+
+/** How many rules all verdicts that are kept may name; beyond it they are forgotten. */
+const MAX_RULES_KEPT = 1 << 18
+
+const NO_RULES: readonly RuleMatch[] = Object.freeze([])
+export const DEFAULT_DENY: Verdict = denyFor('default_deny')
+
+/** A deny that no rule decides. */
+export function denyFor(reason: Reason): Verdict {
+  return { decision: 'deny', reason, rules: NO_RULES }
+}
+
+export function createVerdicts(table: RuleTable, groups: Groups): Verdicts {
+  let kept: MatchSet[] = []
+  let rulesKept = 0
+
+  function make(sets: readonly MatchSet[], decision: RuleDecision, slot: ActionSlot): Verdict {
+    const flag = flagOf(decision, slot)
+    const firsts = new Map<number, number>()
+    for (const set of sets) for (const group of set.groups) addFirsts(firsts, group, flag)
+    // Resources are numbered rule by rule, so their order is that of the rules.
+    const resources = Uint32Array.from(firsts.values()).toSorted()
+    const rules = Array.from(resources, (resource) => Object.freeze(table.matchOf(resource)))
+    return { decision, reason: 'rule', rules: Object.freeze(rules) }
+  }
+
+  function addFirsts(firsts: Map<number, number>, group: number, flag: number): void {
+    if ((groups.flagsOf(group) & flag) === 0) return
+    for (const resource of groups.resourcesOf(group)) {
+      const rule = table.ruleOf(resource)
+      if ((table.flagsOf(rule) & flag) === 0) continue
+      const first = firsts.get(rule)
+      if (first === undefined || resource < first) firsts.set(rule, resource)
+    }
+  }
+
+  function keep(set: MatchSet, slot: ActionSlot, verdict: Verdict): Verdict {
+    rulesKept += verdict.rules.length
+    if (rulesKept > MAX_RULES_KEPT) {
+      for (const forgotten of kept) {
+        forgotten.first = null
+        forgotten.second = null
+      }
+      kept = []
+      rulesKept = verdict.rules.length
+    }
+    kept.push(set)
+    return slot === 0 ? (set.first = verdict) : (set.second = verdict)
+  }
+
+  function conclude(set: MatchSet, slot: ActionSlot): Verdict {
+    if (denies(set.flags, slot)) return keep(set, slot, make([set], 'deny', slot))
+    if (allows(set.flags, slot)) return keep(set, slot, make([set], 'allow', slot))
+    return DEFAULT_DENY
+  }
+
+  return {
+    of: (set, slot) => (slot === 0 ? set.first : set.second) ?? conclude(set, slot),
+    together: make,
+  }
+}

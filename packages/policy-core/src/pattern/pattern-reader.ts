@@ -1,0 +1,53 @@
+import type { Parsed } from '../result.ts'
+import type { NetworkPattern } from './network-pattern.ts'
+import { parseNetworkPattern } from './parse-network-pattern.ts'
+import { parsePathPattern, type PathPattern } from './path-pattern.ts'
+
+/** Reads resources of rules. */
+export interface PatternReader {
+  readonly network: (text: string) => Parsed<NetworkPattern>
+  readonly filesystem: (text: string) => Parsed<PathPattern>
+}
+
+/** Reads every resource anew. */
+export const PARSING: PatternReader = { network: parseNetworkPattern, filesystem: parsePathPattern }
+
+/** A reader that remembers what it has read: the same text is parsed once. */
+export interface RememberingReader extends PatternReader {
+  /** Forgets what nobody has asked for since the last call. */
+  readonly forgetUnread: () => void
+}
+
+export function createRememberingReader(): RememberingReader {
+  const network = remember(parseNetworkPattern)
+  const filesystem = remember(parsePathPattern)
+  return {
+    network: network.read,
+    filesystem: filesystem.read,
+    forgetUnread() {
+      network.forgetUnread()
+      filesystem.forgetUnread()
+    },
+  }
+}
+
+function remember<T>(parse: (text: string) => T): {
+  readonly read: (text: string) => T
+  readonly forgetUnread: () => void
+} {
+  let before = new Map<string, T>()
+  let since = new Map<string, T>()
+  return {
+    read(text) {
+      const known = since.get(text)
+      if (known !== undefined) return known
+      const value = before.get(text) ?? parse(text)
+      since.set(text, value)
+      return value
+    },
+    forgetUnread() {
+      before = since
+      since = new Map()
+    },
+  }
+}

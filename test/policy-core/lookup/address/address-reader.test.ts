@@ -1,0 +1,185 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import {
+  formatAddress,
+  parseAddress,
+} from '../../../../packages/policy-core/src/address/ip-address.ts'
+import { createAddressReader } from '../../../../packages/policy-core/src/lookup/address/address-reader.ts'
+import { addresses, respellAddress } from '../../arbitraries/address.ts'
+import { hostileHosts } from '../../arbitraries/hostile.ts'
+import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
+import { formatAddress as formatReference, readAddress } from '../../reference/address.ts'
+
+const reader = createAddressReader()
+
+function split(texts: string): string[] {
+  return texts.split(' ')
+}
+
+/** The address that the reader has read, as a number. */
+function valueRead(family: 4 | 6): bigint {
+  const words = [...reader.words.subarray(0, family === 4 ? 1 : 4)]
+  return words.reduce((value, word) => (value << 32n) | BigInt(word), 0n)
+}
+
+describe('AddressReader.read', () => {
+  test.each([
+    ['0.0.0.0', 0n],
+    ['1.2.3.4', 0x01020304n],
+    ['255.255.255.255', 0xffffffffn],
+    ['::ffff:1.2.3.4', 0x01020304n],
+    ['::FFFF:0102:0304', 0x01020304n],
+    ['0:0:0:0:0:ffff:255.255.255.255', 0xffffffffn],
+  ])('reads %s as IPv4', (text, value) => {
+    expect(reader.read(text)).toBe(4)
+    expect(valueRead(4)).toBe(value)
+  })
+
+  test.each([
+    ['::', 0n],
+    ['::1', 1n],
+    ['1::', 1n << 112n],
+    ['::1.2.3.4', 0x01020304n],
+    ['::ffff:0:1.2.3.4', 0xffff_0000_0102_0304n],
+    ['1:2:3:4:5:6:7::', 0x0001_0002_0003_0004_0005_0006_0007_0000n],
+    ['::2:3:4:5:6:7:8', 0x0002_0003_0004_0005_0006_0007_0008n],
+    ['1:2:3:4:5:6:7:8', 0x0001_0002_0003_0004_0005_0006_0007_0008n],
+    ['1:2:3:4:5:6:255.254.253.252', 0x0001_0002_0003_0004_0005_0006_fffe_fdfcn],
+    ['1:2:3:4:5::1.2.3.4', 0x0001_0002_0003_0004_0005_0000_0102_0304n],
+    ['FfFf::00aB', (0xffffn << 112n) | 0xabn],
+    ['0001:0000::0', 1n << 112n],
+  ])('reads %s as IPv6', (text, value) => {
+    expect(reader.read(text)).toBe(6)
+    expect(valueRead(6)).toBe(value)
+  })
+
+  test.each([
+    '',
+    '1.2.3.4 ',
+    ' 1.2.3.4',
+    '::1\0',
+    '1.2.3.\uff14',
+    '::\uff11',
+    '::\u0661',
+    '1\u013a\u013a2',
+    '2001:db8::\u0131',
+    '1'.repeat(50),
+    '1:'.repeat(60),
+    '1.'.repeat(60),
+    '0'.repeat(45),
+    `${'0000:'.repeat(8)}0`,
+    ...split('. 1 1.2.3 1.2.3.4. .1.2.3.4 1..2.3 1.2.3.4.5 01.2.3.4 1.2.3.00 256.2.3.4 1.2.3.256'),
+    ...split(
+      '1.2.3.1000 +1.2.3.4 0x1.2.3.4 1.2.3.4/8 1.2.3.4:80 1,2,3,4 127.1 2130706433 1.2.3.-4',
+    ),
+    ...split(
+      ': ::: ::1:: 1::2::3 1: :1 1:::2 fe80: 1:2:3:4:5:6:7 1:2:3:4:5:6:7:8:9 ::g ::@ ::/ 1::`',
+    ),
+    ...split(
+      '1:2:3:4:5:6:7:8:: ::1:2:3:4:5:6:7:8 1:2:3:4::5:6:7:8 1:2:3:4:5:6:7:8: 12345:: ::12345',
+    ),
+    ...split(
+      '::1%lo ::1% [::1] ::1/128 ::1.2.3 ::1.2.3.4.5 ::01.2.3.4 ::1.2.3.256 ::.1.2.3 ::a.2.3.4',
+    ),
+    ...split(
+      '1.2.3.4:: ::1.2.3.4:5 1:2:3:4:5:6:7:1.2.3.4 1:2:3:4:5:6:7:8:1.2.3.4 ::1.2.3.4:: ::1.2.3.4.',
+    ),
+  ])('refuses %j', (text) => {
+    expect(reader.read(text)).toBe(0)
+    expect(reader.isCanonical()).toBe(false)
+  })
+
+  test.each(['1:'.repeat(5_000_000), '1'.repeat(10_000_000), ':'.repeat(10_000_000)])(
+    'refuses ten megabytes unread',
+    (text) => {
+      const startedMs = performance.now()
+
+      expect(reader.read(text)).toBe(0)
+      expect(performance.now() - startedMs).toBeLessThan(50)
+    },
+  )
+
+  it('read ≡ reference ≡ parseAddress', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 30_000 }, addressTexts(), (text, tally) => {
+      const family = reader.read(text)
+
+      const read = family === 0 ? null : { family, value: valueRead(family) }
+      const expected = readAddress(text)
+      expect(read).toEqual(expected && { family: expected.family, value: expected.value })
+      expect(read).toEqual(parseAddress(text))
+      tally(`family ${family}`)
+    })
+
+    expect(outcomes.rarerThan({ 'family 0': 0.15, 'family 4': 0.1, 'family 6': 0.1 })).toEqual([])
+  })
+})
+
+describe('AddressReader.isCanonical', () => {
+  test.each([
+    ...split('0.0.0.0 1.2.3.4 :: ::1 1:: 2001:db8::1 1:2:3:4:5:6:7:8 1:0:0:2:: 1::2:0:0:3'),
+    ...split('1:0:2:3:4:5:6:7 0:1:2:3:4:5:6:7 64:ff9b::102:304'),
+  ])('is true of %s', (text) => {
+    reader.read(text)
+    expect(reader.isCanonical()).toBe(true)
+  })
+
+  test.each([
+    ...split(
+      '::ffff:1.2.3.4 ::1.2.3.4 0:: ::0 0::1 ::01 ::A 1:2:3:4:5:6:7:: 2001:DB8::1 2001:0db8::1',
+    ),
+    ...split('1:0:0:2:0:0:0:3 1:0:0:2:3:4:: 1::2:0:0:0:3 1:0:0:2::3:4 0:0:0:0:0:0:0:0'),
+    ...split('1:0:0:3:4:5:6:7 1::0:3:4:5:6:7'),
+  ])('is false of %s', (text) => {
+    expect(reader.read(text)).not.toBe(0)
+    expect(reader.isCanonical()).toBe(false)
+  })
+
+  it('isCanonical and format ≡ formatAddress', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 30_000 }, addressTexts(), (text, tally) => {
+      const address = parseAddress(text)
+      if (address === null) return
+
+      reader.read(text)
+      const canonical = formatReference(address)
+      expect(formatAddress(address)).toBe(canonical)
+      expect(reader.format()).toBe(canonical)
+      expect(reader.isCanonical()).toBe(text === canonical)
+      tally(text === canonical ? 'canonical' : 'other spelling')
+    })
+
+    expect(outcomes.rarerThan({ canonical: 0.15, 'other spelling': 0.15 })).toEqual([])
+  })
+})
+
+/** Addresses in many spellings, and texts a few characters away from one. */
+function addressTexts(): fc.Arbitrary<string> {
+  const zeroRich = fc
+    .array(fc.constantFrom('0', '0', '0', '00', '1', 'f', 'A', 'ffff', '0db8', '::', ''), {
+      minLength: 3,
+      maxLength: 9,
+    })
+    .map((groups) => groups.join(':').replace(/:{3,}/g, '::'))
+  const spelled = fc.tuple(addresses(), fc.nat(17)).map(([a, v]) => respellAddress(a, v))
+  const valid = fc.oneof(spelled, fc.ipV4(), fc.ipV6(), addresses().map(formatReference))
+  return fc.oneof(
+    { weight: 4, arbitrary: valid },
+    { weight: 3, arbitrary: broken(broken(valid)) },
+    { weight: 3, arbitrary: zeroRich },
+    { weight: 1, arbitrary: fc.string({ unit: letters(), maxLength: 46 }) },
+    { weight: 1, arbitrary: fc.constantFrom(...hostileHosts()) },
+  )
+}
+
+/** A text with one character put in, taken out or replaced, or none. */
+function broken(texts: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  return fc
+    .tuple(texts, letters(), fc.nat(60), fc.nat(1), fc.nat(1))
+    .map(([text, letter, place, removed, added]) => {
+      const at = place % (text.length + 1)
+      return text.slice(0, at) + letter.repeat(added) + text.slice(at + removed)
+    })
+}
+
+function letters(): fc.Arbitrary<string> {
+  return fc.constantFrom(...'0129afgAFG.:::%/-+ []@`', '\0', '\u00ff', '\u0130', '\uff11', '\ud800')
+}

@@ -1,0 +1,153 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { parseHost } from '../../../../packages/policy-core/src/host/host.ts'
+import { buildNameIndex } from '../../../../packages/policy-core/src/lookup/name/name-index.ts'
+import { signName } from '../../../../packages/policy-core/src/lookup/name/exact-names.ts'
+import {
+  hashDomain,
+  NOT_PLAIN,
+} from '../../../../packages/policy-core/src/lookup/name/name-scan.ts'
+import { names, nameSpellings, respellName } from '../../arbitraries/name.ts'
+import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
+import { byDomain, covering, sameHash, sameSignature, type NamePattern } from './name-patterns.ts'
+
+const REQUESTS = 20
+const PORTS = [null, null, null, 443, 80, 8080]
+
+const deepNames = (): fc.Arbitrary<string> =>
+  fc
+    .tuple(fc.array(fc.constantFrom('a', 'b', 'api', 'xn--tda'), { maxLength: 6 }), names())
+    .map(([labels, name]) => [...labels, name].join('.'))
+
+const patterns = (domains: fc.Arbitrary<string>): fc.Arbitrary<NamePattern[]> =>
+  fc.uniqueArray(
+    fc.record({
+      domain: domains,
+      depth: fc.constantFrom('exact', 'one', 'any'),
+      port: fc.constantFrom(...PORTS),
+    }),
+    { maxLength: 60, selector: (pattern) => JSON.stringify(pattern), size: 'max' },
+  )
+
+/** Names made to collide in the exact table or in the suffix table, and a hair beside them. */
+const colliding = (): fc.Arbitrary<string> =>
+  fc.oneof(fc.constantFrom(...sameSignature(10)), fc.constantFrom(...sameHash(3)))
+
+const queried = (domains: fc.Arbitrary<string>): fc.Arbitrary<{ name: string; port: number }> =>
+  fc.record({
+    name: fc
+      .tuple(fc.constantFrom('', '', 'x.', 'a.', 'x.y.', 'api.b.a.'), domains)
+      .map(([front, domain]) => `${front}${domain}`),
+    port: fc.constantFrom(443, 80, 1),
+  })
+
+describe('buildNameIndex', () => {
+  for (const [kind, domains] of [
+    ['nested', deepNames()],
+    ['colliding', colliding()],
+  ] as const)
+    it(`finds what a scan finds among ${kind} names`, { timeout: LAW_TIMEOUT_MS }, () => {
+      const outcomes = everyCase(
+        { runs: 500, casesPerRun: REQUESTS },
+        fc.tuple(
+          patterns(domains),
+          fc.array(queried(domains), { minLength: REQUESTS, maxLength: REQUESTS }),
+        ),
+        ([list, queries], tally) => {
+          const index = buildNameIndex(byDomain(list), () => 0)
+
+          for (const { name, port } of queries) {
+            const expected = covering(list, name, port)
+            const found = index.sets.at(index.findCanonical(name), port)
+            const plain = index.find(name)
+
+            expect(sorted(found.groups)).toEqual(expected)
+            if (plain !== NOT_PLAIN) expect(index.sets.at(plain, port)).toBe(found)
+            tally(expected.length === 0 ? 'nothing' : 'something')
+          }
+        },
+      )
+
+      expect(outcomes.rarerThan({ nothing: 0.1, something: 0.1 })).toEqual([])
+    })
+
+  it('is tested with names that do collide', () => {
+    expect(new Set(sameSignature(3000).map(signName)).size).toBe(1)
+    expect(new Set(sameHash(8).map(hashDomain)).size).toBe(1)
+  })
+
+  it('finds each of thousands of colliding names, and no other', () => {
+    const list = [...sameSignature(3000), ...sameHash(8)].map((domain, index): NamePattern => {
+      return { domain, depth: index % 2 === 0 ? 'exact' : 'any', port: null }
+    })
+    const index = buildNameIndex(byDomain(list), () => 0)
+
+    for (const [group, { domain, depth }] of list.entries()) {
+      const name = depth === 'exact' ? domain : `a.${domain}`
+      const absent = depth === 'exact' ? `a.${domain}` : domain
+
+      expect(index.sets.at(index.find(name), 443).groups).toEqual([group])
+      expect(index.sets.at(index.find(absent), 443).groups).toEqual([])
+    }
+  })
+
+  it('vouches for a text only when it is canonical', { timeout: LAW_TIMEOUT_MS }, () => {
+    const texts = fc.oneof(
+      fc.tuple(names(), nameSpellings()).map(([name, spelling]) => respellName(name, spelling)),
+      fc.tuple(names(), fc.nat(300), fc.constantFrom(...ODD)).map(insert),
+      fc.string({ unit: 'binary', maxLength: 12 }),
+      fc.constantFrom('a', 'localhost', 'a.localhost', 'x'.repeat(63), 'a.'.repeat(126) + 'b'),
+    )
+    const outcomes = everyCase({ runs: 20_000 }, texts, (text, tally) => {
+      const index = buildNameIndex([], () => 0)
+      const host = parseHost(text)
+
+      const isVouchedFor = index.find(text) !== NOT_PLAIN
+      tally(isVouchedFor ? 'vouched' : 'refused')
+      if (!isVouchedFor) return
+      expect(host).toEqual({ kind: 'name', name: text })
+      expect(text === 'localhost' || text.endsWith('.localhost')).toBe(false)
+    })
+
+    expect(outcomes.rarerThan({ refused: 0.2, vouched: 0.1 })).toEqual([])
+  })
+
+  it.each(['example.com', 'a', 'a-b.c_d.x1', `${'x'.repeat(63)}.example`, 'a--b.example'])(
+    'vouches for `%s`',
+    (name) => {
+      const index = buildNameIndex([], () => 0)
+
+      expect(index.find(name)).not.toBe(NOT_PLAIN)
+    },
+  )
+})
+
+const ODD = [
+  '.',
+  '..',
+  '-',
+  '--',
+  'xn--',
+  'A',
+  '\u00e9',
+  '\u0130',
+  '\uff0e',
+  '\0',
+  ' ',
+  '1',
+  '.1',
+  '/',
+  ':',
+  '%',
+  '\u{1f600}',
+  '\u0141',
+]
+
+function insert([name, at, odd]: [string, number, string]): string {
+  const place = at % (name.length + 1)
+  return name.slice(0, place) + odd + name.slice(place)
+}
+
+function sorted(numbers: readonly number[]): number[] {
+  return numbers.toSorted((a, b) => a - b)
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+import { NameCode } from '../../../../packages/policy-core/src/lookup/path/name-code.ts'
+import { groupsIn, groupsOf, indexOf, matchesByTrial } from './patterns.ts'
+
+/** Both ways of reading a path: name by name, and character by character. */
+const READINGS = [
+  { reading: 'by names', limits: { charPatterns: 0 } },
+  { reading: 'by characters', limits: { charPatterns: 1_000_000, charTexts: 1_000_000 } },
+]
+
+function codeOf(name: string): string {
+  const code = new NameCode()
+  code.read(name, 0)
+  return `${code.low} ${code.high}`
+}
+
+describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
+  test('gives an equal set of groups as the same object', () => {
+    const index = indexOf(groupsOf(['/data/**', '/**/log', '/srv/*/log']), limits)
+
+    expect(index.find('/data/a/log')).toBe(index.find('/data/b/c/log'))
+    expect(index.findCanonical('/data/\u00e9/log')).toBe(index.find('/data/log'))
+    expect(index.find('/nothing')).toBe(index.find('/else/where'))
+    expect(index.find('/srv/a/log')).not.toBe(index.find('/data/log'))
+  })
+
+  test.each([
+    ['/', ['/', '/**']],
+    ['/data', ['/data', '/data/**', '/**', '/*', '/**/data', '/*/**', '/**/*']],
+    ['/data/a', ['/data/**', '/**', '/data/*', '/*/**', '/**/*', '/*/**/*']],
+  ])('finds for %s what the grammar says', (path, expected) => {
+    const all = '/ /data /data/** /** /* /data/* /**/data /*/** /**/* /*/**/* /**/b'.split(' ')
+    const index = indexOf(groupsOf(all), limits)
+
+    expect(groupsIn(index.find(path))?.map((group) => all[group])).toEqual(
+      all.filter((pattern) => expected.includes(pattern)),
+    )
+  })
+
+  test.each([
+    ['', 'x', 'x/a', '//', '/a//b', '/a/', '/.', '/..', '/a/.', '/a/./b', '/a/../b', '/../a'],
+    [
+      '/é',
+      '/a\u007f',
+      '/a\0',
+      '/a\nb',
+      '/*',
+      '/a/b*',
+      '/\ud800',
+      '/\uff0f',
+      `/${'a'.repeat(4096)}`,
+    ],
+    ['/dead/../a', '/dead/x/', '/dead//', '/dead/\u0130', '/settled/x/..', '/settled/x/\t'],
+  ])('reads nothing that is not plain: %j', (...paths) => {
+    const index = indexOf(groupsOf(['/a/**', '/*/b', '/settled/**']), limits)
+
+    expect(paths.map((path) => index.find(path))).toEqual(paths.map(() => null))
+  })
+
+  test('reads plain paths that are nearly odd, up to 4096 characters', () => {
+    const index = indexOf(groupsOf(['/**']), limits)
+    const paths = ['/.a', '/a.', '/...', '/..a', '/~', '/ ', '/a/...', `/${'a'.repeat(4095)}`]
+
+    expect(paths.map((path) => groupsIn(index.find(path)))).toEqual(paths.map(() => [0]))
+  })
+
+  test('tells names apart whose codes are equal', () => {
+    const names = ['abcdefghi', '@abcdefghI', 'bcdefghijk', '`cdefghijj']
+    expect(codeOf(names[0]!)).toBe(codeOf(names[1]!))
+    expect(codeOf(names[2]!)).toBe(codeOf(names[3]!))
+
+    for (const present of [[0], [1], [2], [3], [0, 1], [2, 3], [0, 1, 2, 3]]) {
+      const groups = groupsOf(present.map((at) => `/x/${names[at]!}/**`))
+      const index = indexOf(groups, limits)
+      for (const name of [...names, ...names.toReversed()]) {
+        const path = `/x/${name}/y`
+        expect(groupsIn(index.find(path)), path).toEqual(matchesByTrial(groups, path))
+      }
+    }
+  })
+
+  test('answers alike whatever it was asked before', () => {
+    const groups = groupsOf(['/a/**/b', '/a/*/c*', '/**/x.*', '/a/b/c', '/**/b/**'])
+    const paths = ['/a/b', '/a/b/c', '/a/x/c1', '/q/x.y', '/a/b/b/x.', '/b', '/a', '/c/b/a/b']
+    const expected = paths.map((path) => matchesByTrial(groups, path))
+
+    for (const seed of [1, 3, 5, 7]) {
+      const index = indexOf(groups, { ...limits, addedByPath: seed })
+      for (let turn = 0; turn < 40; turn += 1) {
+        const at = (turn * seed) % paths.length
+        expect(groupsIn(index.find(paths[at]!))).toEqual(expected[at])
+      }
+    }
+  })
+
+  test('finds one of thousands of names in one folder', () => {
+    const groups = groupsOf(Array.from({ length: 5_000 }, (_, index) => `/d/file-number-${index}`))
+    const index = indexOf(groups, limits)
+
+    for (const at of [0, 1, 77, 4_999]) {
+      expect(groupsIn(index.find(`/d/file-number-${at}`))).toEqual([at])
+    }
+    expect(groupsIn(index.find('/d/file-number-5000'))).toEqual([])
+  })
+})
+
+test('patterns of one meaning are found together', () => {
+  const index = indexOf(groupsOf(['/a/**/*', '/a/*/**', '/a/**/**/*', '/a/**/*/**']))
+
+  expect(groupsIn(index.find('/a/b/c'))).toEqual([0, 1, 2, 3])
+  expect(groupsIn(index.find('/a'))).toEqual([])
+})
+
+test('what a path leaves behind is another index’s no business', () => {
+  const groups = groupsOf(['/a/**', '/a/b'])
+  const first = indexOf(groups)
+  const second = indexOf(groups)
+
+  expect(first.find('/a/b')).not.toBe(second.find('/a/b'))
+  expect(groupsIn(first.find('/a/b'))).toEqual(groupsIn(second.find('/a/b')))
+})
+
+test('no pattern at all matches nothing', () => {
+  const index = indexOf([])
+
+  expect(groupsIn(index.find('/'))).toEqual([])
+  expect(groupsIn(index.find('/a/b'))).toEqual([])
+  expect(index.find('/a/..')).toBeNull()
+})

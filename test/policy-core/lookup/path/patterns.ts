@@ -1,0 +1,104 @@
+import * as fc from 'fast-check'
+import type { MatchSet } from '../../../../packages/policy-core/src/lookup/match-set.ts'
+import {
+  buildPathIndex,
+  type PathGroup,
+  type PathIndex,
+} from '../../../../packages/policy-core/src/lookup/path/path-index.ts'
+import {
+  PATH_LIMITS,
+  type PathLimits,
+} from '../../../../packages/policy-core/src/lookup/path/path-limits.ts'
+import { globMatches, readGlobPath } from '../../../../packages/policy-core/src/path/glob.ts'
+import {
+  parsePathPattern,
+  placePattern,
+} from '../../../../packages/policy-core/src/pattern/path-pattern.ts'
+
+/** Distinct patterns as groups, numbered from 0. */
+export function groupsOf(
+  patterns: readonly string[],
+  home: readonly string[] = ['home', 'a*b'],
+): readonly PathGroup[] {
+  return [...new Set(patterns)].map((text, group) => {
+    const pattern = parsePathPattern(text)
+    if (!pattern.ok) throw new Error(pattern.message)
+    const segments = placePattern(pattern.value, { home, caseSensitive: true })
+    if (segments === null) throw new Error('a home is given')
+    return { segments, group }
+  })
+}
+
+export function flagsOf(group: number): number {
+  return 1 << (group % 8)
+}
+
+export function indexOf(groups: readonly PathGroup[], limits: Partial<PathLimits> = {}): PathIndex {
+  return buildPathIndex(groups, flagsOf, { ...PATH_LIMITS, ...limits })
+}
+
+/** What the reference says: every pattern tried. */
+export function matchesByTrial(groups: readonly PathGroup[], path: string): readonly number[] {
+  const read = readGlobPath(path, true)
+  return groups.filter(({ segments }) => globMatches(segments, read)).map(({ group }) => group)
+}
+
+export function groupsIn(set: MatchSet | null): readonly number[] | null {
+  return set === null ? null : set.groups.toSorted((a, b) => a - b)
+}
+
+/** Stores so small that every path overflows one of them. */
+export const TINY_LIMITS: readonly Partial<PathLimits>[] = [
+  { charPatterns: 0, states: 3, walksUntilClear: 2 },
+  { charPatterns: 0, transitions: 2, walksUntilClear: 3 },
+  { charPatterns: 0, addedByPath: 1 },
+  { charPatterns: 0, nodesOfState: 2 },
+  { charPatterns: 0, stateNodes: 12, walksUntilClear: 4 },
+  { charPatterns: 0, matchSets: 1, matchGroups: 2 },
+  { charRows: 4, walksUntilClear: 2 },
+  { charRows: 12, addedByPath: 3 },
+  { charRows: 40, states: 3, walksUntilClear: 2 },
+]
+
+const NAMES = ['a', 'b', 'ab', 'aab', '.a', '...', '~', '[a]', 'a-long-name-of-a-folder', 'x.pem']
+const GLOBS = ['*', '*', 'a*', '*b', '*a*b*', '.*', '*.pem', 'a*-*', '*a*a*', 'a-*folder']
+
+/** Few names in few places, so that patterns share beginnings and paths meet many of them. */
+export function somePatterns(maxLength: number): fc.Arbitrary<string[]> {
+  const part = fc.oneof(
+    { weight: 4, arbitrary: fc.constantFrom(...NAMES) },
+    { weight: 3, arbitrary: fc.constantFrom(...GLOBS) },
+    { weight: 2, arbitrary: fc.constant('**') },
+  )
+  const pattern = fc
+    .tuple(fc.constantFrom('', '', '', '', '~'), fc.array(part, { maxLength: 6 }))
+    .map(([start, parts]) => [start, ...parts].join('/') || '/')
+  return fc.array(pattern, { minLength: 1, maxLength })
+}
+
+/** So many patterns, most of them in a few folders of their own where they share names. */
+export function manyPatterns(count: number): fc.Arbitrary<string[]> {
+  return somePatterns(30).map((patterns) => {
+    const roots = ['', '/aab/b', '/ab/a', '/**/...', '/a/*', '/*/x.pem']
+    const more = Array.from({ length: count - patterns.length }, (_, index) => {
+      const pattern = patterns[index % patterns.length]!.replace(/^~?\/?$|^~/, '/~')
+      return `${roots[index % roots.length]!}/n${index % 7}${pattern}/m${index % 5}*${index}`
+    })
+    return [...patterns, ...more]
+  })
+}
+
+/** Paths of the same names, long and odd ones among them; not all of them canonical or plain. */
+export function somePaths(): fc.Arbitrary<string> {
+  const name = fc.oneof(
+    { weight: 20, arbitrary: fc.constantFrom(...NAMES, 'home', 'a-b', 'abab', 'xyz') },
+    { weight: 1, arbitrary: fc.constantFrom('\u00e9', 'a*b', 'a\u0007', '\u007f', 'a\ud800', '') },
+    { weight: 1, arbitrary: fc.constantFrom('.', '..', '.a', '..a', '\0', 'a'.repeat(5_000)) },
+  )
+  return fc
+    .tuple(
+      fc.constantFrom('/', '/', '/', '/', '/', '/home/a*b/', ''),
+      fc.array(name, { maxLength: 7 }),
+    )
+    .map(([start, names]) => start + names.join('/'))
+}
