@@ -1,4 +1,4 @@
-import type { Verdict } from '../lookup/verdicts.ts'
+import type { Verdict } from '../lookup/verdict.ts'
 import type { CanonicalRequest, Decision } from './decision.ts'
 
 /** The bundle that decides, as far as decisions speak of it. */

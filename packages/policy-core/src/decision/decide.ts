@@ -1,4 +1,4 @@
-import { denyFor } from '../lookup/verdicts.ts'
+import { denyFor } from '../lookup/verdict.ts'
 import { answer, answerUnresolved, type Bundle } from './answer.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { decidePlain } from './decide-plain.ts'

@@ -1,6 +1,6 @@
 import { NOTHING } from '../lookup/chain-sets.ts'
 import { slotOf } from '../lookup/flags.ts'
-import type { Verdict } from '../lookup/verdicts.ts'
+import type { Verdict } from '../lookup/verdict.ts'
 import { foldCase } from '../path/path.ts'
 import type { NetworkAction } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'

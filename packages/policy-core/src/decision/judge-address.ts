@@ -1,6 +1,6 @@
 import { allows, denies, opens, PROTECTED, slotOf, type ActionSlot } from '../lookup/flags.ts'
 import type { MatchSet } from '../lookup/match-set.ts'
-import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdicts.ts'
+import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdict.ts'
 import type { RuleDecision } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest } from './decision.ts'

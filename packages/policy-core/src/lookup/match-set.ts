@@ -1,4 +1,4 @@
-import type { Verdict } from './verdicts.ts'
+import type { Verdict } from './verdict.ts'
 
 /** Everything that matches a request in one index: what it says in bits, and which groups it is. */
 export interface MatchSet {

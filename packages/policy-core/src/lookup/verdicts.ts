@@ -1,17 +1,9 @@
-import type { Reason, RuleMatch } from '../decision/decision.ts'
 import type { RuleDecision } from '../policy/policy.ts'
 import { allows, denies, flagOf, type ActionSlot } from './flags.ts'
 import type { Groups } from './groups.ts'
 import type { MatchSet } from './match-set.ts'
 import type { RuleTable } from './rule-table.ts'
-
-/** What an evaluation concludes, before it is dressed as a decision object. */
-export interface Verdict {
-  readonly decision: RuleDecision
-  readonly reason: Reason
-  /** By policy id, then rule id; frozen, because decisions share it. */
-  readonly rules: readonly RuleMatch[]
-}
+import { DEFAULT_DENY, type Verdict } from './verdict.ts'
 
 /** Names the rules that decide: one entry a rule, with its first resource that matched. */
 export interface Verdicts {
@@ -27,14 +19,6 @@ export interface Verdicts {
 
 /** How many rules all verdicts that are kept may name; beyond it they are forgotten. */
 const MAX_RULES_KEPT = 1 << 18
-
-const NO_RULES: readonly RuleMatch[] = Object.freeze([])
-export const DEFAULT_DENY: Verdict = denyFor('default_deny')
-
-/** A deny that no rule decides. */
-export function denyFor(reason: Reason): Verdict {
-  return { decision: 'deny', reason, rules: NO_RULES }
-}
 
 export function createVerdicts(table: RuleTable, groups: Groups): Verdicts {
   let kept: MatchSet[] = []

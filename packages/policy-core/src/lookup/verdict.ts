@@ -1,0 +1,18 @@
+import type { Reason, RuleMatch } from '../decision/decision.ts'
+import type { RuleDecision } from '../policy/policy.ts'
+
+/** What an evaluation concludes, before it is dressed as a decision object. */
+export interface Verdict {
+  readonly decision: RuleDecision
+  readonly reason: Reason
+  /** By policy id, then rule id; frozen, because decisions share it. */
+  readonly rules: readonly RuleMatch[]
+}
+
+const NO_RULES: readonly RuleMatch[] = Object.freeze([])
+export const DEFAULT_DENY: Verdict = denyFor('default_deny')
+
+/** A deny that no rule decides. */
+export function denyFor(reason: Reason): Verdict {
+  return { decision: 'deny', reason, rules: NO_RULES }
+}
