@@ -1,6 +1,9 @@
+import { lint } from '@palisade/policy-core'
 import type { PolicyFile } from '@palisade/protocol'
 import type { Command } from 'commander'
+import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
+import { formatFindings, formatSummary, isForEverybody } from './format-findings.ts'
 import { loadPolicyFile } from './load-policy-file.ts'
 
 /** `palisade lint` */
@@ -8,29 +11,38 @@ export function addLintCommand(program: Command, context: RunContext): void {
   program
     .command('lint')
     .summary('check a policy file')
-    .description('Report everything in a policy file that cannot be evaluated.')
+    .description(
+      'Report everything in a policy file that cannot be evaluated, is without effect, or hardly means what it says.',
+    )
     .argument('<file>', 'policy file')
-    .option('--json', 'print one JSON object')
+    .option('--all', 'show what is merely worth a look as well')
+    .option('--json', 'print one JSON object with all findings')
     .addHelpText(
       'after',
       `
-Exit codes: 0 nothing found, 2 problems (one line each on standard error)
+Exit codes: 0 neither errors nor warnings, 1 errors or warnings,
+            2 not evaluated (one line for each problem on standard error)
 
 Examples:
   palisade lint policies.json`,
     )
-    .action(async (file: string, options: { readonly json?: true }) => {
+    .action(async (file: string, options: { readonly all?: true; readonly json?: true }) => {
       const { source } = await loadPolicyFile(context.io, file)
       const counts = countOf(source)
-      await present(
-        context,
-        options.json,
-        { file, ...counts },
-        () =>
+      // All policies, whoever's they are: lint heeds their teams by itself.
+      const findings = lint(source)
+      await present(context, options.json, { file, ...counts, findings }, () => {
+        const shown = options.all === true ? findings : findings.filter(isForEverybody)
+        const summary = formatSummary(findings, shown)
+        return (
+          formatFindings(shown, context.style) +
           context.style.plain(
-            `${file}: ${counts.policies} policies, ${counts.rules} rules, all good`,
-          ) + '\n',
-      )
+            `${file}: ${counts.policies} policies, ${counts.rules} rules, ${summary}`,
+          ) +
+          '\n'
+        )
+      })
+      if (findings.some(({ severity }) => severity !== 'info')) context.exit(EXIT.failed)
     })
 }
 

@@ -33,6 +33,11 @@ export function firstAddress(range: IpRange): bigint {
   return network(range, range.base) << hostBits(range)
 }
 
+/** The last address of the range. */
+export function lastAddress(range: IpRange): bigint {
+  return firstAddress(range) | ((1n << hostBits(range)) - 1n)
+}
+
 function network(range: IpRange, value: bigint): bigint {
   return value >> hostBits(range)
 }

@@ -1,0 +1,61 @@
+import type { Finding, Severity } from '@palisade/policy-core'
+import type { Style } from '../terminal/style.ts'
+import { formatTable } from '../terminal/table.ts'
+
+/** A generated file may be wrong in every rule; nobody reads more than this. */
+const MAX_FINDINGS = 200
+
+/** Whether a finding is shown without being asked for: also a question that stayed open. */
+export function isForEverybody({ code, severity }: Finding): boolean {
+  return severity !== 'info' || code === 'undecided'
+}
+
+/** A table for each policy, the most severe first; empty when there is nothing to show. */
+export function formatFindings(findings: readonly Finding[], style: Style): string {
+  const sorted = findings.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
+  const shown = sorted.slice(0, MAX_FINDINGS)
+  const more = sorted.length - shown.length
+  const groups = new Map<string, Finding[]>()
+  for (const finding of shown) {
+    const group = groups.get(policyOf(finding))
+    if (group === undefined) groups.set(policyOf(finding), [finding])
+    else group.push(finding)
+  }
+  const tables = [...groups].map(
+    ([policy, group]) => `${style.strong(policy)}\n${formatGroup(group, style)}\n`,
+  )
+  const rest = more > 0 ? `${style.plain(`and ${more} more findings; \`--json\` has all`)}\n` : ''
+  return tables.join('') + rest
+}
+
+/** What a run comes to in a few words, such as `1 error, 2 warnings`. */
+export function formatSummary(findings: readonly Finding[], shown: readonly Finding[]): string {
+  const count = (severity: Severity): number =>
+    findings.filter((finding) => finding.severity === severity).length
+  const numbers = [plural(count('error'), 'error'), plural(count('warning'), 'warning')]
+  const bad = numbers.filter((text) => text !== '').join(', ')
+  const hidden = findings.length - shown.length
+  if (bad === '') return shown.length === 0 ? 'all good' : 'no errors or warnings'
+  return hidden === 0 ? bad : `${bad}; \`--all\` shows ${hidden} more`
+}
+
+const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
+
+function formatGroup(findings: readonly Finding[], style: Style): string {
+  const rows = findings.map(({ code, severity, rules: [fault], message, mend }) => [
+    `  ${severity}`,
+    fault === undefined || fault.rule_id === '' ? '' : `${fault.rule_name} (${fault.rule_id})`,
+    code,
+    [message, mend],
+  ])
+  return formatTable(['  severity', 'rule', 'code', 'finding, and what to do'], rows, style)
+}
+
+function policyOf({ rules: [fault] }: Finding): string {
+  const word = fault?.origin === 'local' ? 'local policy' : 'policy'
+  return `${word} \`${fault?.policy_name ?? ''}\` (${fault?.policy_id ?? ''})`
+}
+
+function plural(count: number, word: string): string {
+  return count === 0 ? '' : `${count} ${word}${count === 1 ? '' : 's'}`
+}

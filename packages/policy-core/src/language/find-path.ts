@@ -1,0 +1,60 @@
+import { createPathProduct, isAnswer, pathOf, type PathQuestion } from './path-product.ts'
+import { createPathQueue } from './path-queue.ts'
+
+export type FoundPath =
+  | {
+      readonly kind: 'found'
+      /** Canonical, and as short as can be. Its letters are folded when the patterns' are. */
+      readonly path: string
+    }
+  | { readonly kind: 'none' }
+  /** The budget was used up, or only paths near 4096 bytes of folded letters could be meant. */
+  | { readonly kind: 'unknown' }
+
+/** Steps of `findPath` before it gives up, 0.1 s. Two ordinary patterns take a few hundred. */
+export const DEFAULT_PATH_BUDGET = 200_000
+
+/** Steps that are left for several questions, and go down with each. */
+export interface PathMeter {
+  left: number
+}
+
+/**
+ * Finds a canonical path by which sets of patterns differ. Exact: `none` says that there is no such
+ * path at all, within the 4096 bytes that a path may have. The search goes over the product of the
+ * patterns' automata, shortest paths first; `budget` bounds its steps, and with them its memory.
+ */
+export function findPath(
+  question: PathQuestion,
+  budget: number | PathMeter = DEFAULT_PATH_BUDGET,
+): FoundPath {
+  const meter = typeof budget === 'number' ? { left: budget } : budget
+  // Reading the patterns costs as much as a short search, and there may be many questions.
+  meter.left -= sizeOf(question)
+  if (meter.left < 0) return { kind: 'unknown' }
+  const product = createPathProduct(question, (steps) => {
+    meter.left -= steps
+  })
+  if (product === null) return { kind: 'unknown' }
+  const queue = createPathQueue(product.start)
+  for (let place = queue.take(); place !== null; place = queue.take()) {
+    if (isAnswer(place)) return { kind: 'found', path: pathOf(place) }
+    const cost = 1 + place.inAll.length + place.inNone.length
+    for (const letter of product.lettersAt(place)) {
+      meter.left -= cost
+      if (meter.left < 0) return { kind: 'unknown' }
+      const next = product.step(place, letter)
+      if (next !== null) queue.add(next)
+    }
+  }
+  // Where case is ignored, a path can have fewer bytes than its folded form, but not in ASCII.
+  return { kind: queue.wasCut() && !product.isAscii ? 'unknown' : 'none' }
+}
+
+function sizeOf({ inAll, inNone }: PathQuestion): number {
+  let size = 0
+  for (const segments of [...inAll, ...inNone])
+    for (const segment of segments)
+      size += 'recursive' in segment ? 2 : segment.pieces.join('*').length + 1
+  return size
+}

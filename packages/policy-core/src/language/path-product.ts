@@ -1,0 +1,120 @@
+import { freshLetter, lettersOf, utf8Size } from './letters.ts'
+import {
+  createPathAutomaton,
+  SLASH,
+  type PathAutomaton,
+  type PathState,
+  type Segments,
+} from './path-automaton.ts'
+import { advance, ROOT, type PathGrammar } from './path-grammar.ts'
+
+/** What is asked: a path that every pattern of `inAll` matches and no pattern of `inNone`. */
+export interface PathQuestion {
+  readonly inAll: readonly Segments[]
+  readonly inNone: readonly Segments[]
+}
+
+/** A place in the product of the automata, and the way that led to it. */
+export interface Place {
+  readonly grammar: PathGrammar
+  readonly inAll: readonly Live[]
+  /** Only the patterns that may still match. */
+  readonly inNone: readonly Live[]
+  readonly letter: number
+  /** Length of that way in bytes of UTF-8. */
+  readonly bytes: number
+  readonly before: Place | null
+}
+
+interface Live {
+  /** Which pattern of the question it is. */
+  readonly index: number
+  readonly automaton: PathAutomaton
+  readonly state: PathState
+}
+
+/** All patterns of a question at once, walked letter by letter. */
+export interface PathProduct {
+  readonly start: Place
+  /** Whether every letter is one of ASCII. */
+  readonly isAscii: boolean
+  /** Every letter that may lead to a place of its own, each once. */
+  readonly lettersAt: (place: Place) => readonly number[]
+  /** The place behind one more letter; null when no answer lies that way. */
+  readonly step: (place: Place, letter: number) => Place | null
+}
+
+/** Null when the patterns name every code point there is, so that none can stand for the others. */
+export function createPathProduct(
+  question: PathQuestion,
+  spend: (steps: number) => void,
+): PathProduct | null {
+  const patterns = [...question.inAll, ...question.inNone]
+  const letters = lettersOf(patterns)
+  const fresh = freshLetter(letters)
+  if (fresh === null) return null
+  const live = patterns.map((segments, index) => {
+    const automaton = createPathAutomaton(segments, spend)
+    return { index, automaton, state: automaton.start }
+  })
+  const start: Place = {
+    grammar: ROOT,
+    inAll: live.slice(0, question.inAll.length),
+    inNone: live.slice(question.inAll.length),
+    letter: 0,
+    bytes: 0,
+    before: null,
+  }
+  return {
+    start,
+    isAscii: [...letters, fresh].every((letter) => letter < 0x80),
+    step,
+    // A letter that nobody names leads where `fresh` does.
+    lettersAt: (place: Place): readonly number[] => {
+      // A pattern that takes only what it names leaves no choice.
+      const strict = place.inAll.find(
+        ({ automaton, state }) => automaton.step(state, fresh) === null,
+      )
+      if (strict !== undefined) return [...new Set([SLASH, ...strict.state.letters])]
+      const named = [...place.inAll, ...place.inNone].flatMap(({ state }) => state.letters)
+      return [...new Set([fresh, SLASH, ...named])]
+    },
+  }
+}
+
+function step(place: Place, letter: number): Place | null {
+  const grammar = advance(place.grammar, letter)
+  if (grammar === null) return null
+  const inAll = place.inAll.flatMap((live) => stepLive(live, letter))
+  if (inAll.length < place.inAll.length) return null
+  const inNone = place.inNone.flatMap((live) => stepLive(live, letter))
+  if (inNone.some(({ state }) => state.isUniversal)) return null
+  return { grammar, inAll, inNone, letter, bytes: place.bytes + utf8Size(letter), before: place }
+}
+
+function stepLive({ index, automaton, state }: Live, letter: number): Live[] {
+  const next = automaton.step(state, letter)
+  return next === null ? [] : [{ index, automaton, state: next }]
+}
+
+export function isAnswer({ grammar, inAll, inNone }: Place): boolean {
+  return (
+    grammar.mayEnd &&
+    inAll.every(({ state }) => state.accepts) &&
+    !inNone.some(({ state }) => state.accepts)
+  )
+}
+
+/** Equal for places from which the same paths are answers. */
+export function keyOf({ grammar, inAll, inNone }: Place): string {
+  const ids = [...inAll, ...inNone].map(({ index, state }) => `${index}:${state.id}`)
+  return `${grammar.id} ${ids.join(' ')}`
+}
+
+/** The path that led to a place. */
+export function pathOf(place: Place): string {
+  const letters: string[] = []
+  for (let at = place; at.before !== null; at = at.before)
+    letters.push(String.fromCodePoint(at.letter))
+  return letters.toReversed().join('') || '/'
+}

@@ -1,0 +1,62 @@
+import { embeddedIpv4 } from '../address/embedded-ipv4.ts'
+import { rangeCovers, type IpRange } from '../address/ip-range.ts'
+import { protectedClasses } from '../address/protected-address.ts'
+import { quote } from '../quote.ts'
+import type { GlobSegment } from '../path/glob.ts'
+import { describeBroadDomain } from './broad-domain.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { refer, type LintPattern, type LintRule } from './lint-rule.ts'
+
+/** No organization has more than a /8 of IPv4 or a /16 of IPv6. */
+const LEAST_PREFIX = { 4: 8, 6: 16 }
+
+/** Unique local addresses (RFC 4193): private, however many. */
+const UNIQUE_LOCAL: IpRange = { family: 6, base: 0xfcn << 120n, prefix: 7 }
+
+/** Allows that reach what nobody can have meant to name. */
+export function findBroad(rule: LintRule): Finding[] {
+  if (!rule.active || rule.decision === 'deny') return []
+  return rule.entries.flatMap((entry) => {
+    const broad = describeBroad(entry.pattern)
+    if (broad === null) return []
+    const message = `${quote(entry.text)} allows ${broad.what}`
+    return [createFinding('too_broad', [refer(entry)], message, broad.mend)]
+  })
+}
+
+interface Broad {
+  readonly what: string
+  readonly mend: string
+}
+
+/** What a pattern allows that nobody can have meant, and what to write instead; null for others. */
+export function describeBroad(pattern: LintPattern): Broad | null {
+  if (pattern.kind === 'path')
+    return !pattern.fromHome && pattern.segments.length > 0 && pattern.segments.every(isAny)
+      ? { what: 'everything on the machine', mend: 'name directories, such as `/data/project/**`' }
+      : null
+  if (pattern.kind === 'range') return describeBroadRange(pattern.range)
+  const what = pattern.depth === 'exact' ? null : describeBroadDomain(pattern.domain)
+  return what === null ? null : { what, mend: 'name the domains that are needed' }
+}
+
+function isAny(segment: GlobSegment): boolean {
+  return 'recursive' in segment || segment.pieces.join('*') === '*'
+}
+
+function describeBroadRange(range: IpRange): Broad | null {
+  const mend = 'name the networks that are needed, or allow names instead'
+  if (range.prefix === 0) return { what: `every IPv${range.family} address`, mend }
+  const first = { family: range.family, value: range.base }
+  // A gateway behind such a range passes on to all of IPv4, whose allows and denies were meant.
+  if (embeddedIpv4(first).some(({ outerBits }) => range.prefix <= outerBits(0)))
+    return { what: 'every IPv4 address through an IPv6 gateway', mend }
+  if (range.prefix >= LEAST_PREFIX[range.family] || isOfOneKind(range)) return null
+  return { what: 'a great part of the internet', mend }
+}
+
+/** Private or protected as a whole, so that its size means nothing. */
+function isOfOneKind(range: IpRange): boolean {
+  const kinds = [UNIQUE_LOCAL, ...protectedClasses([]).map((each) => each.range)]
+  return kinds.some((kind) => rangeCovers(kind, range))
+}

@@ -1,0 +1,132 @@
+import { lastAddress } from '../address/ip-range.ts'
+import { protectionsOf, type ProtectedClass } from '../address/protected-address.ts'
+import type { Answer } from '../language/path-containment.ts'
+import type { Action, RuleDecision } from '../policy/policy.ts'
+import type { Budget } from './budget.ts'
+import type { CoverIndex } from './cover-index.ts'
+import { covers } from './covers.ts'
+import { createCoverIndex } from './create-cover-index.ts'
+import type { Entry, LintPattern, LintRule, LintSet } from './lint-rule.ts'
+import { isInForceWith } from './precedence.ts'
+
+/** What makes a resource pointless; `unknown` when the budget did not suffice to tell. */
+export type Cover = Entry | null | 'unknown'
+
+/** Asks every active resource of a set. */
+export interface CoverFinder {
+  /** The first deny that covers an allow for this action. */
+  readonly shadowOf: (entry: Entry, action: Action) => Cover
+  /** The first resource of the same decision without which nothing would be lost. */
+  readonly doubleOf: (entry: Entry, action: Action) => Cover
+  /** Resources of active rules that may cover the pattern. */
+  readonly candidates: (
+    decision: RuleDecision,
+    action: Action,
+    pattern: LintPattern,
+  ) => Iterable<Entry>
+}
+
+interface Indexed {
+  readonly index: CoverIndex<LintPattern>
+  readonly known: Set<string>
+}
+
+export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
+  const indices = new Map<string, Indexed>()
+  for (const rule of set.rules)
+    for (const action of rule.active ? rule.actions : [])
+      addTo(indices, rule, `${rule.decision} ${action}`)
+  const candidates: CoverFinder['candidates'] = (decision, action, pattern) =>
+    indices.get(`${decision} ${action}`)?.index.candidates(pattern) ?? []
+  return {
+    candidates,
+    shadowOf: (entry, action) =>
+      firstCover(candidates('deny', action, entry.pattern), budget, (other) =>
+        isInForceWith(other.rule, entry.rule) ? covers(other.pattern, entry.pattern, budget) : 'no',
+      ),
+    doubleOf: (entry, action) =>
+      firstCover(candidates(entry.rule.decision, action, entry.pattern), budget, (other) =>
+        isDouble(entry, other, set.machine, budget),
+      ),
+  }
+}
+
+/** Of equal resources for equal teams the first stands for all: the others decide the same. */
+function addTo(indices: Map<string, Indexed>, rule: LintRule, key: string): void {
+  const { index, known } = indices.get(key) ?? { index: createCoverIndex(), known: new Set() }
+  indices.set(key, { index, known })
+  const force = `${rule.identity.origin} ${[...(rule.teams ?? [])].toSorted().join()}`
+  for (const entry of rule.entries) {
+    const entryKey = `${force} ${entry.key}`
+    if (known.has(entryKey)) continue
+    known.add(entryKey)
+    index.add(entry, entry.pattern)
+  }
+}
+
+/** The one of lowest rank, so that the answer does not depend on the order of an index. */
+function firstCover(
+  entries: Iterable<Entry>,
+  budget: Budget,
+  test: (entry: Entry) => Answer,
+): Cover {
+  let first: Entry | null = null
+  let isUnsure = false
+  for (const entry of entries) {
+    if ((budget.comparisons -= 1) < 0) return first ?? 'unknown'
+    if (first !== null && entry.rank > first.rank) continue
+    const answer = test(entry)
+    if (answer === 'yes') first = entry
+    if (answer === 'unknown') isUnsure = true
+  }
+  return first ?? (isUnsure ? 'unknown' : null)
+}
+
+/**
+ * Tells whether `other` makes `entry` superfluous. Of two that make each other superfluous only
+ * the later one is, so that all findings may be followed at once.
+ */
+function isDouble(
+  entry: Entry,
+  other: Entry,
+  machine: readonly ProtectedClass[],
+  budget: Budget,
+): Answer {
+  if (other === entry || !isInForceWith(other.rule, entry.rule)) return 'no'
+  const answer = replaces(other, entry, machine, budget)
+  if (answer !== 'yes' || other.rank < entry.rank) return answer
+  if (!isInForceWith(entry.rule, other.rule)) return 'yes'
+  const back = replaces(entry, other, machine, budget)
+  return back === 'unknown' ? back : back === 'yes' ? 'no' : 'yes'
+}
+
+function replaces(
+  outer: Entry,
+  inner: Entry,
+  machine: readonly ProtectedClass[],
+  budget: Budget,
+): Answer {
+  if (outer.key === inner.key) return 'yes'
+  const answer = covers(outer.pattern, inner.pattern, budget)
+  if (answer !== 'yes' || inner.rule.decision === 'deny') return answer
+  return opensAsMuch(outer.pattern, inner.pattern, machine) ? 'yes' : 'no'
+}
+
+/**
+ * Tells whether every protected address that `inner` opens is opened by `outer`, which covers it.
+ * What `inner` opens, it opens because all of it lies in the class: so its ends tell. Both, because
+ * `::` and `::1` carry no IPv4 address where all others around them do.
+ */
+function opensAsMuch(
+  outer: LintPattern,
+  inner: LintPattern,
+  machine: readonly ProtectedClass[],
+): boolean {
+  if (outer.kind !== 'range' || inner.kind !== 'range') return true
+  const { family, base } = inner.range
+  return [base, lastAddress(inner.range)].every((value) =>
+    protectionsOf({ family, value }, machine).every(
+      ({ isOpenedBy }) => !isOpenedBy(inner.range) || isOpenedBy(outer.range),
+    ),
+  )
+}

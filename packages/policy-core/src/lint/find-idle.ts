@@ -1,0 +1,40 @@
+import { matchesNoName, MAX_NAME_LENGTH } from '../language/network-language.ts'
+import { shortestPathBytes } from '../language/shortest-path.ts'
+import { MAX_PATH_BYTES } from '../path/path.ts'
+import { quote } from '../quote.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { refer, type Entry, type LintRule } from './lint-rule.ts'
+
+/** Rules and resources that can never decide anything, whatever other rules say. */
+export function findIdle(rule: LintRule): Finding[] {
+  if (!rule.active)
+    return [
+      createFinding(
+        'inactive',
+        [rule.identity],
+        'a local allow has no effect on a machine that the organization governs',
+        'remove the rule, or ask the organization to allow it',
+      ),
+    ]
+  return rule.entries.flatMap((entry) => {
+    const impossible = describeImpossible(entry)
+    if (impossible === null) return []
+    const message = `${quote(entry.text)} matches nothing: ${impossible.why}`
+    return [createFinding('matches_nothing', [refer(entry)], message, impossible.mend)]
+  })
+}
+
+/** Why there is nothing that the resource matches, and what to write instead; null for others. */
+export function describeImpossible({
+  pattern,
+}: Entry): { readonly why: string; readonly mend: string } | null {
+  if (pattern.kind === 'path' && shortestPathBytes(pattern.segments) > MAX_PATH_BYTES)
+    return { why: `a path has at most ${MAX_PATH_BYTES} bytes`, mend: 'write a shorter pattern' }
+  const hasNoRoom = pattern.kind === 'name' && matchesNoName(pattern)
+  return hasNoRoom
+    ? {
+        why: `a name has at most ${MAX_NAME_LENGTH} characters`,
+        mend: 'write the name without a wildcard',
+      }
+    : null
+}

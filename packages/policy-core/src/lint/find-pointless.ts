@@ -1,0 +1,156 @@
+import type { Action } from '../policy/policy.ts'
+import { quote } from '../quote.ts'
+import { describeBroad } from './find-broad.ts'
+import type { Cover, CoverFinder } from './find-cover.ts'
+import { describeImpossible } from './find-idle.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { refer, type Entry, type LintRule } from './lint-rule.ts'
+
+/** What other rules make of one resource. */
+export interface Judged {
+  readonly entry: Entry
+  readonly kind: 'shadowed' | 'partly shadowed' | 'double' | 'undecided' | 'needed'
+  /** The actions that are spoken of, and the resources that cause it. */
+  readonly actions: readonly Action[]
+  readonly causes: readonly Entry[]
+}
+
+/**
+ * What becomes of each resource of an active rule: denied anyway, covered by another, or needed.
+ * What matches nothing is left out.
+ */
+export function judgeRule(rule: LintRule, finder: CoverFinder): readonly Judged[] {
+  if (!rule.active) return []
+  return rule.entries
+    .filter((entry) => describeImpossible(entry) === null)
+    .map((entry) => judge(entry, finder))
+}
+
+/** Tells whether the resource may go, so that nothing else needs to be said of it. */
+export function isPointless({ kind }: Judged): boolean {
+  return kind === 'shadowed' || kind === 'double'
+}
+
+/** Findings for one rule: one for all its resources where they share their fate. */
+export function findPointless(rule: LintRule, judged: readonly Judged[]): Finding[] {
+  const [first] = judged
+  const isWhole =
+    judged.length > 1 &&
+    judged.length === rule.entries.length &&
+    first !== undefined &&
+    isPointless(first) &&
+    judged.every(({ kind }) => kind === first.kind)
+  return isWhole ? [describeRule(rule, judged)] : judged.flatMap(describe)
+}
+
+function judge(entry: Entry, finder: CoverFinder): Judged {
+  const { actions, decision } = entry.rule
+  const shadows =
+    decision === 'allow' ? actions.map((action) => finder.shadowOf(entry, action)) : []
+  const shadowed = actions.filter((_, index) => isEntry(shadows[index] ?? null))
+  const causes = shadows.filter(isEntry)
+  if (shadowed.length === actions.length)
+    return { entry, kind: 'shadowed', actions: shadowed, causes }
+  const doubles = actions.map((action) => finder.doubleOf(entry, action))
+  if (doubles.every(isEntry)) return { entry, kind: 'double', actions, causes: doubles }
+  if (shadowed.length > 0) return { entry, kind: 'partly shadowed', actions: shadowed, causes }
+  const unknown = actions.filter(
+    (_, index) => shadows[index] === 'unknown' || doubles[index] === 'unknown',
+  )
+  return { entry, kind: unknown.length > 0 ? 'undecided' : 'needed', actions: unknown, causes: [] }
+}
+
+function isEntry(cover: Cover): cover is Entry {
+  return cover !== null && cover !== 'unknown'
+}
+
+function describe({ entry, kind, actions, causes }: Judged): Finding[] {
+  const text = quote(entry.text)
+  const rules = [refer(entry), ...distinct(causes).map(refer)]
+  const list = listOf(causes)
+  switch (kind) {
+    case 'needed':
+      return []
+    case 'undecided':
+      return [
+        createFinding(
+          'undecided',
+          rules,
+          `whether other rules make ${text} pointless took too much work to tell`,
+          'write patterns with fewer `*` and `**`, or split the policies before checking them',
+        ),
+      ]
+    case 'shadowed':
+      return [
+        createFinding(
+          'shadowed',
+          rules,
+          `allowing ${text} has no effect: all of it is denied by ${list}`,
+          `remove ${text}, or narrow the deny`,
+        ),
+      ]
+    case 'partly shadowed':
+      return [
+        createFinding(
+          'shadowed',
+          rules,
+          `allowing ${text} has no effect for ${actions.map(quote).join(', ')}: all of it is denied by ${list}`,
+          'allow the other action in a rule of its own, or narrow the deny',
+        ),
+      ]
+    case 'double': {
+      const isSame = causes.every(({ key }) => key === entry.key)
+      return [
+        createFinding(
+          isSame ? 'duplicate_resource' : 'redundant',
+          rules,
+          isSame
+            ? `${text} is the same pattern as ${list}`
+            : `${text} changes nothing: all of it is covered by ${list}`,
+          mendDouble(entry, causes),
+        ),
+      ]
+    }
+  }
+}
+
+/** Who removes the narrow one may never get rid of the broad one. */
+function mendDouble({ text, pattern }: Entry, causes: readonly Entry[]): string {
+  const broad = causes.find((cause) => describeBroad(cause.pattern) !== null)
+  return broad === undefined || describeBroad(pattern) !== null
+    ? `remove ${quote(text)}`
+    : `keep ${quote(text)} and remove ${quote(broad.text)}, which is too broad`
+}
+
+function describeRule(rule: LintRule, judged: readonly Judged[]): Finding {
+  const causes = judged.flatMap((each) => each.causes)
+  const rules = [rule.identity, ...distinct(causes).map(refer)]
+  const list = listOf(causes)
+  if (judged.every(({ kind }) => kind === 'shadowed'))
+    return createFinding(
+      'shadowed',
+      rules,
+      `the rule has no effect: its ${judged.length} resources are denied by ${list}`,
+      'remove the rule, or narrow the denies',
+    )
+  const isSame = judged.every((each) => each.causes.every(({ key }) => key === each.entry.key))
+  return createFinding(
+    isSame ? 'duplicate_resource' : 'redundant',
+    rules,
+    isSame
+      ? `each of the rule's ${judged.length} resources is the same pattern as one of ${list}`
+      : `the rule changes nothing: its ${judged.length} resources are covered by ${list}`,
+    'remove the rule',
+  )
+}
+
+/** Some of the causes for a sentence; the finding itself has all. */
+function listOf(causes: readonly Entry[]): string {
+  const texts = [...new Set(causes.map(({ text }) => quote(text)))]
+  const shown = texts.slice(0, 3).join(', ')
+  return texts.length > 3 ? `${shown} and ${texts.length - 3} more` : shown
+}
+
+function distinct(entries: readonly Entry[]): Entry[] {
+  return [...new Set(entries)].toSorted((a, b) => a.rank - b.rank)
+}

@@ -1,0 +1,133 @@
+import type { Answer } from '../language/path-containment.ts'
+import type { GlobSegment } from '../path/glob.ts'
+import type { Action } from '../policy/policy.ts'
+import { quote } from '../quote.ts'
+import type { Budget } from './budget.ts'
+import { eachEntry, type EntryOfAction } from './each-entry.ts'
+import type { CoverIndex } from './cover-index.ts'
+import { covers, intersects } from './covers.ts'
+import { createCoverIndex } from './create-cover-index.ts'
+import type { Cover } from './find-cover.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { refer, type Entry, type LintPattern, type LintRule, type LintSet } from './lint-rule.ts'
+import type { NamesAround } from './names-around.ts'
+import { createPathIndex, type PathIndex } from './path-index.ts'
+import { isInForceWith } from './precedence.ts'
+
+/**
+ * Allows that end in `*`, beside a deny of something deeper that no rule allows: nobody writes a
+ * deny in order to deny nothing, so `**` was meant. An allow of something deeper says nothing of
+ * the kind: whoever wrote it knows that `*` does not reach it.
+ */
+export function findSingleStars(set: LintSet, around: NamesAround, budget: Budget): Finding[] {
+  const deeper = indexDeeper(set.rules)
+  const allowed = new Map<Action, PathIndex>()
+  const described = new Set<Entry>()
+  return eachEntry(set.rules, 'deny').flatMap((each) => {
+    const { entry: deny, action } = each
+    const allow = findNarrow(deeper.get(action), deny, budget)
+    if (allow === null) return []
+    if (allow === 'unknown') return [describeUndecided(deny)]
+    if (described.has(allow)) return []
+    const paths = allowed.get(action) ?? indexAllowed(set.rules, action)
+    allowed.set(action, paths)
+    const needed = isNeeded(each, { around, paths }, budget)
+    if (needed === 'unknown') return [describeUndecided(deny)]
+    if (needed === 'yes') return []
+    described.add(allow)
+    return [describe(allow, deny)]
+  })
+}
+
+/** The allows that end in a `*`, by what lies deeper than it reaches. */
+function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex<LintPattern>> {
+  const indices = new Map<Action, CoverIndex<LintPattern>>()
+  for (const { entry, action } of eachEntry(rules, 'allow')) {
+    const pattern = deeperThan(entry.pattern)
+    if (pattern === null) continue
+    const index = indices.get(action) ?? createCoverIndex()
+    indices.set(action, index)
+    index.add(entry, pattern)
+  }
+  return indices
+}
+
+function deeperThan(pattern: LintPattern): LintPattern | null {
+  if (pattern.kind === 'name') return pattern.depth === 'one' ? { ...pattern, depth: 'any' } : null
+  const last = pattern.kind === 'path' ? pattern.segments.at(-1) : undefined
+  if (pattern.kind === 'range' || last === undefined || !isStar(last)) return null
+  return { ...pattern, segments: [...pattern.segments, last, { recursive: true }] }
+}
+
+function isStar(segment: GlobSegment): boolean {
+  return 'pieces' in segment && segment.pieces.join('*') === '*'
+}
+
+/** The first allow that stops one `*` short of what is denied. */
+function findNarrow(
+  index: CoverIndex<LintPattern> | undefined,
+  deny: Entry,
+  budget: Budget,
+): Cover {
+  let first: Entry | null = null
+  for (const allow of index?.candidates(deny.pattern) ?? []) {
+    if ((budget.comparisons -= 1) < 0) return first ?? 'unknown'
+    const deeper = deeperThan(allow.pattern)
+    if (deeper === null || (first !== null && first.rank < allow.rank)) continue
+    if (!isInForceWith(deny.rule, allow.rule)) continue
+    const isDeeper =
+      covers(deeper, deny.pattern, budget) === 'yes' &&
+      intersects(allow.pattern, deny.pattern, budget) === 'no'
+    if (isDeeper) first = allow
+  }
+  return first
+}
+
+/** Tells whether some allow is cut by the deny, which gives it a purpose. */
+function isNeeded(
+  { entry: { pattern }, action }: EntryOfAction,
+  { around, paths }: { readonly around: NamesAround; readonly paths: PathIndex },
+  budget: Budget,
+): Answer {
+  if (pattern.kind === 'range') return 'yes'
+  if (pattern.kind === 'name') {
+    const isTouched =
+      around.hasRanges(action) ||
+      around.hasBelow(action, pattern.domain) ||
+      around.isCovered('allow', action, pattern.domain)
+    return isTouched ? 'yes' : 'no'
+  }
+  for (const allow of paths.touching(pattern)) {
+    if ((budget.comparisons -= 1) < 0) return 'unknown'
+    const answer = intersects(allow.pattern, pattern, budget)
+    if (answer !== 'no') return answer
+  }
+  return 'no'
+}
+
+function indexAllowed(rules: readonly LintRule[], action: Action): PathIndex {
+  const index = createPathIndex()
+  for (const { entry, action: itsAction } of eachEntry(rules, 'allow'))
+    if (itsAction === action && entry.pattern.kind === 'path') index.add(entry, entry.pattern)
+  return index
+}
+
+function describe(allow: Entry, deny: Entry): Finding {
+  const meant = allow.text.replace('*', '**')
+  const wide = allow.pattern.kind === 'path' ? allow.text.replace(/\*$/, '**') : meant
+  return createFinding(
+    'single_star',
+    [refer(allow), refer(deny)],
+    `${quote(allow.text)} covers one level, but ${quote(deny.text)} denies something deeper that no rule allows`,
+    `write ${quote(wide)} if deeper levels are meant, or remove the deny`,
+  )
+}
+
+function describeUndecided(deny: Entry): Finding {
+  return createFinding(
+    'undecided',
+    [refer(deny)],
+    `whether ${quote(deny.text)} denies anything that is allowed took too much work to tell`,
+    'write patterns with fewer `*` and `**`, or split the policies before checking them',
+  )
+}

@@ -1,0 +1,11 @@
+/** Groups of items with equal keys, in the order in which their first items came. */
+export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): T[][] {
+  const groups = new Map<string, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [item])
+    else group.push(item)
+  }
+  return [...groups.values()]
+}

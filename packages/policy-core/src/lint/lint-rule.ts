@@ -1,0 +1,151 @@
+import type { ProtectedClass } from '../address/protected-address.ts'
+import { compilePolicy, type CompileOptions, type PolicySet } from '../decision/compile-policy.ts'
+import type { Origin } from '../decision/decision.ts'
+import type { Segments } from '../language/path-automaton.ts'
+import { segmentsOf } from '../path/path.ts'
+import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
+import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
+import { domainOf, type Action, type Policy, type Rule } from '../policy/policy.ts'
+import type { FindingRule } from './finding.ts'
+import { segmentsKey } from './segments-key.ts'
+
+/** A path pattern. Where no home is given, what follows `~` stands alone. */
+export interface PlacedPath {
+  readonly kind: 'path'
+  readonly fromHome: boolean
+  readonly segments: Segments
+}
+
+export type LintPattern = NetworkPattern | PlacedPath
+
+/** One resource of a rule. */
+export interface Entry {
+  readonly rule: LintRule
+  readonly text: string
+  readonly pattern: LintPattern
+  /** Equal for resources that are the same pattern. */
+  readonly key: string
+  /** Place among all resources, whatever the order of rules and policies was. */
+  readonly rank: number
+}
+
+export interface LintRule {
+  readonly identity: FindingRule
+  readonly decision: Rule['decision']
+  readonly actions: readonly Action[]
+  /** Teams in lower case, or null for everybody. */
+  readonly teams: ReadonlySet<string> | null
+  /** False for a local allow on a governed machine. */
+  readonly active: boolean
+  readonly entries: readonly Entry[]
+}
+
+export interface LintSet {
+  readonly rules: readonly LintRule[]
+  /** All policies that count, those of the organization first. */
+  readonly policies: readonly { readonly policy: Policy; readonly origin: Origin }[]
+  readonly machine: readonly ProtectedClass[]
+  readonly caseSensitive: boolean
+}
+
+/** Reads every resource once. Throws `PolicyError` as `compilePolicy` does. */
+export function readLintSet(set: PolicySet, options: CompileOptions): LintSet {
+  const { machine } = compilePolicy(set, options)
+  const governed = set.governed ?? set.policies !== undefined
+  const caseSensitive = options.caseSensitive ?? true
+  const home = set.home === undefined ? null : segmentsOf(set.home)
+  const policies = [
+    ...(governed ? (set.policies ?? []) : []).map((policy) => ({ policy, origin: 'org' as const })),
+    ...(set.local ?? []).map((policy) => ({ policy, origin: 'local' as const })),
+  ]
+  const found = policies.flatMap(({ policy, origin }) =>
+    (policy.allowlist_v0?.rules ?? []).map((rule) => ({ policy, origin, rule })),
+  )
+  let rank = 0
+  const rules = found.toSorted(byIdentity).map((each) => {
+    const rule = readRule(each, governed, { home, caseSensitive }, rank)
+    rank += rule.entries.length
+    return rule
+  })
+  return { rules, policies, machine, caseSensitive }
+}
+
+function readRule(
+  { policy, origin, rule }: Found,
+  governed: boolean,
+  meaning: PathMeaning,
+  firstRank: number,
+): LintRule {
+  const entries: Entry[] = []
+  const read: LintRule = {
+    identity: {
+      origin,
+      policy_id: policy.id,
+      policy_name: policy.name,
+      rule_id: rule.id,
+      rule_name: rule.name,
+    },
+    decision: rule.decision,
+    actions: [...new Set(rule.actions)],
+    teams: origin === 'org' ? teamsOf(policy) : null,
+    active: origin === 'org' || !governed || rule.decision === 'deny',
+    entries,
+  }
+  for (const text of rule.resources) {
+    const pattern = readPattern(text, rule, meaning)
+    const rank = firstRank + entries.length
+    if (pattern !== null) entries.push({ rule: read, text, pattern, key: keyOf(pattern), rank })
+  }
+  return read
+}
+
+/** What a finding says of a resource, or of its rule as a whole. */
+export function refer(entry: Entry): FindingRule {
+  return { ...entry.rule.identity, resource: entry.text }
+}
+
+interface Found {
+  readonly policy: Policy
+  readonly origin: Origin
+  readonly rule: Rule
+}
+
+function byIdentity(a: Found, b: Found): number {
+  const keyA = identityKey(a)
+  const keyB = identityKey(b)
+  return keyA < keyB ? -1 : keyA > keyB ? 1 : 0
+}
+
+function identityKey({ policy, origin, rule }: Found): string {
+  const { id, name, decision, actions, resources } = rule
+  const head = [origin === 'org' ? 0 : 1, policy.id, id, policy.name, name, decision]
+  return [...head, ...actions, ...resources].join('\0')
+}
+
+function teamsOf(policy: Policy): ReadonlySet<string> | null {
+  const teams = policy.scope?.teams ?? []
+  return teams.length === 0 ? null : new Set(teams.map((team) => team.toLowerCase()))
+}
+
+/** Null only for a resource that does not compile. */
+function readPattern(text: string, rule: Rule, meaning: PathMeaning): LintPattern | null {
+  if (domainOf(rule.actions[0] ?? 'read') === 'network') {
+    const pattern = parseNetworkPattern(text)
+    return pattern.ok ? pattern.value : null
+  }
+  const pattern = parsePathPattern(text)
+  if (!pattern.ok) return null
+  const fromHome = pattern.value.fromHome && meaning.home === null
+  const segments = placePattern(pattern.value, { ...meaning, home: meaning.home ?? [] })
+  return segments && { kind: 'path', fromHome, segments }
+}
+
+function keyOf(pattern: LintPattern): string {
+  if (pattern.kind === 'name') return `${pattern.depth} ${pattern.domain} ${pattern.port ?? '*'}`
+  if (pattern.kind === 'range') {
+    const { family, base, prefix } = pattern.range
+    return `ipv${family} ${base} ${prefix} ${pattern.port ?? '*'}`
+  }
+  return `${pattern.fromHome ? '~' : ''}${segmentsKey(pattern.segments)}`
+}

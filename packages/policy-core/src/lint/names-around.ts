@@ -1,0 +1,45 @@
+import type { Action, RuleDecision } from '../policy/policy.ts'
+import { eachEntry, type EntryOfAction } from './each-entry.ts'
+import type { LintSet } from './lint-rule.ts'
+import { domainsFrom } from './name-index.ts'
+
+/** What the active rules of a set say about names, whatever the port. */
+export interface NamesAround {
+  /** Whether an address is allowed, so that names that no rule allows may be reached all the same. */
+  readonly hasRanges: (action: Action) => boolean
+  /** Whether an allow names the domain itself, or anything below it. */
+  readonly hasBelow: (action: Action, domain: string) => boolean
+  /** Whether a rule names exactly this name. */
+  readonly isNamed: (decision: RuleDecision, action: Action, name: string) => boolean
+  /** Whether a rule names it, or covers it by a wildcard. */
+  readonly isCovered: (decision: RuleDecision, action: Action, name: string) => boolean
+}
+
+export function readNamesAround({ rules }: LintSet): NamesAround {
+  const ranges = new Set<Action>()
+  const below = new Set<string>()
+  const patterns = new Set<string>()
+  const read = (decision: RuleDecision, { entry, action }: EntryOfAction): void => {
+    const { pattern } = entry
+    if (pattern.kind === 'name')
+      patterns.add(`${decision} ${action} ${pattern.depth} ${pattern.domain}`)
+    if (pattern.kind === 'range' && decision === 'allow') ranges.add(action)
+    if (pattern.kind === 'name' && decision === 'allow')
+      for (const domain of domainsFrom(pattern.domain)) below.add(`${action} ${domain}`)
+  }
+  for (const decision of ['allow', 'deny'] as const)
+    for (const each of eachEntry(rules, decision)) read(decision, each)
+  return {
+    hasRanges: (action) => ranges.has(action),
+    hasBelow: (action, domain) => below.has(`${action} ${domain}`),
+    isNamed: (decision, action, name) => patterns.has(`${decision} ${action} exact ${name}`),
+    isCovered: (decision, action, name) => {
+      const [, ...above] = domainsFrom(name)
+      return (
+        patterns.has(`${decision} ${action} exact ${name}`) ||
+        patterns.has(`${decision} ${action} one ${above[0]}`) ||
+        above.some((domain) => patterns.has(`${decision} ${action} any ${domain}`))
+      )
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import type { Finding } from '@palisade/policy-core'
+import { describe, expect, it } from 'vitest'
+import { rule } from '../policy-fixture.ts'
+import { runCli, type CliRun } from '../run-cli.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+async function lint(content: unknown, ...options: string[]): Promise<CliRun> {
+  await using directory = await temporaryDirectory()
+  await directory.write('p.json', content)
+  return await runCli(['lint', 'p.json', ...options], { cwd: directory.path })
+}
+
+function policy(id: string, ...rules: readonly unknown[]) {
+  return { id, name: `the ${id}`, allowlist_v0: { rules } }
+}
+
+const SHADOWED = {
+  policies: [
+    policy('web', rule('r1 api', 'allow connect:tcp', ['api.example.com', '*.example.org'])),
+    policy('bans', rule('r2 ban', 'deny connect:tcp', ['**.example.com'])),
+  ],
+}
+
+describe('palisade lint', () => {
+  it('prints a table for each policy and ends in 1', async () => {
+    const { code, out, err } = await lint(SHADOWED)
+
+    expect({ code, err }).toEqual({ code: 1, err: '' })
+    expect(out.split('\n').map((line) => line.trimEnd())).toEqual([
+      'policy `the web` (web)',
+      '  severity  rule      code      finding, and what to do',
+      '  warning   api (r1)  shadowed  allowing `api.example.com` has no effect: all of it is denied by `**.example.com`',
+      '                                remove `api.example.com`, or narrow the deny',
+      '',
+      'p.json: 2 policies, 2 rules, 1 warning; `--all` shows 1 more',
+      '',
+    ])
+  })
+
+  it('shows with `--all` what is merely worth a look, which is no failure', async () => {
+    const policies = [policy('web', rule('r1 api', 'allow connect:tcp', ['*.example.org']))]
+
+    expect(await lint({ policies })).toMatchObject({
+      code: 0,
+      out: 'p.json: 1 policies, 1 rules, all good\n',
+    })
+    const all = await lint({ policies }, '--all')
+    expect(all.code).toBe(0)
+    expect(all.out).toContain('apex_not_covered')
+    expect(all.out).toContain('no errors or warnings\n')
+  })
+
+  it('prints every finding with `--json`', async () => {
+    const { code, out } = await lint(SHADOWED, '--json')
+
+    const { findings, ...counts } = JSON.parse(out) as { findings: readonly Finding[] }
+    expect(code).toBe(1)
+    expect(counts).toEqual({ file: 'p.json', policies: 2, rules: 2 })
+    expect(findings.map((finding) => finding.code)).toEqual(['apex_not_covered', 'shadowed'])
+    expect(findings[1]?.rules.map(({ rule_id, resource }) => [rule_id, resource])).toEqual([
+      ['r1', 'api.example.com'],
+      ['r2', '**.example.com'],
+    ])
+  })
+
+  it.each([
+    ['a rule', [policy('p', rule('r a', 'allow read', ['/a']), rule('r b', 'allow read', ['/b']))]],
+    ['a policy', [policy('p'), { ...policy('p'), name: 'other' }]],
+  ])('reports the repeated id of %s as an error', async (_, policies) => {
+    const { code, out } = await lint({ policies })
+
+    expect(code).toBe(1)
+    expect(out).toMatch(/error .*repeated_id/)
+    expect(out).toMatch(/1 error\n$/)
+  })
+
+  it('heeds the teams of policies, whoever the user is', async () => {
+    const teams = [
+      '0b6f2a5e-6a1c-4c55-9b1e-2f3f4a5b6c7d',
+      '1b6f2a5e-6a1c-4c55-9b1e-2f3f4a5b6c7d',
+    ] as const
+    const [web, bans] = SHADOWED.policies
+    const scoped = (team: string) => ({
+      policies: [
+        { ...web, scope: { teams: [teams[0]] } },
+        { ...bans, scope: { teams: [team] } },
+      ],
+    })
+
+    expect((await lint(scoped(teams[1]))).code).toBe(0)
+    expect((await lint(scoped(teams[0]))).code).toBe(1)
+  })
+
+  it('shows no more findings than anybody reads', async () => {
+    const resources = Array.from({ length: 300 }, (_, index) => `*.t${index}`)
+    const { out } = await lint({
+      policies: [policy('p', rule('r a', 'allow connect:tcp', resources))],
+    })
+
+    expect(out.match(/too_broad/g)).toHaveLength(200)
+    expect(out).toContain('and 100 more findings; `--json` has all')
+    expect(out).toContain('300 warnings')
+  })
+
+  it('escapes what would act on the terminal', async () => {
+    const resources = ['/\u202ea/**', '/**']
+    const { out } = await lint({
+      policies: [policy('p', rule('r a\u202e', 'allow read', resources))],
+    })
+
+    expect(out).toContain('too_broad')
+    expect(out).not.toContain('\u202e')
+  })
+})

@@ -1,0 +1,13 @@
+import type { Segments } from '../../../packages/policy-core/src/language/path-automaton.ts'
+import {
+  parsePathPattern,
+  placePattern,
+} from '../../../packages/policy-core/src/pattern/path-pattern.ts'
+
+/** The segments that a policy compiled with home `/a` holds for a pattern as it is written. */
+export function placed(text: string, caseSensitive = true): Segments {
+  const pattern = parsePathPattern(text)
+  const segments = pattern.ok ? placePattern(pattern.value, { home: ['a'], caseSensitive }) : null
+  if (segments === null) throw new Error(`no pattern: ${text}`)
+  return segments
+}

@@ -1,0 +1,205 @@
+import {
+  compilePolicy,
+  decide,
+  lint,
+  type Action,
+  type Finding,
+  type Policy,
+  type PolicySet,
+} from '@palisade/policy-core'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { findPath } from '../../../packages/policy-core/src/language/find-path.ts'
+import { coversNetwork } from '../../../packages/policy-core/src/language/network-language.ts'
+import { readLintSet, type Entry } from '../../../packages/policy-core/src/lint/lint-rule.ts'
+import { policySets, type CompiledFrom } from '../arbitraries/policy-set.ts'
+import { requestChoices, requestFrom } from '../arbitraries/request.ts'
+import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
+
+const REQUESTS = 30
+
+/** The resources that findings of these codes are about; a finding on a rule is about them all. */
+function resourcesOf(
+  { set, options }: CompiledFrom,
+  isMeant: (finding: Finding) => boolean,
+): ReadonlySet<string> {
+  const { rules } = readLintSet(set, options)
+  const entries = rules.flatMap((rule) => rule.entries)
+  const faults = lint(set, options)
+    .filter(isMeant)
+    .map(({ rules: [fault] }) => fault)
+  return new Set(
+    entries
+      .filter((entry) =>
+        faults.some(
+          (fault) =>
+            fault !== undefined &&
+            nameOf(entry, fault.resource) ===
+              nameOf({ rule: { identity: fault } }, fault.resource) &&
+            (fault.resource === undefined || fault.resource === entry.text),
+        ),
+      )
+      .map((entry) => nameOf(entry, entry.text)),
+  )
+}
+
+function nameOf({ rule }: { rule: Pick<Entry['rule'], 'identity'> }, text = ''): string {
+  const { origin, policy_id, rule_id } = rule.identity
+  return `${origin} ${policy_id} ${rule_id} ${text}`
+}
+
+function isWhollyShadowed({ code, message }: Finding): boolean {
+  return code === 'shadowed' && !message.includes('has no effect for')
+}
+
+describe('lint', () => {
+  it('a shadowed resource never allows anything', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase(
+      { runs: 2500, casesPerRun: REQUESTS },
+      fc.tuple(policySets(), requestChoices(REQUESTS)),
+      ([from, choices], tally) => {
+        const shadowed = resourcesOf(from, isWhollyShadowed)
+        const compiled = compilePolicy(from.set, from.options)
+
+        for (const choice of choices) {
+          const { decision, rules } = decide(compiled, requestFrom(from.set, choice))
+          const deciding = rules.map(
+            ({ origin, policy_id, rule_id, resource }) =>
+              `${origin} ${policy_id} ${rule_id} ${resource}`,
+          )
+          expect(decision === 'allow' ? deciding.filter((name) => shadowed.has(name)) : []).toEqual(
+            [],
+          )
+          tally(shadowed.size === 0 ? 'nothing shadowed' : `${decision} beside shadowed`)
+        }
+      },
+    )
+
+    expect(
+      outcomes.rarerThan({ 'allow beside shadowed': 0.01, 'deny beside shadowed': 0.03 }),
+    ).toEqual([])
+  })
+
+  it('without what is pointless everything is decided alike', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase(
+      { runs: 4000, casesPerRun: REQUESTS },
+      fc.tuple(policySets(), requestChoices(REQUESTS)),
+      ([from, choices], tally) => {
+        const pointless = resourcesOf(
+          from,
+          (finding) =>
+            isWhollyShadowed(finding) ||
+            ['redundant', 'duplicate_resource', 'matches_nothing'].includes(finding.code),
+        )
+        const without = compilePolicy(withoutResources(from, pointless), from.options)
+        const compiled = compilePolicy(from.set, from.options)
+
+        for (const choice of choices) {
+          const request = requestFrom(from.set, choice)
+          const { decision } = decide(compiled, request)
+
+          expect(decide(without, request).decision).toBe(decision)
+          tally(pointless.size === 0 ? 'nothing pointless' : decision)
+        }
+      },
+    )
+
+    expect(outcomes.rarerThan({ allow: 0.05, deny: 0.05 })).toEqual([])
+  })
+
+  it('every pair of which one covers the other is found', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
+      const shadowed = resourcesOf(from, ({ code }) => code === 'shadowed')
+      const pointless = resourcesOf(from, ({ code }) =>
+        ['shadowed', 'redundant', 'duplicate_resource'].includes(code),
+      )
+      const entries = readLintSet(from.set, from.options).rules.flatMap((rule) => rule.entries)
+
+      for (const entry of entries)
+        for (const other of entries) {
+          if (other === entry || !mayCause(other, entry)) continue
+          const isShadow = entry.rule.decision === 'allow' && other.rule.decision === 'deny'
+          const isDouble =
+            other.rule.decision === entry.rule.decision &&
+            other.rank < entry.rank &&
+            sharesAll(entry, other) &&
+            entry.pattern.kind !== 'range'
+          if (!isShadow && !isDouble) continue
+          const name = nameOf(entry, entry.text)
+          // A shadow for one action of two is not worth a word when the resource may go anyway.
+          expect([...(isShadow && sharesAll(entry, other) ? shadowed : pointless)]).toContain(name)
+          tally(isShadow ? 'shadow' : 'double')
+        }
+      tally('sets')
+    })
+
+    expect(outcomes.rarerThan({ shadow: 0.1, double: 0.1 })).toEqual([])
+  })
+
+  it('the order of rules and policies does not show', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 3000 }, policySets(), ({ set, options }, tally) => {
+      const findings = lint(set, options)
+
+      expect(lint(reversed(set), options)).toEqual(findings)
+      tally(findings.length === 0 ? 'none' : 'some')
+    })
+
+    expect(outcomes.rarerThan({ some: 0.3 })).toEqual([])
+  })
+})
+
+/** By all pairs and without an index: in force, of a shared action, and covering. */
+function mayCause(other: Entry, entry: Entry): boolean {
+  if (!other.rule.active || !entry.rule.active) return false
+  if (entry.rule.identity.origin === 'org' && other.rule.identity.origin === 'local') return false
+  if (!entry.rule.actions.some((action) => other.rule.actions.includes(action))) return false
+  const [outer, inner] = [other.pattern, entry.pattern]
+  if (outer.kind !== 'path' || inner.kind !== 'path')
+    return outer.kind !== 'path' && inner.kind !== 'path' && coversNetwork(outer, inner)
+  return (
+    outer.fromHome === inner.fromHome &&
+    findPath({ inAll: [inner.segments], inNone: [outer.segments] }).kind === 'none'
+  )
+}
+
+function sharesAll(entry: Entry, other: Entry): boolean {
+  return entry.rule.actions.every((action: Action) => other.rule.actions.includes(action))
+}
+
+/** A rule of which nothing is left goes as well. */
+function withoutResources({ set }: CompiledFrom, names: ReadonlySet<string>): PolicySet {
+  const strip = (origin: 'org' | 'local') => (policy: Policy) => ({
+    ...policy,
+    allowlist_v0: {
+      rules: (policy.allowlist_v0?.rules ?? []).flatMap((rule) => {
+        const seen = new Set<string>()
+        const resources = rule.resources.filter((text) => {
+          // Of a resource that is written twice one stays.
+          const isFirst =
+            !seen.has(text) && rule.resources.indexOf(text) !== rule.resources.lastIndexOf(text)
+          seen.add(text)
+          return isFirst || !names.has(`${origin} ${policy.id} ${rule.id} ${text}`)
+        })
+        return resources.length === 0 ? [] : [{ ...rule, resources }]
+      }),
+    },
+  })
+  return {
+    ...set,
+    policies: set.policies?.map(strip('org')),
+    local: set.local?.map(strip('local')),
+    governed: set.governed ?? set.policies !== undefined,
+  }
+}
+
+function reversed(set: PolicySet): PolicySet {
+  const reverse = (policy: Policy) => ({
+    ...policy,
+    allowlist_v0: { rules: (policy.allowlist_v0?.rules ?? []).toReversed() },
+  })
+  return {
+    ...set,
+    policies: set.policies?.map(reverse).toReversed(),
+    local: set.local?.map(reverse).toReversed(),
+  }
+}

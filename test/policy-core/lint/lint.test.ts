@@ -1,0 +1,301 @@
+import { lint, LINT_SEVERITIES, PolicyError, type PolicySet } from '@palisade/policy-core'
+import { describe, expect, it } from 'vitest'
+import { policy, rule } from '../policies.ts'
+
+/** `code rule resource <- rule resource`, one line a finding. */
+function found(set: PolicySet, caseSensitive = true): string[] {
+  return lint(set, { caseSensitive }).map(({ code, rules }) => {
+    const [fault, ...causes] = rules.map(({ policy_id, rule_id, resource }) =>
+      [rule_id || policy_id, resource].filter((part) => part !== undefined).join(' '),
+    )
+    return [`${code} ${fault}`, ...causes].join(' <- ')
+  })
+}
+
+function allow(id: string, ...resources: string[]) {
+  return rule(id, 'allow', ['connect:tcp'], ...resources)
+}
+
+function deny(id: string, ...resources: string[]) {
+  return rule(id, 'deny', ['connect:tcp'], ...resources)
+}
+
+function of(...rules: ReturnType<typeof rule>[]): PolicySet {
+  return { policies: [policy('p', ...rules)] }
+}
+
+const read = ['read'] as const
+const write = ['write'] as const
+
+describe('lint', () => {
+  it.each<[string, PolicySet, string[]]>([
+    [
+      'one resource that a deny covers',
+      of(allow('a', 'api.test', 'b.test'), deny('d', '**.test')),
+      ['shadowed a <- d **.test'],
+    ],
+    [
+      'one resource of several',
+      of(allow('a', 'api.test', 'b.example'), deny('d', '*.test')),
+      ['shadowed a api.test <- d *.test'],
+    ],
+    ['a deny of another port', of(allow('a', 'a.test:1'), deny('d', 'a.test:2')), []],
+    ['a deny of one port', of(allow('a', 'a.test'), deny('d', 'a.test:2')), []],
+    [
+      'a deny of one action of two',
+      of(rule('a', 'allow', ['connect:tcp', 'connect:udp'], 'a.test'), deny('d', 'a.test')),
+      ['shadowed a a.test <- d a.test'],
+    ],
+    [
+      'a range in a denied range',
+      of(allow('a', '10.1.0.0/16'), deny('d', '10.0.0.0/8')),
+      ['shadowed a 10.1.0.0/16 <- d 10.0.0.0/8'],
+    ],
+    [
+      'a path pattern in a denied one',
+      of(rule('a', 'allow', read, '/d/*/x/k*'), rule('d', 'deny', read, '/d/**/k*')),
+      ['shadowed a /d/*/x/k* <- d /d/**/k*'],
+    ],
+    [
+      'what is covered by a wider allow',
+      of(allow('a', '**.b.test', 'b.test'), allow('c', 'x.b.test:443')),
+      ['redundant c x.b.test:443 <- a **.b.test'],
+    ],
+    [
+      'a deny covered by a deny',
+      of(deny('a', '10.0.0.0/8'), deny('c', '10.1.2.3')),
+      ['redundant c 10.1.2.3 <- a 10.0.0.0/8'],
+    ],
+    [
+      'nothing where the narrow allow opens a protected address',
+      of(allow('a', '168.0.0.0/8', '168.63.129.16')),
+      [],
+    ],
+    [
+      'nothing where the narrow allow opens addresses that carry a protected one',
+      of(allow('a', '::/96', '::/104')),
+      ['protected_address a ::/104', 'protected_address a ::/96'],
+    ],
+    [
+      'the later of two equal patterns, however they are written',
+      of(allow('a', 'Bücher.test'), allow('c', 'xn--bcher-kva.test.')),
+      ['duplicate_resource c xn--bcher-kva.test. <- a Bücher.test'],
+    ],
+    [
+      'a resource twice in a rule',
+      of(allow('a', '192.0.2.1', '::ffff:192.0.2.1')),
+      ['duplicate_resource a ::ffff:192.0.2.1 <- a 192.0.2.1'],
+    ],
+    ['a domain beside its wildcard', of(allow('a', '*.b.test')), ['apex_not_covered a *.b.test']],
+    ['a domain that is allowed, too', of(allow('a', '*.b.test', 'b.test:443')), []],
+    ['a domain that is denied on purpose', of(allow('a', '*.b.test'), deny('d', 'b.test')), []],
+    [
+      'a domain that a deny leaves open',
+      of(allow('a', '**.test', 'test'), deny('d', '**.b.test')),
+      ['deny_without_apex d **.b.test <- a **.test'],
+    ],
+    ['a domain that a deny leaves closed', of(allow('a', 'c.test'), deny('d', '**.b.test')), []],
+    [
+      'one star where a deny asks for two',
+      of(rule('a', 'allow', read, '/d/*'), rule('d', 'deny', read, '/d/p/secret/**')),
+      ['single_star a /d/* <- d /d/p/secret/**'],
+    ],
+    [
+      'one star in a name where a deny asks for two',
+      of(allow('a', '*.b.test', 'b.test'), deny('d', 'x.y.b.test')),
+      ['single_star a *.b.test <- d x.y.b.test'],
+    ],
+    [
+      'nothing where the deny cuts another allow',
+      of(
+        rule('a', 'allow', read, '/d/*', '/d/p/**/k'),
+        rule('d', 'deny', read, '/d/p/secret/**', '/d/p'),
+      ),
+      [],
+    ],
+    [
+      'nothing where something deeper is allowed on purpose',
+      of(rule('a', 'allow', read, '/d/*', '/d/p/src/**')),
+      [],
+    ],
+    [
+      'names that are too broad',
+      of(allow('a', '**.com', '*.github.io', '**.internal', 'internal')),
+      ['too_broad a **.com', 'too_broad a *.github.io'],
+    ],
+    [
+      'ranges that are too broad',
+      of(allow('a', '0.0.0.0/0'), allow('b', '2000::/3'), allow('c', '64:ff9b::/96')),
+      ['too_broad a 0.0.0.0/0', 'too_broad b 2000::/3', 'too_broad c 64:ff9b::/96'],
+    ],
+    [
+      'ranges of one kind',
+      of(allow('a', '224.0.0.0/4', 'fc00::/7', '10.0.0.0/8')),
+      ['protected_address a fc00::/7'],
+    ],
+    [
+      'paths that are too broad',
+      of(rule('a', 'allow', read, '/**'), rule('d', 'deny', write, '/**')),
+      ['too_broad a /**'],
+    ],
+    [
+      'protected addresses in a range',
+      of(allow('a', '100.64.0.0/10')),
+      ['protected_address a 100.64.0.0/10'],
+    ],
+    ['those that are opened', of(allow('a', '100.64.0.0/10', '100.100.100.200')), []],
+    ['localhost', of(allow('a', 'localhost:80')), ['protected_name a localhost:80']],
+    ['localhost that is opened', of(allow('a', 'localhost:80', '127.0.0.1:80')), []],
+    [
+      'hosts that read like others',
+      of(allow('a', 'аpple.test', 'xn--80ak6aa92e.test')),
+      ['confusable_host a xn--80ak6aa92e.test', 'confusable_host a аpple.test'],
+    ],
+    ['hosts in one writing', of(allow('a', '例えカナkana.test', 'пример.test', 'bücher.test')), []],
+    [
+      'writes without reads',
+      of(rule('w', 'allow', write, '/t/**', '/u/*'), rule('r', 'allow', read, '/t/*', '/u/**')),
+      ['write_without_read w /t/**'],
+    ],
+    [
+      'nothing where several reads make up a write',
+      of(rule('w', 'allow', write, '/t/**'), rule('r', 'allow', read, '/t', '/t/*', '/t/*/*/**')),
+      [],
+    ],
+    [
+      'paths that differ by letter case',
+      of(rule('a', 'allow', read, '/Data'), rule('d', 'deny', read, '/data')),
+      ['similar_resource d /data <- a /Data'],
+    ],
+    ['both spellings in one rule', of(rule('a', 'allow', read, '/Data', '/data')), []],
+    [
+      'names that differ by letter case',
+      {
+        policies: [
+          policy(
+            'p',
+            { ...allow('a', 'a.test'), name: 'X' },
+            { ...allow('b', 'b.test'), name: 'x' },
+          ),
+        ],
+      },
+      ['similar_name a <- b'],
+    ],
+    [
+      'repeated ids',
+      {
+        policies: [
+          policy('p', allow('a', 'a.test'), { ...allow('a', 'b.test'), name: 'other' }),
+          policy('q'),
+          { ...policy('q'), name: 'second' },
+        ],
+      },
+      ['repeated_id a <- a', 'repeated_id q <- q'],
+    ],
+    [
+      'wildcards below a name that leaves no room',
+      of(allow('a', `*.${'a.'.repeat(124)}test`)),
+      [`matches_nothing a *.${'a.'.repeat(124)}test`],
+    ],
+  ])('finds %s', (_, set, expected) => {
+    expect(found(set)).toEqual(expected)
+  })
+
+  it('judges rules only against those that apply to the same teams', () => {
+    const team = (id: string, teams: string[], ...rules: ReturnType<typeof rule>[]) => ({
+      ...policy(id, ...rules),
+      scope: { teams },
+    })
+    const covers = (teams: string[], otherTeams: string[]) =>
+      found({
+        policies: [
+          team('p', teams, allow('a', 'a.test')),
+          team('q', otherTeams, deny('d', 'a.test')),
+        ],
+      })
+
+    expect(covers(['x'], ['y'])).toEqual([])
+    expect(covers([], ['y'])).toEqual([])
+    expect(covers(['x'], ['Y', 'X'])).toEqual(['shadowed a a.test <- d a.test'])
+    expect(covers(['x'], [])).toEqual(['shadowed a a.test <- d a.test'])
+  })
+
+  it('judges the organization by itself and the user by both', () => {
+    const policies = [policy('p', allow('a', 'a.test'), deny('b', 'b.test'))]
+    const local = [policy('l', deny('c', 'a.test', 'b.test'), allow('e', 'e.test'))]
+
+    expect(found({ policies, local })).toEqual([
+      'duplicate_resource c b.test <- b b.test',
+      'inactive e',
+    ])
+  })
+
+  it('says the same of `~` wherever the home is', () => {
+    const rules = [
+      rule('a', 'allow', read, '~/work/x', '/home/dev/work/y'),
+      rule('d', 'deny', read, '~/work/**', '/**/x'),
+    ]
+
+    expect(found(of(...rules))).toEqual(['shadowed a ~/work/x <- d ~/work/**'])
+    expect(found({ ...of(...rules), home: '/home/dev' })).toEqual(['shadowed a <- d ~/work/**'])
+  })
+
+  it('folds letter case where it does not count', () => {
+    const set = of(rule('a', 'allow', read, '/Data/x'), rule('d', 'deny', read, '/data/**'))
+
+    expect(found(set)).toEqual([])
+    expect(found(set, false)).toEqual(['shadowed a /Data/x <- d /data/**'])
+  })
+
+  it('says what it could not decide', () => {
+    const stars = '/*'.repeat(60)
+    const set = of(
+      rule('a', 'allow', read, `/**/a${stars}`),
+      rule('d', 'deny', read, `/**/b${stars}/*`, `/**/*a${stars}`),
+    )
+
+    expect(found(set)).toContain(`undecided a /**/a${stars}`)
+  })
+
+  it('explains, and says what to write instead', () => {
+    const [finding] = lint(of(allow('a', 'x.test'), deny('d', '**.test')))
+
+    expect(finding).toEqual({
+      code: 'shadowed',
+      severity: LINT_SEVERITIES.shadowed,
+      rules: [
+        {
+          origin: 'org',
+          policy_id: 'p',
+          policy_name: 'policy p',
+          rule_id: 'a',
+          rule_name: 'allow a',
+          resource: 'x.test',
+        },
+        {
+          origin: 'org',
+          policy_id: 'p',
+          policy_name: 'policy p',
+          rule_id: 'd',
+          rule_name: 'deny d',
+          resource: '**.test',
+        },
+      ],
+      message: 'allowing `x.test` has no effect: all of it is denied by `**.test`',
+      mend: 'remove `x.test`, or narrow the deny',
+    })
+  })
+
+  it('does not advise to keep the broad one of two', () => {
+    const findings = lint(of(allow('a', '10.0.0.0/8', '0.0.0.0/0')))
+
+    expect(findings.find(({ code }) => code === 'redundant')?.mend).toBe(
+      'keep `10.0.0.0/8` and remove `0.0.0.0/0`, which is too broad',
+    )
+  })
+
+  it('throws what compiling throws', () => {
+    expect(() => lint(of(allow('a', '*')))).toThrow(PolicyError)
+    expect(() => lint({ home: 'x' })).toThrow(PolicyError)
+  })
+})

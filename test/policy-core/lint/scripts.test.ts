@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest'
+import { describeConfusable } from '../../../packages/policy-core/src/lint/scripts.ts'
+
+describe('describeConfusable', () => {
+  it.each([
+    'example-1',
+    'bücher',
+    'пример',
+    'παράδειγμα',
+    '例え',
+    'テストtest例',
+    '中文ㄅㄆ',
+    '한국어hangul韓',
+    'مثال',
+    '١٢٣',
+    'देवनागरी',
+    'नही-1',
+  ])('takes %s for what it is', (label) => {
+    expect(describeConfusable(label)).toBeNull()
+  })
+
+  it.each([
+    ['аpple', 'Latin, Cyrillic'],
+    ['goοgle', 'Latin, Greek'],
+    ['пример例', 'Han, Cyrillic'],
+    ['ひらが한', 'Hiragana, Hangul'],
+    ['Ꭺpple', 'Latin'],
+  ])('warns of %s', (label, scripts) => {
+    expect(describeConfusable(label)).toBe(`mixes the letters of scripts (${scripts})`)
+  })
+
+  it('warns of Cyrillic words that look Latin', () => {
+    expect(describeConfusable('аррӏе')).toBe(
+      'consists of Cyrillic letters that look like Latin ones',
+    )
+  })
+})
