@@ -10,15 +10,14 @@ export type Case =
       readonly peers: boolean
       readonly budgetMs: number
     }
+  | ({ readonly kind: 'explain' } & Timed)
+  /** Each kind of hostile input by itself, beside the mixed stream. */
+  | ({ readonly kind: 'kinds' } & Timed)
+  | ({ readonly kind: 'compile' } & Timed)
   | {
-      readonly kind: 'explain'
-      readonly domain: DomainName
-      readonly size: number
-      readonly budgetMs: number
-    }
-  | {
-      readonly kind: 'compile'
-      readonly domain: DomainName
+      /** What no peer can be asked: a name with the address that it resolved to, and ports. */
+      readonly kind: 'connect'
+      readonly form: ConnectForm
       readonly size: number
       readonly budgetMs: number
     }
@@ -29,6 +28,23 @@ export type Case =
       readonly rulesPerPolicy: number
       readonly budgetMs: number
     }
+  | {
+      /** The first compilation in a new process, as a starting agent pays it. */
+      readonly kind: 'first compile'
+      readonly domain: DomainName
+      readonly size: number
+    }
+  | {
+      /** The first decision in a new process, on the input that is worst for a matcher. */
+      readonly kind: 'first decision'
+      readonly input: WorstInput
+    }
+
+interface Timed {
+  readonly domain: DomainName
+  readonly size: number
+  readonly budgetMs: number
+}
 
 export const DOMAIN_NAMES = ['hosts', 'addresses', 'paths'] as const
 export type DomainName = (typeof DOMAIN_NAMES)[number]
@@ -39,7 +55,33 @@ export type Mix = 'mixed' | 'allow' | 'deny' | 'miss' | 'hostile'
 /** `fresh`: a new string a request, as a socket gives it. `warm`: the same objects again. */
 export type Strings = 'fresh' | 'warm'
 
-export type Unit = 'ns a decision' | 'us a resource, first' | 'us a resource' | 'B a resource'
+export const CONNECT_FORMS = ['name and address', 'ports'] as const
+export type ConnectForm = (typeof CONNECT_FORMS)[number]
+
+export const WORST_INPUTS = [
+  '24 ** against 400 segments',
+  '253 characters, 50,000 suffixes',
+] as const
+export type WorstInput = (typeof WORST_INPUTS)[number]
+
+/**
+ * Bytes are of what compiling returned; `decided` after a stream of decisions, `explained` after
+ * one explanation as well, because parts may be built when they are first needed.
+ */
+export type Unit =
+  | 'ns a decision'
+  | 'us a resource, first'
+  | 'us a resource'
+  | 'B a resource'
+  | 'B a resource, decided'
+  | 'B a resource, explained'
+  | 'ms, first'
+
+/** The middle half of the readings. */
+export interface Spread {
+  readonly q1: number
+  readonly q3: number
+}
 
 /** One measured figure of one contender. */
 export interface Figure {
@@ -47,10 +89,15 @@ export interface Figure {
   readonly unit: Unit
   /** Median over the rounds, in `unit`. */
   readonly value: number
-  /** Median over the rounds of this contender's time divided by the limit's in the same round. */
-  readonly ratio: number
-  /** Quartiles of the same. Null where there is a single reading. */
-  readonly spread: { readonly q1: number; readonly q3: number } | null
+  /**
+   * Median over the rounds of this contender's time divided by the limit's in the same round; null
+   * where nothing stands beside it.
+   */
+  readonly ratio: number | null
+  /** Quartiles of the ratio, or of the value where there is none. Null for a single reading. */
+  readonly spread: Spread | null
+  /** The same division by our own time, for peers: how many times faster we are. */
+  readonly to_ours: (Spread & { readonly ratio: number }) | null
   readonly rounds: number
 }
 
@@ -70,10 +117,17 @@ export function nameOfCase(each: Case): string {
   switch (each.kind) {
     case 'decide':
       return `${each.domain} ${each.size} ${each.mix} ${each.strings}`
+    case 'kinds':
+      return `${each.domain} ${each.size} hostile, one by one`
     case 'explain':
     case 'compile':
+    case 'first compile':
       return `${each.kind} ${each.domain} ${each.size}`
+    case 'connect':
+      return `${each.form} ${each.size}`
     case 'organization':
       return `organization ${each.policies} x ${each.rulesPerPolicy} ${each.call}`
+    case 'first decision':
+      return `first decision: ${each.input}`
   }
 }

@@ -1,9 +1,13 @@
 import { join } from 'node:path'
 import { nameOfCase, type CaseResult, type LeftOut } from './case.ts'
+import { mergeReadings } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
-import { planRun, type Plan } from './plan.ts'
+import { verdictOf } from './goals/goal.ts'
+import { judgeGoals } from './goals/judge-goals.ts'
+import { planRun, type Plan, type PlannedCase } from './plan.ts'
 import { readOptions, type Options } from './read-options.ts'
 import { describeMachine } from './report/describe-machine.ts'
+import { formatGoals } from './report/goals-table.ts'
 import { formatLeftOutCases, formatTable } from './report/table.ts'
 import { writeResults } from './report/write-results.ts'
 
@@ -27,7 +31,7 @@ async function runPlan({ cases, lastStartMs, totalMs }: Plan): Promise<{
   const start = performance.now()
   let failed = false
   for (const [index, each] of cases.entries()) {
-    const name = nameOfCase(each)
+    const name = nameOfCase(each.case)
     const elapsedMs = performance.now() - start
     if (elapsedMs > lastStartMs) {
       left_out.push({ contender: name, why: 'the time of the run was over' })
@@ -35,7 +39,7 @@ async function runPlan({ cases, lastStartMs, totalMs }: Plan): Promise<{
     }
     tell(`${(elapsedMs / 1000).toFixed(0).padStart(3)} s  ${index + 1}/${cases.length}  ${name}`)
     try {
-      const result = await runCase(each, Math.min(CASE_TIMEOUT_MS, totalMs - elapsedMs))
+      const result = await runPlanned(each, Math.min(CASE_TIMEOUT_MS, totalMs - elapsedMs))
       if (result === null)
         left_out.push({ contender: name, why: 'it took too long and was stopped' })
       else results.push(result)
@@ -49,15 +53,36 @@ async function runPlan({ cases, lastStartMs, totalMs }: Plan): Promise<{
   return { results, left_out, failed }
 }
 
+/** One process a reading; null when one of them took too long. */
+async function runPlanned(planned: PlannedCase, timeoutMs: number): Promise<CaseResult | null> {
+  const readings: CaseResult[] = []
+  for (let run = 0; run < planned.runs; run += 1) {
+    const reading = await runCase(planned.case, timeoutMs)
+    if (reading === null) return null
+    readings.push(reading)
+  }
+  const [single] = readings
+  return single !== undefined && readings.length === 1 ? single : mergeReadings(readings)
+}
+
 async function run({ quick, only }: Options): Promise<number> {
   const started_at = new Date().toISOString()
   const machine = describeMachine()
   const { results, left_out, failed } = await runPlan(planRun(quick, only))
   process.stdout.write(`${formatTable(results)}${formatLeftOutCases(left_out)}`)
+  const goals = judgeGoals(results)
+  // What a part of a run was not asked for is no news; a whole run says what it did not reach.
+  const shown = only === null ? goals : goals.filter(({ reached }) => reached !== null)
+  process.stdout.write(formatGoals(shown))
   const mode = quick ? 'quick' : 'full'
   // A part of a run, or a failed one, must not replace the figures of a whole one.
   if (only === null && !failed) {
-    writeResults(RESULTS, { mode, started_at, machine, results, left_out })
+    const judged = goals.map((goal) => ({
+      ...goal,
+      must_verdict: verdictOf(goal, goal.must),
+      aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
+    }))
+    writeResults(RESULTS, { mode, started_at, machine, goals: judged, results, left_out })
     tell('written: bench/results/latest.json, bench/results/decide.svg')
   }
   return failed ? 1 : 0

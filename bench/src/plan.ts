@@ -1,14 +1,28 @@
-import { DOMAIN_NAMES, type Case, type DomainName, type Mix, type Strings } from './case.ts'
+import {
+  CONNECT_FORMS,
+  DOMAIN_NAMES,
+  WORST_INPUTS,
+  type Case,
+  type DomainName,
+  type Mix,
+  type Strings,
+} from './case.ts'
 
-export const GROUPS = [...DOMAIN_NAMES, 'compile', 'organization'] as const
+export const GROUPS = [...DOMAIN_NAMES, 'connect', 'compile', 'organization', 'worst'] as const
 export type Group = (typeof GROUPS)[number]
 
 export interface Plan {
-  readonly cases: readonly Case[]
+  readonly cases: readonly PlannedCase[]
   /** No case starts later; what is left is named as left out. */
   readonly lastStartMs: number
   /** A case that still runs then is stopped. */
   readonly totalMs: number
+}
+
+export interface PlannedCase {
+  readonly case: Case
+  /** How many processes take a reading; only cases with single readings have more than one. */
+  readonly runs: number
 }
 
 interface Extent {
@@ -16,42 +30,59 @@ interface Extent {
   readonly compileSizes: readonly number[]
   /** Sizes at which the mixes one by one, warm strings and `explain` are measured. */
   readonly detailSizes: readonly number[]
+  /** Sizes at which the hostile kinds are measured one by one. */
+  readonly kindSizes: readonly number[]
   readonly mixes: readonly Mix[]
   readonly budgetMs: number
+  /** Processes for a single reading. */
+  readonly runs: number
   readonly lastStartMs: number
   readonly totalMs: number
 }
 
 const FULL: Extent = {
   sizes: [10, 100, 1000, 10_000, 50_000],
-  compileSizes: [100, 1000, 10_000, 50_000],
+  compileSizes: [1000, 10_000, 50_000],
   detailSizes: [10, 100, 1000, 10_000, 50_000],
+  kindSizes: [1000, 10_000],
   mixes: ['allow', 'deny', 'miss', 'hostile'],
-  budgetMs: 1200,
-  lastStartMs: 285_000,
-  totalMs: 298_000,
+  budgetMs: 1500,
+  runs: 5,
+  lastStartMs: 560_000,
+  totalMs: 598_000,
 }
 
 const QUICK: Extent = {
   sizes: [10, 100, 1000, 10_000],
-  compileSizes: [1000, 10_000],
+  compileSizes: [10_000],
   detailSizes: [1000],
+  kindSizes: [1000],
   mixes: ['hostile'],
   budgetMs: 350,
-  lastStartMs: 35_000,
-  totalMs: 38_500,
+  runs: 1,
+  lastStartMs: 50_000,
+  totalMs: 58_000,
 }
 
-/** The cases of a run; those that matter most first, should time run out. */
+/** The cases of a run; those that the goals are judged by first, should time run out. */
 export function planRun(quick: boolean, only: Group | null): Plan {
   const extent = quick ? QUICK : FULL
   const groups = GROUPS.filter((group) => only === null || group === only)
   const domains = DOMAIN_NAMES.filter((name) => groups.includes(name))
+  const once = (cases: readonly Case[]): PlannedCase[] =>
+    cases.map((each) => ({ case: each, runs: 1 }))
+  const often = (cases: readonly Case[]): PlannedCase[] =>
+    cases.map((each) => ({ case: each, runs: extent.runs }))
   const cases = [
-    ...domains.flatMap((domain) => extent.sizes.map((size) => mixed(domain, size, extent))),
-    ...(groups.includes('compile') ? compileCases(extent) : []),
-    ...(groups.includes('organization') ? organizationCases(extent) : []),
-    ...domains.flatMap((domain) => detailCases(domain, extent)),
+    ...once(domains.flatMap((domain) => extent.sizes.map((size) => mixed(domain, size, extent)))),
+    ...(groups.includes('worst') ? often(firstDecisions()) : []),
+    ...once(domains.flatMap((domain) => kindCases(domain, extent))),
+    ...(groups.includes('compile')
+      ? [...often(compileCases('first compile', extent)), ...once(compileCases('compile', extent))]
+      : []),
+    ...(groups.includes('organization') ? once(organizationCases(extent)) : []),
+    ...(groups.includes('connect') ? once(connectCases(extent)) : []),
+    ...once(domains.flatMap((domain) => detailCases(domain, extent))),
   ]
   return { cases, lastStartMs: extent.lastStartMs, totalMs: extent.totalMs }
 }
@@ -68,18 +99,31 @@ function detailCases(domain: DomainName, { detailSizes, mixes, budgetMs }: Exten
     mix,
     strings,
     peers: false,
-    budgetMs: budgetMs / 2,
+    budgetMs: budgetMs / 3,
   })
   return detailSizes.flatMap((size): Case[] => [
     alone(size, 'mixed', 'warm'),
     ...mixes.map((mix) => alone(size, mix, 'fresh')),
-    { kind: 'explain', domain, size, budgetMs: budgetMs / 2 },
+    { kind: 'explain', domain, size, budgetMs: budgetMs / 3 },
   ])
 }
 
-function compileCases({ compileSizes, budgetMs }: Extent): Case[] {
+function kindCases(domain: DomainName, { kindSizes, budgetMs }: Extent): Case[] {
+  return kindSizes.map((size): Case => ({ kind: 'kinds', domain, size, budgetMs: 2 * budgetMs }))
+}
+
+function compileCases(
+  kind: 'compile' | 'first compile',
+  { compileSizes, budgetMs }: Extent,
+): Case[] {
   return DOMAIN_NAMES.flatMap((domain) =>
-    compileSizes.map((size): Case => ({ kind: 'compile', domain, size, budgetMs })),
+    compileSizes.map((size): Case => ({ kind, domain, size, budgetMs })),
+  )
+}
+
+function connectCases({ detailSizes, budgetMs }: Extent): Case[] {
+  return CONNECT_FORMS.flatMap((form) =>
+    detailSizes.map((size): Case => ({ kind: 'connect', form, size, budgetMs: budgetMs / 2 })),
   )
 }
 
@@ -89,4 +133,8 @@ function organizationCases({ budgetMs }: Extent): Case[] {
     { ...whole, call: 'decide' },
     { ...whole, call: 'explain' },
   ]
+}
+
+function firstDecisions(): Case[] {
+  return WORST_INPUTS.map((input): Case => ({ kind: 'first decision', input }))
 }

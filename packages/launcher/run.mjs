@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { productEnvironment, toolEnvironment, userFolder } from './environment.mjs'
 import { ensureBuilt } from './prepare/build.mjs'
 import { chooseNode, isAtLeast, MINIMUM_NODE } from './prepare/choose-node.mjs'
-import { ensureInstalled } from './prepare/install.mjs'
+import { ensureInstalled, tryInstall } from './prepare/install.mjs'
 import { LaunchError } from './prepare/launch-error.mjs'
 import { runChild } from './process/run-child.mjs'
 import { TASKS, usage } from './tasks.mjs'
@@ -33,6 +33,7 @@ async function run(root, argv) {
       78,
     )
   await ensureInstalled(root, tell)
+  if (task.extra !== undefined) await tryInstall(join(root, task.extra), tell)
   const node = nodeFor(root)
   if (task.build !== 'nothing') await ensureBuilt(root, node, task.build, tell)
   return runSteps(root, node, name, args)

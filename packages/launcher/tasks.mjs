@@ -3,6 +3,7 @@
  * @property {string} summary
  * @property {import('./prepare/build.mjs').BuildScope | 'nothing'} build what must be compiled first
  * @property {boolean} product whether it runs for a user, in the user's folder, with a data directory
+ * @property {string} [extra] folder with an installation of its own that only this task wants
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
  */
@@ -50,10 +51,17 @@ export const TASKS = {
     steps: [[VITEST, 'run', '--coverage', 'test/policy-core']],
   },
   bench: {
-    summary: 'how long decisions take, beside `Map.get` and peers; `--quick` for 40 s of it',
+    summary: 'how long decisions take, beside `Map.get` and peers; `--quick` for a minute of it',
     build: 'everything',
     product: false,
+    extra: 'bench/peers',
     steps: [['bench/src/main.ts']],
+  },
+  fuzz: {
+    summary: 'decide and explain against the reference evaluator; `--minutes N`, `--seed S`',
+    build: 'product',
+    product: false,
+    steps: [['test/fuzz/main.ts']],
   },
   check: {
     summary: 'types, lint and format',

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { planRun } from '../../bench/src/plan.ts'
+import { DOMAIN_NAMES, nameOfCase, WORST_INPUTS } from '../../bench/src/case.ts'
+import { BOUNDS, KIND_SIZES } from '../../bench/src/goals/bounds.ts'
+import { planRun, type Group } from '../../bench/src/plan.ts'
 import { readOptions } from '../../bench/src/read-options.ts'
 
 describe('readOptions', () => {
@@ -10,7 +12,7 @@ describe('readOptions', () => {
 
   it('says what to write instead of an unknown group or argument', () => {
     expect(readOptions(['--only', 'ports'])).toBe(
-      '`--only ports` names no group; write one of hosts, addresses, paths, compile, organization',
+      '`--only ports` names no group; write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
     expect(readOptions(['--fast'])).toContain('write `[--quick]')
   })
@@ -18,15 +20,40 @@ describe('readOptions', () => {
 
 describe('planRun', () => {
   it('holds only what was asked for', () => {
-    const kinds = (only: 'compile' | 'hosts') =>
-      new Set(planRun(true, only).cases.map((each) => ('domain' in each ? each.domain : each.kind)))
+    const only = (group: Group) => planRun(true, group).cases.map((planned) => planned.case)
+    const domains = only('hosts').map((each) => ('domain' in each ? each.domain : each.kind))
 
-    expect(kinds('hosts')).toEqual(new Set(['hosts']))
-    expect(planRun(true, 'compile').cases.every(({ kind }) => kind === 'compile')).toBe(true)
+    expect(new Set(domains)).toEqual(new Set(['hosts']))
+    expect(new Set(only('compile').map(({ kind }) => kind))).toEqual(
+      new Set(['first compile', 'compile']),
+    )
+    expect(only('worst').every(({ kind }) => kind === 'first decision')).toBe(true)
   })
 
-  it('ends within five minutes, and within forty seconds when quick', () => {
-    expect(planRun(false, null).totalMs).toBeLessThanOrEqual(300_000)
-    expect(planRun(true, null).totalMs).toBeLessThanOrEqual(40_000)
+  it('takes single readings in several processes', () => {
+    const { cases } = planRun(false, 'worst')
+
+    expect(cases.every(({ runs }) => runs >= 5)).toBe(true)
+  })
+
+  it('measures everything that the goals are about', () => {
+    const measured = planRun(false, null).cases.map((planned) => nameOfCase(planned.case))
+
+    expect(measured).toEqual(
+      expect.arrayContaining([
+        ...DOMAIN_NAMES.flatMap((domain) => [
+          ...[10, ...BOUNDS[domain].limit.sizes].map((size) => `${domain} ${size} mixed fresh`),
+          ...BOUNDS[domain].compileSizes.map((size) => `first compile ${domain} ${size}`),
+          ...BOUNDS[domain].compileSizes.map((size) => `compile ${domain} ${size}`),
+          ...KIND_SIZES.map((size) => `${domain} ${size} hostile, one by one`),
+        ]),
+        ...WORST_INPUTS.map((input) => `first decision: ${input}`),
+      ]),
+    )
+  })
+
+  it('ends within ten minutes, and within one when quick', () => {
+    expect(planRun(false, null).totalMs).toBeLessThanOrEqual(600_000)
+    expect(planRun(true, null).totalMs).toBeLessThanOrEqual(60_000)
   })
 })

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCheckout, finish, type Checkout } from './checkout.ts'
@@ -122,6 +122,41 @@ describe('a later run', () => {
 
     expect(run).toMatchObject({ code: 1, stdout: '' })
     expect(run.stderr).toContain('server/src/a.ts(1,1): error TS1005')
+  })
+})
+
+describe('a task with an installation of its own', () => {
+  const peers = 'bench/peers'
+  const program = `console.log('measured')`
+
+  beforeEach(() => {
+    checkout.write('bench/src/main.ts', program)
+    checkout.write(`${peers}/package.json`, '{"type":"commonjs"}')
+    checkout.write(`${peers}/tsc-stand-in`, '')
+  })
+
+  it('installs it, once, and for no other task', async () => {
+    await checkout.run(['palisade'])
+    const before = existsSync(join(checkout.root, peers, 'npx.log'))
+    const first = await checkout.run(['bench'])
+    const second = await checkout.run(['bench'])
+
+    expect(before).toBe(false)
+    expect([first.stdout, second.stdout]).toEqual(['measured\n', 'measured\n'])
+    const noted = readFileSync(join(checkout.root, peers, 'npx.log'), 'utf8')
+    expect(noted.trim().split('\n')).toHaveLength(1)
+  })
+
+  it('goes on without it when the registry cannot be reached, and says so', async () => {
+    await checkout.run(['palisade'])
+
+    const run = await checkout.run(['bench'], {
+      env: { NPX_FAILS: 'getaddrinfo ENOTFOUND r.test' },
+    })
+
+    expect(run).toMatchObject({ code: 0, stdout: 'measured\n' })
+    expect(run.stderr).toContain('going on without')
+    expect(run.stderr).toContain('the package registry cannot be reached')
   })
 })
 

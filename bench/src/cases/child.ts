@@ -1,6 +1,9 @@
 import type { Case, CaseResult } from '../case.ts'
 import { runCompileCase } from './compile-case.ts'
+import { runConnectCase } from './connect-case.ts'
 import { runDecideCase } from './decide-case.ts'
+import { runFirstCompileCase, runFirstDecisionCase } from './first-cases.ts'
+import { runKindsCase } from './kinds-case.ts'
 import { runOrganizationCase } from './organization-case.ts'
 
 /** The entry of a case's own process: the case is its argument, the result its output. */
@@ -9,10 +12,18 @@ async function run(each: Case): Promise<CaseResult> {
     case 'decide':
     case 'explain':
       return runDecideCase(each)
+    case 'kinds':
+      return runKindsCase(each)
     case 'compile':
       return runCompileCase(each)
+    case 'connect':
+      return runConnectCase(each)
     case 'organization':
       return runOrganizationCase(each)
+    case 'first compile':
+      return runFirstCompileCase(each)
+    case 'first decision':
+      return runFirstDecisionCase(each)
   }
 }
 

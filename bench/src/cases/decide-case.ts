@@ -35,6 +35,9 @@ export async function runDecideCase(
   const lanes = [limit, ours, ...peers.contenders].map((contender) =>
     createLane(contender, requests, strings, CYCLES[mix]),
   )
-  const { figures, left_out } = interleave(lanes, decisionTiming(budgetMs))
+  const { figures, left_out } = interleave(lanes, {
+    ...decisionTiming(budgetMs),
+    ours: ours.name,
+  })
   return { case: each, figures, left_out: [...peers.left_out, ...left_out] }
 }

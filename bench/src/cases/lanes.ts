@@ -2,7 +2,8 @@ import type { Mix, Strings } from '../case.ts'
 import type { Contender } from '../contenders/contender.ts'
 import { copyStrings } from '../measure/copy-strings.ts'
 import type { InterleaveOptions, Lane } from '../measure/interleave.ts'
-import { createLoop } from '../measure/isolated-loop.ts'
+import { HOSTILE_CYCLE } from '../workload/domain.ts'
+import { createLoop, createPairLoop } from '../measure/isolated-loop.ts'
 
 /** Requests in a stream: a multiple of every `step`. Slices continue where the last one ended. */
 export const STREAM_LENGTH = 4080
@@ -13,7 +14,7 @@ export const CYCLES = {
   allow: 10,
   deny: 10,
   miss: 10,
-  hostile: 15,
+  hostile: HOSTILE_CYCLE,
 } as const satisfies Readonly<Record<Mix, number>>
 
 /** A contender on a stream of requests, with a loop of its own. */
@@ -39,6 +40,31 @@ export function createLane(
       at = (at + count) % requests.length
     },
     work: () => loop(answer, texts),
+  }
+}
+
+/** 1 for allow, 0 for anything else, of a request that is two texts. */
+export type PairAnswer = (text: string, second: string) => number
+
+/** The same for requests of two texts, both fresh. */
+export function createPairLane(
+  contender: string,
+  answer: PairAnswer,
+  [texts, seconds]: readonly [readonly string[], readonly string[]],
+  step: number,
+): Lane {
+  const loop = createPairLoop()
+  let at = 0
+  let fresh: readonly [readonly string[], readonly string[]] = [[], []]
+  return {
+    contender,
+    step,
+    maxCount: texts.length,
+    prepare(count) {
+      fresh = [copyStrings(texts, at, count), copyStrings(seconds, at, count)]
+      at = (at + count) % texts.length
+    },
+    work: () => loop(answer, ...fresh),
   }
 }
 

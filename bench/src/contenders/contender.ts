@@ -13,9 +13,15 @@ export interface Peer {
   readonly name: string
   /** Why it is left out of a domain; absent where it can express the case. */
   readonly cannot: Partial<Readonly<Record<DomainName, string>>>
-  /** Above this number of resources it is left out: building or asking takes too long. */
+  /** Above this number of resources it is left out. */
   readonly maxSize: number
-  readonly create: (domain: DomainName, resources: readonly Resource[]) => Promise<Answer> | Answer
+  /** Why; absent where building or asking takes too long. */
+  readonly whyNotMore?: string
+  /** Null when the peer is one of `bench/peers` and these are not installed. */
+  readonly create: (
+    domain: DomainName,
+    resources: readonly Resource[],
+  ) => Promise<Answer> | Answer | null
 }
 
 /** A pattern made ready once; `Key` is what a request text becomes before it is tested. */

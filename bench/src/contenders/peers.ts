@@ -4,18 +4,26 @@ import type { Answer } from '../measure/isolated-loop.ts'
 import type { Resource } from '../workload/domain.ts'
 import { blockList, ipaddrScan } from './address-peers.ts'
 import { casbin } from './casbin.ts'
+import { cedar } from './cedar.ts'
 import { combinedRegexp } from './combined-regexp.ts'
 import type { Contender, Peer } from './contender.ts'
 import { minimatchScan, picomatchScan } from './globs.ts'
+import { re2 } from './re2.ts'
+import { sandboxRuntime } from './sandbox-runtime.ts'
 
 export const PEERS: readonly Peer[] = [
   combinedRegexp,
+  re2,
   picomatchScan,
   minimatchScan,
+  sandboxRuntime,
   blockList,
   ipaddrScan,
   casbin,
+  cedar,
 ]
+
+const NOT_INSTALLED = 'is not installed; `npm run bench` installs it'
 
 export interface CheckedPeers {
   readonly contenders: readonly Contender[]
@@ -36,7 +44,7 @@ export async function createPeers(
     const answer = cannot === null ? await peer.create(domain, resources) : null
     const why = answer === null ? cannot : checkPeer(ours, answer, sample)
     if (why === null && answer !== null) contenders.push({ name: peer.name, answer })
-    else left_out.push({ contender: peer.name, why: why ?? 'gives no answer' })
+    else left_out.push({ contender: peer.name, why: why ?? NOT_INSTALLED })
   }
   return { contenders, left_out }
 }
@@ -44,5 +52,6 @@ export async function createPeers(
 function whyNot(peer: Peer, domain: DomainName, size: number): string | null {
   const cannot = peer.cannot[domain]
   if (cannot !== undefined) return cannot
-  return size > peer.maxSize ? `takes too long above ${peer.maxSize} resources` : null
+  const why = peer.whyNotMore ?? 'takes too long'
+  return size > peer.maxSize ? `${why} above ${peer.maxSize} resources` : null
 }

@@ -1,5 +1,5 @@
 import { Bench } from 'tinybench'
-import type { Figure, LeftOut, Unit } from '../case.ts'
+import type { Figure, LeftOut, Spread, Unit } from '../case.ts'
 import { quantile } from './quantile.ts'
 
 /** Something to be timed in slices. */
@@ -24,6 +24,8 @@ export interface InterleaveOptions {
   readonly unit: Unit
   /** From nanoseconds a piece to `unit`. */
   readonly scale: number
+  /** The contender that later lanes are divided by as well, for `to_ours`. */
+  readonly ours?: string
 }
 
 export interface Interleaved {
@@ -64,7 +66,13 @@ export function interleave(lanes: readonly Lane[], options: InterleaveOptions): 
     }
   }
   const limit = runners[0]?.times ?? []
-  return { figures: runners.map((runner) => figureOf(runner, limit, options)), left_out }
+  const at = runners.findIndex(({ lane }) => lane.contender === options.ours)
+  const ours = runners[at]?.times ?? []
+  const figures = runners.map((runner, index) => ({
+    ...figureOf(runner, limit, options),
+    to_ours: at >= 0 && index > at ? divide(runner.times, ours) : null,
+  }))
+  return { figures, left_out }
 }
 
 /** Warms the lane up and finds how many pieces fill a slice; a number means too slow. */
@@ -126,14 +134,21 @@ function figureOf(
   { lane, times }: Runner,
   limit: readonly number[],
   { unit, scale }: InterleaveOptions,
-): Figure {
-  const ratios = times.map((time, round) => time / (limit[round] ?? Number.NaN))
+): Omit<Figure, 'to_ours'> {
+  const { ratio, ...spread } = divide(times, limit)
+  const value = quantile(times, 0.5) * scale
+  return { contender: lane.contender, unit, value, ratio, spread, rounds: times.length }
+}
+
+/** Median and quartiles of the ratios of one round each. */
+function divide(
+  times: readonly number[],
+  by: readonly number[],
+): Spread & { readonly ratio: number } {
+  const ratios = times.map((time, round) => time / (by[round] ?? Number.NaN))
   return {
-    contender: lane.contender,
-    unit,
-    value: quantile(times, 0.5) * scale,
     ratio: quantile(ratios, 0.5),
-    spread: { q1: quantile(ratios, 0.25), q3: quantile(ratios, 0.75) },
-    rounds: times.length,
+    q1: quantile(ratios, 0.25),
+    q3: quantile(ratios, 0.75),
   }
 }

@@ -17,6 +17,21 @@ export function createLoop(): Loop {
   ) as Loop
 }
 
+/** A loop of its own for requests of two texts. */
+export function createPairLoop(): (
+  answer: (text: string, second: string) => number,
+  texts: readonly string[],
+  seconds: readonly string[],
+) => number {
+  // oxlint-disable-next-line no-implied-eval -- only a new function literal has feedback of its own
+  return new Function(
+    'answer',
+    'texts',
+    'seconds',
+    'let sum = 0; for (let i = 0; i < texts.length; i++) sum += answer(texts[i], seconds[i]); return sum',
+  ) as ReturnType<typeof createPairLoop>
+}
+
 /** Whether a key matches: 0 when one of the denies does, else 1 when one of the allows does, else 0. */
 export type ScanLoop = <Key>(
   denies: readonly ((key: Key) => boolean)[],

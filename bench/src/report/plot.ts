@@ -1,49 +1,60 @@
 import { DOMAIN_NAMES, type DomainName } from '../case.ts'
 import { formatNumber } from './format-number.ts'
+import { powers, shareOf, spanOf, type Span } from './log-scale.ts'
+import { spreadLabels } from './spread-labels.ts'
+import { classOf, escapeText, STYLE_SHEET } from './plot-style.ts'
 import type { Results } from './results.ts'
 
-/** A colour and a dash for each contender, the same in every panel. */
-const STYLES: Readonly<Record<string, string>> = {
-  'Map.get': 'stroke="#6b7280" stroke-dasharray="6 4"',
-  'palisade decide': 'stroke="#0b5fff" stroke-width="3.5"',
-  'one RegExp': 'stroke="#d97706"',
-  picomatch: 'stroke="#059669"',
-  minimatch: 'stroke="#7c3aed"',
-  'net.BlockList': 'stroke="#be123c"',
-  'ipaddr.js': 'stroke="#0891b2"',
-  casbin: 'stroke="#78350f" stroke-dasharray="2 3"',
-}
-const PANEL = { width: 330, height: 330, left: 62, top: 62, gap: 40 } as const
-const WIDTH = PANEL.left + 3 * (PANEL.width + PANEL.gap)
-const HEIGHT = PANEL.top + PANEL.height + 104
+const PANEL = { width: 238, height: 318, left: 64, top: 74, labels: 122, gap: 28 } as const
+const STRIDE = PANEL.width + PANEL.labels + PANEL.gap
+const WIDTH = PANEL.left + 3 * STRIDE
+const BOTTOM = PANEL.top + PANEL.height
+const HEIGHT = BOTTOM + 66
+
+/** Pixels between two labels at line ends. */
+const LABEL_GAP = 16
 
 interface Point {
   readonly size: number
   readonly ns: number
 }
-type Lines = ReadonlyMap<string, readonly Point[]>
+interface Line {
+  readonly contender: string
+  readonly points: readonly Point[]
+}
+interface Scales {
+  readonly size: Span
+  readonly ns: Span
+}
 
-/** Nanoseconds a decision by number of rules, both logarithmic, a panel a domain; an SVG text. */
+/**
+ * Nanoseconds a decision by number of rules, both logarithmic, a panel a domain, each line named at
+ * its end; an SVG text that follows the reader's light or dark scheme.
+ */
 export function plotDecide(run: Results): string {
   const panels = DOMAIN_NAMES.map((name) => [name, linesOf(run, name)] as const)
-  const points = panels.flatMap(([, lines]) => [...lines.values()].flat())
-  const decades = {
-    size: spanOf(points.map(({ size }) => size)),
+  const points = panels.flatMap(([, lines]) => lines.flatMap((line) => line.points))
+  const sizes = points.map(({ size }) => size)
+  const whole = spanOf(sizes)
+  const scales = {
+    // The sizes end where the lines do, not at the next power of ten.
+    size: { ...whole, to: Math.max(whole.from + 1, ...sizes.map(Math.log10)) },
     ns: spanOf(points.map(({ ns }) => ns)),
   }
-  const used = Object.keys(STYLES).filter((name) => panels.some(([, lines]) => lines.has(name)))
   const { node, processor } = run.machine
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" font-size="13" fill="#111827">
-<rect width="100%" height="100%" fill="#ffffff"/>
-<text x="${PANEL.left}" y="24" font-size="16" font-weight="bold">Nanoseconds a decision by number of rules</text>
-${panels.map(([name, lines], index) => panel(name, lines, index, decades)).join('\n')}
-${used.map(legendEntry).join('\n')}
-<text x="${PANEL.left}" y="${HEIGHT - 12}" font-size="11" fill="#4b5563">${escape(`mixed requests, fresh strings; ${run.mode} run of ${run.started_at.slice(0, 10)}, Node ${node}, ${processor}`)}</text>
+  const about = `mixed requests, fresh strings; ${run.mode} run of ${run.started_at.slice(0, 10)}, Node ${node}, ${processor}`
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Nanoseconds a decision by number of rules">
+<style>${STYLE_SHEET}</style>
+<rect class="page" width="100%" height="100%"/>
+<text class="title" x="${PANEL.left}" y="30">Nanoseconds a decision by number of rules</text>
+${panels.map(([name, lines], index) => drawPanel(name, lines, index, scales)).join('\n')}
+<text class="about" x="${PANEL.left}" y="${HEIGHT - 16}">${escapeText(about)}</text>
 </svg>
 `
 }
 
-function linesOf(run: Results, domain: DomainName): Lines {
+/** Ours last, so that it lies on top. */
+function linesOf(run: Results, domain: DomainName): readonly Line[] {
   const lines = new Map<string, Point[]>()
   for (const { case: each, figures } of run.results) {
     if (each.kind !== 'decide' || each.domain !== domain) continue
@@ -51,69 +62,64 @@ function linesOf(run: Results, domain: DomainName): Lines {
     for (const { contender, value } of figures)
       lines.set(contender, [...(lines.get(contender) ?? []), { size: each.size, ns: value }])
   }
-  return lines
+  return [...lines]
+    .map(([contender, points]) => ({ contender, points }))
+    .toSorted((a, b) => Number(isOurs(a)) - Number(isOurs(b)))
 }
 
-interface Span {
-  readonly from: number
-  readonly to: number
+function isOurs({ contender }: Line): boolean {
+  return contender.startsWith('palisade')
 }
 
-/** The decades that hold all values, as powers of ten. */
-function spanOf(values: readonly number[]): Span {
-  if (values.length === 0) return { from: 0, to: 1 }
-  const from = Math.floor(Math.log10(Math.min(...values)))
-  return { from, to: Math.max(from + 1, Math.ceil(Math.log10(Math.max(...values)))) }
-}
-
-function panel(
+function drawPanel(
   name: DomainName,
-  lines: Lines,
+  lines: readonly Line[],
   index: number,
-  decades: { readonly size: Span; readonly ns: Span },
+  scales: Scales,
 ): string {
-  const left = PANEL.left + index * (PANEL.width + PANEL.gap)
-  const bottom = PANEL.top + PANEL.height
-  const x = (size: number): number => left + PANEL.width * share(size, decades.size)
-  const y = (ns: number): number => bottom - PANEL.height * share(ns, decades.ns)
-  const columns = powers(decades.size).map(
+  const left = PANEL.left + index * STRIDE
+  const x = (size: number): number => left + PANEL.width * shareOf(size, scales.size)
+  const y = (ns: number): number => BOTTOM - PANEL.height * shareOf(ns, scales.ns)
+  const columns = ticksOf(scales.size).map(
     (size) =>
-      `<path d="M${x(size)} ${PANEL.top}V${bottom}" stroke="#e5e7eb"/><text x="${x(size)}" y="${bottom + 18}" text-anchor="middle">${formatNumber(size)}</text>`,
+      `<path class="grid" d="M${x(size).toFixed(1)} ${PANEL.top}V${BOTTOM}"/><text class="tick" x="${x(size).toFixed(1)}" y="${BOTTOM + 20}" text-anchor="middle">${formatNumber(size)}</text>`,
   )
-  const rows = powers(decades.ns).map((ns) => {
-    const label = `<text x="${left - 8}" y="${y(ns) + 4}" text-anchor="end">${formatNumber(ns)}</text>`
-    return `<path d="M${left} ${y(ns)}h${PANEL.width}" stroke="#e5e7eb"/>${index === 0 ? label : ''}`
+  const rows = powers(scales.ns).map((ns) => {
+    const label = `<text class="tick" x="${left - 9}" y="${(y(ns) + 4).toFixed(1)}" text-anchor="end">${formatNumber(ns)}</text>`
+    return `<path class="grid" d="M${left} ${y(ns).toFixed(1)}h${PANEL.width}"/>${index === 0 ? label : ''}`
   })
-  const drawn = [...lines].map(([contender, points]) => {
-    const at = points.map(({ size, ns }) => `${x(size).toFixed(1)},${y(ns).toFixed(1)}`)
-    const dots = at
-      .map((point) => `<circle r="3" stroke-dasharray="none" transform="translate(${point})"/>`)
-      .join('')
-    return `<g ${strokeOf(contender)} fill="#ffffff"><polyline fill="none" points="${at.join(' ')}"/>${dots}</g>`
+  const title = `<text class="panel" x="${left}" y="${PANEL.top - 12}">${name}</text>`
+  const drawn = lines.map((line) => drawLine(line, x, y))
+  return [title, ...columns, ...rows, ...drawn, ...drawLabels(lines, x, y, left)].join('\n')
+}
+
+/** The powers of ten, and where the lines end. */
+function ticksOf(span: Span): number[] {
+  return [...new Set([...powers(span), Math.round(10 ** span.to)])]
+}
+
+type Scale = (value: number) => number
+
+function drawLine({ contender, points }: Line, x: Scale, y: Scale): string {
+  const at = points.map(({ size, ns }) => `${x(size).toFixed(1)},${y(ns).toFixed(1)}`)
+  const dots = at.map((point) => `<circle r="2.5" transform="translate(${point})"/>`).join('')
+  return `<g class="line ${classOf(contender)}"><polyline points="${at.join(' ')}"/>${dots}</g>`
+}
+
+/** A name beside each line's end, moved apart where they would touch, with a thread to its line. */
+function drawLabels(lines: readonly Line[], x: Scale, y: Scale, left: number): string[] {
+  const ends = lines.flatMap(({ contender, points }) => {
+    const last = points.at(-1)
+    return last === undefined ? [] : [{ contender, x: x(last.size), y: y(last.ns) }]
   })
-  const title = `<text x="${left}" y="${PANEL.top - 10}" font-weight="bold">${name}</text>`
-  return [title, ...columns, ...rows, ...drawn].join('\n')
-}
-
-function legendEntry(name: string, index: number): string {
-  const x = PANEL.left + (index % 4) * 250
-  const y = PANEL.top + PANEL.height + 44 + Math.floor(index / 4) * 22
-  return `<path d="M${x} ${y - 4}h34" ${strokeOf(name)}/><text x="${x + 42}" y="${y}">${escape(name)}</text>`
-}
-
-function strokeOf(name: string): string {
-  const style = STYLES[name] ?? 'stroke="#111827"'
-  return style.includes('stroke-width') ? style : `${style} stroke-width="2"`
-}
-
-function share(value: number, { from, to }: Span): number {
-  return (Math.log10(value) - from) / (to - from)
-}
-
-function powers({ from, to }: Span): number[] {
-  return Array.from({ length: to - from + 1 }, (_, index) => 10 ** (from + index))
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+  const places = spreadLabels(
+    ends.map((end) => end.y),
+    { gap: LABEL_GAP, from: PANEL.top, to: BOTTOM },
+  )
+  const at = left + PANEL.width + 14
+  return ends.map((end, index) => {
+    const place = places[index] ?? end.y
+    const thread = `M${(end.x + 4).toFixed(1)} ${end.y.toFixed(1)}L${at - 4} ${place.toFixed(1)}`
+    return `<path class="thread ${classOf(end.contender)}" d="${thread}"/><text class="name ${classOf(end.contender)}" x="${at}" y="${(place + 4).toFixed(1)}">${escapeText(end.contender)}</text>`
+  })
 }

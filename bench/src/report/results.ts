@@ -1,4 +1,11 @@
 import type { CaseResult, LeftOut } from '../case.ts'
+import type { Goal, Verdict } from '../goals/goal.ts'
+
+/** A goal with both verdicts; `aim_verdict` is null where there is no aim. */
+export type JudgedGoal = Goal & {
+  readonly must_verdict: Verdict
+  readonly aim_verdict: Verdict | null
+}
 
 /** Everything one run found. Holds no list of plain values, so that it is formatted as it stands. */
 export interface Results {
@@ -12,6 +19,7 @@ export interface Results {
     /** One-minute load average at the start: above 0.5 the machine was not quiet. */
     readonly load: number
   }
+  readonly goals: readonly JudgedGoal[]
   readonly results: readonly CaseResult[]
   readonly left_out: readonly LeftOut[]
 }

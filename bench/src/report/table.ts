@@ -5,8 +5,8 @@ import { formatNumber } from './format-number.ts'
 /** All figures for a person: one row each, then in words what was left out. */
 export function formatTable(results: readonly CaseResult[]): string {
   const table = new Table({
-    head: ['case', 'contender', 'figure', 'unit', 'x limit', 'quartiles', 'rounds'],
-    colAligns: ['left', 'left', 'right', 'left', 'right', 'right', 'right'],
+    head: ['case', 'contender', 'figure', 'unit', 'x limit', 'quartiles', 'x ours', 'rounds'],
+    colAligns: ['left', 'left', 'right', 'left', 'right', 'right', 'right', 'right'],
     style: { head: [], border: [], compact: true },
   })
   for (const result of results)
@@ -15,9 +15,16 @@ export function formatTable(results: readonly CaseResult[]): string {
   return [table.toString(), '', ...leftOutLines(results), ''].join('\n')
 }
 
-function cellsOf({ contender, value, unit, ratio, spread, rounds }: Figure): string[] {
-  const quartiles = spread === null ? '' : `${formatNumber(spread.q1)}-${formatNumber(spread.q3)}`
-  return [contender, formatNumber(value), unit, formatNumber(ratio), quartiles, String(rounds)]
+function cellsOf({ contender, value, unit, ratio, spread, to_ours, rounds }: Figure): string[] {
+  return [
+    contender,
+    formatNumber(value),
+    unit,
+    ratio === null ? '' : formatNumber(ratio),
+    spread === null ? '' : `${formatNumber(spread.q1)}-${formatNumber(spread.q3)}`,
+    to_ours === null ? '' : formatNumber(to_ours.ratio),
+    String(rounds),
+  ]
 }
 
 /** One line a contender and reason, however many cases it concerns. */

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '@palisade/policy-core'
-import { drawResources, takeTurn, type Domain, type Zone } from './domain.ts'
+import { drawResources, type Domain, type HostileKind, type Zone } from './domain.ts'
 import type { Random } from './random.ts'
 
 /** Nested ranges: IPv4 blocks of /16 (seven in ten) and IPv6 blocks of /32, one a zone. */
@@ -27,23 +27,41 @@ export const addresses: Domain = {
   },
   // No zone lies in 224.0.0.0 and up, nor do zones use 2600::/16.
   drawStranger: (random) => formatAddress(fillAfter(random, [0x2600, 0, 0, 0, 0, 0, 0, 0], 16)),
-  drawHostile: (random, zone, turn) => takeTurn(HOSTILE, turn)(instantiate(random, zone)),
+  drawInside: instantiate,
+  hostile: hostileKinds(),
   requestFor: (host) => ({ action: 'connect:tcp', host, port: 443 }),
 }
 
-const HOSTILE: readonly (readonly [number, (address: string) => string])[] = [
-  [3, (address) => (address.includes('.') ? `::ffff:${address}` : address.toUpperCase())],
-  [3, (address) => (address.includes('.') ? `64:ff9b::${address}` : `${address}%eth0`)],
-  [1, (address) => (address.includes('.') ? `2002:${hexOf(address)}::1` : `[${address}]`)],
-  [1, () => '0x7f.1'],
-  [1, () => '2130706433'],
-  [1, (address) => `0${address}`],
-  [1, () => '\uff11\uff10.0.0.1'],
-  [1, () => '1:'.repeat(60)],
-  [1, () => '1.'.repeat(2000)],
-  [1, () => '::1::2'],
-  [1, () => '169.254.169.254'],
-]
+function hostileKinds(): readonly HostileKind[] {
+  const isV4 = (address: string): boolean => address.includes('.')
+  return [
+    {
+      name: 'mapped or upper case',
+      weight: 3,
+      make: (address) => (isV4(address) ? `::ffff:${address}` : address.toUpperCase()),
+    },
+    {
+      name: 'NAT64 or zone',
+      weight: 3,
+      make: (address) => (isV4(address) ? `64:ff9b::${address}` : `${address}%eth0`),
+    },
+    {
+      name: '6to4 or brackets',
+      weight: 1,
+      make: (address) => (isV4(address) ? `2002:${hexOf(address)}::1` : `[${address}]`),
+    },
+    { name: 'hexadecimal', weight: 1, make: () => '0x7f.1' },
+    { name: 'one number', weight: 1, make: () => '2130706433' },
+    { name: 'leading zero', weight: 1, make: (address) => `0${address}` },
+    { name: 'full-width digits', weight: 1, make: () => '\uff11\uff10.0.0.1' },
+    { name: 'too many groups', weight: 1, make: () => '1:'.repeat(60) },
+    { name: 'too many numbers', weight: 1, make: () => '1.'.repeat(2000) },
+    { name: 'two gaps', weight: 1, make: () => '::1::2' },
+    { name: 'metadata address', weight: 1, make: () => '169.254.169.254' },
+    { name: 'local NAT64', weight: 0, make: () => '64:ff9b:1:a0a:a:a0a:a0a:a0a' },
+    { name: '64,000 characters', weight: 0, make: () => '1:'.repeat(32_000) },
+  ]
+}
 
 /** Unique for 50,000 zones, outside the protected and the embedding ranges. */
 function blockOf(index: number, wantsV4: boolean): readonly number[] {

@@ -17,6 +17,17 @@ export interface Zone {
   readonly resources: readonly Resource[]
 }
 
+/** One kind of bad, odd or expensive input, made of a request that a resource of `root` matches. */
+export interface HostileKind {
+  readonly name: string
+  /** How often it occurs in a cycle of the hostile mix; 0 for one that is only measured alone. */
+  readonly weight: number
+  readonly make: (inside: string, root: string) => string
+}
+
+/** After how many requests the kinds of the hostile mix repeat. */
+export const HOSTILE_CYCLE = 15
+
 /** How scenarios of one domain are drawn. Everything comes from the random source given. */
 export interface Domain {
   readonly name: DomainName
@@ -26,10 +37,18 @@ export interface Domain {
   readonly drawRequest: (random: Random, zone: Zone) => string
   /** A canonical request outside every zone. */
   readonly drawStranger: (random: Random) => string
-  /** Bad, odd or expensive input near the zone; its kinds take turns, 15 to a cycle. */
-  readonly drawHostile: (random: Random, zone: Zone, turn: number) => string
+  /** A canonical request that a resource of the zone matches. */
+  readonly drawInside: (random: Random, zone: Zone) => string
+  /** Bad, odd or expensive input; the weights add up to `HOSTILE_CYCLE`. */
+  readonly hostile: readonly HostileKind[]
   /** The request object for `decide`. */
   readonly requestFor: (text: string) => object
+}
+
+/** A hostile request near the zone; the kinds take turns. */
+export function drawHostile(domain: Domain, random: Random, zone: Zone, turn: number): string {
+  const kinds = domain.hostile.map((kind) => [kind.weight, kind] as const)
+  return takeTurn(kinds, turn).make(domain.drawInside(random, zone), zone.root)
 }
 
 /** Distinct patterns of a zone; a fifth of them deny. */

@@ -1,4 +1,4 @@
-import { drawResources, takeTurn, type Domain, type Zone } from './domain.ts'
+import { drawResources, type Domain, type HostileKind } from './domain.ts'
 import type { Random } from './random.ts'
 import { ENDINGS, REGIONS, SERVICES, WORDS } from './words.ts'
 
@@ -27,27 +27,35 @@ export const hosts: Domain = {
   },
   drawStranger: (random) =>
     `${subdomain(random)}.${random.pick(WORDS)}${random.integer(1e6)}.example`,
-  drawHostile: (random, zone, turn) =>
-    takeTurn(HOSTILE, turn)(instantiateAny(random, zone), zone.root),
+  drawInside: (random, zone) => instantiate(random, random.pick(zone.resources).pattern),
+  hostile: hostileKinds(),
   requestFor: (host) => ({ action: 'connect:tcp', host, port: 443 }),
 }
 
-type Spoil = (name: string, root: string) => string
+function hostileKinds(): readonly HostileKind[] {
+  return [
+    { name: 'upper case', weight: 4, make: (name) => name.toUpperCase() },
+    { name: 'trailing dot', weight: 1, make: (name) => `${name}.` },
+    { name: 'empty label', weight: 1, make: (name) => name.replace('.', '..') },
+    { name: 'NUL', weight: 1, make: (name) => `${name}\0.example` },
+    { name: 'letters beyond ASCII', weight: 1, make: (name) => `b\u00fccher.${name}` },
+    { name: 'full-width letter', weight: 1, make: (name) => `\uff41pi.${name}` },
+    { name: 'broken A-label', weight: 1, make: (name) => `xn--0.${name}` },
+    { name: 'user and path', weight: 1, make: (name) => `user@${name}/%2e` },
+    { name: 'numeric', weight: 1, make: () => '127.0x1' },
+    { name: 'too many labels', weight: 1, make: (name) => `a.${name}`.repeat(40) },
+    // The longest name there is: the most suffixes a matcher can be given.
+    { name: 'labels of one letter', weight: 2, make: (_name, root) => longest('a.', root) },
+    { name: 'capitals of one letter', weight: 0, make: (_name, root) => longest('A.', root) },
+    { name: 'labels beyond ASCII', weight: 0, make: (name) => `${'\u00fc.'.repeat(20)}${name}` },
+    { name: 'A-labels', weight: 0, make: (_name, root) => longest('xn--tda.', root) },
+    { name: '64,000 characters', weight: 0, make: (name) => `${'a'.repeat(64_000)}.${name}` },
+  ]
+}
 
-const HOSTILE: readonly (readonly [number, Spoil])[] = [
-  [4, (name) => name.toUpperCase()],
-  [1, (name) => `${name}.`],
-  [1, (name) => name.replace('.', '..')],
-  [1, (name) => `${name}\0.example`],
-  [1, (name) => `b\u00fccher.${name}`],
-  [1, (name) => `\uff41pi.${name}`],
-  [1, (name) => `xn--0.${name}`],
-  [1, (name) => `user@${name}/%2e`],
-  [1, () => '127.0x1'],
-  [1, (name) => `a.${name}`.repeat(40)],
-  // The longest name there is, in labels of one letter: the most suffixes a matcher can be given.
-  [2, (_name, root) => `${'a.'.repeat(Math.floor((253 - root.length) / 2))}${root}`],
-]
+function longest(label: string, root: string): string {
+  return `${label.repeat(Math.floor((253 - root.length) / label.length))}${root}`
+}
 
 function subdomain({ pick, weighted }: Random): string {
   return weighted([
@@ -55,10 +63,6 @@ function subdomain({ pick, weighted }: Random): string {
     [25, () => `${pick(SERVICES)}.${pick(REGIONS)}`],
     [15, () => `${pick(WORDS)}.${pick(SERVICES)}.${pick(REGIONS)}`],
   ])()
-}
-
-function instantiateAny(random: Random, zone: Zone): string {
-  return instantiate(random, random.pick(zone.resources).pattern)
 }
 
 function instantiate(random: Random, pattern: string): string {

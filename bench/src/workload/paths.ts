@@ -1,4 +1,4 @@
-import { drawResources, takeTurn, type Domain, type Zone } from './domain.ts'
+import { drawResources, type Domain, type HostileKind } from './domain.ts'
 import type { Random } from './random.ts'
 import { EXTENSIONS, FOLDERS, WORDS } from './words.ts'
 
@@ -33,22 +33,28 @@ export const paths: Domain = {
     return random.next() < 0.2 ? `${path}/${fileName(random)}` : path
   },
   drawStranger: (random) => `/mnt/${folders(random)}/${folders(random)}/${fileName(random)}`,
-  drawHostile: (random, zone, turn) => takeTurn(HOSTILE, turn)(instantiateAny(random, zone)),
+  drawInside: (random, zone) => instantiate(random, random.pick(zone.resources).pattern),
+  hostile: hostileKinds(),
   requestFor: (path) => ({ action: 'read', path }),
 }
 
-const HOSTILE: readonly (readonly [number, (path: string) => string])[] = [
-  [3, (path) => `${path}/../../etc/passwd`],
-  [1, (path) => path.replace('/', '//')],
-  [1, (path) => `${path}/`],
-  [1, (path) => `${path}\0.txt`],
-  [1, (path) => `${path}/\u00e9t\u00e9`],
-  [1, (path) => path.slice(1)],
-  [1, (path) => path.toUpperCase()],
-  [1, (path) => `${path}/${'x'.repeat(5000)}`],
-  // Many segments that may begin the tail of a `**`: where a matcher that backtracks is slow.
-  [5, (path) => `${path}${'/src/core'.repeat(200)}`],
-]
+function hostileKinds(): readonly HostileKind[] {
+  return [
+    { name: 'dot-dot', weight: 3, make: (path) => `${path}/../../etc/passwd` },
+    { name: 'empty segment', weight: 1, make: (path) => path.replace('/', '//') },
+    { name: 'trailing slash', weight: 1, make: (path) => `${path}/` },
+    { name: 'NUL', weight: 1, make: (path) => `${path}\0.txt` },
+    { name: 'letters beyond ASCII', weight: 1, make: (path) => `${path}/\u00e9t\u00e9` },
+    { name: 'relative', weight: 1, make: (path) => path.slice(1) },
+    { name: 'upper case', weight: 1, make: (path) => path.toUpperCase() },
+    { name: '5,000 characters', weight: 1, make: (path) => `${path}/${'x'.repeat(5000)}` },
+    // Many segments that may begin the tail of a `**`: where a matcher that backtracks is slow.
+    { name: '400 segments', weight: 5, make: (path) => `${path}${'/src/core'.repeat(200)}` },
+    { name: '2,000 segments', weight: 0, make: (path) => `${path}${'/a'.repeat(2000)}` },
+    { name: 'one long segment', weight: 0, make: (path) => `${path}/${'x'.repeat(4000)}` },
+    { name: '64,000 characters', weight: 0, make: (path) => `${path}/${'x'.repeat(64_000)}` },
+  ]
+}
 
 function fileName({ pick, next }: Random): string {
   return next() < 0.1 ? `.${pick(EXTENSIONS)}` : `${pick(WORDS)}.${pick(EXTENSIONS)}`
@@ -57,10 +63,6 @@ function fileName({ pick, next }: Random): string {
 function folders(random: Random): string {
   const draw = (): string => random.pick(random.next() < 0.5 ? FOLDERS : WORDS)
   return Array.from({ length: 1 + random.integer(3) }, draw).join('/')
-}
-
-function instantiateAny(random: Random, zone: Zone): string {
-  return instantiate(random, random.pick(zone.resources).pattern)
 }
 
 function instantiate(random: Random, pattern: string): string {

@@ -19,9 +19,8 @@ export function createRandom(seed: number): Random {
   }
   const integer = (below: number): number => Math.floor(next() * below)
   const pick = <T>(from: readonly T[]): T => {
-    const value = from[integer(from.length)]
-    if (value === undefined) throw new RangeError('nothing to pick from; give at least one value')
-    return value
+    if (from.length === 0) throw new RangeError('nothing to pick from; give at least one value')
+    return from[integer(from.length)] as T
   }
   const weighted = <T>(choices: readonly (readonly [number, T])[]): T => {
     let left = next() * choices.reduce((sum, [weight]) => sum + weight, 0)

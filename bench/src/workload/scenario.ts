@@ -1,6 +1,6 @@
 import { compilePolicy, decide, type CompiledPolicy, type Policy } from '@palisade/policy-core'
 import type { Mix } from '../case.ts'
-import { takeTurn, type Domain, type Resource, type Zone } from './domain.ts'
+import { drawHostile, takeTurn, type Domain, type Resource, type Zone } from './domain.ts'
 import type { Random } from './random.ts'
 
 /** A set of resources of one domain, and how to draw requests for it. */
@@ -70,7 +70,7 @@ export function drawRequests(
   const { domain, zones } = scenario
   if (mix === 'hostile')
     return Array.from({ length: count }, (_, turn) =>
-      domain.drawHostile(random, random.pick(zones), turn),
+      drawHostile(domain, random, random.pick(zones), turn),
     )
   const outcomeOf = createOutcomes(domain)
   return Array.from({ length: count }, (_, turn) => {

@@ -21,6 +21,22 @@ export async function ensureInstalled(root, tell) {
   await withLock(stampPath(root, 'install.lock'), () => install(root, tell), { onWait })
 }
 
+/**
+ * The same for a folder that its task can do without: says why it failed, and goes on.
+ *
+ * @param {string} folder
+ * @param {(line: string) => void} tell
+ * @returns {Promise<void>}
+ */
+export async function tryInstall(folder, tell) {
+  try {
+    await ensureInstalled(folder, tell)
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error
+    tell(`going on without \`${folder}\`: ${error.message}`)
+  }
+}
+
 /** @param {string} root */
 function isInstalled(root) {
   return readStamp(root, STAMP)['fingerprint'] === installFingerprint(root, PNPM)

@@ -18,6 +18,10 @@ describe('runCase', () => {
         peers: false,
         budgetMs: 10,
       },
+      { kind: 'kinds', domain: 'paths', size: 20, budgetMs: 10 },
+      { kind: 'connect', form: 'name and address', size: 20, budgetMs: 10 },
+      { kind: 'connect', form: 'ports', size: 20, budgetMs: 10 },
+      { kind: 'first compile', domain: 'hosts', size: 20 },
       { kind: 'organization', call: 'decide', policies: 10, rulesPerPolicy: 4, budgetMs: 10 },
     ]
 
@@ -31,6 +35,16 @@ describe('runCase', () => {
         expect(ratio).toBeGreaterThan(0)
       }
     }
+  })
+
+  it('times a first decision in milliseconds, with nothing beside it', async () => {
+    const each: Case = { kind: 'first decision', input: '24 ** against 400 segments' }
+
+    const result = await runCase(each, 20_000)
+
+    expect(result?.figures).toHaveLength(1)
+    expect(result?.figures[0]).toMatchObject({ unit: 'ms, first', ratio: null })
+    expect(result?.figures[0]?.value).toBeGreaterThan(0)
   })
 
   it('stops a case that takes longer than it may', async () => {

@@ -2,6 +2,7 @@ import { compilePolicy } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
 import { DOMAIN_NAMES } from '../../../bench/src/case.ts'
 import { checkPeer } from '../../../bench/src/contenders/check-peer.ts'
+import { requirePeer } from '../../../bench/src/contenders/installed-peer.ts'
 import { createDecide } from '../../../bench/src/contenders/ours.ts'
 import { createPeers } from '../../../bench/src/contenders/peers.ts'
 import { DOMAINS } from '../../../bench/src/workload/domains.ts'
@@ -9,10 +10,25 @@ import { createRandom } from '../../../bench/src/workload/random.ts'
 import { createScenario, drawRequests, policiesOf } from '../../../bench/src/workload/scenario.ts'
 
 const EXPECTED = {
-  hosts: ['one RegExp', 'picomatch', 'minimatch', 'casbin'],
-  addresses: ['net.BlockList', 'ipaddr.js', 'casbin'],
-  paths: ['one RegExp', 'picomatch', 'minimatch', 'casbin'],
+  hosts: ['one RegExp', 're2-wasm', 'picomatch', 'minimatch', 'casbin', 'cedar-wasm'],
+  addresses: ['net.BlockList', 'ipaddr.js', 'casbin', 'cedar-wasm'],
+  paths: [
+    'one RegExp',
+    're2-wasm',
+    'picomatch',
+    'minimatch',
+    'sandbox-runtime',
+    'casbin',
+    'cedar-wasm',
+  ],
 } as const
+
+/** What `npm run bench` alone installs; without it these are left out by name. */
+const EXTRA = new Map([
+  ['re2-wasm', requirePeer('re2-wasm')],
+  ['sandbox-runtime', requirePeer('@anthropic-ai/sandbox-runtime/package.json')],
+  ['cedar-wasm', requirePeer('@cedar-policy/cedar-wasm/nodejs')],
+])
 
 describe('createPeers', () => {
   it.each(DOMAIN_NAMES)('gives peers for %s that answer as we do', async (name) => {
@@ -25,7 +41,14 @@ describe('createPeers', () => {
 
     const peers = await createPeers(name, resources, answer, requests)
 
-    expect(peers.contenders.map((peer) => peer.name)).toEqual(EXPECTED[name])
+    const installed = EXPECTED[name].filter((peer) => EXTRA.get(peer) !== null)
+    expect(peers.contenders.map((peer) => peer.name)).toEqual(installed)
+    const missing = EXPECTED[name].filter((peer) => EXTRA.get(peer) === null)
+    for (const contender of missing)
+      expect(peers.left_out).toContainEqual({
+        contender,
+        why: 'is not installed; `npm run bench` installs it',
+      })
   })
 
   it('leaves out a peer that answers otherwise, and says on what', async () => {

@@ -50,6 +50,16 @@ describe('interleave', () => {
     expect(figures[1]?.ratio).toBeLessThan(8)
   })
 
+  it('divides what comes after our lane by it as well', () => {
+    const lanes = [0.05, 0.1, 0.4].map((ms, index) => createBusyLane(`lane ${index}`, ms).lane)
+
+    const { figures } = interleave(lanes, { ...OPTIONS, maxPieceMs: 1000, ours: 'lane 1' })
+
+    expect(figures.slice(0, 2).map(({ to_ours }) => to_ours)).toEqual([null, null])
+    expect(figures[2]?.to_ours?.ratio).toBeGreaterThan(2)
+    expect(figures[2]?.to_ours?.ratio).toBeLessThan(8)
+  })
+
   it('keeps every slice a multiple of the step', () => {
     const { lane, counts } = createBusyLane('limit', 0.1)
 

@@ -6,7 +6,7 @@ import type { Results } from '../../../bench/src/report/results.ts'
 function createRun(results: readonly CaseResult[]): Results {
   const machine = { node: '24.0.0', v8: '13', processor: 'A & B <C>', processors: 2, load: 0 }
   const started_at = '2026-01-02T03:04:05.000Z'
-  return { mode: 'quick', started_at, machine, results, left_out: [] }
+  return { mode: 'quick', started_at, machine, goals: [], results, left_out: [] }
 }
 
 function createResult(size: number, values: Readonly<Record<string, number>>): CaseResult {
@@ -26,6 +26,7 @@ function createResult(size: number, values: Readonly<Record<string, number>>): C
       value,
       ratio: 1,
       spread: null,
+      to_ours: null,
       rounds: 1,
     })),
     left_out: [],
@@ -53,7 +54,36 @@ describe('plotDecide', () => {
       Number(match[1]),
     )
 
-    expect((low ?? 0) - (high ?? 0)).toBe(330)
+    expect((low ?? 0) - (high ?? 0)).toBe(318)
+  })
+
+  it('names every line at its end, no name on another', () => {
+    const same = { 'Map.get': 100, picomatch: 101, minimatch: 102, casbin: 103 }
+    const svg = plotDecide(createRun([createResult(10, same), createResult(1000, same)]))
+
+    const heights = [...svg.matchAll(/class="name [^"]*" x="[\d.]+" y="([\d.]+)"/g)].map((match) =>
+      Number(match[1]),
+    )
+
+    const sorted = heights.toSorted((a, b) => a - b)
+    expect(sorted).toHaveLength(4)
+    for (const [index, height] of sorted.slice(1).entries())
+      expect(height - (sorted[index] ?? 0)).toBeGreaterThanOrEqual(16)
+  })
+
+  it('draws our line last, on top of the others', () => {
+    const svg = plotDecide(createRun([createResult(10, { 'palisade decide': 50, casbin: 60 })]))
+
+    const lines = [...svg.matchAll(/<g class="line ([^"]+)"/g)].map((match) => match[1])
+
+    expect(lines.at(-1)).toContain('ours')
+  })
+
+  it('has colours for the light and for the dark scheme', () => {
+    const svg = plotDecide(createRun([]))
+
+    expect(svg).toContain('prefers-color-scheme:dark')
+    expect(svg).toContain('class="page"')
   })
 
   it('escapes what the machine says of itself', () => {

@@ -1,0 +1,176 @@
+import {
+  DOMAIN_NAMES,
+  WORST_INPUTS,
+  type Case,
+  type CaseResult,
+  type DomainName,
+  type Figure,
+  type Unit,
+} from '../case.ts'
+import { BOUNDS, KIND_SIZES, SLOWEST_KIND, WORST_MS } from './bounds.ts'
+import type { Goal } from './goal.ts'
+
+/** Every goal, in the order of the table, with what the run reached. */
+export function judgeGoals(results: readonly CaseResult[]): Goal[] {
+  return [
+    ...DOMAIN_NAMES.flatMap((domain) => [
+      ...limitGoals(results, domain),
+      growthGoal(results, domain),
+      peerGoal(results, domain, 1000, BOUNDS[domain].peersAt1000),
+      peerGoal(results, domain, 10, 1),
+      ...compileGoals(results, domain),
+      ...memoryGoals(results, domain),
+      ...KIND_SIZES.map((size) => kindsGoal(results, domain, size)),
+    ]),
+    ...worstGoals(results),
+  ]
+}
+
+function limitGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
+  const { must, aim, sizes } = BOUNDS[domain].limit
+  return sizes.map((size) => {
+    const ours = ownDecide(results, domain, size)
+    const reached = ours?.ratio ?? null
+    return { ...atMost('decide / Map.get', domain, size, 'x', must), aim, reached, ...sure(ours) }
+  })
+}
+
+function growthGoal(results: readonly CaseResult[], domain: DomainName): Goal {
+  const small = ownDecide(results, domain, 100)?.value
+  const large = ownDecide(results, domain, 10_000)?.value
+  const reached = small === undefined || large === undefined ? null : large / small
+  const goal = atMost('growth, 100 to 10,000', domain, null, 'x', BOUNDS[domain].growth)
+  return { ...goal, reached, note: reached === null ? '' : `${ns(small)} to ${ns(large)}` }
+}
+
+/** The peer with the least median of ratios is the best one, and decides. */
+function peerGoal(
+  results: readonly CaseResult[],
+  domain: DomainName,
+  size: number,
+  must: number,
+): Goal {
+  const peers = mixedOf(results, domain, size).flatMap(({ contender, to_ours }) =>
+    to_ours === null ? [] : [{ contender, ...to_ours }],
+  )
+  const best = peers.toSorted((a, b) => a.ratio - b.ratio)[0]
+  const goal = { ...atMost('best peer / decide', domain, size, 'x', must), isAtLeast: true }
+  if (best === undefined) return goal
+  const { contender, ratio, q1, q3 } = best
+  return { ...goal, reached: ratio, spread: { q1, q3 }, note: contender }
+}
+
+function compileGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
+  const { compileUs, compileSizes } = BOUNDS[domain]
+  return compileSizes.map((size) => {
+    const ours = compiled(results, 'first compile', domain, size, 'us a resource, first')
+    const goal = atMost('compile, cold, a resource', domain, size, 'us', compileUs)
+    return { ...goal, reached: ours?.value ?? null, note: processes(ours) }
+  })
+}
+
+function memoryGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
+  const { memory, compileSizes } = BOUNDS[domain]
+  const held = [
+    ['memory a resource', 'B a resource'],
+    ['memory a resource, after decisions', 'B a resource, decided'],
+  ] as const
+  return compileSizes
+    .filter((size) => size >= 10_000)
+    .flatMap((size) =>
+      held.map(([name, unit]) => {
+        const must = Math.round(memory.perResource + memory.fixed / size)
+        const reached = compiled(results, 'compile', domain, size, unit)?.value ?? null
+        return { ...atMost(name, domain, size, 'B', must), reached }
+      }),
+    )
+}
+
+function kindsGoal(results: readonly CaseResult[], domain: DomainName, size: number): Goal {
+  const figures = figuresOf(
+    results,
+    (each) => each.kind === 'kinds' && each.domain === domain && each.size === size,
+  )
+  const slowest = figures.toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0))[0]
+  const goal = atMost('slowest kind of input / median', domain, size, 'x', SLOWEST_KIND)
+  const reached = slowest?.ratio ?? null
+  return { ...goal, reached, ...sure(slowest), note: slowest?.contender ?? '' }
+}
+
+function worstGoals(results: readonly CaseResult[]): Goal[] {
+  return WORST_INPUTS.map((input, index) => {
+    const [figure] = figuresOf(
+      results,
+      (each) => each.kind === 'first decision' && each.input === input,
+    )
+    const goal = atMost(`cold: ${input}`, index === 0 ? 'paths' : 'hosts', null, 'ms', WORST_MS)
+    return { ...goal, reached: figure?.value ?? null, ...sure(figure), note: processes(figure) }
+  })
+}
+
+function atMost(
+  name: string,
+  domain: DomainName,
+  size: number | null,
+  unit: Goal['unit'],
+  must: number,
+): Goal {
+  const open = { aim: null, reached: null, spread: null, note: '' }
+  return { name, domain, size, unit, isAtLeast: false, must, ...open }
+}
+
+function sure(figure: Figure | undefined): Pick<Goal, 'spread'> {
+  return { spread: figure?.spread ?? null }
+}
+
+function processes(figure: Figure | undefined): string {
+  return figure === undefined ? '' : `median of ${figure.rounds}`
+}
+
+function ns(value: number | undefined): string {
+  return `${Math.round(value ?? 0)} ns`
+}
+
+function figuresOf(
+  results: readonly CaseResult[],
+  isWanted: (each: Case) => boolean,
+): readonly Figure[] {
+  return results.find((result) => isWanted(result.case))?.figures ?? []
+}
+
+function mixedOf(
+  results: readonly CaseResult[],
+  domain: DomainName,
+  size: number,
+): readonly Figure[] {
+  return figuresOf(
+    results,
+    (each) =>
+      each.kind === 'decide' &&
+      each.domain === domain &&
+      each.size === size &&
+      each.mix === 'mixed' &&
+      each.strings === 'fresh',
+  )
+}
+
+function ownDecide(
+  results: readonly CaseResult[],
+  domain: DomainName,
+  size: number,
+): Figure | undefined {
+  return mixedOf(results, domain, size).find(({ contender }) => contender === 'palisade decide')
+}
+
+function compiled(
+  results: readonly CaseResult[],
+  kind: 'compile' | 'first compile',
+  domain: DomainName,
+  size: number,
+  unit: Unit,
+): Figure | undefined {
+  return figuresOf(
+    results,
+    (each) => each.kind === kind && each.domain === domain && each.size === size,
+  ).find((figure) => figure.unit === unit && figure.contender === 'palisade compilePolicy')
+}

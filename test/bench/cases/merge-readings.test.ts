@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import type { CaseResult } from '../../../bench/src/case.ts'
+import { mergeReadings } from '../../../bench/src/cases/merge-readings.ts'
+
+function reading(value: number, ratio: number | null): CaseResult {
+  return {
+    case: { kind: 'first decision', input: '24 ** against 400 segments' },
+    figures: [
+      { contender: 'a', unit: 'ms, first', value, ratio, spread: null, to_ours: null, rounds: 1 },
+    ],
+    left_out: [],
+  }
+}
+
+it('gives the medians of several readings, with the quartiles of the ratios', () => {
+  const readings = [[5, 50] as const, [1, 10] as const, [3, 30] as const].map(([value, ratio]) =>
+    reading(value, ratio),
+  )
+
+  const [figure] = mergeReadings(readings).figures
+
+  expect(figure).toMatchObject({ value: 3, ratio: 30, spread: { q1: 10, q3: 30 }, rounds: 3 })
+})
+
+it('gives the quartiles of the values where nothing stands beside them', () => {
+  const [figure] = mergeReadings([5, 1, 3, 2, 4].map((value) => reading(value, null))).figures
+
+  expect(figure).toMatchObject({ value: 3, ratio: null, spread: { q1: 2, q3: 4 }, rounds: 5 })
+})
+
+it('refuses to make something of nothing', () => {
+  expect(() => mergeReadings([])).toThrow('no results to merge')
+})

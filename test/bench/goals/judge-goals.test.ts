@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import type { Case, CaseResult, Figure } from '../../../bench/src/case.ts'
+import { verdictOf, type Goal } from '../../../bench/src/goals/goal.ts'
+import { judgeGoals } from '../../../bench/src/goals/judge-goals.ts'
+import { formatGoals } from '../../../bench/src/report/goals-table.ts'
+
+const OURS = 'palisade decide'
+
+function figure(contender: string, value: number, more: Partial<Figure> = {}): Figure {
+  const rest = { unit: 'ns a decision', ratio: 1, spread: null, to_ours: null, rounds: 9 } as const
+  return { contender, value, ...rest, ...more }
+}
+
+function result(each: Case, ...figures: Figure[]): CaseResult {
+  return { case: each, figures, left_out: [] }
+}
+
+function mixed(size: number, ...figures: Figure[]): CaseResult {
+  const kind = { kind: 'decide', mix: 'mixed', strings: 'fresh', peers: true } as const
+  return result({ ...kind, domain: 'hosts', size, budgetMs: 1 }, ...figures)
+}
+
+function find(goals: readonly Goal[], name: string, size: number | null = null): Goal {
+  const goal = goals.find((each) => {
+    return each.name === name && each.size === size && each.domain === 'hosts'
+  })
+  if (goal === undefined) throw new Error(`no goal \`${name}\` at ${String(size)}`)
+  return goal
+}
+
+describe('judgeGoals', () => {
+  it('judges our time against the limit by the median of ratios', () => {
+    const spread = { q1: 2.3, q3: 2.7 }
+    const goals = judgeGoals([mixed(1000, figure(OURS, 150, { ratio: 2.4, spread }))])
+
+    const goal = find(goals, 'decide / Map.get', 1000)
+
+    expect(goal).toMatchObject({ reached: 2.4, spread, must: 2.5, aim: 1.5 })
+    expect([verdictOf(goal, 2.5), verdictOf(goal, 1.5)]).toEqual(['met', 'missed'])
+  })
+
+  it('divides our time at 10,000 by that at 100', () => {
+    const goals = judgeGoals([mixed(100, figure(OURS, 100)), mixed(10_000, figure(OURS, 160))])
+
+    const goal = find(goals, 'growth, 100 to 10,000')
+
+    expect(goal.reached).toBeCloseTo(1.6)
+    expect(verdictOf(goal, goal.must)).toBe('missed')
+  })
+
+  it('takes the peer that came closest, and never the limit', () => {
+    const beside = (ratio: number) => ({ to_ours: { ratio, q1: ratio - 1, q3: ratio + 1 } })
+    const figures = [
+      figure('Map.get', 1),
+      figure(OURS, 2),
+      figure('casbin', 900, beside(450)),
+      figure('picomatch', 500, beside(250)),
+    ]
+
+    const goal = find(judgeGoals([mixed(1000, ...figures)]), 'best peer / decide', 1000)
+
+    expect(goal).toMatchObject({ reached: 250, note: 'picomatch', spread: { q1: 249, q3: 251 } })
+    expect(verdictOf(goal, goal.must)).toBe('met')
+    expect(verdictOf({ ...goal, reached: 199 }, goal.must)).toBe('missed')
+  })
+
+  it('takes the slowest kind of input', () => {
+    const each: Case = { kind: 'kinds', domain: 'hosts', size: 1000, budgetMs: 1 }
+    const kinds = [
+      figure('mixed', 9),
+      figure('NUL', 9, { ratio: 2 }),
+      figure('A', 9, { ratio: 21 }),
+    ]
+
+    const goal = find(judgeGoals([result(each, ...kinds)]), 'slowest kind of input / median', 1000)
+
+    expect(goal).toMatchObject({ reached: 21, note: 'A' })
+    expect(verdictOf(goal, goal.must)).toBe('missed')
+  })
+
+  it('judges memory after compiling and after decisions', () => {
+    const each: Case = { kind: 'compile', domain: 'hosts', size: 10_000, budgetMs: 1 }
+    const name = 'palisade compilePolicy'
+    const goals = judgeGoals([
+      result(
+        each,
+        figure(name, 150, { unit: 'B a resource' }),
+        figure(name, 250, { unit: 'B a resource, decided' }),
+      ),
+    ])
+
+    const verdicts = ['memory a resource', 'memory a resource, after decisions']
+      .map((goal) => find(goals, goal, 10_000))
+      .map((goal) => verdictOf(goal, goal.must))
+
+    expect(verdicts).toEqual(['met', 'missed'])
+  })
+
+  it('names everything that was not measured, and meets nothing without a figure', () => {
+    const goals = judgeGoals([])
+
+    expect(goals.length).toBeGreaterThan(40)
+    expect(goals.map((goal) => verdictOf(goal, goal.must))).toEqual(goals.map(() => 'not measured'))
+    expect(formatGoals(goals)).toMatch(/musts: 0 met, 0 missed, \d+ not measured; aims: 0 met/)
+  })
+})

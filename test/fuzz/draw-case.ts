@@ -1,0 +1,126 @@
+import type { CompileOptions, Policy, PolicySet } from '@palisade/policy-core'
+import * as fc from 'fast-check'
+import { createRandom, type Random } from '../../bench/src/workload/random.ts'
+import { requestChoice, requestFrom } from '../policy-core/arbitraries/request.ts'
+import { FAMILIES } from './families.ts'
+import type { Draft, DraftRule, Surroundings } from './family.ts'
+import { drawSize, sizeClassOf, type SizeClass } from './size-class.ts'
+import type { Asked } from './find-difference.ts'
+
+/** One policy set and what is asked of it; its seed draws all of it again. */
+export interface FuzzCase {
+  readonly seed: number
+  readonly family: string
+  readonly sizeClass: SizeClass
+  readonly resources: number
+  readonly set: PolicySet
+  readonly options: CompileOptions
+  readonly asked: readonly Asked[]
+}
+
+/** Resources times requests times effort: the reference looks at each resource each time. */
+const WORK = 2_000_000
+const REQUESTS = { least: 12, most: 60 } as const
+
+/**
+ * One set in 32 is asked much longer: what an index builds while it is asked, and throws away when
+ * it becomes too large, is seen by a late request only.
+ */
+const LONG = { share: 1 / 32, requests: 3000 } as const
+
+/** On larger sets, and late in long ones, only every eighth request is explained as well. */
+const EXPLAIN_ALL = { resources: 1000, requests: 60 } as const
+
+/** The case with this seed, a whole number from 0. */
+export function drawCase(seed: number): FuzzCase {
+  const random = createRandom(seed)
+  const sizeClass = sizeClassOf(seed)
+  const family = random.pick(FAMILIES.filter(({ maxResources }) => maxResources >= sizeClass.from))
+  const size = Math.min(family.maxResources, drawSize(sizeClass, random))
+  const draft = family.draw(random, size)
+  const { caseSensitive, ...surroundings } = { ...drawSurroundings(random), ...draft.surroundings }
+  const set = { ...surroundings, ...policiesOf(random, draft.rules) }
+  const resources = draft.rules.reduce((sum, rule) => sum + rule.resources.length, 0)
+  const most = random.next() < LONG.share ? LONG.requests : REQUESTS.most
+  const affordable = Math.round(WORK / Math.max(1, resources * (family.effort ?? 1)))
+  const count = Math.max(REQUESTS.least, Math.min(most, affordable))
+  const asked = drawRequests(random, set, draft, count).map((request, index) => ({
+    request,
+    explained:
+      index % 8 === 0 || (resources <= EXPLAIN_ALL.resources && index < EXPLAIN_ALL.requests),
+  }))
+  return { seed, family: family.name, sizeClass, resources, set, options: { caseSensitive }, asked }
+}
+
+function drawSurroundings({ pick }: Random): Surroundings {
+  return {
+    governed: pick([undefined, undefined, true, false]),
+    home: pick([undefined, '/a', '/home/dev']),
+    machine_addresses: pick([[], [], ['10.0.0.1', '2001:db8::1']]),
+    resolve_unlisted_names: pick([undefined, undefined, false, true]),
+    revision: pick([undefined, null, 7]),
+    caseSensitive: pick([undefined, undefined, true, false]),
+  }
+}
+
+/** Rules in policies of one domain each, under ids that sort otherwise than they stand. */
+function policiesOf(
+  random: Random,
+  rules: readonly DraftRule[],
+): Required<Pick<PolicySet, 'policies' | 'local'>> {
+  const perPolicy = 1 + random.integer(250)
+  const localShare = random.pick([0, 0, 0.1, 0.5])
+  const open = new Map<string, DraftRule[]>()
+  const policies: Policy[] = []
+  const local: Policy[] = []
+  const close = (key: string, held: readonly DraftRule[]): void => {
+    if (held.length === 0) return
+    const into = key.startsWith('local') ? local : policies
+    into.push(policyOf(random, key, policies.length + local.length, held))
+    open.set(key, [])
+  }
+  for (const rule of rules) {
+    const isPath = rule.actions[0] === 'read' || rule.actions[0] === 'write'
+    const key = `${random.next() < localShare ? 'local' : 'org'} ${isPath ? 'paths' : 'network'}`
+    const held = [...(open.get(key) ?? []), rule]
+    open.set(key, held)
+    if (held.length === perPolicy) close(key, held)
+  }
+  for (const [key, held] of open) close(key, held)
+  return { policies, local }
+}
+
+function policyOf(
+  random: Random,
+  key: string,
+  number: number,
+  rules: readonly DraftRule[],
+): Policy {
+  const scattered = (place: number): string => `${random.integer(0xffff).toString(36)}_${place}`
+  return {
+    id: `pol_${scattered(number)}`,
+    name: `${key} ${number}`,
+    allowlist_v0: {
+      rules: rules.map((rule, place) => ({
+        id: `rule_${scattered(place)}`,
+        name: `rule ${place}`,
+        ...rule,
+      })),
+    },
+  }
+}
+
+/** Half near a rule of the set, which any family has; half what the family is about. */
+function drawRequests(
+  random: Random,
+  set: PolicySet,
+  { ask, rules }: Draft,
+  count: number,
+): unknown[] {
+  const choices = fc.sample(requestChoice(), { seed: random.integer(0x7fffffff), numRuns: count })
+  return choices.map((choice) => {
+    if (ask !== undefined && random.next() < 0.5) return ask()
+    if ('hostile' in choice) return choice.hostile
+    return requestFrom(set, { ...choice, rule: random.integer(rules.length + 1) })
+  })
+}

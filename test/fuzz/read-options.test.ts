@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest'
+import { readOptions } from './read-options.ts'
+
+describe('readOptions', () => {
+  it('reads minutes and seed', () => {
+    expect(readOptions(['--minutes', '30'])).toEqual({ minutes: 30, seed: null })
+    expect(readOptions(['--minutes', '0.5', '--seed', '12'])).toEqual({ minutes: 0.5, seed: 12 })
+    expect(readOptions(['--help'])).toBe('help')
+  })
+
+  it.each([
+    [[], 'no `--minutes`'],
+    [['--minutes', '0'], '`--minutes 0` is no time'],
+    [['--minutes', 'long'], '`--minutes long` is no time'],
+    [['--minutes', '1', '--seed', '1.5'], '`--seed 1.5` is no seed'],
+    [['--minutes', '1', '--seed', '4294967296'], 'is no seed'],
+    [['--hours', '1'], 'write `--minutes N'],
+  ])('says what to write instead of %j', (argv, expected) => {
+    expect(readOptions(argv)).toMatchObject({ wrong: expect.stringContaining(expected) })
+  })
+})
