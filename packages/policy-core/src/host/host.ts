@@ -23,9 +23,10 @@ const MAX_TEXT_LENGTH = 1024
  * also be `127.1`, `0x7f.1` or `2130706433`. Null when it is neither.
  */
 export function parseHost(text: string): Host | null {
+  if (text.length > MAX_TEXT_LENGTH) return null
   if (isPlainName(text)) return text.length <= MAX_NAME_LENGTH ? { kind: 'name', name: text } : null
   if (text.includes(':')) return addressHost(parseAddress(text))
-  if (NOT_IN_A_HOST.test(text) || text.length > MAX_TEXT_LENGTH) return null
+  if (NOT_IN_A_HOST.test(text)) return null
   const ascii = whatwgHost(text)
   if (ascii === null) return null
   const ipv4 = parseIpv4(ascii)
