@@ -104,6 +104,15 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
   })
 })
 
+test('few patterns with more beginnings than a row holds are read all the same', () => {
+  const groups = groupsOf(Array.from({ length: 150 }, (_, index) => `/*n${index}*a*/b`))
+  const index = indexOf(groups, { charPatterns: 200 })
+
+  expect(groupsIn(index.find('/xn12-a/b'))).toEqual([1, 12])
+  expect(groupsIn(index.find('/xn12-/b'))).toEqual([])
+  expect(index.find('/xn12-a/..')).toBeNull()
+})
+
 test('patterns of one meaning are found together', () => {
   const index = indexOf(groupsOf(['/a/**/*', '/a/*/**', '/a/**/**/*', '/a/**/*/**']))
 

@@ -67,6 +67,15 @@ test('loops that are reached stay without being visited at every step', () => {
   expect(visits).toBeLessThan(60_000)
 })
 
+test('what ends below a loop matches at the end of the path, as often as it came before', () => {
+  const patterns = range(40, (k) => `${'/p'.repeat(k + 1)}/**/a`)
+  const start = '/p'.repeat(40)
+
+  expect(cost(patterns, `${start}/a`).matches).toBe(40)
+  expect(cost(patterns, `${start}/a/a/a`).matches).toBe(40)
+  expect(cost(patterns, `${start}/a/a/b`).matches).toBe(0)
+})
+
 test('each beginning of globs is looked for once in a name', () => {
   const patterns = words(10, '*').map((word) => `/*${word}*`)
 

@@ -3,7 +3,7 @@ import { createIntSets, type IntSets } from './int-sets.ts'
 import { createLabelTexts, type LabelTexts } from './label-texts.ts'
 import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
-import { KINDS, type PatternTrie } from './pattern-trie.ts'
+import { KINDS, NONE, type PatternTrie } from './pattern-trie.ts'
 import { isOdd, SLASH } from './plain-path.ts'
 
 const DOT = 0x2e
@@ -44,8 +44,8 @@ export class CharRows {
   readonly #states: PatternStates
   readonly #texts: LabelTexts
   readonly #rows: IntSets
-  /** By row: what matches a path that ends there; null when that is not plain. */
-  readonly #matches: (MatchSet | null | undefined)[] = []
+  /** By row: the state of a path that ends there; `NONE` when that is not plain. */
+  readonly #ends: number[] = []
   #isFull = false
 
   constructor(trie: PatternTrie, states: PatternStates, limits: PathLimits) {
@@ -86,12 +86,16 @@ export class CharRows {
 
   /** What matches a path that ends there: null when it is not plain, undefined when unknown. */
   matches(row: number): MatchSet | null | undefined {
-    const known = this.#matches[row]
-    if (known !== undefined) return known
+    const state = this.#ends[row] ?? this.#findEnd(row)
+    if (state === null) return undefined
+    return state === NONE ? null : this.#states.matches(state)
+  }
+
+  #findEnd(row: number): number | null {
     const isName = row !== REFUSED && this.#rows.members(row)[1] === NAME
-    const state = isName ? this.#stateAfter(row) : null
-    if (isName && state === null) return undefined
-    return (this.#matches[row] = state === null ? null : this.#states.matches(state))
+    const state = isName ? this.#stateAfter(row) : NONE
+    if (state !== null) this.#ends[row] = state
+    return state
   }
 
   #setClasses(): void {

@@ -7,6 +7,8 @@ export interface MatchSets {
   readonly empty: MatchSet
   /** The groups of the patterns that end at the nodes. */
   of(nodes: Int32Array): MatchSet
+  /** Whether there was room for the set that `of` gave last. If not, nobody may keep it. */
+  wasKept(): boolean
   clear(): void
 }
 
@@ -18,6 +20,7 @@ export function createMatchSets(
   const known = createIntSets(limits.matchSets, limits.matchGroups)
   const empty = createMatchSet([], 0)
   let sets: MatchSet[] = []
+  let wasKept = true
 
   const groupsOf = (nodes: Int32Array): Int32Array => {
     let count = 0
@@ -36,8 +39,10 @@ export function createMatchSets(
     empty,
     of(nodes) {
       const found = groupsOf(nodes)
+      wasKept = true
       if (found.length === 0) return empty
       const number = known.intern(found, found.length)
+      wasKept = number !== null
       const set = number === null ? undefined : sets[number]
       if (set !== undefined) return set
       const flags = found.reduce((all, group) => all | flagsOf(group), 0)
@@ -45,6 +50,7 @@ export function createMatchSets(
       if (number !== null) sets[number] = created
       return created
     },
+    wasKept: () => wasKept,
     clear() {
       known.clear()
       sets = []

@@ -1,18 +1,13 @@
-import type { GlobSegment } from '../../path/glob.ts'
 import type { MatchSet } from '../match-set.ts'
 import { CharAutomaton } from './char-automaton.ts'
 import { createMatchSets } from './match-sets.ts'
+import type { PathGroup } from './path-group.ts'
 import { PATH_LIMITS, type PathLimits } from './path-limits.ts'
 import { START, createPatternStates } from './pattern-states.ts'
 import { buildPatternTrie } from './pattern-trie.ts'
 import { SegmentAutomaton } from './segment-automaton.ts'
 
-/** A distinct pattern, and the number of its group. */
-export interface PathGroup {
-  /** Placed, and folded where letter case does not count. */
-  readonly segments: readonly GlobSegment[]
-  readonly group: number
-}
+export type { PathGroup }
 
 export interface PathIndex {
   /**
@@ -42,6 +37,7 @@ export function buildPathIndex(
   let chars = isSmall(groups, limits)
     ? new CharAutomaton(trie, createPatternStates(trie, matchSets, limits), limits)
     : null
+  if (chars?.isFull() === true) chars = null
 
   const find = (path: string): MatchSet | null => {
     if (chars === null) return automaton.find(path)

@@ -7,9 +7,7 @@ import type { PathLimits } from './path-limits.ts'
 import { IS_LOOP, LEADS_ON, NONE, ROOT, type PatternTrie } from './pattern-trie.ts'
 import { PatternWalk } from './pattern-walk.ts'
 
-/** The state in which nothing can match any more. */
-export const DEAD = 0
-/** The state before the first name. */
+/** The state before the first name. In state 0 nothing can match any more. */
 export const START = 1
 
 /**
@@ -33,6 +31,9 @@ export interface PatternStates {
   /** Goes through the rest of a path without making states. `from` is where a name begins. */
   walk(state: number, path: string, from: number): MatchSet
   isFull(): boolean
+  /** Notes an answer that was slow because a store is full. */
+  countMiss(): void
+  misses(): number
   clear(): void
 }
 
@@ -48,6 +49,7 @@ export function createPatternStates(
   const scratch = new Int32Array(trie.size)
   let matches: (MatchSet | undefined)[] = []
   let isFull = false
+  let misses = 0
 
   const intern = (): number | null => {
     const count = walk.collect(scratch)
@@ -90,7 +92,14 @@ export function createPatternStates(
     isSettled: (state) =>
       sets.members(state).every((node) => (trie.traits[node]! & (IS_LOOP | LEADS_ON)) === IS_LOOP),
     nodes: (state) => sets.members(state),
-    matches: (state) => (matches[state] ??= matchSets.of(sets.members(state))),
+    matches(state) {
+      const known = matches[state]
+      if (known !== undefined) return known
+      const found = matchSets.of(sets.members(state))
+      if (matchSets.wasKept()) matches[state] = found
+      else misses += 1
+      return found
+    },
     walk(state, path, from) {
       walk.start(sets.members(state))
       for (let start = from; start <= path.length;) {
@@ -103,11 +112,16 @@ export function createPatternStates(
       return matchSets.of(scratch.subarray(0, walk.collect(scratch)))
     },
     isFull: () => isFull,
+    countMiss() {
+      misses += 1
+    },
+    misses: () => misses,
     clear() {
       sets.clear()
       matchSets.clear()
       matches = []
       isFull = false
+      misses = 0
       begin()
     },
   }

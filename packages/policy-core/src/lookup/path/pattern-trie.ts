@@ -4,7 +4,7 @@ import {
   type PatternLabels,
   type Place,
 } from './pattern-labels.ts'
-import type { PathGroup } from './path-index.ts'
+import type { PathGroup } from './path-group.ts'
 
 /** No node. */
 export const NONE = -1

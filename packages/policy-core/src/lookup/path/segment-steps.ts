@@ -22,7 +22,7 @@ const GLOBS = 2
  * after the name in `path` from `from` to `to`, or `NONE`.
  *
  * Nothing is thrown away while paths differ more than there is room for: when the store is full,
- * what it lacks is walked, and only after many walks does it begin anew. So it cannot thrash.
+ * what it lacks is walked, and only after many such misses does it begin anew. So it cannot thrash.
  */
 export class SegmentSteps {
   readonly #literals: ReadonlyMap<string, number>
@@ -39,7 +39,6 @@ export class SegmentSteps {
   readonly #names: string[] = []
   #start: number
   #isFull = false
-  #walks = 0
 
   constructor({ labels }: PatternTrie, states: PatternStates, limits: PathLimits) {
     this.#literals = labels.literals
@@ -55,6 +54,7 @@ export class SegmentSteps {
 
   /** Where every path begins. Called before each. */
   begin(): number {
+    if (this.#states.misses() >= this.#limits.missesUntilClear) this.#clear()
     this.#stands.begin()
     return this.#start
   }
@@ -92,11 +92,9 @@ export class SegmentSteps {
     )
   }
 
-  /** Called after a path that was walked: it may be time to begin with an empty store. */
+  /** Called after a path that was walked. */
   countWalk(): void {
-    if (!this.#isFull && !this.#states.isFull()) return
-    this.#walks += 1
-    if (this.#walks >= this.#limits.walksUntilClear) this.#clear()
+    if (this.#isFull || this.#states.isFull()) this.#states.countMiss()
   }
 
   #byManyGlobs(stand: number, name: string): number {
@@ -122,14 +120,22 @@ export class SegmentSteps {
     this.#code.read(name, 0)
     const key = keyOf(stand, name.length)
     const { low, high } = this.#code
-    if (name.length <= MAX_EXACT) return this.#keep(key, low, high, next)
+    if (name.length <= MAX_EXACT) {
+      this.#keep(key, low, high, next)
+      return
+    }
     if (this.#transitions.find(key, low, high) !== NONE) return
-    this.#keep(key, low, high, NONE - 1 - this.#longNames.length)
-    this.#longNames.push({ name, next })
+    if (this.#keep(key, low, high, NONE - 1 - this.#longNames.length))
+      this.#longNames.push({ name, next })
   }
 
-  #keep(key: number, low: number, high: number, next: number): void {
-    this.#isFull ||= !this.#transitions.add({ key, low, high, next })
+  #keep(key: number, low: number, high: number, next: number): boolean {
+    const isKept = this.#transitions.add({ key, low, high, next })
+    if (!isKept) {
+      this.#isFull = true
+      this.#states.countMiss()
+    }
+    return isKept
   }
 
   #clear(): void {
@@ -140,7 +146,6 @@ export class SegmentSteps {
     this.#longNames = []
     this.#start = this.#stands.of(START)
     this.#isFull = false
-    this.#walks = 0
   }
 }
 

@@ -29,6 +29,7 @@ export class Stands {
     this.#maxAdded = limits.addedByPath
   }
 
+  /** The stand in a state. */
   of(state: number): number {
     for (let next = this.#traits.length; next <= state; next += 1) {
       const globs = simpleGlobs(this.#states.globsBelow(next, MAX_TRIED))

@@ -86,7 +86,7 @@ export class Transitions {
 }
 
 function hashOf(key: number, low: number, high: number): number {
-  let hash = Math.imul(low ^ Math.imul(key, 0x85ebca6b), 0x9e3779b1)
-  hash = Math.imul(hash ^ (hash >>> 15) ^ high, 0xc2b2ae35)
-  return hash ^ (hash >>> 13)
+  const name = Math.imul(low ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1)
+  const hash = Math.imul(name ^ (name >>> 15) ^ key, 0xc2b2ae35)
+  return hash ^ (hash >>> 15)
 }
