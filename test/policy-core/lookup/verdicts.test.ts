@@ -1,0 +1,86 @@
+import { compilePolicy, decide, type Decision, type Policy } from '@palisade/policy-core'
+import { describe, expect, it } from 'vitest'
+import { policy, rule } from '../policies.ts'
+
+const tcp = ['connect:tcp'] as const
+
+function ask(compiled: ReturnType<typeof compilePolicy>, host: string, address?: string): Decision {
+  const request = { action: 'connect:tcp', host, port: 443 }
+  return decide(compiled, address === undefined ? request : { ...request, address })
+}
+
+function named(decision: Decision): string[] {
+  return decision.rules.map(({ rule_id, resource }) => `${rule_id} ${resource}`)
+}
+
+describe('the rules of a decision', () => {
+  it('are the first resource of each rule that matched, in the order of the rules', () => {
+    const compiled = compilePolicy({
+      policies: [
+        policy(
+          'p',
+          rule('b', 'allow', tcp, '*.a.test', '**.test', 'x.a.test'),
+          rule('a', 'allow', tcp, '**.test', '*.a.test'),
+          rule('c', 'allow', tcp, 'x.a.test:443', 'x.a.test:80'),
+          rule('d', 'allow', tcp, 'x.a.test:80'),
+        ),
+      ],
+    })
+
+    expect(named(ask(compiled, 'x.a.test'))).toEqual(['a **.test', 'b *.a.test', 'c x.a.test:443'])
+  })
+
+  it('are those of name and address together, one entry a rule', () => {
+    const compiled = compilePolicy({
+      policies: [
+        policy(
+          'p',
+          rule('a', 'allow', tcp, '10.0.0.0/8', 'a.test'),
+          rule('b', 'allow', tcp, '10.0.0.1'),
+          rule('c', 'allow', tcp, '**.test'),
+        ),
+      ],
+    })
+
+    expect(named(ask(compiled, 'a.test', '10.0.0.1'))).toEqual([
+      'a 10.0.0.0/8',
+      'b 10.0.0.1',
+      'c **.test',
+    ])
+    expect(named(ask(compiled, 'a.test', '192.0.2.1'))).toEqual(['a a.test', 'c **.test'])
+    expect(named(ask(compiled, 'b.example', '10.0.0.1'))).toEqual(['a 10.0.0.0/8', 'b 10.0.0.1'])
+  })
+
+  it('are of one kind: where a deny matches, no allow is named', () => {
+    const compiled = compilePolicy({
+      policies: [policy('p', rule('a', 'allow', tcp, '**.test'), rule('b', 'deny', tcp, 'a.test'))],
+    })
+
+    expect(named(ask(compiled, 'a.test'))).toEqual(['b a.test'])
+    expect(named(ask(compiled, 'b.test'))).toEqual(['a **.test'])
+  })
+
+  it('stay the same when more were asked for than are kept', () => {
+    const wide = Array.from({ length: 3000 }, (_, index) =>
+      rule(`r${String(index).padStart(4, '0')}`, 'allow', tcp, '**.test'),
+    )
+    const names = Array.from({ length: 200 }, (_, index) => `n${index}.test`)
+    const narrow: Policy = policy('q', rule('own', 'allow', tcp, ...names))
+    const compiled = compilePolicy({ policies: [policy('p', ...wide), narrow] })
+    const first = ask(compiled, 'n0.test')
+
+    const counts = names.map((name) => ask(compiled, name).rules.length)
+
+    expect(new Set(counts)).toEqual(new Set([3001]))
+    expect(ask(compiled, 'n0.test')).toEqual(first)
+    expect(ask(compiled, 'n0.test').rules).not.toBe(first.rules)
+  })
+
+  it('cannot be changed by whoever receives them', () => {
+    const compiled = compilePolicy({ policies: [policy('p', rule('a', 'allow', tcp, 'a.test'))] })
+    const { rules } = ask(compiled, 'a.test')
+
+    expect(Object.isFrozen(rules)).toBe(true)
+    expect(rules.every((each) => Object.isFrozen(each))).toBe(true)
+  })
+})
