@@ -5,7 +5,7 @@ import { answer, answerUnresolved, type Bundle } from './answer.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest, Decision, PathRequest } from './decision.ts'
 import { isUnresolved } from './evaluate.ts'
-import { hintFor } from './hint.ts'
+import { hintFor, hintForName } from './hint.ts'
 import { judgeAddress } from './judge-address.ts'
 import type { ConnectMembers, PathMembers, RequestMembers } from './request.ts'
 
@@ -65,7 +65,7 @@ function decideName(
   const verdict = policy.verdicts.of(names.sets.at(set, port), slotOf(action))
   const isMiss = verdict.reason === 'default_deny'
   const dress = isUnresolved(policy, verdict, action) ? answerUnresolved : answer
-  return dress(verdict, request, bundle, isMiss ? `allow ${action} ${host}:${port}` : null)
+  return dress(verdict, request, bundle, isMiss ? hintForName(action, host, port) : null)
 }
 
 /** What an enforcement point asks for each address that the name resolved to. */

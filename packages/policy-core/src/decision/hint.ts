@@ -1,5 +1,5 @@
 import { formatHostPort } from '../host/host.ts'
-import type { FilesystemAction } from '../policy/policy.ts'
+import type { FilesystemAction, NetworkAction } from '../policy/policy.ts'
 import type { CanonicalRequest, Reason } from './decision.ts'
 
 /**
@@ -23,6 +23,12 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
     case 'unsupported_policy':
       return null
   }
+}
+
+/** The hint for a name, written out: joining all five parts was a tenth of such a decision. */
+export function hintForName(action: NetworkAction, host: string, port: number): string {
+  const start = action === 'connect:tcp' ? 'allow connect:tcp ' : 'allow connect:udp '
+  return `${start}${host}:${port}`
 }
 
 function hintForPath(action: FilesystemAction, path: string): string | null {
