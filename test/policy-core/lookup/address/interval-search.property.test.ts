@@ -42,7 +42,7 @@ describe.each([4, 6] as const)('intervals of IPv%i', (family) => {
       },
     )
 
-    expect(outcomes.rarerThan({ inside: 0.2, outside: 0.05 })).toEqual([])
+    expect(outcomes.rarerThan({ inside: 0.2, outside: 0.01 })).toEqual([])
   })
 
   it('the table stays in proportion to the ranges', { timeout: LAW_TIMEOUT_MS }, () => {
@@ -53,7 +53,6 @@ describe.each([4, 6] as const)('intervals of IPv%i', (family) => {
         const intervals = intervalsOf(family, ranges)
 
         const perInterval = buildRadixTable(intervals).length / intervals.sets.length
-        if (perInterval > (globalThis.mx ??= 0)) {globalThis.mx = perInterval; console.log(family, ranges.length, intervals.sets.length, perInterval)}
         expect(perInterval).toBeLessThan(12)
       },
     )
@@ -66,7 +65,7 @@ describe.each([4, 6] as const)('intervals of IPv%i', (family) => {
       )
       const intervals = intervalsOf(family, staircase)
 
-      expect(buildRadixTable(intervals).length / intervals.sets.length).toBeLessThan(12)
+      expect(buildRadixTable(intervals).length / intervals.sets.length).toBeLessThan(16)
     }
   })
 })
