@@ -1,0 +1,192 @@
+import { FAMILY_BITS, formatAddress, type IpAddress } from '../../address/ip-address.ts'
+import { rangeCovers, type IpRange } from '../../address/ip-range.ts'
+import type { ProtectedClass } from '../../address/protected-address.ts'
+import type { NetworkPattern } from '../../pattern/network-pattern.ts'
+import { commonPort, isOnPort, portsToTry } from '../free-port.ts'
+import { firstFound, found, NONE, UNKNOWN, type Meter, type Search } from '../meter.ts'
+import type { Region } from '../space.ts'
+import { embeddingGroups, type BitPlaces, type EmbeddingGroup } from './embedding-bits.ts'
+import { anyBits, findBits, wantBits, type Outside, type WantedBits } from './find-bits.ts'
+import { sortRanges } from './sorted-ranges.ts'
+
+export type AddressPattern = NetworkPattern & { readonly kind: 'range' }
+
+export interface AddressAndPort {
+  readonly address: string
+  readonly port: number
+}
+
+export interface AddressQuestion {
+  readonly region: Region<AddressPattern>
+  /** Matched as denies: IPv4 also inside IPv6. */
+  readonly denied: readonly AddressPattern[]
+  /** Matched as allows. */
+  readonly allowed: readonly AddressPattern[]
+  /** Allows that count only where they open what `within` protects. */
+  readonly openers?: readonly AddressPattern[]
+  /** What an allow of `resource` does not open counts as denied. */
+  readonly classes: readonly ProtectedClass[]
+}
+
+/** What it takes to find a range, sort it in and hold it against each embedding. */
+const STEPS_TO_SORT = 4
+
+/** ::ffff:0:0/96, which holds no IPv6 address: such a one is the IPv4 address. */
+const MAPPED: IpRange = { family: 6, base: 0xffff_0000_0000n, prefix: 96 }
+/** `::` and `::1`, which carry nothing. */
+const BARE: IpRange = { family: 6, base: 0n, prefix: 127 }
+
+/** Ports are settled: only ranges are left of the patterns. */
+interface RangeQuestion {
+  readonly resource: IpRange
+  readonly within: IpRange | null
+  readonly denied: readonly IpRange[]
+  readonly allowed: readonly IpRange[]
+  readonly openers: readonly IpRange[]
+  readonly classes: readonly IpRange[]
+}
+
+/**
+ * An address and port that the region holds and that is in none of the others. Exact, with
+ * embedded IPv4 addresses and protected classes as `decide` sees them.
+ */
+export function findAddress(question: AddressQuestion, meter: Meter): Search<AddressAndPort> {
+  const { resource, within } = question.region
+  const port = commonPort(resource.port, within?.port ?? null)
+  if (port === undefined) return NONE
+  const { denied, allowed, openers = [] } = question
+  const count = denied.length + allowed.length + openers.length
+  if (!meter.spend(1 + STEPS_TO_SORT * count)) return UNKNOWN
+  return firstFound(portsToTry(port, [...denied, ...allowed, ...openers]), (here) => {
+    const rangesOf = (patterns: readonly AddressPattern[]): IpRange[] =>
+      patterns.filter((pattern) => isOnPort(pattern, here)).map(({ range }) => range)
+    const result = findRange(
+      {
+        resource: resource.range,
+        within: within?.range ?? null,
+        denied: rangesOf(denied),
+        allowed: rangesOf(allowed),
+        openers: rangesOf(openers),
+        classes: question.classes.map(({ range }) => range),
+      },
+      meter,
+    )
+    if (result.kind !== 'found') return result
+    return found({ address: formatAddress(result.value), port: here })
+  })
+}
+
+function findRange(question: RangeQuestion, meter: Meter): Search<IpAddress> {
+  const { family } = question.resource
+  const parts = family === 4 ? [ipv4Part(question)] : ipv6Parts(question)
+  const liked = likedAddress(question.resource)
+  return firstFound(parts, (part) => {
+    if (part.wanted === null) return NONE
+    const result = findBits({ wanted: part.wanted, liked, outside: part.outside }, meter)
+    return result.kind === 'found' ? found({ family, value: result.value }) : result
+  })
+}
+
+/** An example that people recognize: from the blocks for documentation, or a first host. */
+function likedAddress({ family, prefix }: IpRange): bigint {
+  if (family === 4) return prefix < 8 ? 0xc000_0201n : 1n
+  return prefix < 16 ? (0x2001_0db8n << 96n) | 1n : 1n
+}
+
+/** A part of the addresses in which the same embeddings count. */
+interface Part {
+  /** Null when the part has nothing of the region. */
+  readonly wanted: WantedBits | null
+  readonly outside: readonly Outside[]
+}
+
+function straight(family: IpAddress['family']): BitPlaces {
+  const places = Array.from({ length: FAMILY_BITS[family] }, (_, bit) => bit)
+  return { places, isInverted: false }
+}
+
+function wantAll(family: IpAddress['family'], ranges: readonly IpRange[]): WantedBits | null {
+  const places = straight(family)
+  let wanted: WantedBits | null = anyBits(FAMILY_BITS[family])
+  for (const range of ranges) wanted = wanted === null ? null : wantBits(wanted, range, places)
+  return wanted
+}
+
+/** What counts as it stands: allows, denies, and classes that the resource is too wide to open. */
+function directOutside(question: RangeQuestion, family: IpAddress['family']): IpRange[] {
+  const { resource, within, denied, allowed, openers, classes } = question
+  const opening = openers.filter((range) => within !== null && rangeCovers(within, range))
+  return [
+    ...[...denied, ...allowed, ...opening].filter((range) => range.family === family),
+    ...classes.filter((range) => range.prefix > resource.prefix && rangeCovers(resource, range)),
+  ]
+}
+
+function ipv4Part(question: RangeQuestion): Part {
+  const { resource, within } = question
+  if (within !== null && within.family !== 4) return { wanted: null, outside: [] }
+  const ranges = sortRanges(directOutside(question, 4))
+  return {
+    wanted: wantAll(4, within === null ? [resource] : [resource, within]),
+    outside: [{ ...straight(4), ranges }],
+  }
+}
+
+function* ipv6Parts(question: RangeQuestion): Generator<Part> {
+  const { resource, within } = question
+  const direct = directOutside(question, 6)
+  const groups = embeddingGroups()
+  const inIpv6 = within?.family === 6 ? [resource, within] : [resource]
+  const places = straight(6)
+  if (within?.family !== 4) {
+    const others = [...groups.map(({ range }) => range), MAPPED]
+    const outside = [{ ...places, ranges: sortRanges([...direct, ...others]) }]
+    yield { wanted: wantAll(6, inIpv6), outside }
+    yield {
+      wanted: wantAll(6, [...inIpv6, BARE]),
+      outside: [{ ...places, ranges: sortRanges(direct) }],
+    }
+  }
+  const carriers = { ...places, ranges: sortRanges([...direct, BARE]) }
+  for (const group of groups) {
+    const wanted = wantAll(6, [...inIpv6, group.range])
+    if (wanted === null) continue
+    const inner = innerOutside(question, group)
+    if (within?.family === 4)
+      yield* carryingParts(question, group, { wanted, outside: [carriers, ...inner] })
+    else yield { wanted, outside: [carriers, ...inner] }
+  }
+}
+
+/** What counts for the IPv4 addresses inside: denies, and classes that are not opened on purpose. */
+function innerOutside(question: RangeQuestion, { ways }: EmbeddingGroup): Outside[] {
+  const { resource, denied, classes } = question
+  const deniedInside = sortRanges(denied.filter(({ family }) => family === 4))
+  return ways.flatMap(({ places, isInverted, outerBits }) => {
+    const closed = classes.filter(
+      ({ family, prefix }) => family === 4 && outerBits(prefix) > resource.prefix,
+    )
+    return [
+      { places, isInverted, ranges: deniedInside },
+      { places, isInverted, ranges: sortRanges(closed) },
+    ]
+  })
+}
+
+/** The part once for each way in which its addresses may carry one of `within`. */
+function* carryingParts(
+  { within, openers }: RangeQuestion,
+  { ways }: EmbeddingGroup,
+  part: Part & { readonly wanted: WantedBits },
+): Generator<Part> {
+  if (within === null) return
+  for (const way of ways) {
+    const opening = openers.filter(
+      ({ family, prefix }) => family === 6 && prefix >= way.outerBits(within.prefix),
+    )
+    yield {
+      wanted: wantBits(part.wanted, within, way),
+      outside: [...part.outside, { ...straight(6), ranges: sortRanges(opening) }],
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import type { CompiledPolicy } from '../decision/compiled-policy.ts'
+import { PolicyError } from '../errors.ts'
+import { quote, show } from '../quote.ts'
+import type { Change, CompareOptions, Comparison } from './comparison.ts'
+import { createInquiries, type ListedPolicy } from './inquiries.ts'
+import { listPatterns } from './listed-patterns.ts'
+import { createMeters, type Meters } from './meter.ts'
+
+export const DEFAULT_MAX_STEPS = 10_000_000
+
+/**
+ * What becomes reachable and what becomes blocked when `after` takes the place of `before`, for
+ * every action, port, name, address and path there is. Exact: a request is decided in another way
+ * if and only if a change holds it. Only what differs is looked at, so that two large organizations
+ * that differ in one rule are compared in well under a second.
+ *
+ * Throws `PolicyError` with `ERR_OPTION_INVALID` when the two differ in `caseSensitive`, or when
+ * `maxSteps` is not a positive whole number.
+ */
+export function compare(
+  before: CompiledPolicy,
+  after: CompiledPolicy,
+  options: CompareOptions = {},
+): Comparison {
+  const { older, newer, meters } = readComparison(before, after, options)
+  const reachable = createInquiries(older, newer, meters).map(({ all }) => all())
+  const blocked = createInquiries(newer, older, meters).map(({ all }) => all())
+  const undecided = [...reachable, ...blocked].flatMap((findings) => findings.undecided)
+  return {
+    reachable: reachable.flatMap(({ changes }) => changes.toSorted(byText)),
+    blocked: blocked.flatMap(({ changes }) => changes.toSorted(byText)),
+    complete: undecided.length === 0,
+    undecided,
+  }
+}
+
+/** Both policies in the form that comparisons work on, and what they may cost. */
+export function readComparison(
+  before: CompiledPolicy,
+  after: CompiledPolicy,
+  { maxSteps = DEFAULT_MAX_STEPS }: CompareOptions,
+): { readonly older: ListedPolicy; readonly newer: ListedPolicy; readonly meters: Meters } {
+  if (before.caseSensitive !== after.caseSensitive)
+    throw new PolicyError(
+      'ERR_OPTION_INVALID',
+      `${quote('caseSensitive')}: the two policies differ in it; compile both for the same file system`,
+    )
+  if (!Number.isSafeInteger(maxSteps) || maxSteps < 1)
+    throw new PolicyError(
+      'ERR_OPTION_INVALID',
+      `${quote('maxSteps')}: ${show(maxSteps)} is not a positive whole number`,
+    )
+  return {
+    older: { patterns: listPatterns(before), machine: before.machine },
+    newer: { patterns: listPatterns(after), machine: after.machine },
+    meters: createMeters(maxSteps),
+  }
+}
+
+function byText(a: Change, b: Change): number {
+  const [textA, textB] = [a, b].map(({ resource, within = '' }) => `${resource} ${within}`)
+  if (textA === undefined || textB === undefined || textA === textB) return 0
+  return textA < textB ? -1 : 1
+}

@@ -1,0 +1,145 @@
+import type { CanonicalRequest } from '../decision/decision.ts'
+import { maximal, maximalDenies } from './maximal.ts'
+import type { Listed, Region, Space } from './space.ts'
+import { questionOf, testSuspect, type Crowd, type Indices, type Suspect } from './suspects.ts'
+
+/** Exceptions of one change that are compared with each other to leave out what says nothing new. */
+const MAX_BRIEF = 1000
+
+/** A suspect that proved right. */
+export interface Proven<P> extends Suspect<P> {
+  readonly example: CanonicalRequest
+}
+
+export interface ProvenCrowd<P> extends Crowd<P> {
+  readonly example: CanonicalRequest
+}
+
+export interface FoundChanges<P> {
+  readonly crowds: readonly ProvenCrowd<P>[]
+  readonly proven: readonly Proven<P>[]
+  /** Regions that were not decided within the budget. */
+  readonly undecided: readonly Region<P>[]
+}
+
+/** Decides every suspect and keeps the fewest and largest regions that say it all. */
+export function findChanges<P>(
+  space: Space<P>,
+  indices: Indices<P>,
+  suspects: Iterable<Suspect<P> | Crowd<P>>,
+): FoundChanges<P> {
+  const proven: Proven<P>[] = []
+  const crowds: ProvenCrowd<P>[] = []
+  const undecided: Region<P>[] = []
+  for (const suspect of suspects) {
+    const result = testSuspect(space, suspect)
+    if (result.kind === 'unknown') undecided.push(suspect.region)
+    if (result.kind !== 'found') continue
+    if ('parts' in suspect) {
+      crowds.push({ ...suspect, example: result.value })
+      continue
+    }
+    const allowed = unchangedAllows(space, indices, suspect)
+    proven.push(tightened(space, indices, { ...suspect, allowed, example: result.value }))
+  }
+  const others = largest(space, withoutCrowds(space, proven, crowds))
+  return { crowds, proven: others.map((change) => brief(space, change)), undecided }
+}
+
+/** The allows of `from` but for those in which denies, now gone, had closed everything. */
+function unchangedAllows<P>(
+  space: Space<P>,
+  { goneDenies, toDenies }: Indices<P>,
+  { region, allowed }: Suspect<P>,
+): readonly Listed<P>[] {
+  return allowed.filter(({ pattern }) => {
+    const part = space.overlap(region.resource, pattern)
+    if (part === null) return false
+    if (space.meter.isSpent() || !space.tidyMeter.spend(1)) return true
+    const closed = goneDenies(part)
+    if (closed.length === 0) return true
+    const denied = [...closed, ...toDenies(part)]
+    const question = questionOf({ region: part, denied, allowed: [], causes: [] })
+    return space.find(question).kind !== 'none'
+  })
+}
+
+function tightened<P>(space: Space<P>, { toDenies }: Indices<P>, change: Proven<P>): Proven<P> {
+  const region = space.tighten(questionOf(change))
+  if (region.resource === change.region.resource) return change
+  const near = new Set(toDenies(region))
+  return {
+    ...change,
+    region,
+    denied: change.denied.filter((deny) => near.has(deny)),
+    allowed: change.allowed.filter(
+      ({ pattern }) => space.overlap(region.resource, pattern) !== null,
+    ),
+  }
+}
+
+/** Without the changes that lie in a gone deny of which is told as a whole. */
+function withoutCrowds<P>(
+  space: Space<P>,
+  changes: readonly Proven<P>[],
+  crowds: readonly ProvenCrowd<P>[],
+): readonly Proven<P>[] {
+  const near = space.indexDenies(crowds.map(({ region }) => ({ pattern: region.resource })))
+  return changes.filter(
+    ({ region }) => !near(region).some(({ pattern }) => space.denies(pattern, region)),
+  )
+}
+
+/** Without the changes that another one covers. */
+function largest<P>(space: Space<P>, changes: readonly Proven<P>[]): readonly Proven<P>[] {
+  const whole = changes.flatMap((change) =>
+    change.region.within === null ? [{ change, pattern: change.region.resource }] : [],
+  )
+  const parts = changes.flatMap((change) =>
+    change.region.within === null ? [] : [{ change, pattern: change.region.within }],
+  )
+  const nearWhole = space.indexAllows(whole)
+  const nearParts = space.indexDenies(parts)
+  return maximal(changes, {
+    near: ({ region }) => {
+      const smallest = { resource: region.within ?? region.resource, within: null }
+      return [...nearWhole(region), ...nearParts(smallest)].map(({ change }) => change)
+    },
+    covers: (outer, inner) => covers(space, outer, inner),
+    meter: space.tidyMeter,
+  })
+}
+
+function covers<P>(space: Space<P>, outer: Proven<P>, inner: Proven<P>): boolean {
+  const { resource, within } = inner.region
+  if (outer.region.within !== null && !space.denies(outer.region.within, inner.region)) return false
+  if (!space.grants('to', outer.region.resource, resource)) return false
+  // What is denied in `to` is left out of both, but the outer one may leave out more.
+  return outer.allowed.every(({ pattern }) => {
+    const part = space.overlap(resource, pattern)
+    if (part === null) return true
+    if (within !== null) return false
+    return space.find({ ...questionOf(inner), region: part }).kind === 'none'
+  })
+}
+
+/** Names exceptions once: not those that another one covers, nor those beside the region. */
+export function brief<P>(space: Space<P>, change: Proven<P>): Proven<P> {
+  const { region } = change
+  // Nobody reads so many, and each would be held against hundreds of others.
+  if (change.denied.length + change.allowed.length > MAX_BRIEF) return change
+  const inside = change.denied.filter(({ pattern }) => space.isException(pattern, region))
+  const denied = maximalDenies(space, inside)
+  const nearDenied = space.indexDenies(denied)
+  const undenied = change.allowed.filter((allow) => {
+    const own = { resource: allow.pattern, within: null }
+    return !nearDenied(own).some((deny) => space.denies(deny.pattern, own))
+  })
+  const nearAllowed = space.indexAllows(undenied)
+  const allowed = maximal(undenied, {
+    near: ({ pattern }) => nearAllowed({ resource: pattern, within: null }),
+    covers: (outer, inner) => space.grants('from', outer.pattern, inner.pattern),
+    meter: space.tidyMeter,
+  })
+  return { ...change, denied, allowed }
+}

@@ -1,0 +1,95 @@
+import type { ProtectedClass } from '../address/protected-address.ts'
+import type { NetworkAction } from '../policy/policy.ts'
+import { createAddressSpace, type Direction } from './address/address-space.ts'
+import { goneMachineAddresses, machineSuspects } from './address/machine-suspects.ts'
+import type { AddressPattern } from './address/find-address.ts'
+import { createInquiry, type Inquiry } from './inquiry.ts'
+import type { ListedPatterns } from './listed-patterns.ts'
+import type { Meters } from './meter.ts'
+import { createNameSpace } from './name/name-space.ts'
+import { addressPairs } from './pair/address-pairs.ts'
+import { portsIn } from './pair/find-pair.ts'
+import { namePairs } from './pair/name-pairs.ts'
+import { createPathSpace } from './path/path-space.ts'
+import type { Listed, Side, Space } from './space.ts'
+import { findSuspects, indexSpace, type Crowd, type Suspect } from './suspects.ts'
+
+/** One of the two policies, as far as decisions depend on it. */
+export interface ListedPolicy {
+  readonly patterns: ListedPatterns
+  readonly machine: readonly ProtectedClass[]
+}
+
+/** Everything to be looked at to learn what `to` allows and `from` does not. */
+export function createInquiries(
+  from: ListedPolicy,
+  to: ListedPolicy,
+  meters: Meters,
+): readonly Inquiry[] {
+  return [
+    ...networkInquiries('connect:tcp', from, to, meters),
+    ...networkInquiries('connect:udp', from, to, meters),
+    ...(['read', 'write'] as const).map((action) => {
+      const space = createPathSpace(
+        action,
+        from.patterns.paths[action],
+        to.patterns.paths[action],
+        meters,
+      )
+      const indices = indexSpace(space)
+      return createInquiry({ action, space, indices, suspects: () => findSuspects(space, indices) })
+    }),
+  ]
+}
+
+function networkInquiries(
+  action: NetworkAction,
+  from: ListedPolicy,
+  to: ListedPolicy,
+  meters: Meters,
+): readonly Inquiry[] {
+  const machines = { from: from.machine, to: to.machine }
+  const direction: Direction = { action, machines, ...meters }
+  const nameSpace = createNameSpace(
+    action,
+    from.patterns.names[action],
+    to.patterns.names[action],
+    meters,
+  )
+  const addressSpace = createAddressSpace(
+    direction,
+    from.patterns.addresses[action],
+    to.patterns.addresses[action],
+  )
+  const names = { space: nameSpace, indices: indexSpace(nameSpace) }
+  const addresses = { space: addressSpace, indices: indexSpace(addressSpace) }
+  const mentioned = () => portsIn([...patternsOf(nameSpace), ...patternsOf(addressSpace)])
+  return [
+    createInquiry({
+      action,
+      ...names,
+      suspects: () => findSuspects(nameSpace, names.indices),
+      pairs: () => namePairs(direction, names, addresses, mentioned),
+      partner: 'with_allowed_address',
+    }),
+    createInquiry({
+      action,
+      ...addresses,
+      *suspects(): Generator<Suspect<AddressPattern> | Crowd<AddressPattern>> {
+        yield* findSuspects(addressSpace, addresses.indices)
+        yield* machineSuspects(addressSpace, addresses.indices, goneMachineAddresses(machines))
+      },
+      pairs: () => addressPairs(direction, names, addresses, mentioned),
+      partner: 'with_allowed_name',
+    }),
+  ]
+}
+
+function* patternsOf<P>({ from, to }: Space<P>): Generator<P> {
+  for (const side of [from, to]) yield* patternsOfSide(side)
+}
+
+function* patternsOfSide<P>({ allow, deny }: Side<P>): Generator<P> {
+  for (const list of [allow, deny])
+    for (const { pattern } of list.values() as Iterable<Listed<P>>) yield pattern
+}

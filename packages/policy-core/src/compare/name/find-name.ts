@@ -1,0 +1,88 @@
+import { coversNetwork } from '../../language/network-language.ts'
+import type { NetworkPattern } from '../../pattern/network-pattern.ts'
+import { isOnPort, portsToTry } from '../free-port.ts'
+import { firstFound, found, NONE, UNKNOWN, type Meter, type Search } from '../meter.ts'
+import { freshLabel } from './fresh-label.ts'
+
+export type NamePattern = NetworkPattern & { readonly kind: 'name' }
+
+export interface NameAndPort {
+  readonly name: string
+  readonly port: number
+}
+
+/**
+ * A name and port that `inside` matches and no pattern of `outside` does. Exact: the names below a
+ * domain that nobody mentions are all alike, so one fresh label stands for them. O(outside).
+ */
+export function findName(
+  inside: NamePattern,
+  outside: readonly NamePattern[],
+  meter: Meter,
+): Search<NameAndPort> {
+  return firstFound(portsToTry(inside.port, outside), (port) => {
+    if (!meter.spend(1 + outside.length)) return UNKNOWN
+    const here = outside
+      .filter((pattern) => isOnPort(pattern, port))
+      .map((pattern) => ({ ...pattern, port: null }))
+    const name = freeName({ ...inside, port: null }, here)
+    return name === null ? NONE : found({ name, port })
+  })
+}
+
+function freeName(inside: NamePattern, outside: readonly NamePattern[]): string | null {
+  if (outside.some((pattern) => coversNetwork(pattern, inside))) return null
+  const { domain, depth } = inside
+  if (depth === 'exact') return domain
+  // Patterns nest or are apart; what is left lies inside and is told by the labels it adds.
+  const below = outside.filter((pattern) => coversNetwork(inside, pattern))
+  const heads = groupByHead(below, domain)
+  if (!below.some((pattern) => pattern.domain === domain)) {
+    const taken = new Set(
+      below.filter(({ depth: how }) => how === 'exact').map((pattern) => pattern.domain),
+    )
+    const label = freshLabel(domain, labelsTaken(taken, domain))
+    if (label !== null) return `${label}.${domain}`
+  }
+  return depth === 'any' ? freeNameDeeper(domain, heads) : null
+}
+
+/** A name with two or more labels before the domain. */
+function freeNameDeeper(
+  domain: string,
+  heads: ReadonlyMap<string, readonly NamePattern[]>,
+): string | null {
+  const label = freshLabel(domain, new Set(heads.keys()), 2)
+  if (label !== null) {
+    const parent = `${label}.${domain}`
+    const first = freshLabel(parent, new Set())
+    if (first !== null) return `${first}.${parent}`
+  }
+  for (const [head, patterns] of heads) {
+    const inside = { kind: 'name', domain: `${head}.${domain}`, depth: 'any', port: null } as const
+    const name = freeName(inside, patterns)
+    if (name !== null) return name
+  }
+  return null
+}
+
+function labelsTaken(names: ReadonlySet<string>, domain: string): ReadonlySet<string> {
+  return new Set([...names].map((name) => name.slice(0, -domain.length - 1)))
+}
+
+/** The patterns whose domain is below `domain`, by the label that comes next before it. */
+function groupByHead(
+  patterns: readonly NamePattern[],
+  domain: string,
+): ReadonlyMap<string, NamePattern[]> {
+  const groups = new Map<string, NamePattern[]>()
+  for (const pattern of patterns) {
+    if (pattern.domain.length <= domain.length) continue
+    const more = pattern.domain.slice(0, -domain.length - 1)
+    const head = more.slice(more.lastIndexOf('.') + 1)
+    const group = groups.get(head)
+    if (group === undefined) groups.set(head, [pattern])
+    else group.push(pattern)
+  }
+  return groups
+}

@@ -1,0 +1,51 @@
+import { MAX_NAME_LENGTH, parseHost } from '../../host/host.ts'
+
+const MAX_LABEL_LENGTH = 63
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+const ALL_CHARACTERS = `${LETTERS}0123456789-_`
+/** Says to a reader that any other label would do as well. */
+const USUAL = 'other'
+
+/**
+ * A label that makes a valid name before `domain` and is none of `taken`; null when there is none,
+ * which happens only below a domain so long that every label that fits is taken. `reserved`
+ * characters are left free for what stands before it. O(taken).
+ */
+export function freshLabel(
+  domain: string,
+  taken: ReadonlySet<string>,
+  reserved = 0,
+): string | null {
+  const room = Math.min(MAX_LABEL_LENGTH, MAX_NAME_LENGTH - domain.length - 1 - reserved)
+  if (room >= USUAL.length && !taken.has(USUAL)) return USUAL
+  for (const label of texts(LETTERS, room)) if (!taken.has(label)) return label
+  // Other characters are not valid everywhere: `xn--` must decode, and RTL names ask for more.
+  for (const label of texts(ALL_CHARACTERS, room))
+    if (!taken.has(label) && isLabelOf(label, domain)) return label
+  return null
+}
+
+function isLabelOf(label: string, domain: string): boolean {
+  const name = `${label}.${domain}`
+  const host = parseHost(name)
+  return host?.kind === 'name' && host.name === name
+}
+
+/** Every text of 1 to `longest` of the characters, shorter ones first. */
+function* texts(characters: string, longest: number): Generator<string> {
+  for (let length = 1; length <= longest; length += 1) {
+    const digits = Array<number>(length).fill(0)
+    for (let isDone = false; !isDone; isDone = countUp(digits, characters.length))
+      yield digits.map((digit) => characters[digit] ?? '').join('')
+  }
+}
+
+/** Adds one to the number that the digits write; true when it came round to zero. */
+function countUp(digits: number[], base: number): boolean {
+  for (let place = digits.length - 1; place >= 0; place -= 1) {
+    const digit = (digits[place] ?? 0) + 1
+    digits[place] = digit % base
+    if (digit < base) return false
+  }
+  return true
+}

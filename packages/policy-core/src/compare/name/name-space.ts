@@ -1,0 +1,55 @@
+import { coversNetwork } from '../../language/network-language.ts'
+import type { NetworkAction } from '../../policy/policy.ts'
+import { commonPort } from '../free-port.ts'
+import { formatNetworkPattern } from '../format-pattern.ts'
+import { found, type Meters } from '../meter.ts'
+import type { Region, Side, Space } from '../space.ts'
+import { findName, type NamePattern } from './find-name.ts'
+import { indexNames } from './name-index.ts'
+
+/** Names without an address. */
+export function createNameSpace(
+  action: NetworkAction,
+  from: Side<NamePattern>,
+  to: Side<NamePattern>,
+  { meter, tidyMeter }: Meters,
+): Space<NamePattern> {
+  const overlap = (a: NamePattern, b: NamePattern): Region<NamePattern> | null => {
+    const resource = meetNames(a, b)
+    return resource === null ? null : { resource, within: null }
+  }
+  return {
+    from,
+    to,
+    meter,
+    tidyMeter,
+    indexAllows: indexNames,
+    indexDenies: indexNames,
+    indexDenied: indexNames,
+    meet: overlap,
+    overlap,
+    grants: (_policy, outer, inner) => coversNetwork(outer, inner),
+    denies: (deny, { resource }) => coversNetwork(deny, resource),
+    counts: () => true,
+    isException: (deny, { resource }) => meetNames(deny, resource) !== null,
+    find: ({ region, denied, allowed }) => {
+      const result = findName(region.resource, [...denied, ...allowed], meter)
+      if (result.kind !== 'found') return result
+      return found({ action, host: result.value.name, port: result.value.port })
+    },
+    tighten: ({ region }) => region,
+    format: formatNetworkPattern,
+  }
+}
+
+/** Names nest or are apart, so what two patterns share is one of them, on the ports of both. */
+function meetNames(a: NamePattern, b: NamePattern): NamePattern | null {
+  const port = commonPort(a.port, b.port)
+  if (port === undefined) return null
+  const [names, others] = [
+    { ...a, port },
+    { ...b, port },
+  ]
+  if (coversNetwork(others, names)) return names
+  return coversNetwork(names, others) ? others : null
+}

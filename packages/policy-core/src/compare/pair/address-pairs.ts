@@ -1,0 +1,108 @@
+import type { IpRange } from '../../address/ip-range.ts'
+import { protectedClasses } from '../../address/protected-address.ts'
+import { indexDenied, type Direction } from '../address/address-space.ts'
+import { findAddress, type AddressAndPort, type AddressPattern } from '../address/find-address.ts'
+import { goneMachineAddresses, openersOf } from '../address/machine-suspects.ts'
+import { maximalDenies } from '../maximal.ts'
+import { firstFound, found, UNKNOWN, type Search } from '../meter.ts'
+import { findName, type NamePattern } from '../name/find-name.ts'
+import type { Listed } from '../space.ts'
+import { goneDenies } from '../suspects.ts'
+import { createPartner, findPair } from './find-pair.ts'
+import type { IndexedSpace, PairSuspect } from './pair-suspect.ts'
+
+const EVERY_IPV4: IpRange = { family: 4, base: 0n, prefix: 0 }
+const EVERY_IPV6: IpRange = { family: 6, base: 0n, prefix: 0 }
+
+/**
+ * Addresses that a deny of `from` closed, or that belonged to its machine, and that nothing closes
+ * in `to`: beside a name that `to` allows they are reachable, even where no rule allows them.
+ */
+export function* addressPairs(
+  direction: Direction,
+  names: IndexedSpace<NamePattern>,
+  addresses: IndexedSpace<AddressPattern>,
+  portsMentioned: () => ReadonlySet<number>,
+): Generator<PairSuspect<AddressPattern>> {
+  const { action, meter } = direction
+  const all = goneOrOwned(direction, addresses)
+  if (all.length === 0) return
+  const mentioned = portsMentioned()
+  const partner = createPartner(
+    [...names.space.to.allow.values()].map(({ pattern }) => pattern),
+    mentioned,
+    (allow, port) => {
+      const denied = names.indices.toDenies({ resource: allow, within: null })
+      return findName(
+        { ...allow, port },
+        denied.map(({ pattern }) => pattern),
+        meter,
+      )
+    },
+  )
+  for (const { gone, openers } of all) {
+    const { port } = gone.pattern
+    const closed = { gone: gone.pattern, openers: openers.map(({ pattern }) => pattern) }
+    const own = (here: number) => findOpened(direction, addresses, closed, here)
+    const find = () => {
+      const pair = findPair({ port, mentioned, own, partner })
+      if (pair.kind !== 'found') return pair
+      const [{ address }, host] = [pair.value.own, pair.value.partner.name]
+      return found({ action, host, port: pair.value.port, address })
+    }
+    const region = { resource: gone.pattern, within: null }
+    const denied = meter.isSpent() ? [] : addresses.indices.toDenies(region)
+    yield { region, denied, allowed: openers, causes: [gone], find }
+  }
+}
+
+interface Gone {
+  readonly gone: Listed<AddressPattern>
+  /** What opened the address of the machine. */
+  readonly openers: readonly Listed<AddressPattern>[]
+}
+
+function goneOrOwned(
+  { machines }: Pick<Direction, 'machines'>,
+  { space }: IndexedSpace<AddressPattern>,
+): readonly Gone[] {
+  const denies = maximalDenies(space, goneDenies(space)).map((gone) => ({ gone, openers: [] }))
+  const owned = goneMachineAddresses(machines)
+  if (owned.length === 0) return denies
+  const allows = indexDenied([...space.from.allow.values()])
+  const openers = owned.map((gone) => ({
+    gone,
+    openers: openersOf(gone, allows({ resource: gone.pattern, within: null })),
+  }))
+  return [...denies, ...openers]
+}
+
+interface Closed {
+  readonly gone: AddressPattern
+  readonly openers: readonly AddressPattern[]
+}
+
+/**
+ * An address on the port that `gone` alone had closed and that no rule allows by itself. For IPv4
+ * that is nearly always one such; only then come the IPv6 addresses that carry one.
+ */
+function findOpened(
+  { machines, meter }: Direction,
+  { indices }: IndexedSpace<AddressPattern>,
+  { gone, openers }: Closed,
+  port: number,
+): Search<AddressAndPort> {
+  const classes = protectedClasses(machines.to)
+  const families = gone.range.family === 4 ? [EVERY_IPV4, EVERY_IPV6] : [EVERY_IPV6]
+  return firstFound(families, (range) => {
+    if (meter.isSpent()) return UNKNOWN
+    const resource: AddressPattern = { kind: 'range', range, port }
+    const own = { resource: range.family === gone.range.family ? gone : resource, within: null }
+    const denied = indices.toDenies(own).map(({ pattern }) => pattern)
+    const allowed = indices.toAllows(own).map(({ pattern }) => pattern)
+    return findAddress(
+      { region: { resource, within: gone }, denied, allowed, openers, classes },
+      meter,
+    )
+  })
+}

@@ -1,0 +1,97 @@
+import { freePort, isOnPort } from '../free-port.ts'
+import { found, NONE, UNKNOWN, type Search } from '../meter.ts'
+
+interface HasPort {
+  readonly port: number | null
+}
+
+/** Two questions about one port, which have to be answered on the same one. */
+export interface Halves<A, B> {
+  /** The only port to look at, or null for all. */
+  readonly port: number | null
+  /** Every port that a pattern mentions. */
+  readonly mentioned: ReadonlySet<number>
+  readonly own: (port: number) => Search<A>
+  readonly partner: Partner<B>
+}
+
+/** Something that a policy allows on a port. */
+export interface Partner<T> {
+  readonly on: (port: number) => Search<T>
+  /** Ports that allows mention: on others there is no more than on one that nobody mentions. */
+  readonly ports: ReadonlySet<number>
+}
+
+export interface Pair<A, B> {
+  readonly own: A
+  readonly partner: B
+  readonly port: number
+}
+
+/**
+ * Two halves of a request on one port. A port that nobody mentions comes first: what `own` has not
+ * there it has nowhere, for patterns with a port only take away from it.
+ */
+export function findPair<A, B>({
+  port,
+  mentioned,
+  own,
+  partner,
+}: Halves<A, B>): Search<Pair<A, B>> {
+  let isUnknown = false
+  for (const here of portsToPair(port, mentioned, partner.ports)) {
+    const first = own(here)
+    if (first.kind === 'unknown') return UNKNOWN
+    if (first.kind === 'none' && !mentioned.has(here)) return NONE
+    if (first.kind === 'none') continue
+    const second = partner.on(here)
+    if (second.kind === 'found')
+      return found({ own: first.value, partner: second.value, port: here })
+    isUnknown ||= second.kind === 'unknown'
+  }
+  return isUnknown ? UNKNOWN : NONE
+}
+
+function portsToPair(
+  port: number | null,
+  mentioned: ReadonlySet<number>,
+  allowed: ReadonlySet<number>,
+): readonly number[] {
+  if (port !== null) return [port]
+  const free = freePort(mentioned)
+  return free === null ? [...mentioned] : [free, ...allowed]
+}
+
+export function portsIn(patterns: Iterable<HasPort>): Set<number> {
+  const ports = new Set<number>()
+  for (const { port } of patterns) if (port !== null) ports.add(port)
+  return ports
+}
+
+/** What `find` finds for the first of the allows that has anything; each port is looked at once. */
+export function createPartner<P extends HasPort, T>(
+  allows: readonly P[],
+  mentioned: ReadonlySet<number>,
+  find: (allow: P, port: number) => Search<T>,
+): Partner<T> {
+  const known = new Map<number | null, Search<T>>()
+  const look = (port: number): Search<T> => {
+    let isUnknown = false
+    for (const allow of allows) {
+      if (!isOnPort(allow, port)) continue
+      const result = find(allow, port)
+      if (result.kind === 'found') return result
+      isUnknown ||= result.kind === 'unknown'
+    }
+    return isUnknown ? UNKNOWN : NONE
+  }
+  return {
+    ports: portsIn(allows),
+    on: (port) => {
+      const key = mentioned.has(port) ? port : null
+      const result = known.get(key) ?? look(port)
+      known.set(key, result)
+      return result
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { coversPath, intersectsPath } from '../../language/path-containment.ts'
+import type { Segments } from '../../language/path-automaton.ts'
+import { globMatches, type GlobPath } from '../../path/glob.ts'
+import type { FilesystemAction } from '../../policy/policy.ts'
+import { formatSegments, keyOfSegments } from '../format-pattern.ts'
+import { found, type Meters } from '../meter.ts'
+import type { Region, Side, Space } from '../space.ts'
+import { findInPaths } from './find-in-paths.ts'
+import { mayIntersect } from './may-intersect.ts'
+import { indexPaths } from './path-index.ts'
+import { jointSample, samplePath } from './sample-path.ts'
+
+/** Steps for a question whose answer only makes a comparison shorter. */
+const BRIEF_BUDGET = 20_000
+/** What such a question usually takes. */
+const USUAL_STEPS = 200
+
+/** Paths, where an allow and a deny match alike. */
+export function createPathSpace(
+  action: FilesystemAction,
+  from: Side<Segments>,
+  to: Side<Segments>,
+  { meter, tidyMeter }: Meters,
+): Space<Segments> {
+  // Most questions are settled by one path, which is made once for each pattern.
+  const samples = new Map<Segments, GlobPath | null>()
+  const sampleOf = (pattern: Segments): GlobPath | null => {
+    const known = samples.get(pattern)
+    if (known !== undefined) return known
+    const sample = samplePath(pattern)
+    samples.set(pattern, sample)
+    return sample
+  }
+  const hasSample = (path: GlobPath | null, pattern: Segments): boolean =>
+    path !== null && globMatches(pattern, path)
+  const covers = (outer: Segments, inner: Segments): boolean =>
+    tidyMeter.spend(1) &&
+    (sampleOf(inner) === null || hasSample(sampleOf(inner), outer)) &&
+    tidyMeter.spend(USUAL_STEPS) &&
+    coversPath(outer, inner, BRIEF_BUDGET) === 'yes'
+  const isApart = (a: Segments, b: Segments): boolean => {
+    if (hasSample(sampleOf(a), b) || hasSample(sampleOf(b), a)) return false
+    if (!tidyMeter.spend(1 + a.length * b.length)) return false
+    if (!mayIntersect(a, b)) return true
+    if (hasSample(jointSample(a, b), b) || hasSample(jointSample(b, a), a)) return false
+    return tidyMeter.spend(USUAL_STEPS) && intersectsPath(a, b, BRIEF_BUDGET) === 'no'
+  }
+  const overlap = (a: Segments, b: Segments): Region<Segments> | null => {
+    if (isApart(a, b)) return null
+    if (covers(a, b)) return { resource: b, within: null }
+    return { resource: a, within: covers(b, a) ? null : b }
+  }
+  const denies = (deny: Segments, { resource, within }: Region<Segments>): boolean =>
+    covers(deny, resource) || (within !== null && covers(deny, within))
+  return {
+    from,
+    to,
+    meter,
+    tidyMeter,
+    indexAllows: indexPaths,
+    indexDenies: indexPaths,
+    indexDenied: indexPaths,
+    meet: overlap,
+    overlap,
+    grants: (_policy, outer, inner) => covers(outer, inner),
+    denies,
+    counts: () => true,
+    isException: (deny, { resource, within }) =>
+      !isApart(deny, resource) && (within === null || !isApart(deny, within)),
+    find: ({ region, denied, allowed }) => {
+      const { resource, within } = region
+      const result = findInPaths([resource, within], [...denied, ...allowed], meter)
+      return result.kind === 'found' ? found({ action, path: result.value }) : result
+    },
+    tighten: ({ region }) => region,
+    format: (pattern) => formatSegments(pattern) ?? writtenText(pattern, from, to),
+  }
+}
+
+/** A home directory with a `*` in its name can be written as `~` only. */
+function writtenText(pattern: Segments, ...sides: readonly Side<Segments>[]): string {
+  const key = `~${keyOfSegments(pattern)}`
+  for (const { allow, deny } of sides) {
+    const listed = allow.get(key) ?? deny.get(key)
+    const [cause] = listed?.causes ?? []
+    if (cause !== undefined) return cause.resource
+  }
+  return key
+}

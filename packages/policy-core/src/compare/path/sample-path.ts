@@ -1,0 +1,30 @@
+import type { Segments } from '../../language/path-automaton.ts'
+import { globMatches, type GlobPath } from '../../path/glob.ts'
+import { parsePath } from '../../path/path.ts'
+
+/** Hardly any rule mentions it, and a reader sees that any other would do. */
+const OTHER = 'other'
+
+/** A path that the pattern matches, with one plain name for each star; null when that is none. */
+export function samplePath(pattern: Segments): GlobPath | null {
+  return sampleOf(pattern, [OTHER])
+}
+
+/** A path that both patterns may match: what one asks for, below the other's first `**`. */
+export function jointSample(outer: Segments, inner: Segments): GlobPath | null {
+  const below = samplePath(inner)
+  return below === null ? null : sampleOf(outer, below.segments)
+}
+
+export function formatSample({ segments }: GlobPath): string {
+  return `/${segments.join('/')}`
+}
+
+function sampleOf(pattern: Segments, below: readonly string[]): GlobPath | null {
+  const segments = pattern.flatMap((segment) => {
+    if ('recursive' in segment) return below
+    return [segment.pieces.join(segment.pieces.length > 1 ? OTHER : '')]
+  })
+  const path = { segments, names: new Set(segments) }
+  return parsePath(formatSample(path)).ok && globMatches(pattern, path) ? path : null
+}

@@ -1,0 +1,273 @@
+import {
+  compare,
+  compilePolicy,
+  decide,
+  isNoWider,
+  type Action,
+  type Change,
+  type Comparison,
+  type CompiledPolicy,
+  type PolicySet,
+} from '@palisade/policy-core'
+import { describe, expect, it } from 'vitest'
+import { policy, rule } from '../policies.ts'
+
+const TCP: readonly Action[] = ['connect:tcp']
+
+/** Rules such as `allow example.com, deny a.example.com`, all about one action. */
+function rules(text: string, set: PolicySet = {}, actions = TCP): CompiledPolicy {
+  const written = text
+    .split(', ')
+    .filter(Boolean)
+    .map((each) => each.split(' '))
+  const compiled = written.map(([decision, resource = ''], index) =>
+    rule(`rule_${index}`, decision === 'deny' ? 'deny' : 'allow', actions, resource),
+  )
+  return compilePolicy({ policies: [policy('p', ...compiled)], ...set })
+}
+
+/** One change as a sentence. */
+function sentence({ resource, within, only, except }: Change): string {
+  return [
+    resource,
+    within === undefined ? '' : `within ${within}`,
+    only === undefined ? '' : `only ${only}`,
+    except.allowed.length === 0 ? '' : `but allowed ${except.allowed.join(' ')}`,
+    except.denied.length === 0 ? '' : `but denied ${except.denied.join(' ')}`,
+  ]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function sentences({ reachable, blocked, complete }: Comparison) {
+  expect(complete).toBe(true)
+  return { reachable: reachable.map(sentence), blocked: blocked.map(sentence) }
+}
+
+function difference(
+  before: string,
+  after: string,
+  sets: readonly [PolicySet, PolicySet] = [{}, {}],
+) {
+  return sentences(compare(rules(before, sets[0]), rules(after, sets[1])))
+}
+
+describe('compare', () => {
+  it('finds nothing between a policy and itself', () => {
+    const set = rules('allow **.example.com, deny x.example.com:80, allow 10.0.0.0/8')
+
+    expect(compare(set, set)).toEqual({ reachable: [], blocked: [], complete: true, undecided: [] })
+  })
+
+  it('names a new allow, what a deny keeps out of it, and what was allowed before', () => {
+    expect(
+      difference(
+        'deny db.example.com, allow api.example.com',
+        'deny db.example.com, allow api.example.com, allow **.example.com',
+      ),
+    ).toEqual({
+      reachable: ['**.example.com but allowed api.example.com but denied db.example.com'],
+      blocked: [],
+    })
+  })
+
+  it('says in one pattern what twenty names say too', () => {
+    const names = Array.from({ length: 20 }, (_, n) => `allow n${n}.example.com`).join(', ')
+
+    expect(difference('', `${names}, allow **.example.com`)).toEqual({
+      reachable: ['**.example.com'],
+      blocked: [],
+    })
+  })
+
+  it('shows what a deny had closed when it is gone', () => {
+    expect(
+      difference('allow **.example.com, deny **.db.example.com', 'allow **.example.com'),
+    ).toEqual({ reachable: ['**.db.example.com'], blocked: [] })
+  })
+
+  it('narrows to the part of a gone deny that is allowed', () => {
+    expect(difference('allow a.example.com, deny **.example.com', 'allow a.example.com')).toEqual({
+      reachable: ['a.example.com'],
+      blocked: [],
+    })
+  })
+
+  it('sees other rules with the same meaning as no change', () => {
+    expect(difference('allow 10.0.0.0/8', 'allow 10.0.0.0/9, allow 10.128.0.0/9')).toEqual({
+      reachable: [],
+      blocked: [],
+    })
+  })
+
+  it('shows a port that was narrowed as everything but that port', () => {
+    expect(difference('allow example.com', 'allow example.com:443')).toEqual({
+      reachable: [],
+      blocked: ['example.com but allowed example.com:443'],
+    })
+  })
+
+  it('shows a range that was halved as the other half', () => {
+    expect(difference('allow 10.0.0.0/8', 'allow 10.0.0.0/9')).toEqual({
+      reachable: [],
+      blocked: ['10.128.0.0/9'],
+    })
+  })
+
+  it('shows a catch-all with the denies inside, also for IPv4 addresses inside IPv6 ones', () => {
+    const before = rules('deny 10.0.0.0/8, allow 2001:db8::/32')
+    const after = rules('deny 10.0.0.0/8, allow 2001:db8::/32, allow ::/0')
+
+    expect(sentences(compare(before, after))).toEqual({
+      reachable: ['::/0 but allowed 2001:db8::/32 but denied 10.0.0.0/8'],
+      blocked: [],
+    })
+  })
+
+  it('shows what opens a protected address and no more', () => {
+    expect(difference('allow 0.0.0.0/0', 'allow 0.0.0.0/0, allow 127.0.0.1:8080')).toEqual({
+      reachable: ['127.0.0.1:8080'],
+      blocked: [],
+    })
+  })
+
+  it('shows that a new address of the machine is closed, alone and for allowed names', () => {
+    expect(
+      difference('allow 192.0.2.0/24, allow example.com', 'allow 192.0.2.0/24, allow example.com', [
+        {},
+        { machine_addresses: ['192.0.2.7'] },
+      ]),
+    ).toEqual({
+      reachable: [],
+      blocked: ['192.0.2.7', '192.0.2.7 only with_allowed_name'],
+    })
+  })
+
+  it('shows a deny of addresses that closes them for allowed names only', () => {
+    expect(difference('allow **.example.com', 'allow **.example.com, deny 10.0.0.0/8')).toEqual({
+      reachable: [],
+      blocked: ['10.0.0.0/8 only with_allowed_name'],
+    })
+  })
+
+  it('shows a deny of a name that closes it for allowed addresses only', () => {
+    expect(difference('allow 10.0.0.0/8', 'allow 10.0.0.0/8, deny db.example.com')).toEqual({
+      reachable: [],
+      blocked: ['db.example.com only with_allowed_address'],
+    })
+  })
+
+  it('shows what a deny of IPv4 keeps out of IPv6', () => {
+    expect(difference('allow 2002::/16, deny 10.0.0.0/8', 'allow 2002::/16')).toEqual({
+      reachable: ['2002::/16 within 10.0.0.0/8'],
+      blocked: [],
+    })
+  })
+
+  it('shows localhost only with loopback opened', () => {
+    expect(difference('', 'allow **.localhost')).toEqual({ reachable: [], blocked: [] })
+    expect(difference('allow 127.0.0.0/8, deny **.localhost', 'allow 127.0.0.0/8')).toEqual({
+      reachable: ['**.localhost only with_allowed_address'],
+      blocked: [],
+    })
+  })
+
+  it('compares paths, one pattern inside another', () => {
+    const before = rules('allow /data/*, deny /data/secret', {}, ['read'])
+    const after = rules('allow /data/**, deny /data/secret/**', {}, ['read'])
+
+    expect(sentences(compare(before, after))).toEqual({
+      reachable: ['/data/** but allowed /data/* but denied /data/secret/**'],
+      blocked: [],
+    })
+  })
+
+  it('names where two path patterns meet that are not inside each other', () => {
+    const before = rules('allow /data/**, deny /**/.git/**', {}, ['write'])
+    const after = rules('allow /data/**', {}, ['write'])
+
+    expect(sentences(compare(before, after))).toEqual({
+      reachable: ['/data/** within /**/.git/**'],
+      blocked: [],
+    })
+  })
+
+  it('gives for every change an example and the rules that cause it', () => {
+    const before = rules('allow **.example.com, deny a.example.com')
+    const after = rules('allow **.example.com, allow example.org')
+
+    const { reachable } = compare(before, after)
+
+    expect(
+      reachable.map(({ example, rules }) => [example, rules.map((each) => each.resource)]),
+    ).toEqual([
+      [{ action: 'connect:tcp', host: 'a.example.com', port: 443 }, ['a.example.com']],
+      [{ action: 'connect:tcp', host: 'example.org', port: 443 }, ['example.org']],
+    ])
+    for (const { example } of reachable) {
+      expect(decide(before, example).decision).toBe('deny')
+      expect(decide(after, example).decision).toBe('allow')
+    }
+  })
+
+  it('names what it did not decide within the budget', () => {
+    const names = Array.from({ length: 50 }, (_, n) => `allow n${n}.example.com`).join(', ')
+
+    const comparison = compare(rules(''), rules(names), { maxSteps: 20 })
+
+    expect(comparison.complete).toBe(false)
+    expect(comparison.reachable.length).toBeGreaterThan(0)
+    expect(comparison.reachable.length + comparison.undecided.length).toBe(50)
+    expect(comparison.undecided).toContainEqual({
+      action: 'connect:tcp',
+      resource: 'n49.example.com',
+    })
+  })
+
+  it('tells of a deny as a whole when it closed much that is allowed one by one', () => {
+    const names = Array.from({ length: 40 }, (_, n) => `allow n${n}.example.com`).join(', ')
+
+    const comparison = compare(rules(names), rules(`${names}, deny **.example.com:443`))
+
+    expect(sentences(comparison)).toEqual({
+      reachable: [],
+      blocked: ['**.example.com:443 only allowed'],
+    })
+    expect(comparison.blocked[0]?.rules.map(({ resource }) => resource)).toEqual([
+      '**.example.com:443',
+    ])
+  })
+
+  it('knows when every label that fits below a long domain is denied', () => {
+    const domain = `${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(63)}.${'d'.repeat(59)}`
+    const labels = 'abcdefghijklmnopqrstuvwxyz0123456789-_'.split('')
+    const denies = (count: number) =>
+      labels.slice(0, count).map((label) => `deny ${label}.${domain}`)
+
+    const closed = rules([...denies(38), `allow **.${domain}`].join(', '))
+    const open = rules([...denies(37), `allow **.${domain}`].join(', '))
+
+    expect(isNoWider(rules(''), closed)).toEqual({ answer: 'yes' })
+    expect(isNoWider(rules(''), open)).toMatchObject({ witness: { host: `_.${domain}` } })
+  })
+
+  it('refuses policies that were compiled for different file systems', () => {
+    const set = { policies: [] }
+
+    expect(() => compare(compilePolicy(set), compilePolicy(set, { caseSensitive: false }))).toThrow(
+      expect.objectContaining({
+        code: 'ERR_OPTION_INVALID',
+        message:
+          '`caseSensitive`: the two policies differ in it; compile both for the same file system',
+      }),
+    )
+  })
+
+  it('refuses a budget that is no positive whole number', () => {
+    const set = rules('')
+
+    expect(() => compare(set, set, { maxSteps: 0.5 })).toThrow(
+      '`maxSteps`: `0.5` is not a positive whole number',
+    )
+  })
+})
