@@ -16,7 +16,10 @@ export interface WorkspacePackage {
 
 const PACKAGE_FOLDERS = ['packages', 'server', 'agent', 'bench', 'test'] as const
 
-/** Every TypeScript and JavaScript source below `root`, without what is installed or generated. */
+/** What is not ours to rule: installed, generated, or written as somebody else would. */
+const NOT_SOURCES = ['node_modules', 'dist', 'examples']
+
+/** Every TypeScript and JavaScript source of the parts below `root`. */
 export function readSources(root: string): SourceFile[] {
   const paths = PACKAGE_FOLDERS.flatMap((folder) => listFiles(root, folder))
   return paths
@@ -42,6 +45,6 @@ function listFiles(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`
     if (!entry.isDirectory()) return [path]
-    return ['node_modules', 'dist'].includes(entry.name) ? [] : listFiles(root, path)
+    return NOT_SOURCES.includes(entry.name) ? [] : listFiles(root, path)
   })
 }

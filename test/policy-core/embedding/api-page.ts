@@ -1,0 +1,62 @@
+import { format } from 'prettier'
+import { readDeclarations, type ApiDeclaration } from './declarations.ts'
+
+const INDEX = new URL('../../../packages/policy-core/src/index.ts', import.meta.url)
+
+const CHAPTERS: readonly (readonly [title: string, kind: ApiDeclaration['kind']])[] = [
+  ['Functions', 'function'],
+  ['Errors', 'class'],
+  ['Constants', 'constant'],
+  ['Types', 'type'],
+]
+
+/** The page of everything that the package exports, from the docstrings of its sources. */
+export async function makeApiPage(declarations = readDeclarations(INDEX)): Promise<string> {
+  const chapters = CHAPTERS.map(([title, kind]) => ({
+    title,
+    entries: declarations.filter((declaration) => declaration.kind === kind),
+  })).filter(({ entries }) => entries.length > 0)
+  const links = linksTo(chapters.flatMap(({ title, entries }) => [{ name: title }, ...entries]))
+  const contents = chapters.map(
+    ({ title, entries }) => `- ${title}: ${entries.map((entry) => links.get(entry)).join(', ')}`,
+  )
+  const text = [
+    '# API of @palisade/policy-core',
+    '<!-- made from the docstrings in `src` by test/policy-core/embedding; do not edit -->',
+    'Everything that the package exports. The [README](../README.md) has examples, guarantees and limits.',
+    contents.join('\n'),
+    ...chapters.flatMap(({ title, entries }) => [
+      `## ${title}`,
+      ...entries.flatMap((entry) => describe(entry, links)),
+    ]),
+  ].join('\n\n')
+  return format(text, { parser: 'markdown', singleQuote: true, semi: false, printWidth: 100 })
+}
+
+type Links = ReadonlyMap<Heading, string>
+type Heading = Pick<ApiDeclaration, 'name'>
+
+/** Links to headings in the order of the page: the second of one spelling gets `-1`, and so on. */
+function linksTo(headings: readonly Heading[]): Links {
+  const seen: string[] = []
+  return new Map(
+    headings.map((heading) => {
+      const slug = heading.name.toLowerCase()
+      const earlier = seen.filter((other) => other === slug).length
+      seen.push(slug)
+      return [heading, `[\`${heading.name}\`](#${slug}${earlier === 0 ? '' : `-${earlier}`})`]
+    }),
+  )
+}
+
+function describe({ name, doc, signature, mentions }: ApiDeclaration, links: Links): string[] {
+  const linked = [...links].filter(
+    ([heading]) => 'signature' in heading && mentions.includes(heading.name),
+  )
+  return [
+    `### ${name}`,
+    doc,
+    `\`\`\`ts\n${signature}\n\`\`\``,
+    ...(linked.length > 0 ? [`See ${linked.map(([, link]) => link).join(', ')}.`] : []),
+  ]
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest'
+import { bundle } from './bundle.ts'
+
+/** Bytes of minified and gzipped code that deciding may cost a page. */
+const MAX_DECIDE_BYTES = 25_000
+
+const PROGRAMS = {
+  'compile and decide': `export { compilePolicy, decide } from '@palisade/policy-core'`,
+  decide: `export { decide } from '@palisade/policy-core'`,
+  'canonical host': `export { canonicalHost } from '@palisade/policy-core'`,
+  everything: `export * from '@palisade/policy-core'`,
+} as const
+
+async function sizeOf(name: keyof typeof PROGRAMS) {
+  const result = await bundle(PROGRAMS[name], 'module')
+  const { code, gzippedBytes } = result
+  process.stdout.write(`bundle of ${name}: ${code.length} bytes, ${gzippedBytes} gzipped\n`)
+  return result
+}
+
+describe('the size of a bundle', () => {
+  it.each(['compile and decide', 'decide'] as const)(
+    'is under 25 kB, minified and gzipped: %s',
+    async (name) => {
+      const { gzippedBytes } = await sizeOf(name)
+
+      expect(gzippedBytes).toBeLessThan(MAX_DECIDE_BYTES)
+    },
+  )
+
+  it('is that of what is used: deciding brings no explanations', async () => {
+    const { modules } = await sizeOf('compile and decide')
+
+    expect(modules).toContain('decision/decide.ts')
+    expect(modules.filter((path) => /explain|near-miss|lint|compare/.test(path))).toEqual([])
+  })
+
+  it('is that of what is used: a canonical host brings no policies', async () => {
+    const { modules, gzippedBytes } = await sizeOf('canonical host')
+    const everything = await sizeOf('everything')
+
+    expect(modules).toContain('host/canonical.ts')
+    expect(modules.filter((path) => !/^(?:address|host)\//.test(path))).toEqual([])
+    expect(gzippedBytes).toBeLessThan(everything.gzippedBytes / 4)
+    expect(modules.length).toBeLessThan(everything.modules.length / 4)
+  })
+})
+
+describe('a bundle', () => {
+  it('loads nothing from elsewhere', async () => {
+    const { imports, code } = await bundle(PROGRAMS.everything, 'module')
+
+    expect(imports).toEqual([])
+    expect(code).not.toMatch(/\b(?:import|require)\s*[(.]/)
+  })
+})

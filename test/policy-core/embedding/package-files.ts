@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** Folder of the package, with `/` at its end. */
+export const PACKAGE = fileURLToPath(new URL('../../../packages/policy-core/', import.meta.url))
+
+/** Conditions of an entry, or for a file that has none its path. */
+type Exports = Readonly<Record<string, string | Readonly<Record<string, string>>>>
+
+interface Manifest {
+  readonly version: string
+  readonly license: string
+  readonly sideEffects: boolean
+  readonly type: string
+  readonly engines: Readonly<Record<string, string>>
+  readonly exports: Exports
+  readonly publishConfig: { readonly exports: Exports }
+}
+
+export function readManifest(): Manifest {
+  return JSON.parse(readFileSync(`${PACKAGE}package.json`, 'utf8')) as Manifest
+}

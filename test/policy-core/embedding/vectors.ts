@@ -1,0 +1,99 @@
+import type { CompileOptions, Decision, PolicySet } from '@palisade/policy-core'
+import {
+  expectedOf,
+  policySetOf,
+  readCorpus,
+  readRejectedPatterns,
+  requestOf,
+  type CorpusCase,
+} from '../corpus/corpus-case.ts'
+import { referenceDecide } from '../reference/reference-decide.ts'
+import { readPolicySet } from '../reference/reference-rules.ts'
+
+/** One decision of the published file; `packages/policy-core/vectors/README.md` explains it. */
+export interface DecisionVector {
+  /** `<subject>/<number>`: never used again for another case. */
+  readonly id: string
+  readonly description: string
+  readonly set: PolicySet
+  readonly user_teams?: readonly string[]
+  readonly options?: CompileOptions
+  readonly request: unknown
+  readonly expected: Omit<Decision, 'hint'>
+}
+
+/** A resource that no rule may have. */
+export interface RejectedVector {
+  readonly id: string
+  readonly action: string
+  readonly resource: string
+}
+
+export interface Vectors {
+  /** Moves when a program that reads the file has to change. */
+  readonly format: 1
+  /** Of the package whose answers these are. */
+  readonly version: string
+  readonly decisions: readonly DecisionVector[]
+  readonly rejected: readonly RejectedVector[]
+}
+
+/** What the corpus says, in full. The answers are those of the reference evaluator. */
+export function makeVectors(version: string): Vectors {
+  const decisions = [...readCorpus()].flatMap(([subject, cases]) =>
+    cases.map((corpusCase, index) => decisionVector(`${subject}/${index + 1}`, corpusCase)),
+  )
+  const rejected = readRejectedPatterns().map(({ action, resource }, index) => ({
+    id: `rejected-patterns/${index + 1}`,
+    action,
+    resource,
+  }))
+  return {
+    format: 1,
+    version,
+    decisions: decisions.filter(isPortable),
+    rejected: rejected.filter(isPortable),
+  }
+}
+
+/**
+ * JSON with a vector a line, so that a diff shows cases, and in ASCII, so that nothing on the way
+ * normalizes or hides a code point.
+ */
+export function formatVectors({ format, version, decisions, rejected }: Vectors): string {
+  const text = [
+    `{"format": ${format}, "version": ${JSON.stringify(version)},`,
+    `"decisions": [\n${linesOf(decisions)}\n],`,
+    `"rejected": [\n${linesOf(rejected)}\n]}\n`,
+  ].join('\n')
+  return text.replaceAll(
+    /[^\n\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+function decisionVector(id: string, corpusCase: CorpusCase): DecisionVector {
+  const { description, user_teams, options, org, set: written } = corpusCase
+  const effective = policySetOf(corpusCase)
+  const request = requestOf(corpusCase)
+  const decision = referenceDecide(readPolicySet(effective, options), request)
+  const policies = org === undefined ? written?.policies : effective.policies
+  return {
+    id,
+    description,
+    set: { ...effective, ...(policies === undefined ? {} : { policies }) },
+    ...(user_teams === undefined ? {} : { user_teams }),
+    ...(options === undefined ? {} : { options }),
+    request,
+    expected: expectedOf(corpusCase, effective, decision),
+  }
+}
+
+/** An unpaired surrogate is no Unicode text: the JSON readers of many languages refuse the file. */
+function isPortable(vector: object): boolean {
+  return !/\\ud[89a-f]/.test(JSON.stringify(vector))
+}
+
+function linesOf(vectors: readonly object[]): string {
+  return vectors.map((vector) => JSON.stringify(vector)).join(',\n')
+}
