@@ -45,3 +45,63 @@ it('gives up hostile patterns, and says of which', { timeout: 60_000 }, () => {
   const undecided = findings.filter(({ code }) => code === 'undecided')
   expect(undecided.length).toBeGreaterThan(RULES / 2)
 })
+
+it('reads the teams of a policy once, not for each of its rules', { timeout: 60_000 }, () => {
+  const teams = Array.from({ length: 2000 }, (_, index) => `team ${index}`)
+  const policies = Array.from({ length: 100 }, (_, place) => ({
+    id: `p${place}`,
+    name: `p${place}`,
+    scope: { teams: teams.slice(place % 5) },
+    allowlist_v0: {
+      rules: Array.from({ length: 250 }, (__, index) => ({
+        id: `r${index}`,
+        name: `r${index}`,
+        actions: ['connect:tcp'] as const,
+        decision: 'allow' as const,
+        resources: [`h${index}.example.com`],
+      })),
+    },
+  }))
+
+  const redundant = lint({ policies }).filter(({ code }) => code === 'duplicate_resource')
+
+  // All but those of the first policy, which has every team.
+  expect(redundant).toHaveLength(99 * 250)
+})
+
+it('asks a bounded number of rules what a deny leaves open', { timeout: 60_000 }, () => {
+  const domains = Array.from({ length: 120 }, (_, index) =>
+    Array(index + 1)
+      .fill('a')
+      .join('.'),
+  )
+  const policyOf = (
+    id: string,
+    place: number,
+    decision: Rule['decision'],
+    resources: string[],
+  ) => ({
+    id,
+    name: id,
+    scope: { teams: Array.from({ length: place + 1 }, (_, index) => `team ${index}`) },
+    allowlist_v0: {
+      rules: [{ id, name: id, actions: ['connect:tcp'] as const, decision, resources }],
+    },
+  })
+  const policies = Array.from({ length: 50 }, (_, place) => [
+    policyOf(
+      `allow${place}`,
+      place,
+      'allow',
+      domains.map((domain) => `**.${domain}`),
+    ),
+    policyOf(
+      `deny${place}`,
+      place,
+      'deny',
+      Array.from({ length: 50 }, (__, index) => `**.k${index}.${domains.at(-1)}`),
+    ),
+  ]).flat()
+
+  expect(lint({ policies }).some(({ code }) => code === 'undecided')).toBe(true)
+})

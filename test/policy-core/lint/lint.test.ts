@@ -94,6 +94,108 @@ describe('lint', () => {
       of(allow('a', '**.test', 'test'), deny('d', '**.b.test')),
       ['deny_without_apex d **.b.test <- a **.test'],
     ],
+    [
+      'a domain that a deny leaves open to every address',
+      of(allow('a', '0.0.0.0/0'), deny('d', '**.b.test')),
+      ['too_broad a 0.0.0.0/0', 'deny_without_apex d **.b.test <- a 0.0.0.0/0'],
+    ],
+    [
+      'nothing where every address is denied again',
+      of(allow('a', '0.0.0.0/0'), deny('d', '*.b.test', '0.0.0.0/0')),
+      ['shadowed a 0.0.0.0/0 <- d 0.0.0.0/0', 'too_broad a 0.0.0.0/0'],
+    ],
+    [
+      'deeper names that a deny leaves open',
+      of(allow('a', '**.b.test', 'b.test'), deny('d', '*.c.b.test', 'c.b.test')),
+      ['deny_one_level d *.c.b.test <- a **.b.test'],
+    ],
+    [
+      'deeper paths that a deny leaves open',
+      of(rule('a', 'allow', read, '/d/**'), rule('d', 'deny', read, '/d/s/*', '/d/t*')),
+      ['deny_one_level d /d/s/* <- a /d/**'],
+    ],
+    [
+      'nothing where deeper levels are denied as well',
+      of(
+        rule('a', 'allow', read, '/d/**', '/e/*'),
+        rule('d', 'deny', read, '/d/s/*', '/d/s/*/*/**', '/d/**/x/**/*', '/e/*'),
+      ),
+      ['shadowed a /e/* <- d /e/*'],
+    ],
+    [
+      'nothing where something deeper is allowed by name',
+      of(allow('a', '**.b.test', 'x.y.c.b.test'), deny('d', '*.c.b.test', 'c.b.test')),
+      ['apex_not_covered a **.b.test', 'redundant a x.y.c.b.test <- a **.b.test'],
+    ],
+    [
+      'a deny of TCP where UDP is allowed',
+      of(
+        rule('a', 'allow', ['connect:tcp', 'connect:udp'], '**.b.test', 'b.test'),
+        deny('d', 'c.b.test', 'e.b.test:25'),
+      ),
+      ['deny_one_action d c.b.test <- a **.b.test'],
+    ],
+    [
+      'a deny of reads where writes are allowed',
+      of(
+        rule('a', 'allow', ['read', 'write'], '~/**'),
+        rule('d', 'deny', read, '~/.ssh/**', '~/.aws/**'),
+        rule('e', 'deny', write, '~/.aws/**', '~/bin/**'),
+      ),
+      ['deny_one_action d ~/.ssh/** <- a ~/**'],
+    ],
+    [
+      'a deny of every address beside allowed names',
+      of(allow('a', 'a.test'), deny('d', '0.0.0.0/0', '::/0')),
+      ['deny_every_address d 0.0.0.0/0 <- a a.test'],
+    ],
+    ['a deny of every IPv6 address', of(allow('a', 'a.test'), deny('d', '::/0')), []],
+    [
+      'notations that stand for themselves in paths',
+      of(
+        rule(
+          'a',
+          'allow',
+          read,
+          '/a/*.{pem,key}',
+          '/b/[0-9]x',
+          '/c/[!x]',
+          '/d/!(x|y)',
+          '/e/x?',
+          '/f/$HOME/x',
+          '/g/${user}',
+          '/h/~/x',
+          '/i/x ',
+          '/j/x\u202ey',
+        ),
+      ),
+      [
+        'literal_syntax a /a/*.{pem,key}',
+        'literal_syntax a /b/[0-9]x',
+        'literal_syntax a /c/[!x]',
+        'literal_syntax a /d/!(x|y)',
+        'literal_syntax a /e/x?',
+        'literal_syntax a /f/$HOME/x',
+        'literal_syntax a /g/${user}',
+        'literal_syntax a /h/~/x',
+        'literal_syntax a /i/x ',
+        'literal_syntax a /j/x\u202ey',
+      ],
+    ],
+    [
+      'nothing in odd names of files',
+      of(
+        rule(
+          'a',
+          'allow',
+          read,
+          '/app/[id]/(group)/@slot/[...rest]/page.tsx',
+          '/x/$cache/{x}/Foo$Bar.class/~user/$RECYCLE.BIN/my file/a,b',
+          '/x/👨\u200d👩\u200d👧/می\u200cخواهم',
+        ),
+      ),
+      [],
+    ],
     ['a domain that a deny leaves closed', of(allow('a', 'c.test'), deny('d', '**.b.test')), []],
     [
       'one star where a deny asks for two',
@@ -123,6 +225,15 @@ describe('lint', () => {
       of(allow('a', '**.com', '*.github.io', '**.internal', 'internal')),
       ['too_broad a **.com', 'too_broad a *.github.io'],
     ],
+    [
+      'names that are too broad some levels down',
+      of(allow('a', '**.core.windows.net', '*.core.windows.net', 'core.windows.net')),
+      [
+        'too_broad a **.core.windows.net',
+        'redundant a *.core.windows.net <- a **.core.windows.net',
+      ],
+    ],
+    ['private names of one label', of(allow('a', '**.svc', 'svc', '*.consul', 'consul')), []],
     [
       'ranges that are too broad',
       of(allow('a', '0.0.0.0/0'), allow('b', '2000::/3'), allow('c', '64:ff9b::/96')),
@@ -245,6 +356,26 @@ describe('lint', () => {
 
     expect(found(set)).toEqual([])
     expect(found(set, false)).toEqual(['shadowed a /Data/x <- d /data/**'])
+  })
+
+  it('takes a path that grows when its letters are folded for what it is', () => {
+    expect(found(of(rule('a', 'allow', read, `/${'Ⱥ'.repeat(1500)}`)), false)).toEqual([])
+  })
+
+  it('does not accuse a write whose reads it has no time for', () => {
+    const domain = (labels: number) => Array(labels).fill('a').join('.')
+    const wildcards = Array.from({ length: 20 }, (_, index) => `**.${domain(index + 1)}`)
+    const names = Array.from({ length: 500 }, (_, index) => `x${index}.${domain(20)}`)
+    const busy = Array.from({ length: 60 }, (_, index) => ({
+      ...policy(`a${index}`, allow('a', ...wildcards, ...names)),
+      scope: { teams: [`team ${index}`] },
+    }))
+    const files = policy('z', rule('w', 'allow', write, '/t'), rule('r', 'allow', read, '/**/t'))
+
+    const codes = lint({ policies: [...busy, files] }).map(({ code }) => code)
+
+    expect(codes).toContain('undecided')
+    expect(codes).not.toContain('write_without_read')
   })
 
   it('says what it could not decide', () => {

@@ -16,7 +16,7 @@ describe('describeConfusable', () => {
     'देवनागरी',
     'नही-1',
   ])('takes %s for what it is', (label) => {
-    expect(describeConfusable(label)).toBeNull()
+    expect(describeConfusable(label, 'test')).toBeNull()
   })
 
   it.each([
@@ -24,14 +24,17 @@ describe('describeConfusable', () => {
     ['goοgle', 'Latin, Greek'],
     ['пример例', 'Han, Cyrillic'],
     ['ひらが한', 'Hiragana, Hangul'],
-    ['Ꭺpple', 'Latin'],
+    ['Ꭺpple', 'Latin, a rare one'],
   ])('warns of %s', (label, scripts) => {
-    expect(describeConfusable(label)).toBe(`mixes the letters of scripts (${scripts})`)
+    expect(describeConfusable(label, 'test')).toBe(`mixes the letters of scripts (${scripts})`)
   })
 
   it('warns of Cyrillic words that look Latin', () => {
-    expect(describeConfusable('аррӏе')).toBe(
+    expect(describeConfusable('аррӏе', 'com')).toBe(
       'consists of Cyrillic letters that look like Latin ones',
     )
+  })
+  it.each(['рф', 'ru', 'ua', 'bg'])('takes Cyrillic words below `%s` for what they are', (top) => {
+    expect(describeConfusable('ресурс', top)).toBeNull()
   })
 })

@@ -1,16 +1,20 @@
 import { utf8Size } from './letters.ts'
 import type { Segments } from './path-automaton.ts'
 
+/** The only two folded letters that are longer than what is folded to them: Ⱥ and Ⱦ take two. */
+const LONGER_WHEN_FOLDED = /[\u2c65\u2c66]/gu
+
 /**
- * Bytes of a shortest path that the pattern matches, a little less where the shortest one would
- * have an empty, `.` or `..` segment.
+ * Bytes of a shortest path that the pattern matches, whether case counts or not; a little less
+ * where the shortest one would have an empty, `.` or `..` segment.
  */
 export function shortestPathBytes(segments: Segments): number {
   let bytes = 0
   for (const segment of segments) {
     if ('recursive' in segment) continue
     bytes += 1
-    for (const char of segment.pieces.join('')) bytes += utf8Size(char.codePointAt(0) ?? 0)
+    const names = segment.pieces.join('').replace(LONGER_WHEN_FOLDED, '\u023a')
+    for (const char of names) bytes += utf8Size(char.codePointAt(0) ?? 0)
   }
   return Math.max(1, bytes)
 }

@@ -1,3 +1,5 @@
+import { quote } from '../quote.ts'
+
 /**
  * Domains below which strangers can get names of their own: the registries and hosting providers
  * met most often in the Public Suffix List (publicsuffix.org). Far from all of it, on purpose: what
@@ -14,9 +16,10 @@ const OPEN_TO_ALL: ReadonlySet<string> = new Set(
   s3.amazonaws.com surge.sh trycloudflare.com vercel.app web.app workers.dev`.split(/\s+/),
 )
 
-/** Special-use and customary private names of one label: nobody registers anything below them. */
+/** Special-use and customary private names of one label: no stranger has anything below them. */
 const PRIVATE: ReadonlySet<string> = new Set(
-  'corp example home internal intranet invalid lan local localhost private test'.split(' '),
+  `cluster consul corp example home internal intranet invalid lan local localhost private svc
+  test`.split(/\s+/),
 )
 
 /** Why a wildcard below the domain reaches strangers, or null. */
@@ -24,4 +27,13 @@ export function describeBroadDomain(domain: string): string | null {
   if (!domain.includes('.'))
     return PRIVATE.has(domain) ? null : 'every name in a top-level domain, whoever owns it'
   return OPEN_TO_ALL.has(domain) ? 'names that anybody can get' : null
+}
+
+/** Why `**` below the domain reaches strangers, or null: they may be some levels down. */
+export function describeBroadDepths(domain: string): string | null {
+  const open = [...OPEN_TO_ALL].find((each) => each.endsWith(`.${domain}`))
+  return (
+    describeBroadDomain(domain) ??
+    (open === undefined ? null : `names that anybody can get, below ${quote(open)}`)
+  )
 }

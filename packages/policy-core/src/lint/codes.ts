@@ -9,6 +9,10 @@ export type LintCode =
   | 'matches_nothing'
   | 'single_star'
   | 'deny_without_apex'
+  | 'deny_one_level'
+  | 'deny_one_action'
+  | 'deny_every_address'
+  | 'literal_syntax'
   | 'too_broad'
   | 'protected_name'
   | 'confusable_host'
@@ -31,6 +35,10 @@ export type LintCode =
  * | `matches_nothing`     | warning  | no name or path can be as long as the pattern asks for        |
  * | `single_star`         | warning  | a deny cuts what is not allowed: `**` was surely meant        |
  * | `deny_without_apex`   | warning  | the domain itself stays open through a wider allow            |
+ * | `deny_one_level`      | warning  | deeper levels stay open through a wider allow                |
+ * | `deny_one_action`     | warning  | UDP reaches what TCP may not, or a write what no read may     |
+ * | `deny_every_address`  | warning  | a deny decides, so that allowed names have no address left    |
+ * | `literal_syntax`      | warning  | braces, sets and variables stand for themselves in paths      |
  * | `too_broad`           | warning  | strangers can get such names, or the range is nearly all      |
  * | `protected_name`      | warning  | the name means this machine, which a name never opens         |
  * | `confusable_host`     | warning  | the name reads like another one                               |
@@ -50,6 +58,10 @@ export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = {
   matches_nothing: 'warning',
   single_star: 'warning',
   deny_without_apex: 'warning',
+  deny_one_level: 'warning',
+  deny_one_action: 'warning',
+  deny_every_address: 'warning',
+  literal_syntax: 'warning',
   too_broad: 'warning',
   protected_name: 'warning',
   confusable_host: 'warning',

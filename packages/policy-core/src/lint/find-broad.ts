@@ -1,9 +1,10 @@
 import { embeddedIpv4 } from '../address/embedded-ipv4.ts'
 import { rangeCovers, type IpRange } from '../address/ip-range.ts'
 import { protectedClasses } from '../address/protected-address.ts'
-import { quote } from '../quote.ts'
 import type { GlobSegment } from '../path/glob.ts'
-import { describeBroadDomain } from './broad-domain.ts'
+import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import { quote } from '../quote.ts'
+import { describeBroadDepths, describeBroadDomain } from './broad-domain.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type LintPattern, type LintRule } from './lint-rule.ts'
 
@@ -36,8 +37,16 @@ export function describeBroad(pattern: LintPattern): Broad | null {
       ? { what: 'everything on the machine', mend: 'name directories, such as `/data/project/**`' }
       : null
   if (pattern.kind === 'range') return describeBroadRange(pattern.range)
-  const what = pattern.depth === 'exact' ? null : describeBroadDomain(pattern.domain)
+  const what = describeBroadName(pattern)
   return what === null ? null : { what, mend: 'name the domains that are needed' }
+}
+
+function describeBroadName({
+  depth,
+  domain,
+}: NetworkPattern & { readonly kind: 'name' }): string | null {
+  if (depth === 'exact') return null
+  return depth === 'one' ? describeBroadDomain(domain) : describeBroadDepths(domain)
 }
 
 function isAny(segment: GlobSegment): boolean {

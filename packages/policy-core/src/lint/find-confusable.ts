@@ -10,9 +10,11 @@ const ENCODED = 'xn--'
 export function findConfusable(entry: Entry): Finding[] {
   const { pattern } = entry
   if (pattern.kind !== 'name' || !pattern.domain.includes(ENCODED)) return []
-  for (const label of pattern.domain.split('.')) {
-    const decoded = label.startsWith(ENCODED) ? decodePunycode(label.slice(ENCODED.length)) : null
-    const why = decoded === null ? null : describeConfusable(decoded)
+  const labels = pattern.domain.split('.')
+  const topLevel = labels.at(-1) ?? ''
+  for (const label of labels) {
+    const decoded = decode(label)
+    const why = decoded === null ? null : describeConfusable(decoded, decode(topLevel) ?? topLevel)
     if (decoded === null || why === null) continue
     return [
       createFinding(
@@ -24,4 +26,9 @@ export function findConfusable(entry: Entry): Finding[] {
     ]
   }
   return []
+}
+
+/** A label in its own letters; null when it is in ASCII as it stands. */
+function decode(label: string): string | null {
+  return label.startsWith(ENCODED) ? decodePunycode(label.slice(ENCODED.length)) : null
 }

@@ -14,16 +14,15 @@ export type Cover = Entry | null | 'unknown'
 
 /** Asks every active resource of a set. */
 export interface CoverFinder {
-  /** The first deny that covers an allow for this action. */
-  readonly shadowOf: (entry: Entry, action: Action) => Cover
-  /** The first resource of the same decision without which nothing would be lost. */
-  readonly doubleOf: (entry: Entry, action: Action) => Cover
-  /** Resources of active rules that may cover the pattern. */
-  readonly candidates: (
+  /** The first resource of this decision that covers `pattern` and counts wherever `entry` does. */
+  readonly coverOf: (
+    entry: Entry,
     decision: RuleDecision,
     action: Action,
-    pattern: LintPattern,
-  ) => Iterable<Entry>
+    pattern?: LintPattern,
+  ) => Cover
+  /** The first resource of the same decision without which nothing would be lost. */
+  readonly doubleOf: (entry: Entry, action: Action) => Cover
 }
 
 interface Indexed {
@@ -36,13 +35,15 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   for (const rule of set.rules)
     for (const action of rule.active ? rule.actions : [])
       addTo(indices, rule, `${rule.decision} ${action}`)
-  const candidates: CoverFinder['candidates'] = (decision, action, pattern) =>
-    indices.get(`${decision} ${action}`)?.index.candidates(pattern) ?? []
+  const candidates = (
+    decision: RuleDecision,
+    action: Action,
+    pattern: LintPattern,
+  ): Iterable<Entry> => indices.get(`${decision} ${action}`)?.index.candidates(pattern) ?? []
   return {
-    candidates,
-    shadowOf: (entry, action) =>
-      firstCover(candidates('deny', action, entry.pattern), budget, (other) =>
-        isInForceWith(other.rule, entry.rule) ? covers(other.pattern, entry.pattern, budget) : 'no',
+    coverOf: (entry, decision, action, pattern = entry.pattern) =>
+      firstCover(candidates(decision, action, pattern), budget, (other) =>
+        isInForceWith(other.rule, entry.rule) ? covers(other.pattern, pattern, budget) : 'no',
       ),
     doubleOf: (entry, action) =>
       firstCover(candidates(entry.rule.decision, action, entry.pattern), budget, (other) =>
@@ -55,7 +56,7 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
 function addTo(indices: Map<string, Indexed>, rule: LintRule, key: string): void {
   const { index, known } = indices.get(key) ?? { index: createCoverIndex(), known: new Set() }
   indices.set(key, { index, known })
-  const force = `${rule.identity.origin} ${[...(rule.teams ?? [])].toSorted().join()}`
+  const force = `${rule.identity.origin} ${rule.teams?.id ?? 'everybody'}`
   for (const entry of rule.entries) {
     const entryKey = `${force} ${entry.key}`
     if (known.has(entryKey)) continue
@@ -65,7 +66,7 @@ function addTo(indices: Map<string, Indexed>, rule: LintRule, key: string): void
 }
 
 /** The one of lowest rank, so that the answer does not depend on the order of an index. */
-function firstCover(
+export function firstCover(
   entries: Iterable<Entry>,
   budget: Budget,
   test: (entry: Entry) => Answer,

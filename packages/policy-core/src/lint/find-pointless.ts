@@ -46,7 +46,7 @@ export function findPointless(rule: LintRule, judged: readonly Judged[]): Findin
 function judge(entry: Entry, finder: CoverFinder): Judged {
   const { actions, decision } = entry.rule
   const shadows =
-    decision === 'allow' ? actions.map((action) => finder.shadowOf(entry, action)) : []
+    decision === 'allow' ? actions.map((action) => finder.coverOf(entry, 'deny', action)) : []
   const shadowed = actions.filter((_, index) => isEntry(shadows[index] ?? null))
   const causes = shadows.filter(isEntry)
   if (shadowed.length === actions.length)

@@ -1,5 +1,4 @@
 import type { Answer } from '../language/path-containment.ts'
-import type { GlobSegment } from '../path/glob.ts'
 import type { Action } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import type { Budget } from './budget.ts'
@@ -7,7 +6,8 @@ import { eachEntry, type EntryOfAction } from './each-entry.ts'
 import type { CoverIndex } from './cover-index.ts'
 import { covers, intersects } from './covers.ts'
 import { createCoverIndex } from './create-cover-index.ts'
-import type { Cover } from './find-cover.ts'
+import { deeperThan, widen } from './deeper-than.ts'
+import { firstCover, type Cover } from './find-cover.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type LintPattern, type LintRule, type LintSet } from './lint-rule.ts'
 import type { NamesAround } from './names-around.ts'
@@ -52,35 +52,20 @@ function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex<LintPat
   return indices
 }
 
-function deeperThan(pattern: LintPattern): LintPattern | null {
-  if (pattern.kind === 'name') return pattern.depth === 'one' ? { ...pattern, depth: 'any' } : null
-  const last = pattern.kind === 'path' ? pattern.segments.at(-1) : undefined
-  if (pattern.kind === 'range' || last === undefined || !isStar(last)) return null
-  return { ...pattern, segments: [...pattern.segments, last, { recursive: true }] }
-}
-
-function isStar(segment: GlobSegment): boolean {
-  return 'pieces' in segment && segment.pieces.join('*') === '*'
-}
-
 /** The first allow that stops one `*` short of what is denied. */
 function findNarrow(
   index: CoverIndex<LintPattern> | undefined,
   deny: Entry,
   budget: Budget,
 ): Cover {
-  let first: Entry | null = null
-  for (const allow of index?.candidates(deny.pattern) ?? []) {
-    if ((budget.comparisons -= 1) < 0) return first ?? 'unknown'
+  return firstCover(index?.candidates(deny.pattern) ?? [], budget, (allow) => {
     const deeper = deeperThan(allow.pattern)
-    if (deeper === null || (first !== null && first.rank < allow.rank)) continue
-    if (!isInForceWith(deny.rule, allow.rule)) continue
-    const isDeeper =
-      covers(deeper, deny.pattern, budget) === 'yes' &&
-      intersects(allow.pattern, deny.pattern, budget) === 'no'
-    if (isDeeper) first = allow
-  }
-  return first
+    if (deeper === null || !isInForceWith(deny.rule, allow.rule)) return 'no'
+    const isDeeper = covers(deeper, deny.pattern, budget)
+    if (isDeeper !== 'yes') return isDeeper
+    const meets = intersects(allow.pattern, deny.pattern, budget)
+    return meets === 'unknown' ? meets : meets === 'yes' ? 'no' : 'yes'
+  })
 }
 
 /** Tells whether some allow is cut by the deny, which gives it a purpose. */
@@ -113,13 +98,11 @@ function indexAllowed(rules: readonly LintRule[], action: Action): PathIndex {
 }
 
 function describe(allow: Entry, deny: Entry): Finding {
-  const meant = allow.text.replace('*', '**')
-  const wide = allow.pattern.kind === 'path' ? allow.text.replace(/\*$/, '**') : meant
   return createFinding(
     'single_star',
     [refer(allow), refer(deny)],
     `${quote(allow.text)} covers one level, but ${quote(deny.text)} denies something deeper that no rule allows`,
-    `write ${quote(wide)} if deeper levels are meant, or remove the deny`,
+    `write ${quote(widen(allow))} if deeper levels are meant, or remove the deny`,
   )
 }
 

@@ -4,11 +4,9 @@ import { literalSegment } from '../path/glob.ts'
 import { segmentsOf } from '../path/path.ts'
 import { quote } from '../quote.ts'
 import { withinBudget, type Budget } from './budget.ts'
-import { covers } from './covers.ts'
 import type { CoverFinder } from './find-cover.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type PlacedPath } from './lint-rule.ts'
-import { isInForceWith } from './precedence.ts'
 
 /** More reads than anybody writes by hand to cover one write. */
 const MAX_ROUNDS = 32
@@ -18,11 +16,10 @@ const MAX_ROUNDS = 32
  * for a path that can be written and not be read, takes in a read that covers it, and asks again.
  */
 export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget): Finding[] {
-  const { pattern, rule } = entry
-  const isWriteOnly =
-    rule.decision === 'allow' && rule.actions.includes('write') && !rule.actions.includes('read')
-  if (!isWriteOnly || pattern.kind !== 'path') return []
-  if (findRead(entry, pattern, finder, budget) !== null) return []
+  const { pattern } = entry
+  if (!isWriteOnly(entry) || pattern.kind !== 'path') return []
+  const whole = findRead(entry, pattern, finder)
+  if (whole !== null && whole !== 'unknown') return []
   const reads: Segments[] = []
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const question = { inAll: [pattern.segments], inNone: reads }
@@ -30,9 +27,9 @@ export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget
     if (found.kind === 'none') return []
     if (found.kind === 'unknown') break
     const segments = segmentsOf(found.path).map(literalSegment)
-    const read = findRead(entry, { ...pattern, segments }, finder, budget)
+    const read = findRead(entry, { ...pattern, segments }, finder)
     if (read === null) return [describe(entry, pattern, found.path)]
-    if (read.fromHome !== pattern.fromHome) break
+    if (read === 'unknown' || read.fromHome !== pattern.fromHome) break
     reads.push(read.segments)
   }
   return [
@@ -45,21 +42,19 @@ export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget
   ]
 }
 
-/** The first read that covers the pattern and is allowed wherever the write is. */
+function isWriteOnly({ rule: { decision, actions } }: Entry): boolean {
+  return decision === 'allow' && actions.includes('write') && !actions.includes('read')
+}
+
+/** A read that covers the pattern and is allowed wherever the write is. */
 function findRead(
   write: Entry,
   pattern: PlacedPath,
   finder: CoverFinder,
-  budget: Budget,
-): PlacedPath | null {
-  let first: Entry | null = null
-  for (const read of finder.candidates('allow', 'read', pattern)) {
-    if ((budget.comparisons -= 1) < 0) return null
-    const mayBeFirst = first === null || read.rank < first.rank
-    if (!mayBeFirst || !isInForceWith(read.rule, write.rule)) continue
-    if (covers(read.pattern, pattern, budget) === 'yes') first = read
-  }
-  return first?.pattern.kind === 'path' ? first.pattern : null
+): PlacedPath | null | 'unknown' {
+  const read = finder.coverOf(write, 'allow', 'read', pattern)
+  if (read === 'unknown') return read
+  return read?.pattern.kind === 'path' ? read.pattern : null
 }
 
 function describe(entry: Entry, { fromHome }: PlacedPath, path: string): Finding {

@@ -9,6 +9,7 @@ import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/pat
 import { domainOf, type Action, type Policy, type Rule } from '../policy/policy.ts'
 import type { FindingRule } from './finding.ts'
 import { segmentsKey } from './segments-key.ts'
+import { createTeamsReader, type Teams } from './teams.ts'
 
 /** A path pattern. Where no home is given, what follows `~` stands alone. */
 export interface PlacedPath {
@@ -34,8 +35,8 @@ export interface LintRule {
   readonly identity: FindingRule
   readonly decision: Rule['decision']
   readonly actions: readonly Action[]
-  /** Teams in lower case, or null for everybody. */
-  readonly teams: ReadonlySet<string> | null
+  /** Null for everybody. */
+  readonly teams: Teams | null
   /** False for a local allow on a governed machine. */
   readonly active: boolean
   readonly entries: readonly Entry[]
@@ -59,11 +60,13 @@ export function readLintSet(set: PolicySet, options: CompileOptions): LintSet {
     ...(governed ? (set.policies ?? []) : []).map((policy) => ({ policy, origin: 'org' as const })),
     ...(set.local ?? []).map((policy) => ({ policy, origin: 'local' as const })),
   ]
-  const found = policies.flatMap(({ policy, origin }) =>
-    (policy.allowlist_v0?.rules ?? []).map((rule) => ({ policy, origin, rule })),
-  )
+  const teamsOf = createTeamsReader()
+  const found = policies.flatMap(({ policy, origin }) => {
+    const teams = origin === 'org' ? teamsOf(policy) : null
+    return (policy.allowlist_v0?.rules ?? []).map((rule) => ({ policy, origin, teams, rule }))
+  })
   let rank = 0
-  const rules = found.toSorted(byIdentity).map((each) => {
+  const rules = sortByIdentity(found).map((each) => {
     const rule = readRule(each, governed, { home, caseSensitive }, rank)
     rank += rule.entries.length
     return rule
@@ -72,7 +75,7 @@ export function readLintSet(set: PolicySet, options: CompileOptions): LintSet {
 }
 
 function readRule(
-  { policy, origin, rule }: Found,
+  { policy, origin, teams, rule }: Found,
   governed: boolean,
   meaning: PathMeaning,
   firstRank: number,
@@ -88,7 +91,7 @@ function readRule(
     },
     decision: rule.decision,
     actions: [...new Set(rule.actions)],
-    teams: origin === 'org' ? teamsOf(policy) : null,
+    teams,
     active: origin === 'org' || !governed || rule.decision === 'deny',
     entries,
   }
@@ -108,24 +111,21 @@ export function refer(entry: Entry): FindingRule {
 interface Found {
   readonly policy: Policy
   readonly origin: Origin
+  readonly teams: Teams | null
   readonly rule: Rule
 }
 
-function byIdentity(a: Found, b: Found): number {
-  const keyA = identityKey(a)
-  const keyB = identityKey(b)
-  return keyA < keyB ? -1 : keyA > keyB ? 1 : 0
+function sortByIdentity(found: readonly Found[]): Found[] {
+  return found
+    .map((each) => ({ each, key: identityKey(each) }))
+    .toSorted((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+    .map(({ each }) => each)
 }
 
 function identityKey({ policy, origin, rule }: Found): string {
   const { id, name, decision, actions, resources } = rule
   const head = [origin === 'org' ? 0 : 1, policy.id, id, policy.name, name, decision]
   return [...head, ...actions, ...resources].join('\0')
-}
-
-function teamsOf(policy: Policy): ReadonlySet<string> | null {
-  const teams = policy.scope?.teams ?? []
-  return teams.length === 0 ? null : new Set(teams.map((team) => team.toLowerCase()))
 }
 
 /** Null only for a resource that does not compile. */

@@ -2,9 +2,12 @@ import type { CompileOptions, PolicySet } from '../decision/compile-policy.ts'
 import { createBudget } from './budget.ts'
 import { findApex } from './find-apex.ts'
 import { findBroad } from './find-broad.ts'
+import { findClosedNames } from './find-closed-names.ts'
 import { findConfusable } from './find-confusable.ts'
 import { createCoverFinder } from './find-cover.ts'
 import { findIdle } from './find-idle.ts'
+import { findLeftOpen } from './find-left-open.ts'
+import { findLiteralSyntax } from './find-literal-syntax.ts'
 import { findPointless, isPointless, judgeRule } from './find-pointless.ts'
 import { findProtected } from './find-protected.ts'
 import { findRepeatedIds } from './find-repeated.ts'
@@ -38,10 +41,12 @@ export function lint(set: PolicySet, options: CompileOptions = {}): readonly Fin
       ...findPointless(rule, judged),
       ...findIdle(rule),
       ...findBroad(rule),
+      ...findLiteralSyntax(rule),
       ...findProtected(rule, openings),
       ...rule.entries.flatMap(findConfusable),
       ...needed.flatMap((entry) => [
-        ...findApex(entry, around, finder, budget),
+        ...findApex(entry, around),
+        ...findLeftOpen(entry, around, finder),
         ...findUnreadable(entry, finder, budget),
       ]),
     ]
@@ -49,6 +54,7 @@ export function lint(set: PolicySet, options: CompileOptions = {}): readonly Fin
   return sortFindings([
     ...findings,
     ...findSingleStars(read, around, budget),
+    ...findClosedNames(read, budget),
     ...findRepeatedIds(read),
     ...findSimilarNames(read),
     ...findSimilarResources(read),

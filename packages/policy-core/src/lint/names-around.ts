@@ -9,6 +9,8 @@ export interface NamesAround {
   readonly hasRanges: (action: Action) => boolean
   /** Whether an allow names the domain itself, or anything below it. */
   readonly hasBelow: (action: Action, domain: string) => boolean
+  /** Whether an allow names something two labels or more below the domain. */
+  readonly hasDeeper: (action: Action, domain: string) => boolean
   /** Whether a rule names exactly this name. */
   readonly isNamed: (decision: RuleDecision, action: Action, name: string) => boolean
   /** Whether a rule names it, or covers it by a wildcard. */
@@ -18,20 +20,25 @@ export interface NamesAround {
 export function readNamesAround({ rules }: LintSet): NamesAround {
   const ranges = new Set<Action>()
   const below = new Set<string>()
+  const deeper = new Set<string>()
   const patterns = new Set<string>()
   const read = (decision: RuleDecision, { entry, action }: EntryOfAction): void => {
     const { pattern } = entry
     if (pattern.kind === 'name')
       patterns.add(`${decision} ${action} ${pattern.depth} ${pattern.domain}`)
     if (pattern.kind === 'range' && decision === 'allow') ranges.add(action)
-    if (pattern.kind === 'name' && decision === 'allow')
-      for (const domain of domainsFrom(pattern.domain)) below.add(`${action} ${domain}`)
+    if (pattern.kind !== 'name' || decision === 'deny') return
+    const domains = domainsFrom(pattern.domain)
+    for (const domain of domains) below.add(`${action} ${domain}`)
+    for (const domain of domains.slice(pattern.depth === 'exact' ? 2 : 1))
+      deeper.add(`${action} ${domain}`)
   }
   for (const decision of ['allow', 'deny'] as const)
     for (const each of eachEntry(rules, decision)) read(decision, each)
   return {
     hasRanges: (action) => ranges.has(action),
     hasBelow: (action, domain) => below.has(`${action} ${domain}`),
+    hasDeeper: (action, domain) => deeper.has(`${action} ${domain}`),
     isNamed: (decision, action, name) => patterns.has(`${decision} ${action} exact ${name}`),
     isCovered: (decision, action, name) => {
       const [, ...above] = domainsFrom(name)

@@ -8,5 +8,5 @@ export function isInForceWith(cause: LintRule, rule: LintRule): boolean {
   if (!cause.active) return false
   if (rule.identity.origin === 'org' && cause.identity.origin === 'local') return false
   if (cause.teams === null) return true
-  return rule.teams !== null && [...rule.teams].every((team) => cause.teams?.has(team) ?? false)
+  return rule.teams !== null && cause.teams.include(rule.teams)
 }

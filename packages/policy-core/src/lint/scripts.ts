@@ -37,15 +37,22 @@ const TOGETHER: readonly (readonly string[])[] = [
 /** Cyrillic letters that look like Latin ones; Chrome warns of names that have no others. */
 const LOOKS_LATIN = /^[асԁеһіјӏорԛѕԝхуъьҽпгѵѡ0-9-]+$/u
 
-/** How a label in its own letters may deceive, or null. */
-export function describeConfusable(label: string): string | null {
+/** Where Cyrillic words are at home, as Chrome has it, besides top-level domains in Cyrillic. */
+const CYRILLIC_HOMES: ReadonlySet<string> = new Set('bg by kz ru su ua uz'.split(' '))
+
+/** How a label in its own letters may deceive below a top-level domain in its own, or null. */
+export function describeConfusable(label: string, topLevel: string): string | null {
   const scripts = TOGETHER.flat().filter((script, index, all) => all.indexOf(script) === index)
   const fits = TOGETHER.some((together) => consistsOf(together, label))
   if (!fits) {
     const present = scripts.filter((script) => contains(script, label))
-    return present.length > 0 ? `mixes the letters of scripts (${present.join(', ')})` : null
+    // A word in one rare script is somebody's language.
+    if (present.length === 0) return null
+    const names = present.length === 1 ? [...present, 'a rare one'] : present
+    return `mixes the letters of scripts (${names.join(', ')})`
   }
-  return LOOKS_LATIN.test(label) && /\p{Script=Cyrillic}/u.test(label)
+  if (CYRILLIC_HOMES.has(topLevel) || contains('Cyrillic', topLevel)) return null
+  return LOOKS_LATIN.test(label) && contains('Cyrillic', label)
     ? 'consists of Cyrillic letters that look like Latin ones'
     : null
 }

@@ -1,0 +1,53 @@
+import type { Action } from '../policy/policy.ts'
+import { quote } from '../quote.ts'
+import type { Budget } from './budget.ts'
+import { eachEntry } from './each-entry.ts'
+import { firstCover } from './find-cover.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { refer, type Entry, type LintSet } from './lint-rule.ts'
+import { isInForceWith } from './precedence.ts'
+
+/**
+ * Denies of every IPv4 address, as firewalls end their lists: whatever an allowed name resolves to
+ * is denied. A deny of all IPv6 addresses is a way to get along without them.
+ */
+export function findClosedNames(set: LintSet, budget: Budget): Finding[] {
+  const denies = eachEntry(set.rules, 'deny').filter(({ entry }) => isEveryIpv4(entry))
+  if (denies.length === 0) return []
+  const names = indexNames(set)
+  const described = new Set<Entry>()
+  return denies.flatMap(({ entry: deny, action }) => {
+    if (described.has(deny)) return []
+    const name = firstCover(names.get(action) ?? [], budget, ({ rule }) =>
+      isInForceWith(deny.rule, rule) ? 'yes' : 'no',
+    )
+    if (name === null || name === 'unknown') return []
+    described.add(deny)
+    return [
+      createFinding(
+        'deny_every_address',
+        [refer(deny), refer(name)],
+        `${quote(deny.text)} denies every IPv4 address, also those of allowed names such as ${quote(name.text)}`,
+        'remove it: what no rule allows is denied anyway',
+      ),
+    ]
+  })
+}
+
+function isEveryIpv4({ pattern }: Entry): boolean {
+  return pattern.kind === 'range' && pattern.range.family === 4 && pattern.range.prefix === 0
+}
+
+/** The first allowed name of each policy: what is in force for one rule is for all of them. */
+function indexNames({ rules }: LintSet): Map<Action, readonly Entry[]> {
+  const names = new Map<Action, Map<string, Entry>>()
+  for (const { entry, action } of eachEntry(rules, 'allow')) {
+    if (entry.pattern.kind !== 'name') continue
+    const ofAction = names.get(action) ?? new Map<string, Entry>()
+    names.set(action, ofAction)
+    const { identity, teams } = entry.rule
+    const force = `${identity.origin} ${teams?.id ?? 'everybody'}`
+    if (!ofAction.has(force)) ofAction.set(force, entry)
+  }
+  return new Map([...names].map(([action, entries]) => [action, [...entries.values()]]))
+}

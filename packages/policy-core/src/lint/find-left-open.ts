@@ -1,0 +1,109 @@
+import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import type { Action } from '../policy/policy.ts'
+import { quote } from '../quote.ts'
+import { describeBroadDomain } from './broad-domain.ts'
+import { deeperThan, widen } from './deeper-than.ts'
+import type { CoverFinder } from './find-cover.ts'
+import { findOpener } from './find-opener.ts'
+import { createFinding, type Finding } from './finding.ts'
+import { refer, type Entry } from './lint-rule.ts'
+import type { NamesAround } from './names-around.ts'
+
+/** What a deny with a wildcard leaves to a wider allow, though it surely was meant to close it. */
+export function findLeftOpen(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
+  if (entry.rule.decision === 'allow') return []
+  return [
+    ...findOpenApex(entry, around, finder),
+    ...findOpenLevels(entry, around, finder),
+    ...findOtherAction(entry, finder),
+  ]
+}
+
+function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
+  const { pattern, rule } = entry
+  if (pattern.kind !== 'name' || pattern.depth === 'exact') return []
+  const { domain } = pattern
+  if (describeBroadDomain(domain) !== null || !domain.includes('.')) return []
+  const isSettled = rule.actions.some(
+    (action) => around.isCovered('deny', action, domain) || around.isNamed('allow', action, domain),
+  )
+  if (isSettled) return []
+  const apex: NetworkPattern = { ...pattern, depth: 'exact' }
+  const meant = pattern.port === null ? domain : `${domain}:${pattern.port}`
+  for (const action of rule.actions) {
+    const opener = findOpener(entry, action, apex, finder)
+    if (opener === 'unknown') return [describeUndecided(entry)]
+    if (opener === null) continue
+    return [
+      createFinding(
+        'deny_without_apex',
+        [refer(entry), refer(opener)],
+        `${quote(entry.text)} does not deny ${quote(domain)} itself, which ${quote(opener.text)} allows`,
+        `deny ${quote(meant)} as well, or allow it by name if it shall stay open`,
+      ),
+    ]
+  }
+  return []
+}
+
+/** Deeper levels below a single `*`. Who names some of them in an allow knows that they are open. */
+function findOpenLevels(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
+  const { pattern, rule, text } = entry
+  const deeper = deeperThan(pattern)
+  if (deeper === null) return []
+  for (const action of rule.actions) {
+    if (pattern.kind === 'name' && around.hasDeeper(action, pattern.domain)) continue
+    const opener = findOpener(entry, action, deeper, finder)
+    if (opener === null) continue
+    if (opener === 'unknown') return [describeUndecided(entry)]
+    return [
+      createFinding(
+        'deny_one_level',
+        [refer(entry), refer(opener)],
+        `${quote(text)} denies one level, but ${quote(opener.text)} allows what lies deeper`,
+        `write ${quote(widen(entry))}, which denies every level`,
+      ),
+    ]
+  }
+  return []
+}
+
+/** Actions that reach the same thing, and are forgotten when the first is denied. */
+const ALSO: ReadonlyMap<Action, Action> = new Map([
+  ['connect:tcp', 'connect:udp'],
+  ['read', 'write'],
+])
+
+/** Ports on which one name is reached by TCP and UDP alike: all, and HTTP/3's. */
+const SHARED_PORTS: ReadonlySet<number | null> = new Set([null, 443])
+
+function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
+  const { pattern, rule, text } = entry
+  if (pattern.kind !== 'path' && !SHARED_PORTS.has(pattern.port)) return []
+  for (const action of rule.actions) {
+    const other = ALSO.get(action)
+    if (other === undefined || rule.actions.includes(other)) continue
+    const opener = findOpener(entry, other, pattern, finder)
+    // Of an allow that is denied as a whole enough is said already.
+    if (opener === null || (opener !== 'unknown' && opener.key === entry.key)) continue
+    if (opener === 'unknown') return [describeUndecided(entry)]
+    return [
+      createFinding(
+        'deny_one_action',
+        [refer(entry), refer(opener)],
+        `${quote(text)} is denied for ${quote(action)} only; ${quote(opener.text)} allows ${quote(other)} there`,
+        `add ${quote(other)} to the actions of the deny`,
+      ),
+    ]
+  }
+  return []
+}
+
+function describeUndecided(entry: Entry): Finding {
+  return createFinding(
+    'undecided',
+    [refer(entry)],
+    `whether other rules open what ${quote(entry.text)} was meant to deny took too much work to tell`,
+    'write patterns with fewer `*` and `**`, or split the policies before checking them',
+  )
+}

@@ -1,0 +1,39 @@
+import type { Policy } from '../policy/policy.ts'
+
+/** The teams of a policy; the same object for the same teams. */
+export interface Teams {
+  /** Of its own among those that one reader made. */
+  readonly id: number
+  /** Whether every one of `others` is among them. */
+  readonly include: (others: Teams) => boolean
+}
+
+/**
+ * Reads the teams of policies, null for everybody. Two lists of teams are held against each other
+ * once, however many rules they have: there may be thousands of both.
+ */
+export function createTeamsReader(): (policy: Policy) => Teams | null {
+  const known = new Map<string, Teams>()
+  const members = new Map<Teams, readonly string[]>()
+  return ({ scope }) => {
+    const ids = new Set((scope?.teams ?? []).map((team) => team.toLowerCase()))
+    if (ids.size === 0) return null
+    const sorted = [...ids].toSorted()
+    const key = sorted.join()
+    const same = known.get(key)
+    if (same !== undefined) return same
+    const answers = new Map<Teams, boolean>()
+    const teams: Teams = {
+      id: known.size,
+      include: (others) => {
+        const answer =
+          answers.get(others) ?? (members.get(others) ?? []).every((team) => ids.has(team))
+        answers.set(others, answer)
+        return answer
+      },
+    }
+    known.set(key, teams)
+    members.set(teams, sorted)
+    return teams
+  }
+}
