@@ -23,7 +23,8 @@ interface Outcomes {
  * Tries `check` with everything that `arbitrary` makes; `check` throws at a breach, and the error
  * has seed and path of the smallest one found. `tally` counts the outcomes that have to occur.
  *
- * The seed is `PALISADE_SEED`, or a new one; it is printed with the number of cases.
+ * The seed is `PALISADE_SEED`, or a new one; it is printed with the number of cases, which is
+ * multiplied by `PALISADE_CASES`.
  */
 export function everyCase<T>(
   { runs, casesPerRun = 1 }: Size,
@@ -31,17 +32,18 @@ export function everyCase<T>(
   check: (value: T, tally: (outcome: string) => void) => void,
 ): Outcomes {
   const seed = seedOfRun()
+  const numRuns = Math.max(1, Math.round(runs * factorOfRun()))
   const counts = new Map<string, number>()
   const tally = (outcome: string) => counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
 
   fc.assert(
     fc.property(arbitrary, (value) => check(value, tally)),
-    { seed, numRuns: runs },
+    { seed, numRuns },
   )
 
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const shares = [...counts].map(([outcome, n]) => `${outcome} ${((100 * n) / total).toFixed(1)} %`)
-  const summary = [`${runs * casesPerRun} cases`, `seed ${seed}`, ...shares].join(', ')
+  const summary = [`${numRuns * casesPerRun} cases`, `seed ${seed}`, ...shares].join(', ')
   process.stdout.write(`${expect.getState().currentTestName}: ${summary}\n`)
   return {
     rarerThan: (least) =>
@@ -54,6 +56,15 @@ function seedOfRun(): number {
   if (given === undefined || given === '') return Math.floor(Math.random() * 0x7fffffff)
   if (!/^-?\d{1,10}$/.test(given)) {
     throw new Error(`\`${given}\` is no seed; write PALISADE_SEED as a whole number`)
+  }
+  return Number(given)
+}
+
+function factorOfRun(): number {
+  const given = process.env['PALISADE_CASES'] ?? ''
+  if (given === '') return 1
+  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(given)) {
+    throw new Error(`\`${given}\` is no factor; write PALISADE_CASES as a number such as 10`)
   }
   return Number(given)
 }

@@ -55,7 +55,7 @@ function isWhollyShadowed({ code, message }: Finding): boolean {
 describe('lint', () => {
   it('a shadowed resource never allows anything', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
-      { runs: 2500, casesPerRun: REQUESTS },
+      { runs: 900, casesPerRun: REQUESTS },
       fc.tuple(policySets(), requestChoices(REQUESTS)),
       ([from, choices], tally) => {
         const shadowed = resourcesOf(from, isWhollyShadowed)
@@ -82,7 +82,7 @@ describe('lint', () => {
 
   it('without what is pointless everything is decided alike', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase(
-      { runs: 4000, casesPerRun: REQUESTS },
+      { runs: 1300, casesPerRun: REQUESTS },
       fc.tuple(policySets(), requestChoices(REQUESTS)),
       ([from, choices], tally) => {
         const pointless = resourcesOf(
@@ -108,7 +108,7 @@ describe('lint', () => {
   })
 
   it('every pair of which one covers the other is found', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
+    const outcomes = everyCase({ runs: 2000 }, policySets(), (from, tally) => {
       const shadowed = resourcesOf(from, ({ code }) => code === 'shadowed')
       const pointless = resourcesOf(from, ({ code }) =>
         ['shadowed', 'redundant', 'duplicate_resource'].includes(code),
@@ -137,7 +137,7 @@ describe('lint', () => {
   })
 
   it('the order of rules and policies does not show', { timeout: LAW_TIMEOUT_MS }, () => {
-    const outcomes = everyCase({ runs: 3000 }, policySets(), ({ set, options }, tally) => {
+    const outcomes = everyCase({ runs: 1000 }, policySets(), ({ set, options }, tally) => {
       const findings = lint(set, options)
 
       expect(lint(reversed(set), options)).toEqual(findings)
