@@ -1,112 +1,98 @@
-import {
-  compilePolicy,
-  createCompiler,
-  decide,
-  PolicyError,
-} from "@palisade/policy-core";
-import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
-import { policySets } from "../arbitraries/policy-set.ts";
-import { requestChoices, requestFrom } from "../arbitraries/request.ts";
-import { everyCase, LAW_TIMEOUT_MS } from "../every-case.ts";
-import { referenceDecide } from "../reference/reference-decide.ts";
-import { readPolicySet } from "../reference/reference-rules.ts";
+import { compilePolicy, createCompiler, decide, PolicyError } from '@palisade/policy-core'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { policySets } from '../arbitraries/policy-set.ts'
+import { requestChoices, requestFrom } from '../arbitraries/request.ts'
+import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
+import { referenceDecide } from '../reference/reference-decide.ts'
+import { readPolicySet } from '../reference/reference-rules.ts'
 
-const REQUESTS = 10;
+const REQUESTS = 10
 
-describe("createCompiler", () => {
+describe('createCompiler', () => {
   it(
-    "compiles one set after another as if each were the first",
+    'compiles one set after another as if each were the first',
     { timeout: LAW_TIMEOUT_MS },
     () => {
-      const compiler = createCompiler();
+      const compiler = createCompiler()
 
       const outcomes = everyCase(
         { runs: 1500, casesPerRun: REQUESTS },
         fc.tuple(policySets(), requestChoices(REQUESTS)),
         ([{ set, options }, choices], tally) => {
-          const compiled = compiler.compile(set, options);
-          const reference = readPolicySet(set, options);
+          const compiled = compiler.compile(set, options)
+          const reference = readPolicySet(set, options)
 
           for (const choice of choices) {
-            const request = requestFrom(set, choice);
-            const { hint: _, ...decision } = decide(compiled, request);
+            const request = requestFrom(set, choice)
+            const { hint: _, ...decision } = decide(compiled, request)
 
-            expect(decision).toStrictEqual(referenceDecide(reference, request));
-            tally(decision.decision);
+            expect(decision).toStrictEqual(referenceDecide(reference, request))
+            tally(decision.decision)
           }
         },
-      );
+      )
 
-      expect(outcomes.rarerThan({ allow: 0.15, deny: 0.15 })).toEqual([]);
+      expect(outcomes.rarerThan({ allow: 0.15, deny: 0.15 })).toEqual([])
     },
-  );
+  )
 
-  it("does not change what it compiled before", () => {
-    const compiler = createCompiler();
-    const request = { action: "connect:tcp", host: "a.example", port: 443 };
-    const before = compiler.compile({ policies: [allowing("a.example")] });
+  it('does not change what it compiled before', () => {
+    const compiler = createCompiler()
+    const request = { action: 'connect:tcp', host: 'a.example', port: 443 }
+    const before = compiler.compile({ policies: [allowing('a.example')] })
 
-    const after = compiler.compile({ policies: [allowing("b.example")] });
+    const after = compiler.compile({ policies: [allowing('b.example')] })
 
-    expect(decide(before, request).decision).toBe("allow");
-    expect(decide(after, request).decision).toBe("deny");
-  });
+    expect(decide(before, request).decision).toBe('allow')
+    expect(decide(after, request).decision).toBe('deny')
+  })
 
-  it("refuses what `compilePolicy` refuses, again and again, and goes on", () => {
-    const compiler = createCompiler();
-    const wrong = { policies: [allowing("a..example")] };
+  it('refuses what `compilePolicy` refuses, again and again, and goes on', () => {
+    const compiler = createCompiler()
+    const wrong = { policies: [allowing('a..example')] }
 
     for (let round = 0; round < 3; round += 1) {
-      expect(() => compiler.compile(wrong)).toThrow(PolicyError);
+      expect(() => compiler.compile(wrong)).toThrow(PolicyError)
     }
 
     expect(problemsOf(() => compiler.compile(wrong))).toEqual(
       problemsOf(() => compilePolicy(wrong)),
-    );
-    expect(() =>
-      compiler.compile({ policies: [allowing("a.example")] }),
-    ).not.toThrow();
-  });
+    )
+    expect(() => compiler.compile({ policies: [allowing('a.example')] })).not.toThrow()
+  })
 
-  it("reads the same resource anew for another home and another letter case", () => {
-    const compiler = createCompiler();
-    const policies = [allowing("~/Work/**", "read")];
-    const decideWith = (
-      home: string,
-      caseSensitive: boolean,
-      path: string,
-    ): string =>
+  it('reads the same resource anew for another home and another letter case', () => {
+    const compiler = createCompiler()
+    const policies = [allowing('~/Work/**', 'read')]
+    const decideWith = (home: string, caseSensitive: boolean, path: string): string =>
       decide(compiler.compile({ policies, home }, { caseSensitive }), {
-        action: "read",
+        action: 'read',
         path,
-      }).decision;
+      }).decision
 
-    expect(decideWith("/home/a", true, "/home/a/Work/x")).toBe("allow");
-    expect(decideWith("/home/b", true, "/home/a/Work/x")).toBe("deny");
-    expect(decideWith("/home/b", true, "/home/b/work/x")).toBe("deny");
-    expect(decideWith("/home/b", false, "/home/b/work/x")).toBe("allow");
-  });
-});
+    expect(decideWith('/home/a', true, '/home/a/Work/x')).toBe('allow')
+    expect(decideWith('/home/b', true, '/home/a/Work/x')).toBe('deny')
+    expect(decideWith('/home/b', true, '/home/b/work/x')).toBe('deny')
+    expect(decideWith('/home/b', false, '/home/b/work/x')).toBe('allow')
+  })
+})
 
-function allowing(
-  resource: string,
-  action: "connect:tcp" | "read" = "connect:tcp",
-) {
+function allowing(resource: string, action: 'connect:tcp' | 'read' = 'connect:tcp') {
   const rule = {
-    id: "rule_1",
-    name: "rule",
+    id: 'rule_1',
+    name: 'rule',
     actions: [action],
-    decision: "allow" as const,
+    decision: 'allow' as const,
     resources: [resource],
-  };
-  return { id: "pol_1", name: "policy", allowlist_v0: { rules: [rule] } };
+  }
+  return { id: 'pol_1', name: 'policy', allowlist_v0: { rules: [rule] } }
 }
 
 function problemsOf(compile: () => unknown): unknown {
   try {
-    return compile();
+    return compile()
   } catch (error) {
-    return error instanceof PolicyError ? error.problems : error;
+    return error instanceof PolicyError ? error.problems : error
   }
 }

@@ -61,7 +61,7 @@ export interface Compiler {
 }
 
 /**
- * A compiler that remembers the resources of the last set it compiled, for whoever compiles
+ * A compiler that remembers the resources of the last set it was given, for whoever compiles
  * nearly the same again and again: an editor, a server that answers "what if". It holds about as
  * much memory as a compiled policy.
  */
@@ -69,9 +69,12 @@ export function createCompiler(): Compiler {
   const reader = createRememberingReader()
   return {
     compile(set, options = {}) {
-      const compiled = compileWith(reader, set, options)
-      reader.forgetUnread()
-      return compiled
+      try {
+        return compileWith(reader, set, options)
+      } finally {
+        // Also of a set that is refused: somebody who types sends nothing else for a while.
+        reader.forgetUnread()
+      }
     },
   }
 }

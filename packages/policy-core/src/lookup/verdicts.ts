@@ -17,12 +17,15 @@ export interface Verdicts {
   ) => Verdict
 }
 
-/** How many rules all verdicts that are kept may name; beyond it they are forgotten. */
-const MAX_RULES_KEPT = 1 << 18
+/**
+ * How many rules all verdicts that are kept may name, and groups their sets; beyond it they are
+ * forgotten. Ten thousand resources of one rule may match one path, so rules alone bound nothing.
+ */
+const MAX_KEPT = 1 << 18
 
 export function createVerdicts(table: RuleTable, groups: Groups): Verdicts {
   let kept: MatchSet[] = []
-  let rulesKept = 0
+  let sizeKept = 0
 
   function make(sets: readonly MatchSet[], decision: RuleDecision, slot: ActionSlot): Verdict {
     const flag = flagOf(decision, slot)
@@ -45,14 +48,15 @@ export function createVerdicts(table: RuleTable, groups: Groups): Verdicts {
   }
 
   function keep(set: MatchSet, slot: ActionSlot, verdict: Verdict): Verdict {
-    rulesKept += verdict.rules.length
-    if (rulesKept > MAX_RULES_KEPT) {
+    const size = verdict.rules.length + set.groups.length
+    sizeKept += size
+    if (sizeKept > MAX_KEPT) {
       for (const forgotten of kept) {
         forgotten.first = null
         forgotten.second = null
       }
       kept = []
-      rulesKept = verdict.rules.length
+      sizeKept = size
     }
     kept.push(set)
     return slot === 0 ? (set.first = verdict) : (set.second = verdict)
