@@ -74,7 +74,7 @@ function firstDifference(
   goesOn: () => boolean,
 ): Difference | null {
   const prepared = prepare(evaluator, set, options)
-  if ('call' in prepared) return prepared
+  if (prepared === null || 'call' in prepared) return prepared
   for (const one of asked) {
     if (!goesOn()) return null
     const difference = findDifference(prepared, one)
