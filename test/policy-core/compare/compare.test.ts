@@ -164,6 +164,28 @@ describe('compare', () => {
     })
   })
 
+  it('leaves IPv6 denies out of what a name reaches through a gone deny of IPv4', () => {
+    const before = 'allow a.com, deny 2002::/16, deny [2002:a00:1::1]:443, deny 10.0.0.0/8'
+    expect(difference(before, before.replace(', deny 10.0.0.0/8', ''))).toEqual({
+      reachable: ['10.0.0.0/8 only with_allowed_name but denied 2002::/16'],
+      blocked: [],
+    })
+  })
+
+  it('reads the inverted client of a Teredo address', () => {
+    const [client, plain] = ['2001:0:808:808::f5ff:fffe', '2001:0:808:808::a00:1']
+    const both = `allow ${client}, allow ${plain}`
+
+    expect(difference(`${both}, deny 10.0.0.1`, both)).toEqual({
+      reachable: [`${client} within 10.0.0.1`],
+      blocked: [],
+    })
+    expect(difference('deny 10.0.0.1', `deny 10.0.0.1, ${both}`)).toEqual({
+      reachable: [plain],
+      blocked: [],
+    })
+  })
+
   it('shows localhost only with loopback opened', () => {
     expect(difference('', 'allow **.localhost')).toEqual({ reachable: [], blocked: [] })
     expect(difference('allow 127.0.0.0/8, deny **.localhost', 'allow 127.0.0.0/8')).toEqual({

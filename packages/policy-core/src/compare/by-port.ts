@@ -15,8 +15,13 @@ export function createByPort<
     add: (item) => {
       const { port } = item.pattern
       all.push(item)
-      if (port === null) everywhere.push(item)
-      else ports.set(port, [...(ports.get(port) ?? []), item])
+      if (port === null) {
+        everywhere.push(item)
+        return
+      }
+      const same = ports.get(port)
+      if (same === undefined) ports.set(port, [item])
+      else same.push(item)
     },
     on: (port) => (port === null ? all : [...everywhere, ...(ports.get(port) ?? [])]),
   }

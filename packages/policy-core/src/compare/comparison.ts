@@ -67,7 +67,7 @@ export type NoWider =
 /** How much work a comparison may be. */
 export interface CompareOptions {
   /**
-   * Steps after which a comparison gives up what is left; 10 million take up to a minute. One new rule
+   * Steps after which a comparison gives up what is left; 10 million take up to ten seconds. One new rule
    * among 25,000 takes from a few thousand steps to a few million. Default 10,000,000.
    */
   readonly maxSteps?: number | undefined

@@ -1,7 +1,7 @@
 import type { CanonicalRequest } from '../decision/decision.ts'
 import { maximal, maximalDenies } from './maximal.ts'
 import { firstFound, type Search } from './meter.ts'
-import type { Listed, Near, Question, Region, Space } from './space.ts'
+import type { Cause, Listed, Near, Question, Region, Space } from './space.ts'
 
 /** A region in which something may have become reachable, and what is left out of it. */
 export interface Suspect<P> {
@@ -65,12 +65,13 @@ function missing<P>(
   patterns: ReadonlyMap<string, Listed<P>>,
   others: ReadonlyMap<string, Listed<P>>,
 ): readonly Listed<P>[] {
-  const texts = new Map<string, Listed<P>>()
+  const texts = new Map<string, Listed<P> & { readonly causes: Cause[] }>()
   for (const listed of patterns.values()) {
     if (others.has(listed.key)) continue
     const text = space.format(listed.pattern)
-    const causes = [...(texts.get(text)?.causes ?? []), ...listed.causes]
-    texts.set(text, { ...listed, causes })
+    const known = texts.get(text)
+    if (known === undefined) texts.set(text, { ...listed, causes: [...listed.causes] })
+    else for (const cause of listed.causes) known.causes.push(cause)
   }
   return [...texts.values()]
 }

@@ -52,18 +52,18 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
   family: IpAddress['family'],
 ): (range: IpRange, port: number | null) => readonly T[] {
-  const prefixes = new Map<number, Map<bigint, ByPort<T>>>()
+  const prefixes = new Map<number, Map<string, ByPort<T>>>()
   const entries: Entry<T>[] = []
   for (const item of items) {
     const { range } = item.pattern
     if (range.family !== family) continue
-    const bases = prefixes.get(range.prefix) ?? new Map<bigint, ByPort<T>>()
+    const bases = prefixes.get(range.prefix) ?? new Map<string, ByPort<T>>()
     prefixes.set(range.prefix, bases)
-    const known = bases.get(range.base)
+    const known = bases.get(keyOf(range.base))
     const same = known ?? createByPort<T>()
     same.add(item)
     if (known !== undefined) continue
-    bases.set(range.base, same)
+    bases.set(keyOf(range.base), same)
     entries.push({ range, same })
   }
   entries.sort((a, b) => (a.range.base < b.range.base ? -1 : a.range.base > b.range.base ? 1 : 0))
@@ -78,7 +78,7 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
     for (const [prefix, bases] of prefixes) {
       if (prefix >= range.prefix) continue
       const hostBits = BigInt(FAMILY_BITS[family] - prefix)
-      add(bases.get((first >> hostBits) << hostBits))
+      add(bases.get(keyOf((first >> hostBits) << hostBits)))
     }
     const start = firstWhere(0, entries.length, (place) => baseAt(place) >= first)
     for (let place = start; place < entries.length && baseAt(place) <= last; place += 1) {
@@ -87,4 +87,9 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
     }
     return near
   }
+}
+
+/** V8 hashes no more than the last 64 bits of a bigint, which are 0 in the most usual ranges. */
+function keyOf(base: bigint): string {
+  return base.toString(16)
 }

@@ -134,9 +134,12 @@ function isException(
   { resource, within }: Region<AddressPattern>,
   machine: readonly ProtectedClass[],
 ): boolean {
-  return within !== null && deny.range.family === within.range.family
-    ? smaller(deny, within) !== null
-    : meetDeny(resource, deny, machine) !== null
+  if (within !== null && deny.range.family === within.range.family)
+    return smaller(deny, within) !== null
+  // Only where addresses are meant that carry one of the resource.
+  if (resource.range.family === 4 && deny.range.family === 6)
+    return commonPort(resource.port, deny.port) !== undefined
+  return meetDeny(resource, deny, machine) !== null
 }
 
 /** Ranges nest or are apart, so what two patterns share is one of them, on the ports of both. */

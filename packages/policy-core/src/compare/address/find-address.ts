@@ -2,7 +2,8 @@ import { FAMILY_BITS, formatAddress, type IpAddress } from '../../address/ip-add
 import { rangeCovers, type IpRange } from '../../address/ip-range.ts'
 import type { ProtectedClass } from '../../address/protected-address.ts'
 import type { NetworkPattern } from '../../pattern/network-pattern.ts'
-import { commonPort, isOnPort, portsToTry } from '../free-port.ts'
+import { createByPort } from '../by-port.ts'
+import { commonPort, portsToTry } from '../free-port.ts'
 import { firstFound, found, NONE, UNKNOWN, type Meter, type Search } from '../meter.ts'
 import type { Region } from '../space.ts'
 import { embeddingGroups, type BitPlaces, type EmbeddingGroup } from './embedding-bits.ts'
@@ -28,6 +29,8 @@ export interface AddressQuestion {
   readonly classes: readonly ProtectedClass[]
 }
 
+/** What a question takes that a few ranges answer: to lay out the bits of each embedding. */
+const STEPS_TO_ASK = 30
 /** What it takes to find a range, sort it in and hold it against each embedding. */
 const STEPS_TO_SORT = 4
 
@@ -55,25 +58,33 @@ export function findAddress(question: AddressQuestion, meter: Meter): Search<Add
   const port = commonPort(resource.port, within?.port ?? null)
   if (port === undefined) return NONE
   const { denied, allowed, openers = [] } = question
-  const count = denied.length + allowed.length + openers.length
-  if (!meter.spend(1 + STEPS_TO_SORT * count)) return UNKNOWN
-  return firstFound(portsToTry(port, [...denied, ...allowed, ...openers]), (here) => {
-    const rangesOf = (patterns: readonly AddressPattern[]): IpRange[] =>
-      patterns.filter((pattern) => isOnPort(pattern, here)).map(({ range }) => range)
+  const all = [...denied, ...allowed, ...openers]
+  if (!meter.spend(1 + all.length)) return UNKNOWN
+  const deniedOn = rangesByPort(denied)
+  const allowedOn = rangesByPort(allowed)
+  const openersOn = rangesByPort(openers)
+  const classes = question.classes.map(({ range }) => range)
+  return firstFound(portsToTry(port, all), (here) => {
+    const ranges = {
+      denied: deniedOn(here),
+      allowed: allowedOn(here),
+      openers: openersOn(here),
+    }
+    const count = ranges.denied.length + ranges.allowed.length + ranges.openers.length
+    if (!meter.spend(STEPS_TO_ASK + STEPS_TO_SORT * count)) return UNKNOWN
     const result = findRange(
-      {
-        resource: resource.range,
-        within: within?.range ?? null,
-        denied: rangesOf(denied),
-        allowed: rangesOf(allowed),
-        openers: rangesOf(openers),
-        classes: question.classes.map(({ range }) => range),
-      },
+      { resource: resource.range, within: within?.range ?? null, ...ranges, classes },
       meter,
     )
     if (result.kind !== 'found') return result
     return found({ address: formatAddress(result.value), port: here })
   })
+}
+
+function rangesByPort(patterns: readonly AddressPattern[]): (port: number) => readonly IpRange[] {
+  const byPort = createByPort<{ readonly pattern: AddressPattern }>()
+  for (const pattern of patterns) byPort.add({ pattern })
+  return (port) => byPort.on(port).map(({ pattern }) => pattern.range)
 }
 
 function findRange(question: RangeQuestion, meter: Meter): Search<IpAddress> {

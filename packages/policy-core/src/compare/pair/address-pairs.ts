@@ -6,7 +6,7 @@ import { goneMachineAddresses, openersOf } from '../address/machine-suspects.ts'
 import { maximalDenies } from '../maximal.ts'
 import { firstFound, found, UNKNOWN, type Search } from '../meter.ts'
 import { findName, type NamePattern } from '../name/find-name.ts'
-import type { Listed } from '../space.ts'
+import type { Listed, Region } from '../space.ts'
 import { goneDenies } from '../suspects.ts'
 import { createPartner, findPair } from './find-pair.ts'
 import type { IndexedSpace, PairSuspect } from './pair-suspect.ts'
@@ -32,14 +32,23 @@ export function* addressPairs(
     [...names.space.to.allow.values()].map(({ pattern }) => pattern),
     mentioned,
     (allow, port) => {
-      const denied = names.indices.toDenies({ resource: allow, within: null })
+      const resource = { ...allow, port }
+      const denied = names.indices.toDenies({ resource, within: null })
       return findName(
-        { ...allow, port },
+        resource,
         denied.map(({ pattern }) => pattern),
         meter,
       )
     },
   )
+  // What carries a gone IPv4 address may be denied as the IPv6 address that it is.
+  const around = indexDenied(
+    [...addresses.space.to.deny.values()].filter(({ pattern }) => pattern.range.family === 6),
+  )
+  const deniedAround = (region: Region<AddressPattern>) =>
+    region.resource.range.family === 4
+      ? [...addresses.indices.toDenies(region), ...around(region)]
+      : addresses.indices.toDenies(region)
   for (const { gone, openers } of all) {
     const { port } = gone.pattern
     const closed = { gone: gone.pattern, openers: openers.map(({ pattern }) => pattern) }
@@ -51,7 +60,7 @@ export function* addressPairs(
       return found({ action, host, port: pair.value.port, address })
     }
     const region = { resource: gone.pattern, within: null }
-    const denied = meter.isSpent() ? [] : addresses.indices.toDenies(region)
+    const denied = meter.isSpent() ? [] : deniedAround(region)
     yield { region, denied, allowed: openers, causes: [gone], find }
   }
 }

@@ -1,4 +1,5 @@
-import { freePort, isOnPort } from '../free-port.ts'
+import { createByPort } from '../by-port.ts'
+import { freePort } from '../free-port.ts'
 import { found, NONE, UNKNOWN, type Search } from '../meter.ts'
 
 interface HasPort {
@@ -38,7 +39,6 @@ export function findPair<A, B>({
   own,
   partner,
 }: Halves<A, B>): Search<Pair<A, B>> {
-  let isUnknown = false
   for (const here of portsToPair(port, mentioned, partner.ports)) {
     const first = own(here)
     if (first.kind === 'unknown') return UNKNOWN
@@ -47,9 +47,9 @@ export function findPair<A, B>({
     const second = partner.on(here)
     if (second.kind === 'found')
       return found({ own: first.value, partner: second.value, port: here })
-    isUnknown ||= second.kind === 'unknown'
+    if (second.kind === 'unknown') return UNKNOWN
   }
-  return isUnknown ? UNKNOWN : NONE
+  return NONE
 }
 
 function portsToPair(
@@ -75,15 +75,15 @@ export function createPartner<P extends HasPort, T>(
   find: (allow: P, port: number) => Search<T>,
 ): Partner<T> {
   const known = new Map<number | null, Search<T>>()
+  const byPort = createByPort<{ readonly pattern: P }>()
+  for (const pattern of allows) byPort.add({ pattern })
   const look = (port: number): Search<T> => {
-    let isUnknown = false
-    for (const allow of allows) {
-      if (!isOnPort(allow, port)) continue
-      const result = find(allow, port)
-      if (result.kind === 'found') return result
-      isUnknown ||= result.kind === 'unknown'
+    for (const { pattern } of byPort.on(port)) {
+      const result = find(pattern, port)
+      // Unknown only when the budget is used up, which no other allow changes.
+      if (result.kind !== 'none') return result
     }
-    return isUnknown ? UNKNOWN : NONE
+    return NONE
   }
   return {
     ports: portsIn(allows),
