@@ -36,19 +36,21 @@ export function judgeAddress(
   })
 }
 
-/** An address that carries no other. */
+/** An address that carries no other; with the name, if any, that led to it. */
 function judgeAlone(
   policy: CompiledPolicy,
   name: MatchSet | null,
   address: MatchSet,
   slot: ActionSlot,
 ): Verdict {
-  const isClosed = (address.flags & PROTECTED) !== 0 && !opens(address.flags, slot)
-  if (name !== null)
-    return judgeAll(policy, slot, { name, denying: [address], allowing: address, isClosed })
-  return isClosed && !denies(address.flags, slot)
-    ? PROTECTED_DENY
-    : policy.verdicts.of(address, slot)
+  const { verdicts } = policy
+  if (name !== null && denies(name.flags, slot)) return verdicts.of(name, slot)
+  if (denies(address.flags, slot)) return verdicts.of(address, slot)
+  if ((address.flags & PROTECTED) !== 0 && !opens(address.flags, slot)) return PROTECTED_DENY
+  if (name === null || !allows(name.flags, slot)) return verdicts.of(address, slot)
+  return allows(address.flags, slot)
+    ? verdicts.together([name, address], 'allow', slot)
+    : verdicts.of(name, slot)
 }
 
 interface Found {
