@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { compilePolicy, createCompiler, decide, PolicyError } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -62,6 +64,18 @@ describe('createCompiler', () => {
     expect(() => compiler.compile({ policies: [allowing('a.example')] })).not.toThrow()
   })
 
+  it('forgets what was in sets that it refused before the last one', () => {
+    const compiler = createCompiler()
+    const before = heapUsed()
+
+    for (let round = 0; round < 60; round += 1)
+      expect(() => compiler.compile({ policies: [allowing(longText(round))] })).toThrow(PolicyError)
+
+    // Sixty megabytes, were all of them remembered.
+    expect(heapUsed() - before).toBeLessThan(20_000_000)
+    expect(() => compiler.compile({ policies: [allowing('a.example')] })).not.toThrow()
+  })
+
   it('reads the same resource anew for another home and another letter case', () => {
     const compiler = createCompiler()
     const policies = [allowing('~/Work/**', 'read')]
@@ -95,4 +109,16 @@ function problemsOf(compile: () => unknown): unknown {
   } catch (error) {
     return error instanceof PolicyError ? error.problems : error
   }
+}
+
+function longText(round: number): string {
+  return `${round}${'x'.repeat(1_000_000)}`
+}
+
+/** Bytes of what is still reachable. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('gc')
+  if (typeof collect === 'function') collect()
+  return process.memoryUsage().heapUsed
 }

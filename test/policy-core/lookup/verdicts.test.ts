@@ -1,8 +1,14 @@
 import { compilePolicy, decide, type Decision, type Policy } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
+import { buildGroups } from '../../../packages/policy-core/src/lookup/groups.ts'
+import { flagOf } from '../../../packages/policy-core/src/lookup/flags.ts'
+import { createMatchSet } from '../../../packages/policy-core/src/lookup/match-set.ts'
+import { buildRuleTable } from '../../../packages/policy-core/src/lookup/rule-table.ts'
+import { createVerdicts } from '../../../packages/policy-core/src/lookup/verdicts.ts'
 import { policy, rule } from '../policies.ts'
 
 const tcp = ['connect:tcp'] as const
+const POLICY = { id: 'p', name: 'policy p', origin: 'org', isFullyActive: true } as const
 
 function ask(compiled: ReturnType<typeof compilePolicy>, host: string, address?: string): Decision {
   const request = { action: 'connect:tcp', host, port: 443 }
@@ -74,6 +80,22 @@ describe('the rules of a decision', () => {
     expect(new Set(counts)).toEqual(new Set([3001]))
     expect(ask(compiled, 'n0.test')).toEqual(first)
     expect(ask(compiled, 'n0.test').rules).not.toBe(first.rules)
+  })
+
+  it('are forgotten when the sets they came from hold too much, be it of one rule alone', () => {
+    const resources = Array.from({ length: 1024 }, (_, index) => `n${index}.test`)
+    const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY }
+    const table = buildRuleTable([entry])
+    const groups = buildGroups(table, Int32Array.from(resources.keys()), resources.length)
+    const verdicts = createVerdicts(table, groups)
+    const sets = Array.from({ length: 300 }, () =>
+      createMatchSet([...resources.keys()], flagOf('allow', 0)),
+    )
+
+    for (const set of sets) expect(verdicts.of(set, 0).rules).toHaveLength(1)
+
+    expect(sets.at(0)!.first).toBeNull()
+    expect(sets.at(-1)!.first).not.toBeNull()
   })
 
   it('cannot be changed by whoever receives them', () => {

@@ -23,8 +23,10 @@ const INVALID = denyFor('invalid_request')
  * For an allowed name without `address` the answer carries `address_required`: resolve the name
  * once, ask again with each address, and dial only an address that was allowed.
  *
- * The time depends on the length of the request, not on how many rules there are; only the first
- * time that a set of rules decides, they are listed: O(rules in the answer).
+ * The time depends on the length of the request, not on how many rules there are, but for two
+ * things. Rules that decide are listed, O(rules in the answer): the first time, when too much was
+ * asked since, and whenever those of a name and its address decide together. And path patterns
+ * with very many `*` and `**` that match part of a path at once are followed one by one.
  */
 export function decide(
   policy: CompiledPolicy,

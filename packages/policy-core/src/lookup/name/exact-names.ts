@@ -1,14 +1,10 @@
+import { hasLongRun, MAX_STEPS } from './probing.ts'
+
 /** Finds whole names. Texts are compared as they are: only a canonical name is found. */
 export interface ExactNames {
   /** The position of `name` in the list, or -1. */
   readonly find: (name: string) => number
 }
-
-/**
- * How far a search may walk. Names made to share their sampled characters could otherwise turn it
- * into a scan; ordinary ones were measured to need 20 steps at most (45,289 names).
- */
-const MAX_STEPS = 32
 
 /** A shorter name has not all the characters that are sampled. */
 const MIN_SAMPLED = 4
@@ -39,7 +35,7 @@ export function buildExactNames(names: readonly string[]): ExactNames {
 }
 
 /** Pairs of signature and position + 1, half of them empty; null when a search could be long. */
-function buildTable(names: readonly string[]): { cells: Int32Array; mask: number } | null {
+export function buildTable(names: readonly string[]): { cells: Int32Array; mask: number } | null {
   let size = 8
   while (size < names.length * 2) size *= 2
   const cells = new Int32Array(size * 2)
@@ -57,7 +53,7 @@ function buildTable(names: readonly string[]): { cells: Int32Array; mask: number
     cells[2 * cell] = signature
     cells[2 * cell + 1] = position + 1
   }
-  return { cells, mask }
+  return hasLongRun(cells) ? null : { cells, mask }
 }
 
 /**

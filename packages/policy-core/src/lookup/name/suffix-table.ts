@@ -1,4 +1,5 @@
 import { CODES, createNameScan, hashDomain, NOT_PLAIN, type NameScan } from './name-scan.ts'
+import { hasLongRun, MAX_STEPS } from './probing.ts'
 
 /** Finds the longest of some domains that a name lies below. */
 export interface SuffixTable {
@@ -10,9 +11,6 @@ export interface SuffixTable {
   /** The same for a name that is canonical, whatever it looks like. */
   readonly findCanonical: (name: string) => number
 }
-
-/** How far a search may walk before domains made to collide are looked up in a `Map` instead. */
-const MAX_STEPS = 32
 
 export function buildSuffixTable(domains: readonly string[]): SuffixTable {
   const table = buildTable(domains)
@@ -95,7 +93,7 @@ function createMapSearch(domains: readonly string[]): Search {
 }
 
 /** Null when a search could take too long. */
-function buildTable(domains: readonly string[]): Table | null {
+export function buildTable(domains: readonly string[]): Table | null {
   let size = 8
   while (size < domains.length * 2) size *= 2
   const cells = new Int32Array(size * 2)
@@ -112,6 +110,7 @@ function buildTable(domains: readonly string[]): Table | null {
     cells[2 * cell] = hash
     cells[2 * cell + 1] = position + 1
   }
+  if (hasLongRun(cells)) return null
   const offsets = new Uint32Array(domains.length + 1)
   for (const [position, { length }] of domains.entries())
     offsets[position + 1] = offsets[position]! + length

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest'
+import {
+  buildExactNames,
+  buildTable as buildExactTable,
+  signName,
+} from '../../../../packages/policy-core/src/lookup/name/exact-names.ts'
+import { hashDomain } from '../../../../packages/policy-core/src/lookup/name/name-scan.ts'
+import { hasLongRun } from '../../../../packages/policy-core/src/lookup/name/probing.ts'
+import {
+  buildSuffixTable,
+  buildTable as buildSuffixCells,
+} from '../../../../packages/policy-core/src/lookup/name/suffix-table.ts'
+
+const SIZE = 1024
+
+/** Cells of which those are taken, in a table that begins anew behind its end. */
+function taken(first: number, count: number): Int32Array {
+  const cells = new Int32Array(2 * SIZE)
+  for (let cell = first; cell < first + count; cell += 1) cells[2 * (cell % SIZE) + 1] = 1
+  return cells
+}
+
+describe('hasLongRun', () => {
+  it.each([0, 500, SIZE - 1, SIZE - 64, SIZE - 128])(
+    'finds a row of taken cells that begins at %i, also across the end',
+    (first) => {
+      expect(hasLongRun(taken(first, 129))).toBe(true)
+      expect(hasLongRun(taken(first, 128))).toBe(false)
+    },
+  )
+
+  it('finds nothing where free cells part the taken ones', () => {
+    const cells = taken(0, SIZE)
+    for (let cell = 0; cell < SIZE; cell += 100) cells[2 * cell + 1] = 0
+
+    expect(hasLongRun(cells)).toBe(false)
+  })
+})
+
+describe('names whose places lie in one row, though none of them collide', () => {
+  const exact = inOneRow(512, signName)
+  const suffixes = inOneRow(512, (domain) => {
+    const mixed = Math.imul(hashDomain(domain), 0x9e37_79b1)
+    return mixed ^ (mixed >>> 15)
+  })
+
+  it('are not put into a table, where a search for another name would walk along all of them', () => {
+    expect(buildExactTable(exact)).toBeNull()
+    expect(buildSuffixCells(suffixes)).toBeNull()
+  })
+
+  it('are found all the same, and no others', () => {
+    const names = buildExactNames(exact)
+    const domains = buildSuffixTable(suffixes)
+
+    expect(exact.map((name) => names.find(name))).toEqual([...exact.keys()])
+    expect(suffixes.map((domain) => domains.find(`a.${domain}`))).toEqual(
+      suffixes.map((_, position) => 2 * position + 1),
+    )
+    expect(names.find('absent.example')).toBe(-1)
+    expect(domains.find('a.absent.example')).toBe(-1)
+  })
+
+  it('are told from names as people choose them', () => {
+    const ordinary = Array.from({ length: 512 }, (_, index) => `${index.toString(36)}.example`)
+
+    expect(buildExactTable(ordinary)).not.toBeNull()
+    expect(buildSuffixCells(ordinary)).not.toBeNull()
+  })
+})
+
+/** Names for the first cells of a table of twice as many, one for each. */
+function inOneRow(count: number, hash: (name: string) => number): string[] {
+  const names = new Map<number, string>()
+  for (let index = 0; names.size < count; index += 1) {
+    const label = Math.imul(index, 0x9e37_79b1) >>> 0
+    const name = `${label.toString(36).padStart(7, '0')}${label.toString(16).padStart(8, '0')}.example`
+    const cell = hash(name) & (2 * count - 1)
+    if (cell < count) names.set(cell, name)
+  }
+  return [...names.values()]
+}
