@@ -146,7 +146,7 @@ function find(index: AddressIndex, { family, value }: Address): number {
 }
 
 function carriesNothing({ family, value }: Address): boolean {
-  return family === 4 || !EMBEDDING.mayEmbed(wordsOf(value))
+  return family === 4 || EMBEDDING.read(wordsOf(value)) === 0
 }
 
 /** The prefix of a range that opens the address with everything inside it; 0 without protection. */

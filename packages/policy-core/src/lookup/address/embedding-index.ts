@@ -6,9 +6,7 @@ import { sortRanges } from './sorted-ranges.ts'
 
 /** Finds the IPv4 addresses inside IPv6 ones. What it has read holds until it reads again. */
 export interface EmbeddingIndex {
-  /** Tells whether the IPv6 address of four words may carry an IPv4 address: nearly none does. */
-  readonly mayEmbed: (words: Uint32Array) => boolean
-  /** Reads every IPv4 address inside the IPv6 address of four words; returns how many. */
+  /** Reads every IPv4 address inside the IPv6 address of four words; returns how many: mostly 0. */
   readonly read: (words: Uint32Array) => number
   /** The IPv4 addresses just read, 32 bits each. */
   readonly inner: Uint32Array
@@ -30,7 +28,6 @@ export function createEmbeddingIndex(): EmbeddingIndex {
   let ways: readonly Embedding[] = []
   return {
     inner,
-    mayEmbed: (words) => find(words) !== 0,
     read(words) {
       ways = waysOf[find(words)]!
       for (let at = 0; at < ways.length; at += 1) inner[at] = extract(ways[at]!, words)
