@@ -1,4 +1,4 @@
-import { hasLongRun, MAX_STEPS } from './probing.ts'
+import { placeHashes, type Cells } from './probing.ts'
 
 /** Finds whole names. Texts are compared as they are: only a canonical name is found. */
 export interface ExactNames {
@@ -34,26 +34,10 @@ export function buildExactNames(names: readonly string[]): ExactNames {
   }
 }
 
-/** Pairs of signature and position + 1, half of them empty; null when a search could be long. */
-export function buildTable(names: readonly string[]): { cells: Int32Array; mask: number } | null {
-  let size = 8
-  while (size < names.length * 2) size *= 2
-  const cells = new Int32Array(size * 2)
-  const mask = size - 1
-  for (const [position, name] of names.entries()) {
-    if (name.length < MIN_SAMPLED) continue
-    const signature = signName(name)
-    let cell = signature & mask
-    let steps = 0
-    while (cells[2 * cell + 1] !== 0) {
-      steps += 1
-      if (steps > MAX_STEPS) return null
-      cell = (cell + 1) & mask
-    }
-    cells[2 * cell] = signature
-    cells[2 * cell + 1] = position + 1
-  }
-  return hasLongRun(cells) ? null : { cells, mask }
+/** Null when a search could be long. */
+export function buildTable(names: readonly string[]): Cells | null {
+  const signatures = names.map((name) => (name.length < MIN_SAMPLED ? null : signName(name)))
+  return placeHashes(signatures)
 }
 
 /**

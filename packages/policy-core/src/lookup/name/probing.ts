@@ -1,8 +1,16 @@
+/** A hash table of positions in a list, whose searches go from cell to cell. */
+export interface Cells {
+  /** Pairs of hash and position + 1, at least half of them empty. */
+  readonly cells: Int32Array
+  /** From a hash to its cell. */
+  readonly mask: number
+}
+
 /**
  * How far a name may be put from where its hash points. Names made to collide could otherwise turn
  * a search into a scan; where this is not enough, they are looked up in a `Map` instead.
  */
-export const MAX_STEPS = 32
+const MAX_STEPS = 32
 
 /**
  * How many cells in a row may be taken: a search for what is not there walks to the end of them,
@@ -11,7 +19,28 @@ export const MAX_STEPS = 32
  */
 const MAX_RUN = 128
 
-/** Tells whether a search could be long among cells, which are pairs of hash and position + 1. */
+/** A table of the hashes that are not null, by position; null when a search could be long. */
+export function placeHashes(hashes: readonly (number | null)[]): Cells | null {
+  let size = 8
+  while (size < hashes.length * 2) size *= 2
+  const cells = new Int32Array(size * 2)
+  const mask = size - 1
+  for (const [position, hash] of hashes.entries()) {
+    if (hash === null) continue
+    let cell = hash & mask
+    let steps = 0
+    while (cells[2 * cell + 1] !== 0) {
+      steps += 1
+      if (steps > MAX_STEPS) return null
+      cell = (cell + 1) & mask
+    }
+    cells[2 * cell] = hash
+    cells[2 * cell + 1] = position + 1
+  }
+  return hasLongRun(cells) ? null : { cells, mask }
+}
+
+/** Tells whether a search could be long among the cells. */
 export function hasLongRun(cells: Int32Array): boolean {
   const size = cells.length / 2
   let run = 0

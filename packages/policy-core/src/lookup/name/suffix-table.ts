@@ -1,5 +1,5 @@
 import { CODES, createNameScan, hashDomain, NOT_PLAIN, type NameScan } from './name-scan.ts'
-import { hasLongRun, MAX_STEPS } from './probing.ts'
+import { placeHashes, type Cells } from './probing.ts'
 
 /** Finds the longest of some domains that a name lies below. */
 export interface SuffixTable {
@@ -33,10 +33,7 @@ function createFind(scan: NameScan, search: Search): SuffixTable {
   }
 }
 
-interface Table {
-  /** Pairs of hash and position + 1, half of them empty. */
-  readonly cells: Int32Array
-  readonly mask: number
+interface Table extends Cells {
   /** Where the characters of each domain start, and behind the last one their number. */
   readonly offsets: Uint32Array
   readonly codes: Uint8Array
@@ -94,23 +91,8 @@ function createMapSearch(domains: readonly string[]): Search {
 
 /** Null when a search could take too long. */
 export function buildTable(domains: readonly string[]): Table | null {
-  let size = 8
-  while (size < domains.length * 2) size *= 2
-  const cells = new Int32Array(size * 2)
-  const mask = size - 1
-  for (const [position, domain] of domains.entries()) {
-    const hash = mix(hashDomain(domain))
-    let cell = hash & mask
-    let steps = 0
-    while (cells[2 * cell + 1] !== 0) {
-      steps += 1
-      if (steps > MAX_STEPS) return null
-      cell = (cell + 1) & mask
-    }
-    cells[2 * cell] = hash
-    cells[2 * cell + 1] = position + 1
-  }
-  if (hasLongRun(cells)) return null
+  const placed = placeHashes(domains.map((domain) => mix(hashDomain(domain))))
+  if (placed === null) return null
   const offsets = new Uint32Array(domains.length + 1)
   for (const [position, { length }] of domains.entries())
     offsets[position + 1] = offsets[position]! + length
@@ -118,7 +100,7 @@ export function buildTable(domains: readonly string[]): Table | null {
   for (const [position, domain] of domains.entries())
     for (let at = 0; at < domain.length; at += 1)
       codes[offsets[position]! + at] = domain.charCodeAt(at)
-  return { cells, mask, offsets, codes }
+  return { ...placed, offsets, codes }
 }
 
 /** Spreads the bits that hashing has only rotated. */
