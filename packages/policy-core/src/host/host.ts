@@ -8,7 +8,10 @@ export type Host =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'address'; readonly address: IpAddress }
 
+/** Characters of a canonical name, and of one of its labels (RFC 1035 §2.3.4). */
 export const MAX_NAME_LENGTH = 253
+export const MAX_LABEL_LENGTH = 63
+
 const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
 
 /** What the URL parser would strip, decode, or take for the end of the host. */

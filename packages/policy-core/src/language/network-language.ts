@@ -1,10 +1,8 @@
 import { rangeCovers } from '../address/ip-range.ts'
+import { MAX_NAME_LENGTH } from '../host/host.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 
 type NamePattern = NetworkPattern & { readonly kind: 'name' }
-
-/** Characters of a host name. */
-export const MAX_NAME_LENGTH = 253
 
 /**
  * Tells whether `outer` matches every name or address, on every port, that `inner` matches. Exact

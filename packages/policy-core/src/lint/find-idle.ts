@@ -1,4 +1,5 @@
-import { matchesNoName, MAX_NAME_LENGTH } from '../language/network-language.ts'
+import { MAX_NAME_LENGTH } from '../host/host.ts'
+import { matchesNoName } from '../language/network-language.ts'
 import { shortestPathBytes } from '../language/shortest-path.ts'
 import { MAX_PATH_BYTES } from '../path/path.ts'
 import { quote } from '../quote.ts'

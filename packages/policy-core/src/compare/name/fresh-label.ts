@@ -1,6 +1,5 @@
-import { MAX_NAME_LENGTH, parseHost } from '../../host/host.ts'
+import { MAX_LABEL_LENGTH, MAX_NAME_LENGTH, parseHost } from '../../host/host.ts'
 
-const MAX_LABEL_LENGTH = 63
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const ALL_CHARACTERS = `${LETTERS}0123456789-_`
 /** Says to a reader that any other label would do as well. */

@@ -3,7 +3,7 @@ import { isLoopback, protectedClasses } from '../../address/protected-address.ts
 import { isLocalhostName } from '../../host/host.ts'
 import type { Direction } from '../address/address-space.ts'
 import { findAddress, type AddressPattern } from '../address/find-address.ts'
-import { lastAddress } from '../address/sorted-ranges.ts'
+import { lastAddress } from '../../address/ip-range.ts'
 import { maximalDenies } from '../maximal.ts'
 import { found } from '../meter.ts'
 import { findName, type NamePattern } from '../name/find-name.ts'

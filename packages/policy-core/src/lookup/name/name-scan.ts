@@ -1,3 +1,5 @@
+import { MAX_LABEL_LENGTH, MAX_NAME_LENGTH } from '../../host/host.ts'
+
 /** The text may be a name, but not in the plain form that a scan can vouch for. */
 export const NOT_PLAIN = -2
 
@@ -12,10 +14,6 @@ export interface NameScan {
   readonly readCanonical: (name: string) => number
   readonly found: Int32Array
 }
-
-/** Characters of a canonical name (RFC 1035 §2.3.4). */
-const MAX_NAME_LENGTH = 253
-const MAX_LABEL_LENGTH = 63
 
 /** Behind two places for each character, should all be dots. */
 export const CODES: number = 2 * MAX_NAME_LENGTH + 2
@@ -38,7 +36,8 @@ const WIDE = 0xff00
  * Reading characters is what a lookup consists of (1.6 ns each, whatever is done with them), so
  * they are read once: to check the name, to hash the domains above it, and to compare them later.
  * Nothing branches on dots, which come too irregularly to be predicted, and one array and few
- * variables hold everything, for a processor has few registers: measured, a third less time.
+ * variables hold everything, for a processor has few registers: measured, 97 instead of 112 ns a
+ * name.
  */
 export function createNameScan(): NameScan {
   const kinds = createKinds()
