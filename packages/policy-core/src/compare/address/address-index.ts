@@ -4,7 +4,8 @@ import { createByPort, type ByPort } from '../by-port.ts'
 import type { Near } from '../space.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import type { AddressPattern } from './find-address.ts'
-import { firstWhere, lastAddress } from './sorted-ranges.ts'
+import { lastAddress } from '../../address/ip-range.ts'
+import { firstWhere } from './sorted-ranges.ts'
 
 interface Entry<T> {
   readonly range: IpRange

@@ -14,7 +14,7 @@ import type { Near, Question, Region, Side, Space } from '../space.ts'
 import { indexAddresses, indexDeepAddresses, meets } from './address-index.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import { findAddress, type AddressPattern } from './find-address.ts'
-import { lastAddress } from './sorted-ranges.ts'
+import { lastAddress } from '../../address/ip-range.ts'
 
 /** What a comparison in one direction is about. */
 export interface Direction extends Meters {

@@ -5,7 +5,7 @@ import type { ProtectedClass } from '../../address/protected-address.ts'
 import type { Listed, Space } from '../space.ts'
 import { closedRegions, type Indices, type Suspect } from '../suspects.ts'
 import type { AddressPattern } from './find-address.ts'
-import { lastAddress } from './sorted-ranges.ts'
+import { lastAddress } from '../../address/ip-range.ts'
 
 /** The addresses that belong to the machine of `from` and not to that of `to`, as patterns. */
 export function goneMachineAddresses(machines: {

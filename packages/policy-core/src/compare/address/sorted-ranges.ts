@@ -1,5 +1,5 @@
 import { FAMILY_BITS } from '../../address/ip-address.ts'
-import { firstAddress, type IpRange } from '../../address/ip-range.ts'
+import type { IpRange } from '../../address/ip-range.ts'
 
 /**
  * Ranges of one family by first address, outer ones first. Those that share their first bits stand
@@ -36,10 +36,4 @@ export function firstWhere(from: number, to: number, holds: (place: number) => b
 function bitOf(range: IpRange | undefined, depth: number): number {
   if (range === undefined) return 1
   return Number((range.base >> BigInt(FAMILY_BITS[range.family] - 1 - depth)) & 1n)
-}
-
-/** The last address of a range. */
-export function lastAddress(range: IpRange): bigint {
-  const hostBits = BigInt(FAMILY_BITS[range.family] - range.prefix)
-  return firstAddress(range) | ((1n << hostBits) - 1n)
 }
