@@ -44,7 +44,7 @@ export function collectNetworkGroups(counter: GroupCounter): NetworkGroups {
 
 /**
  * A number for IPv4 and a text for IPv6. No bigint: V8 hashes only its lowest 64 bits, which are
- * zero in most prefixes, and 20,000 of them took a second.
+ * zero in most prefixes: measured, that was a quarter of compiling 20,000 ranges.
  */
 function keyOfRange({ family, base, prefix }: IpRange): number | string {
   return family === 4 ? Number(base) * 64 + prefix : `${base.toString(16)}/${prefix}`

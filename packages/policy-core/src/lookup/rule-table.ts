@@ -22,8 +22,8 @@ export interface PolicyEntry {
 }
 
 /**
- * All rules in columns, because an object for each would take three times the memory. Rules and
- * resources are numbered in the order in which decisions list them.
+ * All rules in columns, which saves the memory of an object for each rule and resource. Both are
+ * numbered in the order in which decisions list them.
  */
 export interface RuleTable {
   readonly rules: number
