@@ -3,7 +3,7 @@ import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
-import { MIGRATIONS } from '../../../server/src/store/sqlite/migrations.ts'
+import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 import { describeStore } from './store-conformance.ts'
@@ -43,7 +43,11 @@ describe('a SQLite database', () => {
     const database = new Sqlite(join(temporaryDirectory(), 'server.db'))
     migrate(database, MIGRATIONS)
 
-    const steps = [...MIGRATIONS, 'CREATE TABLE more (id TEXT) STRICT', 'CREATE TABLE oops (']
+    const steps = [
+      ...MIGRATIONS,
+      () => 'CREATE TABLE more (id TEXT) STRICT',
+      () => 'CREATE TABLE oops (',
+    ]
 
     expect(() => migrate(database, steps)).toThrow(/incomplete input/)
     expect(database.pragma('user_version', { simple: true })).toBe(MIGRATIONS.length)

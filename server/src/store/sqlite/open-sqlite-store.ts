@@ -1,12 +1,12 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { closeSync, openSync } from 'node:fs'
+import { MIGRATIONS } from '../sql/migrations/migrations.ts'
+import { createReader, createWriter } from '../sql/rows.ts'
 import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import { beginImmediate } from './begin-immediate.ts'
 import { migrate } from './migrate.ts'
-import { MIGRATIONS } from './migrations.ts'
-import { createSqliteReader, createSqliteWriter } from './rows.ts'
-import { guard, prepare } from './statement.ts'
+import { createSqliteConnection, guard } from './sqlite-connection.ts'
 import { createTurnstile } from './turnstile.ts'
 import { watchFiles } from './watch-files.ts'
 
@@ -36,9 +36,9 @@ export function openSqliteStore(path: string): Store {
 }
 
 function createStore(writing: Database, reading: Database, requireInPlace: () => void): Store {
-  const reader = createSqliteReader(reading)
-  const writer = createSqliteWriter(writing)
-  const answer = prepare(reading, 'SELECT 1')
+  const reader = createReader(createSqliteConnection(reading))
+  const writer = createWriter(createSqliteConnection(writing))
+  const answer = createSqliteConnection(reading).prepare('SELECT 1')
   const readers = createTurnstile()
   const writers = createTurnstile()
   return {
@@ -60,7 +60,7 @@ function createStore(writing: Database, reading: Database, requireInPlace: () =>
       })
     },
     async ping() {
-      answer.get()
+      await answer.get()
       requireInPlace()
     },
     async close() {

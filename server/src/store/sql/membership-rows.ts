@@ -1,26 +1,22 @@
-import type { Database } from 'better-sqlite3'
 import type { MembershipRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type { MembershipReader, MembershipWriter } from '../store.ts'
 import type { BumpRevision } from './organization-rows.ts'
-import { prepare } from './statement.ts'
+import type { Connection } from './connection.ts'
 
-export function createMembershipReader(database: Database): MembershipReader {
-  const find = prepare<MembershipRecord>(
-    database,
+export function createMembershipReader(connection: Connection): MembershipReader {
+  const find = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE org = ? AND username = ?',
   )
-  const list = prepare<MembershipRecord>(
-    database,
+  const list = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE org = ? ORDER BY username',
   )
-  const listOfUser = prepare<MembershipRecord>(
-    database,
+  const listOfUser = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE username = ? ORDER BY org',
   )
   return {
     async find(org, username) {
-      return find.get(org, username) ?? null
+      return (await find.get(org, username)) ?? null
     },
     async list(org) {
       return list.all(org)
@@ -32,28 +28,29 @@ export function createMembershipReader(database: Database): MembershipReader {
 }
 
 export function createMembershipWriter(
-  database: Database,
+  connection: Connection,
   bumpRevision: BumpRevision,
 ): MembershipWriter {
-  const insert = prepare(database, 'INSERT INTO memberships (org, username, role) VALUES (?, ?, ?)')
-  const updateRole = prepare(
-    database,
+  const insert = connection.prepare(
+    'INSERT INTO memberships (org, username, role) VALUES (?, ?, ?)',
+  )
+  const updateRole = connection.prepare(
     'UPDATE memberships SET role = ? WHERE org = ? AND username = ?',
   )
-  const remove = prepare(database, 'DELETE FROM memberships WHERE org = ? AND username = ?')
+  const remove = connection.prepare('DELETE FROM memberships WHERE org = ? AND username = ?')
   return {
-    ...createMembershipReader(database),
+    ...createMembershipReader(connection),
     async insert({ org, username, role }) {
-      insert.run(org, username, role)
-      bumpRevision(org)
+      await insert.run(org, username, role)
+      await bumpRevision(org)
     },
     async updateRole(org, username, role) {
-      requireRow(updateRole.run(role, org, username), username)
-      bumpRevision(org)
+      requireRow(await updateRole.run(role, org, username), username)
+      await bumpRevision(org)
     },
     async delete(org, username) {
-      requireRow(remove.run(org, username), username)
-      bumpRevision(org)
+      requireRow(await remove.run(org, username), username)
+      await bumpRevision(org)
     },
   }
 }

@@ -1,22 +1,18 @@
 import Sqlite, { type Database } from 'better-sqlite3'
+import type { Connection, Statement, Value } from '../sql/connection.ts'
 import { StoreError, type ConflictSubject } from '../store-error.ts'
 
-type Value = string | number | null | Uint8Array
-
-/** One prepared statement whose failures are StoreErrors. Runs at once, on the calling thread. */
-export interface Statement<Row> {
-  get(...values: Value[]): Row | undefined
-  all(...values: Value[]): Row[]
-  /** Number of rows changed. */
-  run(...values: Value[]): number
-}
-
-export function prepare<Row>(database: Database, sql: string): Statement<Row> {
-  const statement = guard(() => database.prepare<Value[], Row>(sql))
+/** Statements run at once, on the calling thread; their failures are StoreErrors. */
+export function createSqliteConnection(database: Database): Connection {
   return {
-    get: (...values) => guard(() => statement.get(...values)),
-    all: (...values) => guard(() => statement.all(...values)),
-    run: (...values) => guard(() => statement.run(...values).changes),
+    prepare<Row>(sql: string): Statement<Row> {
+      const statement = guard(() => database.prepare<Value[], Row>(sql))
+      return {
+        get: async (...values) => guard(() => statement.get(...values)),
+        all: async (...values) => guard(() => statement.all(...values)),
+        run: async (...values) => guard(() => statement.run(...values).changes),
+      }
+    },
   }
 }
 

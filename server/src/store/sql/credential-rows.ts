@@ -1,7 +1,6 @@
-import type { Database } from 'better-sqlite3'
 import type { AccessTokenRecord, DeviceRecord } from '../records.ts'
 import type { AccessTokenReader, AccessTokenWriter, DeviceReader, DeviceWriter } from '../store.ts'
-import { prepare } from './statement.ts'
+import type { Connection } from './connection.ts'
 
 interface AccessTokenRow {
   readonly id: string
@@ -16,62 +15,53 @@ interface AccessTokenRow {
   readonly parent_id: string | null
 }
 
-export function createAccessTokenReader(database: Database): AccessTokenReader {
-  const find = prepare<AccessTokenRow>(database, 'SELECT * FROM access_tokens WHERE id = ?')
-  const findBySecretHash = prepare<AccessTokenRow>(
-    database,
+export function createAccessTokenReader(connection: Connection): AccessTokenReader {
+  const find = connection.prepare<AccessTokenRow>('SELECT * FROM access_tokens WHERE id = ?')
+  const findBySecretHash = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE secret_hash = ?',
   )
-  const listOfUser = prepare<AccessTokenRow>(
-    database,
+  const listOfUser = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE username = ? AND revoked_at IS NULL ORDER BY place',
   )
-  const listOfOrganization = prepare<AccessTokenRow>(
-    database,
+  const listOfOrganization = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE org = ? AND revoked_at IS NULL ORDER BY place',
   )
   return {
     async find(id) {
-      const row = find.get(id)
+      const row = await find.get(id)
       return row === undefined ? null : toAccessToken(row)
     },
     async findBySecretHash(secretHash) {
-      const row = findBySecretHash.get(secretHash)
+      const row = await findBySecretHash.get(secretHash)
       return row === undefined ? null : toAccessToken(row)
     },
     async listOfUser(username) {
-      const tokens = listOfUser.all(username).map(toAccessToken)
+      const tokens = (await listOfUser.all(username)).map(toAccessToken)
       return tokens.filter((token) => token.kind === 'personal')
     },
     async listOfOrganization(org) {
-      const tokens = listOfOrganization.all(org).map(toAccessToken)
+      const tokens = (await listOfOrganization.all(org)).map(toAccessToken)
       return tokens.filter((token) => token.kind === 'organization')
     },
   }
 }
 
-export function createAccessTokenWriter(database: Database): AccessTokenWriter {
-  const insert = prepare(
-    database,
-    `INSERT INTO access_tokens
+export function createAccessTokenWriter(connection: Connection): AccessTokenWriter {
+  const insert = connection.prepare(`INSERT INTO access_tokens
        (id, org, username, name, permissions, secret_hash, created_at, expires_at, revoked_at,
         parent_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  )
-  const revoke = prepare(
-    database,
-    `WITH RECURSIVE family (id) AS (
-       VALUES (?)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const revoke = connection.prepare(`WITH RECURSIVE family (id) AS (
+       VALUES (CAST(? AS TEXT))
        UNION
        SELECT child.id FROM access_tokens AS child JOIN family ON child.parent_id = family.id
      )
      UPDATE access_tokens SET revoked_at = ?
-     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL`,
-  )
+     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL`)
   return {
-    ...createAccessTokenReader(database),
+    ...createAccessTokenReader(connection),
     async insert(token) {
-      insert.run(
+      await insert.run(
         token.id,
         token.kind === 'organization' ? token.org : null,
         token.kind === 'personal' ? token.username : null,
@@ -85,24 +75,23 @@ export function createAccessTokenWriter(database: Database): AccessTokenWriter {
       )
     },
     async revoke(id, revokedAt) {
-      revoke.run(id, revokedAt)
+      await revoke.run(id, revokedAt)
     },
   }
 }
 
-export function createDeviceReader(database: Database): DeviceReader {
-  const find = prepare<DeviceRecord>(database, 'SELECT * FROM devices WHERE org = ? AND id = ?')
-  const findByTokenHash = prepare<DeviceRecord>(
-    database,
+export function createDeviceReader(connection: Connection): DeviceReader {
+  const find = connection.prepare<DeviceRecord>('SELECT * FROM devices WHERE org = ? AND id = ?')
+  const findByTokenHash = connection.prepare<DeviceRecord>(
     'SELECT * FROM devices WHERE token_hash = ?',
   )
-  const list = prepare<DeviceRecord>(database, 'SELECT * FROM devices WHERE org = ? ORDER BY id')
+  const list = connection.prepare<DeviceRecord>('SELECT * FROM devices WHERE org = ? ORDER BY id')
   return {
     async find(org, id) {
-      return find.get(org, id) ?? null
+      return (await find.get(org, id)) ?? null
     },
     async findByTokenHash(tokenHash) {
-      return findByTokenHash.get(tokenHash) ?? null
+      return (await findByTokenHash.get(tokenHash)) ?? null
     },
     async list(org) {
       return list.all(org)
@@ -110,30 +99,26 @@ export function createDeviceReader(database: Database): DeviceReader {
   }
 }
 
-export function createDeviceWriter(database: Database): DeviceWriter {
-  const insert = prepare(
-    database,
-    `INSERT INTO devices (id, org, username, token_hash, created_at, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-  )
-  const revoke = prepare(
-    database,
+export function createDeviceWriter(connection: Connection): DeviceWriter {
+  const insert =
+    connection.prepare(`INSERT INTO devices (id, org, username, token_hash, created_at, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?)`)
+  const revoke = connection.prepare(
     'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL',
   )
-  const revokeOfUser = prepare(
-    database,
+  const revokeOfUser = connection.prepare(
     'UPDATE devices SET revoked_at = ? WHERE org = ? AND username = ? AND revoked_at IS NULL',
   )
   return {
-    ...createDeviceReader(database),
+    ...createDeviceReader(connection),
     async insert({ id, org, username, token_hash, created_at, revoked_at }) {
-      insert.run(id, org, username, token_hash, created_at, revoked_at)
+      await insert.run(id, org, username, token_hash, created_at, revoked_at)
     },
     async revoke(id, revokedAt) {
-      revoke.run(revokedAt, id)
+      await revoke.run(revokedAt, id)
     },
     async revokeOfUser(org, username, revokedAt) {
-      revokeOfUser.run(revokedAt, org, username)
+      await revokeOfUser.run(revokedAt, org, username)
     },
   }
 }

@@ -1,8 +1,7 @@
-import type { Database } from 'better-sqlite3'
 import type { OrganizationRecord, UserRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type { OrganizationReader, OrganizationWriter, UserReader, UserWriter } from '../store.ts'
-import { prepare } from './statement.ts'
+import type { Connection } from './connection.ts'
 
 interface OrganizationRow {
   readonly name: string
@@ -13,80 +12,77 @@ interface OrganizationRow {
 }
 
 /** Raises the organization's revision and answers the new one. */
-export type BumpRevision = (org: string) => number
+export type BumpRevision = (org: string) => Promise<number>
 
-export function createBumpRevision(database: Database): BumpRevision {
-  const bump = prepare<{ revision: number }>(
-    database,
+export function createBumpRevision(connection: Connection): BumpRevision {
+  const bump = connection.prepare<{ revision: number }>(
     'UPDATE organizations SET revision = revision + 1 WHERE name = ? RETURNING revision',
   )
-  return (org) => {
-    const row = bump.get(org)
+  return async (org) => {
+    const row = await bump.get(org)
     if (row === undefined)
       throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
     return row.revision
   }
 }
 
-export function createOrganizationReader(database: Database): OrganizationReader {
-  const find = prepare<OrganizationRow>(database, 'SELECT * FROM organizations WHERE name = ?')
-  const count = prepare<{ total: number }>(database, 'SELECT count(*) AS total FROM organizations')
+export function createOrganizationReader(connection: Connection): OrganizationReader {
+  const find = connection.prepare<OrganizationRow>('SELECT * FROM organizations WHERE name = ?')
+  const count = connection.prepare<{ total: number }>(
+    'SELECT CAST(count(*) AS INTEGER) AS total FROM organizations',
+  )
   return {
     async find(name) {
-      const row = find.get(name)
+      const row = await find.get(name)
       return row === undefined ? null : toOrganization(row)
     },
     async count() {
-      return count.get()?.total ?? 0
+      return (await count.get())?.total ?? 0
     },
   }
 }
 
 export function createOrganizationWriter(
-  database: Database,
+  connection: Connection,
   bumpRevision: BumpRevision,
 ): OrganizationWriter {
-  const insert = prepare(
-    database,
-    `INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
-     VALUES (?, ?, 0, ?, ?)`,
-  )
-  const updateSettings = prepare(
-    database,
+  const insert =
+    connection.prepare(`INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
+     VALUES (?, ?, 0, ?, ?)`)
+  const updateSettings = connection.prepare(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',
   )
   return {
-    ...createOrganizationReader(database),
+    ...createOrganizationReader(connection),
     async insert(organization) {
       const { name, entitled, resolve_unlisted_names, created_at } = organization
-      insert.run(name, Number(entitled), Number(resolve_unlisted_names), created_at)
+      await insert.run(name, Number(entitled), Number(resolve_unlisted_names), created_at)
       return { ...organization, revision: 0 }
     },
     async updateSettings(name, settings) {
-      updateSettings.run(Number(settings.resolve_unlisted_names), name)
-      bumpRevision(name)
+      await updateSettings.run(Number(settings.resolve_unlisted_names), name)
+      await bumpRevision(name)
     },
   }
 }
 
-export function createUserReader(database: Database): UserReader {
-  const find = prepare<UserRecord>(database, 'SELECT * FROM users WHERE username = ?')
+export function createUserReader(connection: Connection): UserReader {
+  const find = connection.prepare<UserRecord>('SELECT * FROM users WHERE username = ?')
   return {
     async find(username) {
-      return find.get(username) ?? null
+      return (await find.get(username)) ?? null
     },
   }
 }
 
-export function createUserWriter(database: Database): UserWriter {
-  const insert = prepare(
-    database,
+export function createUserWriter(connection: Connection): UserWriter {
+  const insert = connection.prepare(
     'INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)',
   )
   return {
-    ...createUserReader(database),
+    ...createUserReader(connection),
     async insert(user) {
-      insert.run(user.username, user.password_hash, user.created_at)
+      await insert.run(user.username, user.password_hash, user.created_at)
     },
   }
 }

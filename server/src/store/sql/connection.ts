@@ -1,0 +1,18 @@
+export type Value = string | number | null | Uint8Array
+
+/**
+ * One open connection of a driver. SQL is of the kind that SQLite and PostgreSQL share, with `?`
+ * for parameters; where they differ, the driver's dialect has the words.
+ */
+export interface Connection {
+  /** May be called once for a text and used often. Throws StoreError, as do its statements. */
+  prepare<Row>(sql: string): Statement<Row>
+}
+
+export interface Statement<Row> {
+  /** The first row. */
+  get(...values: Value[]): Promise<Row | undefined>
+  all(...values: Value[]): Promise<Row[]>
+  /** Answers the number of rows changed. */
+  run(...values: Value[]): Promise<number>
+}

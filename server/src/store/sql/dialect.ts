@@ -1,0 +1,17 @@
+/** The words of a `CREATE TABLE` for which the databases differ. */
+export interface Dialect {
+  /** Text that compares by code points, in every database alike. */
+  readonly text: string
+  /** 53 bits at least. */
+  readonly integer: string
+  readonly bytes: string
+  /** A primary key that counts insertions upwards. */
+  readonly place: string
+  /** What follows the columns of a table with a primary key of its own. */
+  readonly keyed: string
+  /** What follows the columns of a table with a `place`. */
+  readonly placed: string
+}
+
+/** One step of the schema, as SQL. */
+export type Migration = (dialect: Dialect) => string

@@ -1,0 +1,94 @@
+import type { PolicyRecord } from '../records.ts'
+import { StoreError } from '../store-error.ts'
+import type { PolicyWriter, RulePlace } from '../store.ts'
+import type { BumpRevision } from './organization-rows.ts'
+import { createPolicyReader } from './policy-rows.ts'
+import type { Connection } from './connection.ts'
+
+export function createPolicyWriter(
+  connection: Connection,
+  bumpRevision: BumpRevision,
+): PolicyWriter {
+  const reader = createPolicyReader(connection)
+  const insert =
+    connection.prepare(`INSERT INTO policies (id, org, name, created_at, updated_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?)`)
+  const update = connection.prepare(
+    'UPDATE policies SET name = ?, updated_at = ?, revision = ? WHERE org = ? AND id = ?',
+  )
+  const touch = connection.prepare(
+    'UPDATE policies SET updated_at = ?, revision = ? WHERE org = ? AND id = ?',
+  )
+  const remove = connection.prepare('DELETE FROM policies WHERE org = ? AND id = ?')
+  const clearTeams = connection.prepare('DELETE FROM policy_teams WHERE org = ? AND policy_id = ?')
+  const insertTeam = connection.prepare(
+    'INSERT INTO policy_teams (org, policy_id, position, team_id) VALUES (?, ?, ?, ?)',
+  )
+  const insertRule =
+    connection.prepare(`INSERT INTO rules (policy_id, id, name, actions, decision, resources)
+     VALUES (?, ?, ?, ?, ?, ?)`)
+  const updateRule =
+    connection.prepare(`UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?
+     WHERE policy_id = ? AND id = ?`)
+  const deleteRule = connection.prepare('DELETE FROM rules WHERE policy_id = ? AND id = ?')
+
+  async function replaceTeams(org: string, id: string, teams: readonly string[]): Promise<void> {
+    await clearTeams.run(org, id)
+    for (const [position, team] of teams.entries()) await insertTeam.run(org, id, position, team)
+  }
+
+  async function current(org: string, id: string): Promise<PolicyRecord> {
+    const policy = await reader.find(org, id)
+    if (policy === null) throw missing('policy', id)
+    return policy
+  }
+
+  /** First in every rule change: it also proves that the policy belongs to the organization. */
+  async function stamp(at: RulePlace): Promise<void> {
+    const revision = await bumpRevision(at.org)
+    if ((await touch.run(at.updated_at, revision, at.org, at.policyId)) === 0)
+      throw missing('policy', at.policyId)
+  }
+
+  return {
+    ...reader,
+    async insert({ id, org, name, teams, created_at, updated_at }) {
+      await insert.run(id, org, name, created_at, updated_at, await bumpRevision(org))
+      await replaceTeams(org, id, teams)
+      return current(org, id)
+    },
+    async update({ org, id, name, teams, updated_at }) {
+      if ((await update.run(name, updated_at, await bumpRevision(org), org, id)) === 0)
+        throw missing('policy', id)
+      await replaceTeams(org, id, teams)
+      return current(org, id)
+    },
+    async delete(org, id) {
+      await bumpRevision(org)
+      if ((await remove.run(org, id)) === 0) throw missing('policy', id)
+    },
+    async insertRule(at, rule) {
+      await stamp(at)
+      const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
+      await insertRule.run(at.policyId, rule.id, rule.name, actions, rule.decision, resources)
+      return current(at.org, at.policyId)
+    },
+    async updateRule(at, rule) {
+      await stamp(at)
+      const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
+      const { id, name, decision } = rule
+      if ((await updateRule.run(name, actions, decision, resources, at.policyId, id)) === 0)
+        throw missing('rule', id)
+      return current(at.org, at.policyId)
+    },
+    async deleteRule(at, ruleId) {
+      await stamp(at)
+      if ((await deleteRule.run(at.policyId, ruleId)) === 0) throw missing('rule', ruleId)
+      return current(at.org, at.policyId)
+    },
+  }
+}
+
+function missing(what: string, id: string): StoreError {
+  return new StoreError('ERR_STORE_NOT_FOUND', `${what} \`${id}\` is not there`)
+}

@@ -1,0 +1,60 @@
+import type { StoreReader, StoreWriter } from '../store.ts'
+import type { Connection } from './connection.ts'
+import {
+  createAccessTokenReader,
+  createAccessTokenWriter,
+  createDeviceReader,
+  createDeviceWriter,
+} from './credential-rows.ts'
+import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
+import {
+  createBumpRevision,
+  createOrganizationReader,
+  createOrganizationWriter,
+  createUserReader,
+  createUserWriter,
+} from './organization-rows.ts'
+import { createPolicyWriter } from './policy-changes.ts'
+import { createPolicyReader } from './policy-rows.ts'
+import {
+  createIdempotencyReader,
+  createIdempotencyWriter,
+  createSecretReader,
+  createSecretWriter,
+  createSigningKeyReader,
+  createSigningKeyWriter,
+} from './server-state-rows.ts'
+import { createTeamReader, createTeamWriter } from './team-rows.ts'
+
+/** All readers of one connection, their statements prepared once. */
+export function createReader(connection: Connection): StoreReader {
+  return {
+    organizations: createOrganizationReader(connection),
+    users: createUserReader(connection),
+    memberships: createMembershipReader(connection),
+    teams: createTeamReader(connection),
+    policies: createPolicyReader(connection),
+    accessTokens: createAccessTokenReader(connection),
+    devices: createDeviceReader(connection),
+    signingKeys: createSigningKeyReader(connection),
+    idempotency: createIdempotencyReader(connection),
+    secrets: createSecretReader(connection),
+  }
+}
+
+/** All writers of one connection. */
+export function createWriter(connection: Connection): StoreWriter {
+  const bumpRevision = createBumpRevision(connection)
+  return {
+    organizations: createOrganizationWriter(connection, bumpRevision),
+    users: createUserWriter(connection),
+    memberships: createMembershipWriter(connection, bumpRevision),
+    teams: createTeamWriter(connection, bumpRevision),
+    policies: createPolicyWriter(connection, bumpRevision),
+    accessTokens: createAccessTokenWriter(connection),
+    devices: createDeviceWriter(connection),
+    signingKeys: createSigningKeyWriter(connection),
+    idempotency: createIdempotencyWriter(connection),
+    secrets: createSecretWriter(connection),
+  }
+}

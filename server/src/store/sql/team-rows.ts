@@ -1,0 +1,74 @@
+import type { TeamRecord } from '../records.ts'
+import { StoreError } from '../store-error.ts'
+import type { TeamReader, TeamWriter } from '../store.ts'
+import type { BumpRevision } from './organization-rows.ts'
+import type { Connection } from './connection.ts'
+
+export function createTeamReader(connection: Connection): TeamReader {
+  const find = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? AND id = ?')
+  const list = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? ORDER BY name')
+  const listOfUser = connection.prepare<{ team_id: string }>(
+    'SELECT team_id FROM team_members WHERE org = ? AND username = ? ORDER BY team_id',
+  )
+  const listOfUsers = connection.prepare<{ username: string; team_id: string }>(
+    'SELECT username, team_id FROM team_members WHERE org = ? ORDER BY username, team_id',
+  )
+  return {
+    async find(org, id) {
+      return (await find.get(org, id)) ?? null
+    },
+    async list(org) {
+      return list.all(org)
+    },
+    async listOfUser(org, username) {
+      return (await listOfUser.all(org, username)).map((row) => row.team_id)
+    },
+    async listOfUsers(org) {
+      const teams = new Map<string, string[]>()
+      for (const { username, team_id } of await listOfUsers.all(org)) {
+        const known = teams.get(username)
+        if (known === undefined) teams.set(username, [team_id])
+        else known.push(team_id)
+      }
+      return teams
+    },
+  }
+}
+
+export function createTeamWriter(connection: Connection, bumpRevision: BumpRevision): TeamWriter {
+  const insert = connection.prepare('INSERT INTO teams (id, org, name) VALUES (?, ?, ?)')
+  const remove = connection.prepare('DELETE FROM teams WHERE org = ? AND id = ?')
+  const isUsed = connection.prepare(
+    'SELECT 1 FROM policy_teams WHERE org = ? AND team_id = ? LIMIT 1',
+  )
+  const addMember =
+    connection.prepare(`INSERT INTO team_members (org, team_id, username) VALUES (?, ?, ?)
+     ON CONFLICT (org, username, team_id) DO NOTHING`)
+  const removeMember = connection.prepare(
+    'DELETE FROM team_members WHERE org = ? AND team_id = ? AND username = ?',
+  )
+  return {
+    ...createTeamReader(connection),
+    async insert(team) {
+      await insert.run(team.id, team.org, team.name)
+      await bumpRevision(team.org)
+    },
+    async delete(org, id) {
+      if ((await isUsed.get(org, id)) !== undefined)
+        throw new StoreError('ERR_STORE_CONFLICT', `policies use team \`${id}\``, {
+          subject: 'team_in_use',
+        })
+      if ((await remove.run(org, id)) === 0)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` is not there`)
+      await bumpRevision(org)
+    },
+    async addMember(org, id, username) {
+      if ((await addMember.run(org, id, username)) > 0) await bumpRevision(org)
+    },
+    async removeMember(org, id, username) {
+      const removed = (await removeMember.run(org, id, username)) > 0
+      if (removed) await bumpRevision(org)
+      return removed
+    },
+  }
+}
