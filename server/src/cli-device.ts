@@ -6,6 +6,8 @@ import { isOrigin, type Config } from './config.ts'
 import { enrolDevice } from './distribution/device-service.ts'
 import { prepareEnrolmentFile, type EnrolmentFile } from './distribution/enrolment-file.ts'
 import type { Sources } from './sources.ts'
+import { createAuditedStore } from './history/audited-store.ts'
+import { OPERATOR } from './history/author.ts'
 import type { Store, StoreReader } from './store/store.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
 
@@ -72,7 +74,8 @@ async function publish(
   file: EnrolmentFile,
 ): Promise<void> {
   const keys = await ensureSigningKeys(store, 'bundle', sources.now)
-  const enrolment = await store.transaction(async (writer) => {
+  const audited = createAuditedStore(store)
+  const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
     const { org, user = null, server } = options
     const deps = { ...sources, bundleKeys: keys.map(publicKeyOf) }
@@ -82,7 +85,7 @@ async function publish(
     await file.publish(enrolment)
   } catch (error) {
     const revokedAt = sources.now().toISOString()
-    await store.transaction((writer) => writer.devices.revoke(enrolment.device_id, revokedAt))
+    await audited.write(OPERATOR, (writer) => writer.devices.revoke(enrolment.device_id, revokedAt))
     throw unwritable(options.out, error)
   }
   printEnrolled(enrolment, options)

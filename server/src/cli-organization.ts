@@ -4,6 +4,7 @@ import { createOrganization, type CreatedOrganization } from './accounts/create-
 import { CommandFailure } from './cli-failure.ts'
 import type { Config } from './config.ts'
 import { openDataDirectory } from './data-directory.ts'
+import { createAuditedStore } from './history/audited-store.ts'
 import type { Sources } from './sources.ts'
 import { StoreError } from './store/store-error.ts'
 import type { Store } from './store/store.ts'
@@ -34,13 +35,17 @@ export async function initCommand(
   await withStore(config, async (store) => {
     try {
       const request = { name: options.org, owner: options.owner, entitled: true }
-      const created = await createOrganization({ store, ...sources }, request, async (writer) => {
-        if ((await writer.organizations.count()) > 0)
-          throw new NotEmpty(
-            'refused',
-            'there is an organization already; use `palisade-server org create` to add one',
-          )
-      })
+      const created = await createOrganization(
+        { store: createAuditedStore(store), ...sources },
+        request,
+        async (writer) => {
+          if ((await writer.organizations.count()) > 0)
+            throw new NotEmpty(
+              'refused',
+              'there is an organization already; use `palisade-server org create` to add one',
+            )
+        },
+      )
       printCreated(created, options.json === true)
     } catch (error) {
       if (error instanceof NotEmpty && options.ifEmpty === true) return
@@ -60,7 +65,10 @@ export async function createOrganizationCommand(
     const entitled = options.withoutGovernance !== true
     const request = { name: options.org, owner: options.owner, entitled }
     try {
-      const created = await createOrganization({ store, ...sources }, request)
+      const created = await createOrganization(
+        { store: createAuditedStore(store), ...sources },
+        request,
+      )
       printCreated(created, options.json === true)
     } catch (error) {
       if (error instanceof StoreError && error.subject === 'organization')

@@ -13,6 +13,8 @@ import { bundleRoutes } from './distribution/bundle-routes.ts'
 import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
+import { loadPageTokenKey } from './governance/page-token.ts'
+import { createAuditedStore } from './history/audited-store.ts'
 import { createApp } from './http/create-app.ts'
 import type { LogSettings } from './http/logger-options.ts'
 import { formatOrigin } from './origin.ts'
@@ -53,6 +55,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
   const keys = await ensureSigningKeys(store, 'access_token', sources.now)
 
+  const pageTokenKey = await loadPageTokenKey(store, sources.random)
+  const audited = createAuditedStore(store)
+
   const container = root.createChildContainer()
   container.register(STORE, { useValue: store })
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
@@ -79,7 +84,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       const authenticate = c.resolve(AUTHENTICATE)
       const passwordQueue = c.resolve(PASSWORD_QUEUE)
       return [
-        governanceRoutes({ store, authenticate, limits: config.limits, ...sources }),
+        governanceRoutes({
+          store: audited,
+          authenticate,
+          pageTokenKey,
+          limits: config.limits,
+          ...sources,
+        }),
         tokenRoutes({
           store,
           passwordQueue,
@@ -89,9 +100,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           accessTokenMinutes: config.accessTokenMinutes,
           ...sources,
         }),
-        adminRoutes({ store, authenticate, passwordQueue, ...sources }),
+        adminRoutes({ store: audited, authenticate, passwordQueue, ...sources }),
         deviceRoutes({
-          store,
+          store: audited,
           authenticate,
           bundleKeys: c.resolve(BUNDLE_KEYS).map(publicKeyOf),
           publicUrl: () => config.publicUrl ?? origin(),

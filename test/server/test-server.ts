@@ -7,6 +7,7 @@ import {
   createOrganization,
   type CreatedOrganization,
 } from '../../server/src/accounts/create-organization.ts'
+import { createAuditedStore } from '../../server/src/history/audited-store.ts'
 import type { Store } from '../../server/src/store/store.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
@@ -59,7 +60,10 @@ export async function openTestServer(): Promise<TestServer> {
       clockMs += ms
     },
     createOrganization: (name, owner, entitled = true) =>
-      createOrganization({ store, ...sources }, { name, owner, entitled }),
+      createOrganization(
+        { store: createAuditedStore(store), ...sources },
+        { name, owner, entitled },
+      ),
     send: (method, url, { as, payload, headers } = {}) =>
       server.app.inject({
         method,

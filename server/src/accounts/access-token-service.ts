@@ -5,12 +5,13 @@ import type {
   Permission,
 } from '@palisade/protocol'
 import { notFound, permissionDenied, unauthenticated } from '../http/api-error.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
-import type { Store, StoreReader, StoreWriter } from '../store/store.ts'
+import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
 import { authorize } from './authorize.ts'
-import type { Principal, UserPrincipal } from './principal.ts'
+import type { Caller, Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -22,20 +23,20 @@ const DAY_MS = 24 * 60 * 60 * 1000
  * and is revoked with it. Or whoever held a stolen token could make himself one that stays.
  */
 export interface AccessTokenService {
-  listPersonal(caller: Principal): Promise<AccessToken[]>
-  createPersonal(caller: Principal, request: CreateAccessTokenRequest): Promise<CreatedAccessToken>
-  revokePersonal(caller: Principal, id: string): Promise<void>
-  listOfOrganization(caller: Principal, org: string): Promise<AccessToken[]>
+  listPersonal(caller: Caller): Promise<AccessToken[]>
+  createPersonal(caller: Caller, request: CreateAccessTokenRequest): Promise<CreatedAccessToken>
+  revokePersonal(caller: Caller, id: string): Promise<void>
+  listOfOrganization(caller: Caller, org: string): Promise<AccessToken[]>
   createForOrganization(
-    caller: Principal,
+    caller: Caller,
     org: string,
     request: CreateAccessTokenRequest,
   ): Promise<CreatedAccessToken>
-  revokeOfOrganization(caller: Principal, org: string, id: string): Promise<void>
+  revokeOfOrganization(caller: Caller, org: string, id: string): Promise<void>
 }
 
 export interface AccessTokenServiceDeps {
-  readonly store: Store
+  readonly store: AuditedStore
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
@@ -51,7 +52,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       }),
 
     createPersonal: (caller, request) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         const user = requireUser(caller)
         requireHeld(request.permissions, await permissionsAnywhere(writer, user))
         const parent = await findParent(deps, writer, caller)
@@ -60,7 +61,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       }),
 
     revokePersonal: (caller, id) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         const { username } = requireUser(caller)
         await revoke(deps, writer, await writer.accessTokens.listOfUser(username), id)
       }),
@@ -72,7 +73,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       }),
 
     createForOrganization: (caller, org, request) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireHeld(request.permissions, access.permissions)
         const parent = await findParent(deps, writer, caller)
@@ -81,7 +82,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       }),
 
     revokeOfOrganization: (caller, org, id) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
         await revoke(deps, writer, await writer.accessTokens.listOfOrganization(org), id)
       }),
@@ -133,7 +134,7 @@ async function findParent(
   return parent
 }
 
-function requireUser(caller: Principal): UserPrincipal {
+function requireUser(caller: Caller): UserPrincipal {
   if (caller.kind === 'user') return caller
   throw permissionDenied('an organization token has no personal tokens; sign in as a user')
 }

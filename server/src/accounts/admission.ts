@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { Authenticate } from './authenticate.ts'
 import { authorize } from './authorize.ts'
-import type { Principal } from './principal.ts'
+import { formatPrincipal, type Caller, type Principal } from './principal.ts'
 
 type OnRequest = (request: FastifyRequest) => Promise<void>
 
@@ -20,18 +20,23 @@ export interface Admission {
   /** 401, 404 or 403 for the organization in the path parameter `org`; then `lookUp`. */
   organization(permission: Permission | null, lookUp?: LookUp): OnRequest
   /** Who was admitted; throws when no hook above ran. */
-  callerOf(request: FastifyRequest): Principal
+  callerOf(request: FastifyRequest): Caller
 }
 
 export function createAdmission(deps: {
   readonly authenticate: Authenticate
-  readonly store: Store
+  readonly store: Pick<Store, 'read'>
 }): Admission {
-  const callers = new WeakMap<FastifyRequest, Principal>()
+  const callers = new WeakMap<FastifyRequest, Caller>()
 
   async function identify(request: FastifyRequest): Promise<Principal> {
     const principal = await deps.authenticate(request.headers.authorization)
-    callers.set(request, principal)
+    const author = {
+      actor: formatPrincipal(principal),
+      address: request.ip,
+      request_id: request.id,
+    }
+    callers.set(request, { ...principal, author })
     return principal
   }
 
@@ -50,9 +55,9 @@ export function createAdmission(deps: {
     },
 
     callerOf(request) {
-      const principal = callers.get(request)
-      if (principal === undefined) throw new TypeError('the route has no admission hook')
-      return principal
+      const caller = callers.get(request)
+      if (caller === undefined) throw new TypeError('the route has no admission hook')
+      return caller
     },
   }
 }

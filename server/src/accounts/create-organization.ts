@@ -1,5 +1,7 @@
 import { PERMISSIONS } from '@palisade/protocol'
-import type { Store, StoreWriter } from '../store/store.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import { OPERATOR } from '../history/author.ts'
+import type { StoreWriter } from '../store/store.ts'
 import { createToken } from './access-token-service.ts'
 import { hashPassword } from './password.ts'
 
@@ -16,7 +18,7 @@ export interface CreatedOrganization {
 }
 
 export interface CreateOrganizationDeps {
-  readonly store: Store
+  readonly store: AuditedStore
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
@@ -41,7 +43,7 @@ export async function createOrganization(
   const created_at = deps.now().toISOString()
   const fresh = Buffer.from(deps.random(PASSWORD_BYTES)).toString('base64url')
   const password_hash = await hashPassword(fresh, deps.random)
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(OPERATOR, async (writer) => {
     await precondition(writer)
     await writer.organizations.insert({
       name,

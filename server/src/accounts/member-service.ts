@@ -1,15 +1,16 @@
 import type { CreateMemberRequest, Member, Permission, Role } from '@palisade/protocol'
 import { conflict, invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
-import type { Store, StoreReader, StoreWriter } from '../store/store.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { claimedKind } from '../tokens/secret-token.ts'
 import { authorize } from './authorize.ts'
 import type { PasswordQueue } from './password-queue.ts'
 import { hashPassword } from './password.ts'
-import type { Principal } from './principal.ts'
+import type { Caller } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 export interface MemberServiceDeps {
-  readonly store: Store
+  readonly store: AuditedStore
   readonly passwordQueue: PasswordQueue
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -17,12 +18,12 @@ export interface MemberServiceDeps {
 
 /** Who belongs to an organization, in which role. Everything throws ApiError. */
 export interface MemberService {
-  list(caller: Principal, org: string): Promise<Member[]>
+  list(caller: Caller, org: string): Promise<Member[]>
   /** Adds a user, making him when he does not exist. */
-  create(caller: Principal, org: string, request: CreateMemberRequest): Promise<Member>
-  updateRole(caller: Principal, org: string, username: string, role: Role): Promise<Member>
+  create(caller: Caller, org: string, request: CreateMemberRequest): Promise<Member>
+  updateRole(caller: Caller, org: string, username: string, role: Role): Promise<Member>
   /** Also revokes the devices that the user has in the organization. */
-  remove(caller: Principal, org: string, username: string): Promise<void>
+  remove(caller: Caller, org: string, username: string): Promise<void>
 }
 
 export function createMemberService(deps: MemberServiceDeps): MemberService {
@@ -42,7 +43,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
 
     async create(caller, org, { username, role, password }) {
       const password_hash = password === undefined ? null : await hashNewPassword(deps, password)
-      return store.transaction(async (writer) => {
+      return store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireRank(access.permissions, role)
         if ((await writer.memberships.find(org, username)) !== null)
@@ -58,7 +59,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
     },
 
     updateRole: (caller, org, username, role) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         const current = await findMember(writer, org, username)
         requireRank(access.permissions, current.role)
@@ -70,7 +71,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
       }),
 
     remove: (caller, org, username) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         const current = await findMember(writer, org, username)
         requireRank(access.permissions, current.role)

@@ -1,4 +1,5 @@
 import type { Permission } from '@palisade/protocol'
+import type { Author } from '../history/author.ts'
 
 /** Who calls, proven by an access token. What he may do in an organization says `authorize`. */
 export type Principal = UserPrincipal | OrganizationPrincipal
@@ -19,6 +20,9 @@ export interface OrganizationPrincipal {
   readonly tokenId: string
   readonly permissions: readonly Permission[]
 }
+
+/** A principal within one request. */
+export type Caller = Principal & { readonly author: Author }
 
 /** One string that names the caller, the same for every access token of one user. */
 export function formatPrincipal(principal: Principal): string {

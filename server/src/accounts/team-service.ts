@@ -1,23 +1,24 @@
 import type { Member, Team } from '@palisade/protocol'
 import { conflict, notFound } from '../http/api-error.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
 import { StoreError } from '../store/store-error.ts'
-import type { Store, StoreReader } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { findMember } from './member-service.ts'
-import type { Principal } from './principal.ts'
+import type { Caller } from './principal.ts'
 
 /** Teams of an organization and who is in them. Everything throws ApiError. */
 export interface TeamService {
-  list(caller: Principal, org: string): Promise<Team[]>
-  create(caller: Principal, org: string, name: string): Promise<Team>
+  list(caller: Caller, org: string): Promise<Team[]>
+  create(caller: Caller, org: string, name: string): Promise<Team>
   /** Refused with 409 while a policy names the team. */
-  remove(caller: Principal, org: string, id: string): Promise<void>
-  addMember(caller: Principal, org: string, id: string, username: string): Promise<Member>
-  removeMember(caller: Principal, org: string, id: string, username: string): Promise<void>
+  remove(caller: Caller, org: string, id: string): Promise<void>
+  addMember(caller: Caller, org: string, id: string, username: string): Promise<Member>
+  removeMember(caller: Caller, org: string, id: string, username: string): Promise<void>
 }
 
 export function createTeamService(deps: {
-  readonly store: Store
+  readonly store: AuditedStore
   /** A new lower-case UUID. */
   readonly newId: () => string
 }): TeamService {
@@ -31,7 +32,7 @@ export function createTeamService(deps: {
 
     create: (caller, org, name) =>
       store
-        .transaction(async (writer) => {
+        .write(caller.author, async (writer) => {
           await authorize(writer, caller, org, 'organization:admin')
           const team = { id: deps.newId(), name }
           await writer.teams.insert({ ...team, org })
@@ -44,7 +45,7 @@ export function createTeamService(deps: {
         }),
 
     remove: (caller, org, id) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
         const teamId = await requireTeam(writer, org, id)
         const policies = await writer.policies.listUsingTeam(org, teamId)
@@ -56,7 +57,7 @@ export function createTeamService(deps: {
       }),
 
     addMember: (caller, org, id, username) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
         const teamId = await requireTeam(writer, org, id)
         await findMember(writer, org, username)
@@ -65,7 +66,7 @@ export function createTeamService(deps: {
       }),
 
     removeMember: (caller, org, id, username) =>
-      store.transaction(async (writer) => {
+      store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
         const teamId = await requireTeam(writer, org, id)
         if (!(await writer.teams.removeMember(org, teamId, username)))

@@ -1,9 +1,10 @@
 import type { Device, Enrolment, PublicKey } from '@palisade/protocol'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
-import type { Principal } from '../accounts/principal.ts'
+import type { Caller } from '../accounts/principal.ts'
 import type { DeviceRecord } from '../store/records.ts'
-import type { Store, StoreWriter } from '../store/store.ts'
+import type { StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 
 export interface EnrolDeps {
@@ -15,7 +16,7 @@ export interface EnrolDeps {
 }
 
 export interface DeviceServiceDeps extends EnrolDeps {
-  readonly store: Store
+  readonly store: AuditedStore
   /** Origin under which devices reach this server, such as `http://127.0.0.1:8420`. */
   readonly publicUrl: () => string
 }
@@ -26,17 +27,17 @@ export interface DeviceService {
    * Enrols a device for `user`, or for nobody when undefined. An administrator may enrol for every
    * member and for nobody, a member for himself.
    */
-  enrol(caller: Principal, org: string, user: string | undefined): Promise<Enrolment>
+  enrol(caller: Caller, org: string, user: string | undefined): Promise<Enrolment>
   /** By ascending id; revoked ones too. */
-  list(caller: Principal, org: string): Promise<Device[]>
+  list(caller: Caller, org: string): Promise<Device[]>
   /** By an administrator, or the user whose device it is; counts from its next request on. */
-  revoke(caller: Principal, org: string, id: string): Promise<void>
+  revoke(caller: Caller, org: string, id: string): Promise<void>
 }
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
     enrol: (caller, org, user) =>
-      deps.store.transaction(async (writer) => {
+      deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
         requireMayEnrol(caller, access, user)
         requireEntitled(access.organization)
@@ -52,7 +53,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
       }),
 
     revoke: (caller, org, id) =>
-      deps.store.transaction(async (writer) => {
+      deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
         const device = await writer.devices.find(org, id)
         requireMayRevoke(caller, access, device)
@@ -81,7 +82,7 @@ export async function enrolDevice(
   return { server, org, user, device_id, device_token, bundle_keys: { keys: [...deps.bundleKeys] } }
 }
 
-function requireMayEnrol(caller: Principal, access: Access, user: string | undefined): void {
+function requireMayEnrol(caller: Caller, access: Access, user: string | undefined): void {
   if (access.permissions.includes('organization:admin')) return
   if (caller.kind === 'user' && caller.username === user) return
   throw permissionDenied(
@@ -90,7 +91,7 @@ function requireMayEnrol(caller: Principal, access: Access, user: string | undef
 }
 
 /** One answer for a device of somebody else and for none, so that nobody learns which there are. */
-function requireMayRevoke(caller: Principal, access: Access, device: DeviceRecord | null): void {
+function requireMayRevoke(caller: Caller, access: Access, device: DeviceRecord | null): void {
   if (access.permissions.includes('organization:admin')) return
   if (caller.kind === 'user' && caller.username === device?.username) return
   throw permissionDenied(

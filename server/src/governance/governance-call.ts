@@ -5,12 +5,13 @@ import type { Authenticate } from '../accounts/authenticate.ts'
 import type { Principal } from '../accounts/principal.ts'
 import { emptyBody, type RawBody } from '../http/raw-body.ts'
 import type { RawQuery } from '../http/read-query.ts'
-import type { Store } from '../store/store.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import type { Author } from '../history/author.ts'
 import type { PolicyLimits } from './policy-limits.ts'
 
 /** What governance works with. */
 export interface GovernanceDeps {
-  readonly store: Store
+  readonly store: AuditedStore
   readonly authenticate: Authenticate
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -29,6 +30,7 @@ export interface GovernanceRouteDeps extends GovernanceDeps {
  */
 export interface GovernanceCall {
   readonly principal: Principal
+  readonly author: Author
   readonly org: string
   readonly query: RawQuery
   readonly body: RawBody
@@ -53,9 +55,11 @@ export function callOf(
   { admission }: Pick<GovernanceRouteDeps, 'admission'>,
   request: FastifyRequest<{ Params: { org: string } }>,
 ): GovernanceCall {
+  const caller = admission.callerOf(request)
   const key = request.headers['idempotency-key']
   return {
-    principal: admission.callerOf(request),
+    principal: caller,
+    author: caller.author,
     org: request.params.org,
     query: request.query as RawQuery,
     body: (request.body as RawBody | undefined) ?? emptyBody(request),

@@ -1,18 +1,18 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { createAdmission } from '../accounts/admission.ts'
 import { deferredValidator } from '../http/validation.ts'
-import type { GovernanceDeps } from './governance-call.ts'
-import { loadPageTokenKey } from './page-token.ts'
+import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
-export function governanceRoutes(deps: GovernanceDeps): FastifyPluginAsyncZod {
+export function governanceRoutes(
+  deps: GovernanceDeps & Pick<GovernanceRouteDeps, 'pageTokenKey'>,
+): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
-    const pageTokenKey = await loadPageTokenKey(deps.store, deps.random)
-    const routeDeps = { ...deps, admission, pageTokenKey }
+    const routeDeps = { ...deps, admission }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)

@@ -24,7 +24,7 @@ import { formatTimestamp, nextTimestamp } from './timestamp.ts'
 /** Creates a policy without rules. */
 export async function createPolicy(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
   const { org } = call
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, org, 'policies:write')
     const json = readJson(call.body)
     const once = readOnceRequest({
@@ -60,7 +60,7 @@ export async function createPolicy(deps: GovernanceDeps, call: GovernanceCall): 
 
 /** Changes name and scope; a PATCH that changes nothing writes nothing. */
 export async function updatePolicy(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const old = await findPolicy(writer, call.org, call.policyId)
     const patch = readInput(updatePolicyRequestSchema, readJson(call.body))
@@ -82,7 +82,7 @@ export async function updatePolicy(deps: GovernanceDeps, call: PolicyCall): Prom
 
 /** Deletes a policy with its rules and shows it as it last was. */
 export async function deletePolicy(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     readQuery(noQuerySchema, call.query)

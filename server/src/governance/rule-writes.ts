@@ -25,7 +25,7 @@ import { nextTimestamp } from './timestamp.ts'
 
 /** Appends a rule to a policy. */
 export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const json = readJson(call.body)
@@ -60,7 +60,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
 
 /** Changes a rule in its place; a PATCH that changes nothing writes nothing. */
 export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const old = findRule(policy, call.ruleId)
@@ -90,7 +90,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
 
 /** Deletes a rule; the policy stays, also without any. */
 export async function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
-  return deps.store.transaction(async (writer) => {
+  return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const rule = findRule(policy, call.ruleId)

@@ -2,6 +2,7 @@ import { PERMISSIONS, type CreatedAccessToken } from '@palisade/protocol'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createAccessTokenService } from '../../../server/src/accounts/access-token-service.ts'
+import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import type { Principal } from '../../../server/src/accounts/principal.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
@@ -104,12 +105,14 @@ describe('a token made in a session', () => {
     async (kind) => {
       const url = kind === 'personal' ? MINE : OF_ACME
       const stolen = await create(alice, url, 30)
-      const admitted: Principal =
+      const author = { actor: 'user:alice', address: '127.0.0.1', request_id: 'r' }
+      const principal: Principal =
         kind === 'personal'
           ? { kind: 'user', username: 'alice', tokenId: stolen.id, permissions: PERMISSIONS }
           : { kind: 'organization', org: 'acme', tokenId: stolen.id, permissions: PERMISSIONS }
+      const admitted = { ...principal, author }
       const tokens = createAccessTokenService({
-        store: test.store,
+        store: createAuditedStore(test.store),
         now: () => new Date(START),
         random: (bytes) => randomBytes(bytes),
         newId: () => randomUUID(),

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAuthenticator } from '../../../server/src/accounts/authenticate.ts'
 import type { PolicyLimits } from '../../../server/src/governance/policy-limits.ts'
+import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { governanceRoutes } from '../../../server/src/governance/governance-routes.ts'
 import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
 import type { LogSettings } from '../../../server/src/http/logger-options.ts'
@@ -55,7 +56,16 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
   })
   const authenticate = createAuthenticator({ store, accessTokens, now })
   const limits = { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600, ...options.limits }
-  const governance = governanceRoutes({ store, authenticate, now, random: randomBytes, limits })
+  const pageTokenKey = randomBytes(32)
+  const audited = createAuditedStore(store)
+  const governance = governanceRoutes({
+    store: audited,
+    pageTokenKey,
+    authenticate,
+    now,
+    random: randomBytes,
+    limits,
+  })
   const app = await createApp({
     logger: options.log === undefined ? false : { level: 'info', stream: options.log },
     random: randomBytes,

@@ -1,0 +1,11 @@
+/** Who makes a change, and from where; kept with the change. */
+export interface Author {
+  /** `user:alice`, `organization:acme:<token id>`, or `operator`. */
+  readonly actor: string
+  /** Address of the client; null for a command on the server's own machine. */
+  readonly address: string | null
+  readonly request_id: string | null
+}
+
+/** Whoever runs `palisade-server`: he has the store itself. */
+export const OPERATOR: Author = { actor: 'operator', address: null, request_id: null }
