@@ -6,6 +6,7 @@ import {
 } from '@palisade/protocol'
 import type { FastifyInstance } from 'fastify'
 import { sendAnswer } from '../http/answer.ts'
+import { createCompiledPolicies } from './compiled-policies.ts'
 import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
 import { checkErrors, orgParamsSchema, readErrors, type OrgParams } from './route-schemas.ts'
 import { checkAccess, getEffectivePolicy } from './what-if.ts'
@@ -14,6 +15,7 @@ const tags = ['what-if']
 
 /** What the stored policies mean for a user, by the evaluator that machines use. */
 export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
+  const compiledPolicies = createCompiledPolicies()
   app.post<{ Params: OrgParams }>(
     '/api/v1/orgs/:org/check',
     {
@@ -26,7 +28,8 @@ export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRoute
         response: { 200: decisionSchema, ...checkErrors },
       },
     },
-    async (request, reply) => sendAnswer(reply, await checkAccess(deps, callOf(deps, request))),
+    async (request, reply) =>
+      sendAnswer(reply, await checkAccess(deps, callOf(deps, request), compiledPolicies)),
   )
 
   app.get<{ Params: OrgParams }>(

@@ -1,4 +1,4 @@
-import { compilePolicy, decide, effectivePolicies } from '@palisade/policy-core'
+import { decide, effectivePolicies } from '@palisade/policy-core'
 import {
   checkRequestSchema,
   effectivePolicyQuerySchema,
@@ -14,22 +14,28 @@ import { quote } from '../http/describe-issue.ts'
 import { readBody } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { StoreReader } from '../store/store.ts'
+import type { CompiledPolicies } from './compiled-policies.ts'
 import { formatPolicy } from './format-policy.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
 
 /** Judges a request as a machine of the given user or teams would. */
-export async function checkAccess(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
+export async function checkAccess(
+  deps: GovernanceDeps,
+  call: GovernanceCall,
+  compiledPolicies: CompiledPolicies,
+): Promise<Answer> {
   return deps.store.read(async (reader) => {
     const access = await enter(reader, call)
     const body = readBody(checkRequestSchema, call.body)
     readQuery(noQuerySchema, call.query)
     requireOwnOrReadable(access, call.principal, body.user)
     const teams = await teamsOf(reader, call.org, body)
-    const compiled = compilePolicy({
+    const { revision, resolve_unlisted_names } = access.organization
+    const compiled = await compiledPolicies.take({ org: call.org, revision, teams }, async () => ({
       policies: await policiesFor(reader, call.org, teams),
-      resolve_unlisted_names: access.organization.resolve_unlisted_names,
-      revision: access.organization.revision,
-    })
+      resolve_unlisted_names,
+      revision,
+    }))
     return { status: 200, headers: {}, body: decide(compiled, body.request) }
   })
 }
