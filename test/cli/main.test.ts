@@ -92,6 +92,17 @@ describe('the built command', () => {
     expect(ended).toMatchObject({ code: 0, err: '' })
   })
 
+  it('takes a directory on standard input for a mistake, not for an empty batch', async () => {
+    await using directory = await temporaryDirectory()
+    await directory.write('p.json', POLICY_FILE)
+    const command = [process.execPath, MAIN, 'check', '--policies', 'p.json', '--batch', '-']
+
+    const ended = await start(['-c', 'exec "$@" < .', 'sh', ...command], directory.path, '', undefined, 'sh') // prettier-ignore
+
+    expect(ended).toMatchObject({ code: 2, out: '' })
+    expect(ended.err).toMatch(/^error: standard input is a directory; /)
+  })
+
   it('answers in one line, and never with the exit code of a deny, where its directory is gone', async () => {
     await using directory = await temporaryDirectory()
     const command = [process.execPath, MAIN, 'check', 'read', '/x', '--policies', 'p.json']

@@ -1,7 +1,11 @@
+import { fstatSync } from 'node:fs'
 import { homedir } from 'node:os'
+import type { Readable } from 'node:stream'
 import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
 import { createPrompts } from './terminal/prompts.ts'
+
+const STANDARD_INPUT = 0
 
 /** The real surroundings of the process. */
 export function createProcessIo(): Io {
@@ -11,7 +15,9 @@ export function createProcessIo(): Io {
   stderr.on('error', ignore)
   const terminal = stdout.isTTY && env['TERM'] !== 'dumb'
   return {
-    stdin,
+    get stdin() {
+      return requireReadable(stdin)
+    },
     stdout,
     stderr,
     env,
@@ -27,6 +33,22 @@ export function createProcessIo(): Io {
     progress: stderr.isTTY,
     prompts: stdin.isTTY && stdout.isTTY ? createPrompts(stdin, stdout) : null,
     fetch,
+  }
+}
+
+/** Node gives an empty stream where standard input is a directory, which is no empty input. */
+function requireReadable(stdin: NodeJS.ReadStream): Readable {
+  if (isDirectory(STANDARD_INPUT))
+    throw usageError('standard input is a directory; name a file, or pipe the text in')
+  return stdin
+}
+
+function isDirectory(fd: number): boolean {
+  try {
+    return fstatSync(fd).isDirectory()
+  } catch {
+    // Closed, or a number that is no file: reading it tells.
+    return false
   }
 }
 
