@@ -31,6 +31,13 @@ export interface Store {
    * (on disk) before it resolves; undone entirely when `work` throws. Throws StoreError.
    */
   transaction<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>
+  /**
+   * Differs from every earlier answer whenever something may have been committed in between: what
+   * was read after it was asked for is still true while it stays the same. Commits of this process
+   * count at once, those of others from the next turn of the event loop after they are seen. Costs
+   * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
+   */
+  generation(): number
   /** Resolves when a query is answered. Throws `ERR_STORE_UNAVAILABLE`. */
   ping(): Promise<void>
   /** Lets running work finish, then closes. Later calls throw `ERR_STORE_UNAVAILABLE`. */

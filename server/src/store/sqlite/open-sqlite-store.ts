@@ -5,6 +5,7 @@ import { createReader, createWriter } from '../sql/rows.ts'
 import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import { beginImmediate } from './begin-immediate.ts'
+import { createGeneration } from './generation.ts'
 import { migrate } from './migrate.ts'
 import { createSqliteConnection, guard } from './sqlite-connection.ts'
 import { createTurnstile } from './turnstile.ts'
@@ -13,12 +14,18 @@ import { watchFiles } from './watch-files.ts'
 /** How long a writer waits for another process (`palisade-server org create`) to finish. */
 const BUSY_TIMEOUT_MS = 5_000
 
+interface Connections {
+  readonly writing: Database
+  readonly reading: Database
+  readonly watching: Database
+}
+
 /**
  * Opens the database at `path`, creating it (mode 0600) when it is not there, and brings its
  * schema up to date. Throws StoreError.
  *
- * Two connections: readers have their own, so that in WAL mode they see committed data alone
- * while a writer is in the middle of its work.
+ * Three connections: readers have their own, so that in WAL mode they see committed data alone
+ * while a writer is in the middle of its work; the third is for `createGeneration`.
  */
 export function openSqliteStore(path: string): Store {
   createPrivateFile(path)
@@ -28,54 +35,67 @@ export function openSqliteStore(path: string): Store {
     // From here on `beginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
     const reading = openConnection(path, { readonly: true })
-    return createStore(writing, reading, watchFiles([path, `${path}-wal`]))
+    const watching = openConnection(path, { readonly: true })
+    return createStore({ writing, reading, watching }, watchFiles([path, `${path}-wal`]))
   } catch (error) {
     writing.close()
     throw error
   }
 }
 
-function createStore(writing: Database, reading: Database, requireInPlace: () => void): Store {
+function createStore(
+  { writing, reading, watching }: Connections,
+  requireInPlace: () => void,
+): Store {
   const reader = createReader(createSqliteConnection(reading))
   const writer = createWriter(createSqliteConnection(writing))
   const answer = createSqliteConnection(reading).prepare('SELECT 1')
+  const generation = createGeneration(watching)
   const readers = createTurnstile()
   const writers = createTurnstile()
   return {
     read: (work) =>
       readers.pass(async () => {
         guard(() => reading.exec('BEGIN'))
-        return untilCommitted(reading, () => work(reader))
+        const commit = (): unknown => guard(() => reading.exec('COMMIT'))
+        return untilEnded(reading, () => work(reader), commit)
       }),
     transaction(work) {
       // Counted from the arrival, or everyone in a row would wait his own five seconds.
       const deadline = performance.now() + BUSY_TIMEOUT_MS
       return writers.pass(async () => {
         await beginImmediate(writing, deadline)
-        return untilCommitted(writing, async () => {
-          const result = await work(writer)
+        const commit = (): void => {
           requireInPlace()
-          return result
-        })
+          guard(() => writing.exec('COMMIT'))
+          generation.committed()
+        }
+        return untilEnded(writing, () => work(writer), commit)
       })
     },
+    generation: () => generation.current(),
     async ping() {
       await answer.get()
       requireInPlace()
     },
     async close() {
       await Promise.all([readers.drained(), writers.drained()])
+      watching.close()
       reading.close()
       writing.close()
     },
   }
 }
 
-/** Ends the transaction that has begun: with a commit, or undone when `work` throws. */
-async function untilCommitted<T>(database: Database, work: () => Promise<T>): Promise<T> {
+/** Ends the transaction that has begun: with `commit`, or undone when it or `work` throws. */
+async function untilEnded<T>(
+  database: Database,
+  work: () => Promise<T>,
+  commit: () => unknown,
+): Promise<T> {
   try {
     const result = await work()
-    guard(() => database.exec('COMMIT'))
+    commit()
     return result
   } catch (error) {
     // SQLite has rolled back by itself after some failures, such as a full disk.
