@@ -62,6 +62,7 @@ export {
   createMemberRequestSchema,
   createTeamRequestSchema,
   createdAccessTokenSchema,
+  deleteTeamQuerySchema,
   listAccessTokensResponseSchema,
   listMembersResponseSchema,
   listTeamsResponseSchema,
@@ -72,6 +73,7 @@ export {
   type CreateAccessTokenRequest,
   type CreateMemberRequest,
   type CreatedAccessToken,
+  type DeleteTeamQuery,
   type Member,
   type Team,
 } from './accounts/admin.ts'

@@ -1,5 +1,6 @@
 import {
   createTeamRequestSchema,
+  deleteTeamQuerySchema,
   listTeamsResponseSchema,
   memberSchema,
   teamSchema,
@@ -8,7 +9,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { errorResponses } from '../http/error-responses.ts'
 import type { Admission } from './admission.ts'
-import type { TeamService } from './team-service.ts'
+import { findTeam, type TeamService } from './team-service.ts'
 
 const organizationParams = z.object({ org: z.string() })
 const teamParams = z.object({ org: z.string(), team: z.string() })
@@ -22,6 +23,9 @@ export function teamRoutes(deps: {
 }): FastifyPluginAsyncZod {
   const { admission, teams } = deps
   const onRequest = admission.organization('organization:admin')
+  const onTeamRequest = admission.organization('organization:admin', async (reader, params) => {
+    await findTeam(reader, params['org'] ?? '', params['team'] ?? '')
+  })
   return async (app) => {
     app.get(
       '/api/v1/orgs/:org/teams',
@@ -65,19 +69,19 @@ export function teamRoutes(deps: {
     app.delete(
       '/api/v1/orgs/:org/teams/:team',
       {
-        onRequest,
+        onRequest: onTeamRequest,
         schema: {
           operationId: 'deleteTeam',
           tags: ['teams'],
-          summary: 'Delete a team that no policy uses',
+          summary: 'Delete a team that no policy uses, or take it out of those that do',
           params: teamParams,
-          querystring: noQuery,
+          querystring: deleteTeamQuerySchema,
           response: { 204: z.null(), ...errorResponses([400, 401, 403, 404, 409]) },
         },
       },
       async (request, reply) => {
         const { org, team } = request.params
-        await teams.remove(admission.callerOf(request), org, team)
+        await teams.remove(admission.callerOf(request), org, team, request.query)
         return reply.code(204).send(null)
       },
     )
@@ -85,7 +89,7 @@ export function teamRoutes(deps: {
     app.put(
       '/api/v1/orgs/:org/teams/:team/members/:username',
       {
-        onRequest,
+        onRequest: onTeamRequest,
         schema: {
           operationId: 'addTeamMember',
           tags: ['teams'],
@@ -104,7 +108,7 @@ export function teamRoutes(deps: {
     app.delete(
       '/api/v1/orgs/:org/teams/:team/members/:username',
       {
-        onRequest,
+        onRequest: onTeamRequest,
         schema: {
           operationId: 'removeTeamMember',
           tags: ['teams'],

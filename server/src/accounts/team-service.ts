@@ -1,9 +1,11 @@
-import type { Member, Team } from '@palisade/protocol'
+import type { DeleteTeamQuery, Member, Team } from '@palisade/protocol'
 import { conflict, notFound } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import { StoreError } from '../store/store-error.ts'
+import type { TeamRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { authorize } from './authorize.ts'
+import { detachTeam } from './detach-team.ts'
 import { findMember } from './member-service.ts'
 import type { Caller } from './principal.ts'
 
@@ -11,14 +13,18 @@ import type { Caller } from './principal.ts'
 export interface TeamService {
   list(caller: Caller, org: string): Promise<Team[]>
   create(caller: Caller, org: string, name: string): Promise<Team>
-  /** Refused with 409 while a policy names the team. */
-  remove(caller: Caller, org: string, id: string): Promise<void>
+  /**
+   * Refused with 409 while a policy names the team, unless `query` says what shall become of it;
+   * that changes policies, and so needs `policies:write` besides.
+   */
+  remove(caller: Caller, org: string, id: string, query: DeleteTeamQuery): Promise<void>
   addMember(caller: Caller, org: string, id: string, username: string): Promise<Member>
   removeMember(caller: Caller, org: string, id: string, username: string): Promise<void>
 }
 
 export function createTeamService(deps: {
   readonly store: AuditedStore
+  readonly now: () => Date
   /** A new lower-case UUID. */
   readonly newId: () => string
 }): TeamService {
@@ -44,22 +50,19 @@ export function createTeamService(deps: {
           throw error
         }),
 
-    remove: (caller, org, id) =>
+    remove: (caller, org, id, query) =>
       store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
-        const teamId = await requireTeam(writer, org, id)
-        const policies = await writer.policies.listUsingTeam(org, teamId)
-        if (policies.length > 0)
-          throw conflict(
-            `policies use the team: ${policies.map(({ name }) => `\`${name}\``).join(', ')}; change their scope first`,
-          )
-        await writer.teams.delete(org, teamId)
+        if (query.detach !== undefined) await authorize(writer, caller, org, 'policies:write')
+        const team = await findTeam(writer, org, id)
+        await detachTeam(writer, team, query, deps.now())
+        await writer.teams.delete(org, team.id)
       }),
 
     addMember: (caller, org, id, username) =>
       store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
-        const teamId = await requireTeam(writer, org, id)
+        const { id: teamId } = await findTeam(writer, org, id)
         await findMember(writer, org, username)
         await writer.teams.addMember(org, teamId, username)
         return findMember(writer, org, username)
@@ -68,16 +71,16 @@ export function createTeamService(deps: {
     removeMember: (caller, org, id, username) =>
       store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
-        const teamId = await requireTeam(writer, org, id)
+        const { id: teamId } = await findTeam(writer, org, id)
         if (!(await writer.teams.removeMember(org, teamId, username)))
           throw notFound('the user is not in the team')
       }),
   }
 }
 
-/** The id in canonical lower case; throws 404. */
-async function requireTeam(reader: StoreReader, org: string, id: string): Promise<string> {
+/** The team with this id, in any letter case; throws 404. */
+export async function findTeam(reader: StoreReader, org: string, id: string): Promise<TeamRecord> {
   const team = await reader.teams.find(org, id.toLowerCase())
   if (team === null) throw notFound('team not found')
-  return team.id
+  return team
 }

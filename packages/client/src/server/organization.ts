@@ -6,6 +6,7 @@ import {
   memberSchema,
   teamSchema,
   type CreateMemberRequest,
+  type DeleteTeamQuery,
   type Device,
   type Enrolment,
   type Member,
@@ -20,7 +21,7 @@ import {
   type PoliciesClient,
   type RulesClient,
 } from './policies.ts'
-import { apiPath } from './server-url.ts'
+import { apiPath, formatQuery } from './server-url.ts'
 
 export interface MembersClient {
   list(): Promise<readonly Member[]>
@@ -32,8 +33,8 @@ export interface MembersClient {
 export interface TeamsClient {
   list(): Promise<readonly Team[]>
   create(name: string): Promise<Team>
-  /** Refused with 409 while a policy uses the team. */
-  delete(teamId: string): Promise<void>
+  /** Refused with 409 while a policy uses the team, unless `policies` says what becomes of it. */
+  delete(teamId: string, policies?: DeleteTeamQuery): Promise<void>
   addMember(teamId: string, username: string): Promise<void>
   removeMember(teamId: string, username: string): Promise<void>
 }
@@ -90,7 +91,8 @@ function createTeamsClient(call: Call, root: string): TeamsClient {
   return {
     list: async () => (await call({ method: 'GET', path: root }, listTeamsResponseSchema)).data,
     create: async (name) => call({ method: 'POST', path: root, body: { name } }, teamSchema),
-    delete: async (teamId) => call.empty({ method: 'DELETE', path: root + apiPath(teamId) }),
+    delete: async (teamId, policies = {}) =>
+      call.empty({ method: 'DELETE', path: root + apiPath(teamId) + formatQuery(policies) }),
     addMember: async (teamId, username) =>
       call.empty({ method: 'PUT', path: member(teamId, username) }),
     removeMember: async (teamId, username) =>

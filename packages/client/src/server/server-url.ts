@@ -21,6 +21,14 @@ export function apiPath(...parts: readonly string[]): string {
   return parts.map((part) => `/${encodePart(part)}`).join('')
 }
 
+/** `?name=value…` of the members that are given; nothing when there are none. */
+export function formatQuery(members: Readonly<Record<string, string | undefined>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(members))
+    if (value !== undefined) query.set(name, value)
+  return query.size === 0 ? '' : `?${query.toString()}`
+}
+
 function encodePart(part: string): string {
   if (part === '' || part === '.' || part === '..' || !part.isWellFormed())
     throw new ClientError('ERR_ARGUMENT_INVALID', `\`${part}\` cannot be a name or an id`)

@@ -30,6 +30,23 @@ export const createTeamRequestSchema = z
 export const teamSchema = z.strictObject({ id: z.string(), name: z.string() }).meta({ id: 'Team' })
 export type Team = z.infer<typeof teamSchema>
 export const listTeamsResponseSchema = z.strictObject({ data: z.array(teamSchema) })
+/** What shall become of the policies that name a team which is deleted; without it they are kept. */
+export const deleteTeamQuerySchema = z
+  .strictObject({
+    detach: z
+      .literal('policies')
+      .optional()
+      .describe('Take the team out of the policies that have other teams too'),
+    sole: z
+      .literal('delete')
+      .optional()
+      .describe('Delete the policies that have no other team; only beside `detach`'),
+  })
+  .refine((query) => query.sole === undefined || query.detach !== undefined, {
+    path: ['sole'],
+    error: 'goes with `detach=policies`',
+  })
+export type DeleteTeamQuery = z.infer<typeof deleteTeamQuerySchema>
 
 /** `/api/v1/orgs/{org}/access-tokens` and `/api/v1/user/access-tokens` */
 export const createAccessTokenRequestSchema = z
