@@ -148,6 +148,8 @@ export interface PolicyWriter extends PolicyReader {
   /** Replaces the rule with `rule.id`; it keeps its place. */
   updateRule(at: RulePlace, rule: RuleRecord): Promise<PolicyRecord>
   deleteRule(at: RulePlace, ruleId: string): Promise<PolicyRecord>
+  /** The policy has exactly these rules afterwards, in this order; one revision for all of them. */
+  replaceRules(at: RulePlace, rules: readonly RuleRecord[]): Promise<PolicyRecord>
 }
 
 /** The policy that holds the rule, and when its change happens. */

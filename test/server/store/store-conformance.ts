@@ -310,6 +310,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
         expect(await store.read((reader) => reader.policies.find('rival', 'pol_1'))).toBeNull()
         for (const work of [
           (writer: StoreWriter) => writer.policies.insertRule(at, RULE),
+          (writer: StoreWriter) => writer.policies.replaceRules(at, [RULE]),
           (writer: StoreWriter) => writer.policies.delete('rival', 'pol_1'),
           (writer: StoreWriter) =>
             writer.policies.update({ ...policy('pol_1'), org: 'rival', updated_at: LATER }),
@@ -335,6 +336,51 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
         )
 
         await expect(again).rejects.toMatchObject({ subject: 'rule_name' })
+      })
+
+      it('have exactly the rules that replace theirs, in that order, however many', async () => {
+        const at = { org: 'acme', policyId: 'pol_1', updated_at: LATER }
+        const rules = Array.from({ length: 123 }, (_, index) => ({
+          ...RULE,
+          id: `rule_${index}`,
+          name: `rule ${index}`,
+        }))
+        const reordered = [RULE, ...rules.toReversed().slice(60)].map((rule, index) => ({
+          ...rule,
+          id: `${rule.id}${index === 0 ? 'first' : ''}`,
+        }))
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1'))
+          await writer.policies.replaceRules(at, rules)
+        })
+        const find = async () =>
+          (await store.read((reader) => reader.policies.find('acme', 'pol_1')))?.rules
+        expect(await find()).toEqual(rules)
+
+        const answer = await store.transaction((writer) =>
+          writer.policies.replaceRules(at, reordered),
+        )
+        expect(answer).toMatchObject({ updated_at: LATER, rules: reordered })
+        expect(await find()).toEqual(reordered)
+
+        await store.transaction((writer) => writer.policies.replaceRules(at, []))
+        expect(await find()).toEqual([])
+      })
+
+      it('keep their rules when those that replace them have a name twice', async () => {
+        const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1'))
+          await writer.policies.insertRule(at, RULE)
+        })
+
+        const attempt = store.transaction((writer) =>
+          writer.policies.replaceRules(at, [RULE, { ...RULE, id: 'rule_2' }]),
+        )
+
+        await expect(attempt).rejects.toMatchObject({ subject: 'rule_name' })
+        const found = await store.read((reader) => reader.policies.find('acme', 'pol_1'))
+        expect(found?.rules).toEqual([RULE])
       })
 
       it('cannot name a team of another organization', async () => {
@@ -372,6 +418,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
           (writer) => writer.policies.updateRule(at, { ...RULE, id: 'rule_0', name: 'renamed' }),
         ],
         ['a deleted rule', (writer) => writer.policies.deleteRule(at, 'rule_0')],
+        ['other rules', (writer) => writer.policies.replaceRules(at, [RULE])],
         ['a new team', (writer) => writer.teams.insert({ id: 'x', org: 'acme', name: 'new' })],
         ['a deleted team', (writer) => writer.teams.delete('acme', OTHER_TEAM)],
         ['somebody in a team', (writer) => writer.teams.addMember('acme', TEAM, 'ann')],

@@ -1,9 +1,12 @@
-import type { PolicyRecord } from '../records.ts'
+import type { PolicyRecord, RuleRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type { PolicyWriter, RulePlace } from '../store.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Value } from './connection.ts'
+
+/** Rules of one INSERT: a round trip for each would make a large change slow on PostgreSQL. */
+const CHUNK = 50
 
 export function createPolicyWriter(
   connection: Connection,
@@ -24,13 +27,13 @@ export function createPolicyWriter(
   const insertTeam = connection.prepare(
     'INSERT INTO policy_teams (org, policy_id, position, team_id) VALUES (?, ?, ?, ?)',
   )
-  const insertRule =
-    connection.prepare(`INSERT INTO rules (policy_id, id, name, actions, decision, resources)
-     VALUES (?, ?, ?, ?, ?, ?)`)
+  const insertRule = connection.prepare(insertRules(1))
+  const insertChunk = connection.prepare(insertRules(CHUNK))
   const updateRule =
     connection.prepare(`UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?
      WHERE policy_id = ? AND id = ?`)
   const deleteRule = connection.prepare('DELETE FROM rules WHERE policy_id = ? AND id = ?')
+  const clearRules = connection.prepare('DELETE FROM rules WHERE policy_id = ?')
 
   async function replaceTeams(org: string, id: string, teams: readonly string[]): Promise<void> {
     await clearTeams.run(org, id)
@@ -69,8 +72,7 @@ export function createPolicyWriter(
     },
     async insertRule(at, rule) {
       await stamp(at)
-      const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
-      await insertRule.run(at.policyId, rule.id, rule.name, actions, rule.decision, resources)
+      await insertRule.run(...rowOf(at.policyId, rule))
       return current(at.org, at.policyId)
     },
     async updateRule(at, rule) {
@@ -86,7 +88,27 @@ export function createPolicyWriter(
       if ((await deleteRule.run(at.policyId, ruleId)) === 0) throw missing('rule', ruleId)
       return current(at.org, at.policyId)
     },
+    async replaceRules(at, rules) {
+      await stamp(at)
+      await clearRules.run(at.policyId)
+      const rows = rules.map((rule) => rowOf(at.policyId, rule))
+      const chunked = rows.length - (rows.length % CHUNK)
+      for (let first = 0; first < chunked; first += CHUNK)
+        await insertChunk.run(...rows.slice(first, first + CHUNK).flat())
+      for (const row of rows.slice(chunked)) await insertRule.run(...row)
+      return current(at.org, at.policyId)
+    },
   }
+}
+
+function insertRules(count: number): string {
+  const rows = Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?)').join(', ')
+  return `INSERT INTO rules (policy_id, id, name, actions, decision, resources) VALUES ${rows}`
+}
+
+function rowOf(policyId: string, rule: RuleRecord): Value[] {
+  const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
+  return [policyId, rule.id, rule.name, actions, rule.decision, resources]
 }
 
 function missing(what: string, id: string): StoreError {
