@@ -12,11 +12,14 @@ export const createMemberRequestSchema = z
     /** Needed for a user who does not exist yet and shall sign in with a password. */
     password: z.string().min(12, 'must be at least 12 characters').max(1024).optional(),
   })
-  .meta({ id: 'CreateMemberRequest' })
+  .meta({
+    id: 'CreateMemberRequest',
+    examples: [{ username: 'bob', role: 'editor', password: 'a long and unusual sentence' }],
+  })
 export type CreateMemberRequest = z.infer<typeof createMemberRequestSchema>
 export const updateMemberRequestSchema = z
   .strictObject({ role: roleSchema })
-  .meta({ id: 'UpdateMemberRequest' })
+  .meta({ id: 'UpdateMemberRequest', examples: [{ role: 'auditor' }] })
 export const memberSchema = z
   .strictObject({ username: z.string(), role: roleSchema, teams: z.array(z.string()) })
   .meta({ id: 'Member' })
@@ -26,7 +29,7 @@ export const listMembersResponseSchema = z.strictObject({ data: z.array(memberSc
 /** `/api/v1/orgs/{org}/teams` */
 export const createTeamRequestSchema = z
   .strictObject({ name: nameSchema })
-  .meta({ id: 'CreateTeamRequest' })
+  .meta({ id: 'CreateTeamRequest', examples: [{ name: 'backend' }] })
 export const teamSchema = z.strictObject({ id: z.string(), name: z.string() }).meta({ id: 'Team' })
 export type Team = z.infer<typeof teamSchema>
 export const listTeamsResponseSchema = z.strictObject({ data: z.array(teamSchema) })
@@ -57,7 +60,10 @@ export const createAccessTokenRequestSchema = z
       .refine((list) => new Set(list).size === list.length, 'must not repeat a permission'),
     expires_in_days: z.int().min(1).max(3650),
   })
-  .meta({ id: 'CreateAccessTokenRequest' })
+  .meta({
+    id: 'CreateAccessTokenRequest',
+    examples: [{ name: 'nightly job', permissions: ['policies:read'], expires_in_days: 90 }],
+  })
 export type CreateAccessTokenRequest = z.infer<typeof createAccessTokenRequestSchema>
 export const accessTokenSchema = z
   .strictObject({

@@ -21,7 +21,13 @@ export const tokenRequestSchema = z
     (body) => (body.password === undefined) !== (body.secret === undefined),
     'exactly one of `password` and `secret` must be present',
   )
-  .meta({ id: 'TokenRequest' })
+  .meta({
+    id: 'TokenRequest',
+    examples: [
+      { username: 'alice', password: 'a password, or a token that starts with pal_pat_' },
+      { identifier: 'acme', secret: 'a token that starts with pal_oat_' },
+    ],
+  })
 export type TokenRequest = z.infer<typeof tokenRequestSchema>
 
 export const tokenResponseSchema = z

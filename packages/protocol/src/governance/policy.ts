@@ -56,7 +56,13 @@ export const createPolicyRequestSchema = z
     name: nameSchema,
     scope: z.strictObject({ teams: teamsSchema.optional() }).optional(),
   })
-  .meta({ id: 'CreatePolicyRequest' })
+  .meta({
+    id: 'CreatePolicyRequest',
+    examples: [
+      { name: 'public web' },
+      { name: 'backend', scope: { teams: ['2f1c9a4e-7b1d-4f0e-9c55-0d6f3a8b7e21'] } },
+    ],
+  })
 export type CreatePolicyRequest = z.infer<typeof createPolicyRequestSchema>
 
 /** `scope.teams` absent leaves the teams, present replaces them, empty clears them. */
@@ -66,7 +72,11 @@ export const updatePolicyRequestSchema = z
     scope: z.strictObject({ teams: teamsSchema.optional() }).optional(),
   })
   .refine((body) => Object.keys(body).length > 0, 'at least one member must be present')
-  .meta({ id: 'UpdatePolicyRequest' })
+  .meta({
+    id: 'UpdatePolicyRequest',
+    minProperties: 1,
+    examples: [{ name: 'public web sites' }, { scope: { teams: [] } }],
+  })
 export type UpdatePolicyRequest = z.infer<typeof updatePolicyRequestSchema>
 
 export const updatePolicyResponseSchema = z

@@ -36,13 +36,28 @@ export const createRuleRequestSchema = z
     decision: decisionSchema,
     resources: resourcesSchema,
   })
-  .meta({ id: 'CreateRuleRequest' })
+  .meta({
+    id: 'CreateRuleRequest',
+    examples: [
+      {
+        name: 'example sites',
+        actions: ['connect:tcp'],
+        decision: 'allow',
+        resources: ['example.com:443', '*.example.com:443', '203.0.113.0/24'],
+      },
+      { name: 'keys', actions: ['read', 'write'], decision: 'deny', resources: ['~/.ssh/**'] },
+    ],
+  })
 export type CreateRuleRequest = z.infer<typeof createRuleRequestSchema>
 
 export const updateRuleRequestSchema = createRuleRequestSchema
   .partial()
   .refine((body) => Object.keys(body).length > 0, 'at least one member must be present')
-  .meta({ id: 'UpdateRuleRequest' })
+  .meta({
+    id: 'UpdateRuleRequest',
+    minProperties: 1,
+    examples: [{ decision: 'deny' }, { resources: ['example.com'] }],
+  })
 export type UpdateRuleRequest = z.infer<typeof updateRuleRequestSchema>
 
 export const updateRuleResponseSchema = z

@@ -17,7 +17,13 @@ export const checkRequestSchema = z
     (body) => body.user === undefined || body.teams === undefined,
     'at most one of `user` and `teams` may be present',
   )
-  .meta({ id: 'CheckRequest' })
+  .meta({
+    id: 'CheckRequest',
+    examples: [
+      { request: { action: 'connect:tcp', host: 'api.example.com', port: 443 } },
+      { user: 'alice', request: { action: 'read', path: '/home/alice/.ssh/id_ed25519' } },
+    ],
+  })
 export type CheckRequest = z.infer<typeof checkRequestSchema>
 
 /** `user` absent: a machine without a user. */

@@ -15,7 +15,7 @@ export const enrolDeviceRequestSchema = z
     /** A member of the organization; absent for a device without a user. */
     user: z.string().optional(),
   })
-  .meta({ id: 'EnrolDeviceRequest' })
+  .meta({ id: 'EnrolDeviceRequest', examples: [{}, { user: 'alice' }] })
 
 /**
  * What the answer holds, and what the token file of a machine holds (mode 0600): everything that
