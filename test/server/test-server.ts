@@ -9,7 +9,7 @@ import {
 } from '../../server/src/accounts/create-organization.ts'
 import { createAuditedStore } from '../../server/src/history/audited-store.ts'
 import type { Store } from '../../server/src/store/store.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
 /** The whole server as its container puts it together, on a real store and a clock of its own. */
 export interface TestServer {
@@ -29,18 +29,18 @@ export interface TestServer {
   signIn(username: string, password: string): Promise<string>
 }
 
-export async function openTestServer(): Promise<TestServer> {
+export async function openTestServer(atEnd: AtEnd = onTestFinished): Promise<TestServer> {
   let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
   const sources = {
     now: () => new Date(clockMs),
     random: (bytes: number) => randomBytes(bytes),
     newId: () => randomUUID(),
   }
-  const directory = temporaryDirectory()
+  const directory = temporaryDirectory(atEnd)
   const store = openSqliteStore(join(directory, 'server.db'))
   const config = readConfig({}, directory)
   const server = await createServer({ config, sources, store, logger: false })
-  onTestFinished(async () => {
+  atEnd(async () => {
     await server.close()
     await store.close()
   })
