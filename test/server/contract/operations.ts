@@ -1,0 +1,110 @@
+import { z } from 'zod'
+
+/** One schema of the document as it stands there, with its references. */
+export type Schema = Readonly<Record<string, unknown>>
+
+const schemaSchema = z.record(z.string(), z.unknown())
+const contentSchema = z.record(z.string(), z.looseObject({ schema: schemaSchema }))
+const operationSchema = z.looseObject({
+  operationId: z.string(),
+  security: z.array(z.record(z.string(), z.array(z.string()))).optional(),
+  parameters: z
+    .array(z.looseObject({ in: z.string(), name: z.string(), schema: schemaSchema }))
+    .default([]),
+  requestBody: z.looseObject({ content: contentSchema }).optional(),
+  responses: z.record(z.string(), z.looseObject({ content: contentSchema.optional() })),
+})
+const documentSchema = z.looseObject({
+  paths: z.record(z.string(), z.record(z.string(), operationSchema)),
+  components: z.looseObject({ schemas: z.record(z.string(), schemaSchema) }),
+})
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** One operation of an OpenAPI document. */
+export interface Operation {
+  readonly id: string
+  readonly method: Method
+  /** Such as `/api/v1/orgs/{org}/teams/{team}`. */
+  readonly path: string
+  /** Who may call it: `none`, or the name of a security scheme. */
+  readonly security: string
+  readonly parameters: readonly Parameter[]
+  /** By media type; null when the operation takes no body. */
+  readonly body: Readonly<Record<string, Schema>> | null
+  /** A body that is good; null when the operation takes none. */
+  readonly example: object | null
+  /** By status, then by media type; no media type where the answer has no body. */
+  readonly responses: Readonly<Record<string, Readonly<Record<string, Schema>>>>
+}
+
+export interface Parameter {
+  readonly in: string
+  readonly name: string
+  readonly schema: Schema
+}
+
+export interface ApiDocument {
+  readonly operations: readonly Operation[]
+  /** `components.schemas` */
+  readonly schemas: Readonly<Record<string, Schema>>
+}
+
+/** Reads what `/openapi.json` answers; throws for anything that is not such a document. */
+export function readDocument(json: unknown): ApiDocument {
+  const { paths, components } = documentSchema.parse(json)
+  const operations = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({
+      id: operation.operationId,
+      method: method.toUpperCase() as Method,
+      path,
+      security: securityOf(operation.security),
+      parameters: operation.parameters,
+      body: operation.requestBody === undefined ? null : schemasOf(operation.requestBody.content),
+      example: exampleOf(operation.requestBody?.content, components.schemas),
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, { content = {} }]) => [
+          status,
+          schemasOf(content),
+        ]),
+      ),
+    })),
+  )
+  return { operations, schemas: components.schemas }
+}
+
+/** Names of the parameters in the path, in order. */
+export function pathParameters(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+/** The path with every parameter filled in; throws for one that `values` does not know. */
+export function fillPath(path: string, values: Readonly<Record<string, string>>): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = values[name]
+    if (value === undefined) throw new Error(`no value for the path parameter \`${name}\``)
+    return encodeURIComponent(value)
+  })
+}
+
+function securityOf(requirements: readonly Readonly<Record<string, unknown>>[] | undefined) {
+  if (requirements === undefined) return 'access_token'
+  return Object.keys(requirements[0] ?? {})[0] ?? 'none'
+}
+
+/** The first example of a body's schema, which the document must have. */
+function exampleOf(
+  content: z.infer<typeof contentSchema> | undefined,
+  components: Readonly<Record<string, Schema>>,
+): object | null {
+  const schema = Object.values(content ?? {})[0]?.schema
+  if (schema === undefined) return null
+  const name = z.string().optional().parse(schema['$ref'])?.split('/').at(-1)
+  const { examples } = name === undefined ? schema : (components[name] ?? {})
+  const [example] = z.array(z.record(z.string(), z.unknown())).min(1).parse(examples)
+  return example ?? null
+}
+
+function schemasOf(content: z.infer<typeof contentSchema>): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, schema]))
+}

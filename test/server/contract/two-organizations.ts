@@ -1,0 +1,140 @@
+import { PERMISSIONS } from '@palisade/protocol'
+import { openTestServer, type TestServer } from '../test-server.ts'
+import { createAnswerJudge, type JudgeAnswer } from './judge-answer.ts'
+import { readDocument, type ApiDocument } from './operations.ts'
+
+/**
+ * One identifier of every kind that a path can hold, by the name of its parameter; whoever adds an
+ * endpoint with another kind adds it to `NOTHING` and to `furnish`.
+ */
+export type Identifiers = Readonly<Record<IdentifierKind, string>>
+export type IdentifierKind = keyof typeof NOTHING
+
+/** Well-formed identifiers of nothing. */
+export const NOTHING = {
+  org: 'nowhere',
+  username: 'nobody',
+  team: '00000000-0000-4000-8000-000000000000',
+  policy_id: 'pol_0123456789abcdefghjkmnpqrstv',
+  rule_id: 'rule_0123456789abcdefghjkmnpqrstv',
+  device: '00000000-0000-4000-8000-000000000000',
+  token: '00000000-0000-4000-8000-000000000000',
+  personal_token: '00000000-0000-4000-8000-000000000000',
+} as const
+
+/**
+ * A server on which `acme` (owner `olga`) and `rival` (owner `rita`) have one of everything, and
+ * `poor` (owner `olga`) has no governance. To be closed by whoever opened it.
+ */
+export interface TwoOrganizations extends TestServer {
+  readonly document: ApiDocument
+  readonly judge: JudgeAnswer
+  readonly acme: Identifiers
+  readonly rival: Identifiers
+  /** Access tokens of callers of `acme`. */
+  readonly callers: {
+    readonly owner: string
+    /** From a personal token of the owner that holds every permission. */
+    readonly personalToken: string
+    readonly organizationToken: string
+    readonly editor: string
+    readonly auditor: string
+    readonly member: string
+  }
+  readonly rivalOwner: string
+  close(): Promise<void>
+}
+
+const PASSWORD = 'correct horse battery'
+
+export async function openTwoOrganizations(): Promise<TwoOrganizations> {
+  const undo: (() => void | Promise<void>)[] = []
+  const server = await openTestServer((step) => undo.push(step))
+  const document = readDocument((await server.send('GET', '/openapi.json')).json())
+  const olga = await server.createOrganization('acme', 'olga')
+  const rita = await server.createOrganization('rival', 'rita')
+  await server.createOrganization('poor', 'olga', false)
+  const owner = await server.signIn('olga', olga.personal_token)
+  const rivalOwner = await server.signIn('rita', rita.personal_token)
+  const acme = await furnish(server, owner, 'acme')
+  const rival = await furnish(server, rivalOwner, 'rival')
+
+  const members = '/api/v1/orgs/acme/members'
+  for (const role of ['editor', 'auditor'])
+    await create(server, owner, members, { username: `acme-${role}`, role, password: PASSWORD })
+  const everything = { name: 'all', permissions: PERMISSIONS, expires_in_days: 1 }
+  const personal = await create(server, owner, '/api/v1/user/access-tokens', everything)
+  const ofAcme = await create(server, owner, '/api/v1/orgs/acme/access-tokens', everything)
+  return {
+    ...server,
+    document,
+    judge: createAnswerJudge(document),
+    acme,
+    rival,
+    callers: {
+      owner,
+      personalToken: await server.signIn('olga', String(personal['token'])),
+      organizationToken: await server.signIn('acme', String(ofAcme['token'])),
+      editor: await server.signIn('acme-editor', PASSWORD),
+      auditor: await server.signIn('acme-auditor', PASSWORD),
+      member: await server.signIn('acme-member', PASSWORD),
+    },
+    rivalOwner,
+    async close() {
+      for (const step of undo.toReversed()) await step()
+    },
+  }
+}
+
+/** One of everything that an organization can have. */
+async function furnish(server: TestServer, as: string, org: string): Promise<Identifiers> {
+  const api = `/api/v1/orgs/${org}`
+  const policies = `/v2/orgs/${org}/governance/policies`
+  const username = `${org}-member`
+  const secret = { name: 'one', permissions: ['policies:read'], expires_in_days: 1 }
+  await create(server, as, `${api}/members`, { username, role: 'member', password: PASSWORD })
+  const team = idOf(await create(server, as, `${api}/teams`, { name: 'backend' }))
+  await server.send('PUT', `${api}/teams/${team}/members/${username}`, { as })
+  const policy = await create(server, as, policies, { name: 'first', scope: { teams: [team] } })
+  const rule = await create(server, as, `${policies}/${idOf(policy)}/rules`, {
+    name: 'first',
+    actions: ['connect:tcp'],
+    decision: 'allow',
+    resources: ['example.com'],
+  })
+  return {
+    org,
+    username,
+    team,
+    policy_id: idOf(policy),
+    rule_id: idOf(rule),
+    device: idOf(await create(server, as, `${api}/devices`, { user: username }), 'device_id'),
+    token: idOf(await create(server, as, `${api}/access-tokens`, secret)),
+    personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
+  }
+}
+
+type Created = Readonly<Record<string, unknown>>
+
+async function create(
+  server: TestServer,
+  as: string,
+  url: string,
+  payload: object,
+): Promise<Created> {
+  const answer = await server.send('POST', url, { as, payload })
+  if (answer.statusCode !== 201) throw new Error(`${url}: ${answer.body}`)
+  return answer.json<Created>()
+}
+
+function idOf(created: Created, member = 'id'): string {
+  return String(created[member])
+}
+
+/** Which kind of identifier a path parameter holds; throws for one that this file does not know. */
+export function kindOf(path: string, parameter: string): IdentifierKind {
+  if (path.startsWith('/api/v1/user/') && parameter === 'token') return 'personal_token'
+  if (!(parameter in NOTHING))
+    throw new Error(`\`{${parameter}}\` of ${path} is not in two-organizations.ts; add it there`)
+  return parameter as IdentifierKind
+}
