@@ -7,6 +7,7 @@ import { adminRoutes } from './accounts/admin-routes.ts'
 import { createAuthenticator, type Authenticate } from './accounts/authenticate.ts'
 import { createFailureThrottle } from './accounts/failure-throttle.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
+import { keySetRoutes } from './accounts/key-set-routes.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
 import type { Config } from './config.ts'
 import { bundleRoutes } from './distribution/bundle-routes.ts'
@@ -22,6 +23,7 @@ import type { Sources } from './sources.ts'
 import type { SigningKeyRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
+import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
 
 /** The server, ready to listen. */
@@ -53,7 +55,7 @@ const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
 export async function createServer(options: ServerOptions): Promise<Server> {
   const { config, sources, store } = options
   const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
-  const keys = await ensureSigningKeys(store, 'access_token', sources.now)
+  await ensureSigningKeys(store, 'access_token', sources.now)
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
   const audited = createAuditedStore(store)
@@ -62,7 +64,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   container.register(STORE, { useValue: store })
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
   container.register(ACCESS_TOKENS, {
-    useValue: await createAccessTokenIssuer({ keys, ...sources }),
+    useValue: createAccessTokenIssuer({
+      keys: createAccessTokenKeys({ store, ...sources }),
+      ...sources,
+    }),
   })
   container.register(BUNDLES, {
     useValue: await createBundleService({ store, keys: bundleKeys, ...sources }),
@@ -100,6 +105,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           accessTokenMinutes: config.accessTokenMinutes,
           ...sources,
         }),
+        keySetRoutes({ store, ...sources }),
         adminRoutes({ store: audited, authenticate, passwordQueue, ...sources }),
         deviceRoutes({
           store: audited,

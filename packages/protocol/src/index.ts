@@ -49,6 +49,7 @@ export {
   PERMISSIONS,
   PERSONAL_TOKEN_PREFIX,
   ROLES,
+  keySetSchema,
   tokenRequestSchema,
   tokenResponseSchema,
   type Permission,

@@ -100,8 +100,11 @@ export type KeyPurpose = 'access_token' | 'bundle'
 export interface SigningKeyRecord {
   readonly kid: string
   readonly purpose: KeyPurpose
+  /** Without its private part (`d`) from the moment that the key signs no more. */
   readonly private_jwk: JWK
   readonly created_at: string
+  /** Null while the key signs; then when what it signed stops being good (`Date.toISOString`). */
+  readonly verifies_until: string | null
 }
 
 /** The first answer to a POST with an idempotency key. */

@@ -190,6 +190,8 @@ export interface SigningKeyReader {
 }
 export interface SigningKeyWriter extends SigningKeyReader {
   insert(key: SigningKeyRecord): Promise<void>
+  /** Deletes the private part and answers the key as it now is. Throws `ERR_STORE_NOT_FOUND`. */
+  retire(kid: string, verifiesUntil: string): Promise<SigningKeyRecord>
 }
 
 export interface IdempotencyReader {

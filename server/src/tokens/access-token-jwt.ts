@@ -1,6 +1,5 @@
-import { createLocalJWKSet, importJWK, jwtVerify, SignJWT } from 'jose'
-import type { SigningKeyRecord } from '../store/records.ts'
-import { publicKeyOf } from './signing-keys.ts'
+import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
+import type { AccessTokenKeys } from './access-token-keys.ts'
 
 const ALGORITHM = 'EdDSA'
 /** RFC 9068 §2.1; a bundle or any other document of ours never passes for an access token. */
@@ -23,34 +22,33 @@ export interface AccessTokenIssuer {
   verify(token: string): Promise<AccessTokenSubject | null>
 }
 
-/** Signs with the newest of `keys` (oldest first, at least one) and accepts all of them. */
-export async function createAccessTokenIssuer(deps: {
-  readonly keys: readonly SigningKeyRecord[]
+/** Signs with the newest of `keys` and accepts all that still verify. */
+export function createAccessTokenIssuer(deps: {
+  readonly keys: AccessTokenKeys
   readonly now: () => Date
   readonly newId: () => string
-}): Promise<AccessTokenIssuer> {
-  const newest = deps.keys.at(-1)
-  if (newest === undefined) throw new RangeError('an access token issuer needs a signing key')
-  const signingKey = await importJWK(newest.private_jwk, ALGORITHM)
-  const keySet = createLocalJWKSet({ keys: deps.keys.map(publicKeyOf) })
-
+}): AccessTokenIssuer {
   return {
     async issue(subject, lifetimeSeconds) {
+      const { kid, key } = await deps.keys.signing()
       const issuedAt = Math.floor(deps.now().getTime() / 1000)
       return new SignJWT({ kind: subject.kind, tid: subject.tokenId })
-        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid: newest.kid })
+        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
         .setSubject(subject.name)
         .setJti(deps.newId())
         .setIssuedAt(issuedAt)
         .setExpirationTime(issuedAt + lifetimeSeconds)
-        .sign(signingKey)
+        .sign(key)
     },
 
     async verify(token) {
+      const kid = readKeyId(token)
+      const key = kid === null ? null : await deps.keys.verifying(kid)
+      if (key === null) return null
       try {
-        const { payload } = await jwtVerify(token, keySet, {
+        const { payload } = await jwtVerify(token, key, {
           algorithms: [ALGORITHM],
           typ: TYPE,
           issuer: ISSUER,
@@ -64,6 +62,14 @@ export async function createAccessTokenIssuer(deps: {
         return null
       }
     },
+  }
+}
+
+function readKeyId(token: string): string | null {
+  try {
+    return decodeProtectedHeader(token).kid ?? null
+  } catch {
+    return null
   }
 }
 

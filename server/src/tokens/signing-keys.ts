@@ -10,15 +10,25 @@ export async function ensureSigningKeys(
   now: () => Date,
 ): Promise<SigningKeyRecord[]> {
   const known = await store.read((reader) => reader.signingKeys.list(purpose))
-  if (known.length > 0) return known
+  if (known.some(isSigning)) return known
   const created = await createSigningKey(purpose, now())
   return store.transaction(async (writer) => {
     // Another process may have been first.
     const existing = await writer.signingKeys.list(purpose)
-    if (existing.length > 0) return existing
+    if (existing.some(isSigning)) return existing
     await writer.signingKeys.insert(created)
-    return [created]
+    return [...existing, created]
   })
+}
+
+/** Tells whether the key signs, or will when it is the newest. */
+export function isSigning(key: SigningKeyRecord): boolean {
+  return key.verifies_until === null
+}
+
+/** Tells whether what the key signed may still be good. */
+export function isVerifying(key: SigningKeyRecord, now: Date): boolean {
+  return key.verifies_until === null || now.toISOString() < key.verifies_until
 }
 
 /** The part that verifies. */
@@ -28,9 +38,10 @@ export function publicKeyOf(key: SigningKeyRecord): PublicKey {
   return { kty: 'OKP', crv: 'Ed25519', x, kid: key.kid }
 }
 
-async function createSigningKey(purpose: KeyPurpose, now: Date): Promise<SigningKeyRecord> {
+/** A new key that signs, not stored yet. */
+export async function createSigningKey(purpose: KeyPurpose, now: Date): Promise<SigningKeyRecord> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const private_jwk = await exportJWK(privateKey)
   const kid = await calculateJwkThumbprint(private_jwk)
-  return { kid, purpose, private_jwk, created_at: now.toISOString() }
+  return { kid, purpose, private_jwk, created_at: now.toISOString(), verifies_until: null }
 }

@@ -13,6 +13,7 @@ import type { LogSettings } from '../../../server/src/http/logger-options.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
+import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-keys.ts'
 import { ensureSigningKeys } from '../../../server/src/tokens/signing-keys.ts'
 
 /** The moment at which every test starts; `advance` moves it. */
@@ -49,8 +50,9 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
   let clock = START.getTime()
   const now = (): Date => new Date(clock)
   const teams = await seed(store)
-  const accessTokens = await createAccessTokenIssuer({
-    keys: await ensureSigningKeys(store, 'access_token', now),
+  await ensureSigningKeys(store, 'access_token', now)
+  const accessTokens = createAccessTokenIssuer({
+    keys: createAccessTokenKeys({ store, now }),
     now,
     newId: randomUUID,
   })

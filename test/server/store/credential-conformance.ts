@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { KeyPurpose, SigningKeyRecord } from '../../../server/src/store/records.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
@@ -75,6 +76,22 @@ export function describeCredentials(store: () => Store): void {
         expect(await revokedAt('stranger')).toBeNull()
         expect(await reader.accessTokens.find('child')).toMatchObject({ parent_id: 'root' })
       })
+    })
+
+    it('deletes the private part of a signing key with its retirement', async () => {
+      const key = signingKey('k1', 'access_token')
+      const retired = { ...key, private_jwk: { kty: 'OKP', x: 'public' }, verifies_until: LATER }
+      await store().transaction(async (writer) => {
+        await writer.signingKeys.insert(key)
+        await writer.signingKeys.insert({ ...key, kid: 'k2' })
+        expect(await writer.signingKeys.retire('k1', LATER)).toEqual(retired)
+        await expect(writer.signingKeys.retire('k9', LATER)).rejects.toMatchObject({
+          code: 'ERR_STORE_NOT_FOUND',
+        })
+      })
+
+      const keys = await store().read((reader) => reader.signingKeys.list('access_token'))
+      expect(keys).toEqual([retired, { ...key, kid: 'k2' }])
     })
 
     it('takes no secret token whose parent is not there', async () => {
@@ -157,4 +174,15 @@ export function describeCredentials(store: () => Store): void {
       })
     })
   })
+}
+
+/** A key that signs, with parts that are no real ones. */
+export function signingKey(kid: string, purpose: KeyPurpose): SigningKeyRecord {
+  return {
+    kid,
+    purpose,
+    private_jwk: { kty: 'OKP', x: 'public', d: 'private' },
+    created_at: '2026-11-21T08:00:00.000Z',
+    verifies_until: null,
+  }
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
-import { describeCredentials } from './credential-conformance.ts'
+import { describeCredentials, signingKey } from './credential-conformance.ts'
 
 /** Opens the store of one test; called again it opens the same data once more. */
 export type OpenStore = () => Store
@@ -558,7 +558,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
     })
 
     it('has everything again after it was closed and opened', async () => {
-      const key = { kid: 'k', purpose: 'bundle' as const, private_jwk: { x: 'y' }, created_at: NOW }
+      const key = signingKey('k', 'bundle')
       await store.transaction(async (writer) => {
         await writer.policies.insert(policy('pol_1', { teams: [TEAM] }))
         await writer.policies.insertRule({ org: 'acme', policyId: 'pol_1', updated_at: NOW }, RULE)

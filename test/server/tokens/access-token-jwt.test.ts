@@ -8,6 +8,7 @@ import {
   createAccessTokenIssuer,
   type AccessTokenIssuer,
 } from '../../../server/src/tokens/access-token-jwt.ts'
+import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-keys.ts'
 import { ensureSigningKeys } from '../../../server/src/tokens/signing-keys.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
@@ -26,7 +27,11 @@ describe('an access token', () => {
     const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
     onTestFinished(() => store.close())
     keys = await ensureSigningKeys(store, 'access_token', now)
-    issuer = await createAccessTokenIssuer({ keys, now, newId: () => randomUUID() })
+    issuer = createAccessTokenIssuer({
+      keys: createAccessTokenKeys({ store, now }),
+      now,
+      newId: () => randomUUID(),
+    })
   })
 
   async function sign(header: object, claims: object): Promise<string> {

@@ -42,6 +42,22 @@ export const tokenResponseSchema = z
   .meta({ id: 'TokenResponse' })
 export type TokenResponse = z.infer<typeof tokenResponseSchema>
 
+/** `GET /.well-known/jwks.json` */
+export const keySetSchema = z
+  .strictObject({
+    keys: z.array(
+      z.strictObject({
+        kty: z.literal('OKP'),
+        crv: z.literal('Ed25519'),
+        x: z.string(),
+        kid: z.string(),
+        alg: z.literal('EdDSA'),
+        use: z.literal('sig'),
+      }),
+    ),
+  })
+  .meta({ id: 'KeySet' })
+
 export const PERMISSIONS = [
   'policies:read',
   'policies:write',

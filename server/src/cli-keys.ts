@@ -1,0 +1,112 @@
+import { CommandFailure } from './cli-failure.ts'
+import { formatColumns } from './cli-columns.ts'
+import { withStore } from './cli-organization.ts'
+import type { Config } from './config.ts'
+import { createAuditedStore } from './history/audited-store.ts'
+import { OPERATOR } from './history/author.ts'
+import type { Sources } from './sources.ts'
+import type { SigningKeyRecord } from './store/records.ts'
+import { retireAccessTokenKey, rotateAccessTokenKey } from './tokens/rotate-keys.ts'
+import { isSigning, isVerifying } from './tokens/signing-keys.ts'
+
+export interface KeyOptions {
+  readonly json?: true
+}
+
+/** What a command shows of a key; never its private part. */
+interface KeyView {
+  readonly kid: string
+  readonly purpose: 'access-token' | 'bundle'
+  readonly state: 'signing' | 'verifying' | 'retired'
+  readonly created_at: string
+  readonly verifies_until: string | null
+}
+
+/** `keys list` */
+export async function listKeysCommand(
+  config: Config,
+  { now }: Sources,
+  options: KeyOptions,
+): Promise<void> {
+  await withStore(config, async (store) => {
+    const records = await store.read(async ({ signingKeys }) => [
+      ...(await signingKeys.list('access_token')),
+      ...(await signingKeys.list('bundle')),
+    ])
+    const data = records.map((record) => viewOf(record, now()))
+    print(options, { data }, () =>
+      formatColumns([
+        ['KEY', 'SIGNS', 'STATE', 'CREATED', 'VERIFIES UNTIL'],
+        ...data.map(({ kid, purpose, state, created_at, verifies_until }) => [
+          kid,
+          purpose,
+          state,
+          created_at,
+          verifies_until ?? '',
+        ]),
+      ]),
+    )
+  })
+}
+
+/** `keys rotate access-token` */
+export async function rotateKeyCommand(
+  config: Config,
+  { now }: Sources,
+  options: KeyOptions,
+): Promise<void> {
+  await withStore(config, async (store) => {
+    const at = now()
+    const { signing, followed } = await rotateAccessTokenKey(
+      createAuditedStore(store),
+      OPERATOR,
+      at,
+    )
+    const views = followed.map((record) => viewOf(record, at))
+    print(options, { signing: viewOf(signing, at), followed: views }, () =>
+      [
+        `access tokens are signed with \`${signing.kid}\` from now on`,
+        ...views.map(({ kid, verifies_until }) => `\`${kid}\` verifies until ${verifies_until}`),
+        '',
+      ].join('\n'),
+    )
+  })
+}
+
+/** `keys retire KID` */
+export async function retireKeyCommand(
+  config: Config,
+  { now }: Sources,
+  kid: string,
+  options: KeyOptions,
+): Promise<void> {
+  await withStore(config, async (store) => {
+    const retired = await retireAccessTokenKey(createAuditedStore(store), OPERATOR, kid, now())
+    if (retired === 'unknown')
+      throw new CommandFailure(
+        'refused',
+        `there is no access token key \`${kid}\`; see \`palisade-server keys list\``,
+      )
+    if (retired === 'signing')
+      throw new CommandFailure(
+        'refused',
+        `\`${kid}\` signs; run \`palisade-server keys rotate access-token\` first`,
+      )
+    print(
+      options,
+      viewOf(retired, now()),
+      () => `retired \`${kid}\`; every token that it signed is refused\n`,
+    )
+  })
+}
+
+function viewOf(record: SigningKeyRecord, now: Date): KeyView {
+  const { kid, created_at, verifies_until } = record
+  const purpose = record.purpose === 'bundle' ? 'bundle' : 'access-token'
+  const past = isVerifying(record, now) ? 'verifying' : 'retired'
+  return { kid, purpose, state: isSigning(record) ? 'signing' : past, created_at, verifies_until }
+}
+
+function print({ json }: KeyOptions, value: object, text: () => string): void {
+  process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text())
+}
