@@ -13,6 +13,8 @@ Settings (environment):
   PALISADE_PUBLIC_URL            origin under which devices reach the server (http://host:port)
   PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
   PALISADE_LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
+  PALISADE_METRICS               on or off: whether there is /metrics (on)
+  PALISADE_METRICS_TOKEN         bearer token that /metrics asks for (none)
   PALISADE_MAX_POLICIES          policies of an organization (100)
   PALISADE_MAX_RULES             rules of a policy (250)
   PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)

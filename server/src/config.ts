@@ -12,6 +12,12 @@ export interface Config {
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
   readonly logLevel: (typeof LOG_LEVELS)[number]
+  readonly metrics: {
+    /** Whether there is `/metrics`. */
+    readonly enabled: boolean
+    /** Bearer token that it asks for; null for none. */
+    readonly token: string | null
+  }
   readonly limits: {
     readonly maxPolicies: number
     readonly maxRules: number
@@ -33,6 +39,7 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 const LARGEST = 2 ** 31 - 1
+const BEARER_SECRET = /^[A-Za-z0-9._~+/-]{16,512}$/
 
 const environmentSchema = z.object({
   PALISADE_HOST: z
@@ -49,6 +56,11 @@ const environmentSchema = z.object({
   PALISADE_LOG_LEVEL: z
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info'),
+  PALISADE_METRICS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
+  PALISADE_METRICS_TOKEN: z
+    .string()
+    .regex(BEARER_SECRET, 'must be 16 or more of A-Z, a-z, 0-9 and ._~+/-')
+    .optional(),
   PALISADE_MAX_POLICIES: wholeNumber(1, LARGEST).default(100),
   PALISADE_MAX_RULES: wholeNumber(1, LARGEST).default(250),
   PALISADE_MAX_POLICY_BYTES: wholeNumber(1, LARGEST).default(409_600),
@@ -76,6 +88,10 @@ export function readConfig(
     publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
     logLevel: settings.PALISADE_LOG_LEVEL,
+    metrics: {
+      enabled: settings.PALISADE_METRICS === 'on',
+      token: settings.PALISADE_METRICS_TOKEN ?? null,
+    },
     limits: {
       maxPolicies: settings.PALISADE_MAX_POLICIES,
       maxRules: settings.PALISADE_MAX_RULES,

@@ -17,7 +17,9 @@ import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './governance/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
 import { createApp } from './http/create-app.ts'
-import type { LogSettings } from './http/logger-options.ts'
+import { createLog, type Log, type LogSettings } from './log/create-log.ts'
+import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
+import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { formatOrigin } from './origin.ts'
 import type { Sources } from './sources.ts'
 import type { SigningKeyRecord } from './store/records.ts'
@@ -25,10 +27,12 @@ import type { Store } from './store/store.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
+import { readVersion } from './version.ts'
 
 /** The server, ready to listen. */
 export interface Server {
   readonly app: FastifyInstance
+  readonly log: Log
   /** Where it listens, or will; with port 0 known only once it does. */
   origin(): string
   /** Takes no more connections and lets running requests finish. */
@@ -53,7 +57,10 @@ const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
 
 /** Puts the server together. What needs waiting for is made first and registered as a value. */
 export async function createServer(options: ServerOptions): Promise<Server> {
-  const { config, sources, store } = options
+  const { config, sources } = options
+  const log = createLog(options.logger)
+  const metrics = createMetrics({ version: readVersion() })
+  const store = metrics.observeStore(options.store)
   const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
   await ensureSigningKeys(store, 'access_token', sources.now)
 
@@ -64,13 +71,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   container.register(STORE, { useValue: store })
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
   container.register(ACCESS_TOKENS, {
-    useValue: createAccessTokenIssuer({
-      keys: createAccessTokenKeys({ store, ...sources }),
-      ...sources,
-    }),
+    useValue: observeIssuer(
+      createAccessTokenIssuer({ keys: createAccessTokenKeys({ store, ...sources }), ...sources }),
+      metrics,
+    ),
   })
   container.register(BUNDLES, {
-    useValue: await createBundleService({ store, keys: bundleKeys, ...sources }),
+    useValue: await createBundleService({
+      store,
+      keys: bundleKeys,
+      ...sources,
+      timeSigning: (sign) => metrics.timeSigning('bundle', sign),
+    }),
   })
   container.register(PASSWORD_QUEUE, {
     useFactory: instanceCachingFactory(() => createPasswordQueue()),
@@ -115,12 +127,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           ...sources,
         }),
         bundleRoutes({ bundles: c.resolve(BUNDLES) }),
+        ...(config.metrics.enabled
+          ? [metricsRoutes({ metrics, token: config.metrics.token })]
+          : []),
       ]
     }),
   })
 
+  const passwordQueue = container.resolve(PASSWORD_QUEUE)
+  metrics.watchQueue('password', () => passwordQueue.waiting())
   const app = await createApp({
-    logger: options.logger,
+    log,
+    metrics: metrics.requests,
     random: sources.random,
     ping: () => store.ping(),
     routes: container.resolve(ROUTES),
@@ -132,7 +150,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return formatOrigin(config.host, port)
   }
 
-  return { app, origin, close: async () => app.close() }
+  return { app, log, origin, close: async () => app.close() }
+}
+
+function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {
+  return {
+    ...issuer,
+    issue: (subject, lifetimeSeconds) =>
+      metrics.timeSigning('access_token', () => issuer.issue(subject, lifetimeSeconds)),
+  }
 }
 
 /** Binds the type of a value to its token; a bare `Symbol()` would accept any. */

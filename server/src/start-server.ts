@@ -2,7 +2,7 @@ import { createServer as createListener } from 'node:net'
 import { ConfigError, type Config } from './config.ts'
 import { createServer, type Server } from './container.ts'
 import { openDataDirectory } from './data-directory.ts'
-import { createLogDestination } from './log-destination.ts'
+import { createLogDestination } from './log/log-destination.ts'
 import type { Sources } from './sources.ts'
 
 /** Longest wait for running requests after a signal. */
@@ -37,15 +37,15 @@ async function serve(config: Config, server: Server, stop: Promise<string>): Pro
     throw unusable(config, error)
   }
   const url = server.origin()
-  server.app.log.info({ url }, `palisade-server listening on ${url}`)
+  server.log.info({ url }, `palisade-server listening on ${url}`)
   const signal = await stop
-  server.app.log.info({ signal }, 'palisade-server stops')
+  server.log.info({ signal }, 'palisade-server stops')
   await closeInTime(server)
 }
 
 async function closeInTime(server: Server): Promise<void> {
   const timer = setTimeout(() => {
-    server.app.log.warn('requests still running are cut off')
+    server.log.warn('requests still running are cut off')
     server.app.server.closeAllConnections()
   }, STOP_WITHIN_MS)
   await server.close()

@@ -20,6 +20,7 @@ describe('the configuration', () => {
       publicUrl: null,
       accessTokenMinutes: 15,
       logLevel: 'info',
+      metrics: { enabled: true, token: null },
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
     })
   })

@@ -8,6 +8,7 @@ import {
   type CreatedOrganization,
 } from '../../server/src/accounts/create-organization.ts'
 import { createAuditedStore } from '../../server/src/history/audited-store.ts'
+import type { LogSettings } from '../../server/src/log/create-log.ts'
 import type { Store } from '../../server/src/store/store.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
@@ -29,7 +30,16 @@ export interface TestServer {
   signIn(username: string, password: string): Promise<string>
 }
 
-export async function openTestServer(atEnd: AtEnd = onTestFinished): Promise<TestServer> {
+export interface TestServerOptions {
+  /** `PALISADE_*`. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly log?: LogSettings
+}
+
+export async function openTestServer(
+  atEnd: AtEnd = onTestFinished,
+  { settings = {}, log }: TestServerOptions = {},
+): Promise<TestServer> {
   let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
   const sources = {
     now: () => new Date(clockMs),
@@ -38,8 +48,8 @@ export async function openTestServer(atEnd: AtEnd = onTestFinished): Promise<Tes
   }
   const directory = temporaryDirectory(atEnd)
   const store = openSqliteStore(join(directory, 'server.db'))
-  const config = readConfig({}, directory)
-  const server = await createServer({ config, sources, store, logger: false })
+  const config = readConfig(settings, directory)
+  const server = await createServer({ config, sources, store, logger: log ?? false })
   atEnd(async () => {
     await server.close()
     await store.close()

@@ -37,6 +37,7 @@ export function createAdmission(deps: {
       request_id: request.id,
     }
     callers.set(request, { ...principal, author })
+    request.actor = author.actor
     return principal
   }
 

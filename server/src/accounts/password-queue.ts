@@ -7,6 +7,8 @@ const MAX_WAITING = 64
 /** Runs at most two pieces of slow work at once; throws 429 when 64 others wait already. */
 export interface PasswordQueue {
   run<T>(work: () => Promise<T>): Promise<T>
+  /** How much waits for its turn. */
+  waiting(): number
 }
 
 export function createPasswordQueue(): PasswordQueue {
@@ -38,6 +40,7 @@ export function createPasswordQueue(): PasswordQueue {
         leave()
       }
     },
+    waiting: () => waiting.length,
   }
 }
 

@@ -16,6 +16,7 @@ export function bundleRoutes(deps: { readonly bundles: BundleService }): Fastify
     app.get(
       '/api/v1/device/bundle',
       {
+        config: { quiet: true },
         schema: {
           operationId: 'getBundle',
           tags: ['devices'],

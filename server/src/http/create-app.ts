@@ -1,8 +1,10 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { Log } from '../log/create-log.ts'
+import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { invalidArgument } from './api-error.ts'
 import { registerHealthRoutes } from './health-routes.ts'
-import { createLoggerOptions, type LogSettings } from './logger-options.ts'
+import { observeRequests } from './observe-requests.ts'
 import { registerOpenApi } from './openapi.ts'
 import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
 import { limitPipelining } from './pipelining.ts'
@@ -10,13 +12,13 @@ import { collectBody, emptyBody, MAX_BODY_BYTES } from './raw-body.ts'
 import { parseQuery } from './read-query.ts'
 import { createRequestIds } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
-import { sendError } from './send-error.ts'
+import { createErrorHandler } from './send-error.ts'
 import { registerUnrouted } from './unrouted.ts'
 import { strictValidator } from './validation.ts'
 
 export interface AppDeps {
-  /** False for silence. */
-  readonly logger: LogSettings | false
+  readonly log: Log
+  readonly metrics: RequestMetrics
   readonly random: (bytes: number) => Uint8Array
   /** Throws while the store does not answer; behind `/readyz`. */
   readonly ping: () => Promise<void>
@@ -39,8 +41,11 @@ const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const newRequestId = createRequestIds(deps.random)
+  const observer = { log: deps.log, metrics: deps.metrics }
+  const sendError = createErrorHandler(deps.log)
   const app = Fastify({
-    logger: deps.logger === false ? false : createLoggerOptions(deps.logger),
+    // `observeRequests` writes one line for each; the framework makes a logger for each.
+    logger: false,
     genReqId: newRequestId,
     requestIdHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -48,7 +53,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     bodyLimit: MAX_BODY_BYTES,
     // While closing, what still arrives is served; the raw 503 of the framework has no envelope.
     return503OnClosing: false,
-    clientErrorHandler: createClientErrorHandler(newRequestId),
+    clientErrorHandler: createClientErrorHandler(newRequestId, observer),
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
     // Node would answer a missing Host header without the envelope; `registerHeaders` does it with one.
     http: { requireHostHeader: false },
@@ -57,10 +62,11 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,
     },
   })
-  refuseUnsupported(app.server, newRequestId)
+  refuseUnsupported(app.server, newRequestId, observer)
   app.setValidatorCompiler(strictValidator)
   app.setSerializerCompiler(serializerCompiler)
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  app.setErrorHandler(sendError)
+  observeRequests(app, observer)
   limitPipelining(app)
   registerHeaders(app)
   registerUnrouted(app)

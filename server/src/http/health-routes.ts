@@ -9,6 +9,7 @@ export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<v
   app.get(
     '/healthz',
     {
+      config: { quiet: true },
       schema: {
         operationId: 'getHealth',
         tags: ['health'],
@@ -22,6 +23,7 @@ export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<v
   app.get(
     '/readyz',
     {
+      config: { quiet: true },
       schema: {
         operationId: 'getReadiness',
         tags: ['health'],

@@ -35,6 +35,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
         securitySchemes: {
           access_token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
           device_token: { type: 'http', scheme: 'bearer', bearerFormat: 'pal_dev_…' },
+          metrics_token: { type: 'http', scheme: 'bearer' },
         },
       },
       security: [{ access_token: [] }],

@@ -1,8 +1,10 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 import { STATUS_CODES } from 'node:http'
+import { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { ApiError } from './api-error.ts'
 import { formatError } from './format-error.ts'
+import type { RequestObserver } from './observe-requests.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 /** How long a client that was refused may keep its side of the connection open. */
@@ -11,6 +13,7 @@ const LINGER_MS = 1_000
 /** Answers, in the envelope, what node's HTTP parser refused before there was a request. */
 export function createClientErrorHandler(
   newRequestId: () => string,
+  observer: RequestObserver,
 ): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   return (error, socket) => {
     // A peer that is gone, or that is in the middle of an answer, cannot be told anything.
@@ -18,25 +21,42 @@ export function createClientErrorHandler(
       socket.destroy()
       return
     }
-    endWith(socket, formatResponse(refusalOfParser(error.code), newRequestId()))
+    const id = newRequestId()
+    const refusal = refusalOfParser(error.code)
+    endWith(socket, formatResponse(refusal, id))
+    report(observer, refusal, id, socket)
   }
 }
 
 /** Takes the two kinds of request that node would answer, or drop, without the envelope. */
-export function refuseUnsupported(server: Server, newRequestId: () => string): void {
+export function refuseUnsupported(
+  server: Server,
+  newRequestId: () => string,
+  observer: RequestObserver,
+): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     const error = new ApiError(405, 'invalid_argument', 'this server is not a proxy', {
       headers: { allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
     })
-    endWith(socket, formatResponse(error, newRequestId()))
+    const id = newRequestId()
+    endWith(socket, formatResponse(error, id))
+    report(observer, error, id, socket)
   })
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const error = new ApiError(417, 'invalid_argument', 'only `Expect: 100-continue` is supported')
     const id = newRequestId()
     const body = JSON.stringify(formatError(error, id))
     const headers = { ...headersOf(error, id), 'content-length': Buffer.byteLength(body) }
     response.writeHead(error.status, headers).end(body)
+    report(observer, error, id, request.socket)
   })
+}
+
+/** As `observeRequests` does for requests that the framework sees; what was sent is not repeated. */
+function report({ log, metrics }: RequestObserver, error: ApiError, id: string, socket: Duplex) {
+  metrics.tallyOf(null).count(error.status, 0)
+  const address = socket instanceof Socket ? (socket.remoteAddress ?? null) : null
+  log.info({ request_id: id, route: null, status: error.status, actor: null, address }, 'request')
 }
 
 /** Sends the last that this connection carries, and lets go of it whatever its client does. */

@@ -9,7 +9,8 @@ import type { PolicyLimits } from '../../../server/src/governance/policy-limits.
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { governanceRoutes } from '../../../server/src/governance/governance-routes.ts'
 import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
-import type { LogSettings } from '../../../server/src/http/logger-options.ts'
+import { createLog, type LogSettings } from '../../../server/src/log/create-log.ts'
+import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
@@ -69,7 +70,8 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     limits,
   })
   const app = await createApp({
-    logger: options.log === undefined ? false : { level: 'info', stream: options.log },
+    log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),
+    metrics: createMetrics({ version: 'test' }).requests,
     random: randomBytes,
     ping: () => store.ping(),
     routes: [governance, ...(options.routes ?? [])],

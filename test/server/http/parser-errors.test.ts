@@ -6,6 +6,8 @@ import { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { refuseUnsupported } from '../../../server/src/http/parser-errors.ts'
+import { createLog } from '../../../server/src/log/create-log.ts'
+import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
 import { openGovernedApp, type GovernedApp } from './governed-app.ts'
 
 let governed: GovernedApp
@@ -78,7 +80,8 @@ it.each([
 
 it('survives a client that resets its connection after CONNECT', async () => {
   const server = createServer()
-  refuseUnsupported(server, () => 'req_1')
+  const metrics = createMetrics({ version: 'test' }).requests
+  refuseUnsupported(server, () => 'req_1', { log: createLog(false), metrics })
   const socket = new Duplex({
     read: () => undefined,
     write: (_chunk, _encoding, done) => done(new Error('write ECONNRESET')),

@@ -1,0 +1,78 @@
+import { Gauge, Registry } from 'prom-client'
+import type { Store } from '../store/store.ts'
+import { createDurations, exposeDurations, type Durations } from './durations.ts'
+import { registerProcessMetrics } from './process-metrics.ts'
+import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
+import { createStoreObserver } from './store-metrics.ts'
+
+/** What the server counts. Nothing is global: every server has its own. */
+export interface Metrics {
+  readonly requests: RequestMetrics
+  /** The same store, counted and timed. */
+  observeStore(store: Store): Store
+  /** Runs `work` and counts how long signing took. */
+  timeSigning<T>(purpose: 'access_token' | 'bundle', work: () => Promise<T>): Promise<T>
+  /** Shows `read()` as `palisade_queue_length{queue}`. */
+  watchQueue(queue: string, read: () => number): void
+  /** Everything, in the text format of Prometheus. */
+  render(): Promise<string>
+}
+
+/** Media type of `Metrics.render`. */
+export const METRICS_MEDIA_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
+
+export function createMetrics(build: { readonly version: string }): Metrics {
+  const registry = new Registry()
+  registerBuild(registry, build.version)
+  const requests = createRequestMetrics(registry)
+  const observeStore = createStoreObserver(registry)
+  const signing = new Map<string, Durations>()
+  exposeDurations(
+    registry,
+    { name: 'palisade_signing_seconds', help: 'Time to sign an access token or a bundle' },
+    () => signing.values(),
+  )
+  const watchQueue = createQueueGauge(registry)
+  registerProcessMetrics(registry)
+
+  return {
+    requests,
+    observeStore,
+    async timeSigning(purpose, work) {
+      const startedMs = performance.now()
+      try {
+        return await work()
+      } finally {
+        const durations = signing.get(purpose) ?? createDurations({ purpose })
+        signing.set(purpose, durations)
+        durations.observe((performance.now() - startedMs) / 1000)
+      }
+    },
+    watchQueue,
+    render: () => registry.metrics(),
+  }
+}
+
+function registerBuild(registry: Registry, version: string): void {
+  new Gauge({
+    name: 'palisade_build_info',
+    help: 'Always 1; the labels say what runs',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  }).set({ version, node: process.versions.node }, 1)
+}
+
+function createQueueGauge(registry: Registry): Metrics['watchQueue'] {
+  const queues = new Map<string, () => number>()
+  // oxlint-disable-next-line no-new -- it registers itself
+  new Gauge({
+    name: 'palisade_queue_length',
+    help: 'What waits in a queue of this server',
+    labelNames: ['queue'],
+    registers: [registry],
+    collect() {
+      for (const [queue, read] of queues) this.set({ queue }, read())
+    },
+  })
+  return (queue, read) => void queues.set(queue, read)
+}

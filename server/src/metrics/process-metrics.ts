@@ -1,0 +1,66 @@
+import { readdirSync } from 'node:fs'
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/**
+ * What the process itself uses, under Prometheus' usual names. Everything is read when it is
+ * asked for: prom-client's default metrics start observers that nothing ever stops.
+ */
+export function registerProcessMetrics(registry: Registry): void {
+  const registers = [registry]
+  const counter = (name: string, help: string, read: () => number) =>
+    new Counter({
+      name,
+      help,
+      registers,
+      collect() {
+        this.reset()
+        this.inc(read())
+      },
+    })
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+
+  counter('process_cpu_seconds_total', 'Processor time of this process', () => {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1e6
+  })
+  counter('nodejs_eventloop_active_seconds_total', 'Time in which the event loop was busy', () =>
+    seconds(performance.eventLoopUtilization().active),
+  )
+  counter('nodejs_eventloop_idle_seconds_total', 'Time in which the event loop waited', () =>
+    seconds(performance.eventLoopUtilization().idle),
+  )
+  gauge('process_start_time_seconds', 'Start of the process since 1970', () =>
+    seconds(performance.timeOrigin),
+  )
+  gauge('process_resident_memory_bytes', 'Memory that is in use, as the system counts it', () =>
+    process.memoryUsage.rss(),
+  )
+  gauge(
+    'nodejs_heap_used_bytes',
+    'Memory of JavaScript objects',
+    () => process.memoryUsage().heapUsed,
+  )
+  if (countOpenFiles() !== null)
+    gauge('process_open_fds', 'Open files and connections', () => countOpenFiles() ?? 0)
+}
+
+function seconds(ms: number): number {
+  return ms / 1000
+}
+
+/** Null where the system does not say. */
+function countOpenFiles(): number | null {
+  try {
+    return readdirSync('/proc/self/fd').length
+  } catch {
+    return null
+  }
+}

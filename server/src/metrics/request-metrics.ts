@@ -1,0 +1,112 @@
+import { Counter, type Registry } from 'prom-client'
+import { createDurations, exposeDurations, type Durations } from './durations.ts'
+
+/** What is counted of one method of one route. */
+export interface RouteTally {
+  /** `status` is null when the client left before it had the whole answer. */
+  count(status: number | null, seconds: number): void
+}
+
+export interface RequestMetrics {
+  /**
+   * The tally of a registered route; null for whatever no route took. So there are never more
+   * labels than routes, whatever clients ask for.
+   */
+  tallyOf(route: { readonly method: string; readonly pattern: string } | null): RouteTally
+}
+
+interface Row extends RouteTally {
+  readonly method: string
+  readonly pattern: string
+  readonly byStatus: Map<string, number>
+  readonly durations: Durations
+}
+
+const POLL = '/api/v1/device/bundle'
+
+/** `palisade_http_requests_total`, `palisade_http_request_seconds`, `palisade_bundle_polls_total` */
+export function createRequestMetrics(registry: Registry): RequestMetrics {
+  const rows = new Map<string, Row>()
+  exposeDurations(
+    registry,
+    {
+      name: 'palisade_http_request_seconds',
+      help: 'Time from the arrival of a request to the end of its answer',
+    },
+    () => Array.from(rows.values(), (row) => row.durations),
+  )
+  exposeRequests(registry, rows)
+  exposePolls(registry, rows)
+  return {
+    tallyOf(route) {
+      const { method, pattern } = route ?? { method: 'any', pattern: 'unknown' }
+      const key = `${method} ${pattern}`
+      const known = rows.get(key)
+      if (known !== undefined) return known
+      const created = createRow(method, pattern)
+      rows.set(key, created)
+      return created
+    },
+  }
+}
+
+function createRow(method: string, pattern: string): Row {
+  const byStatus = new Map<string, number>()
+  const durations = createDurations({ method, route: pattern })
+  return {
+    method,
+    pattern,
+    byStatus,
+    durations,
+    count(status, seconds) {
+      const key = status === null ? 'aborted' : String(status)
+      byStatus.set(key, (byStatus.get(key) ?? 0) + 1)
+      durations.observe(seconds)
+    },
+  }
+}
+
+function exposeRequests(registry: Registry, rows: ReadonlyMap<string, Row>): void {
+  // oxlint-disable-next-line no-new -- it registers itself
+  new Counter({
+    name: 'palisade_http_requests_total',
+    help: 'Requests that were answered, or `aborted` by the client',
+    labelNames: ['method', 'route', 'status'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { method, pattern, byStatus } of rows.values())
+        for (const [status, count] of byStatus) this.inc({ method, route: pattern, status }, count)
+    },
+  })
+}
+
+function exposePolls(registry: Registry, rows: ReadonlyMap<string, Row>): void {
+  // oxlint-disable-next-line no-new -- it registers itself
+  new Counter({
+    name: 'palisade_bundle_polls_total',
+    help: 'Polls of devices: bundle served, unchanged, refused, failed or aborted',
+    labelNames: ['outcome'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const outcome of ['served', 'unchanged', 'refused', 'failed', 'aborted'])
+        this.inc({ outcome }, 0)
+      for (const [status, count] of rows.get(`GET ${POLL}`)?.byStatus ?? [])
+        this.inc({ outcome: outcomeOf(status) }, count)
+    },
+  })
+}
+
+function outcomeOf(status: string): string {
+  switch (status) {
+    case 'aborted':
+      return 'aborted'
+    case '200':
+      return 'served'
+    case '304':
+      return 'unchanged'
+    default:
+      return status.startsWith('5') ? 'failed' : 'refused'
+  }
+}
