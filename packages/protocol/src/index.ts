@@ -35,6 +35,20 @@ export {
   type ScopeBody,
   type UpdatePolicyRequest,
 } from './governance/policy.ts'
+export {
+  applyRequestSchema,
+  applyResponseSchema,
+  documentPolicySchema,
+  exportResponseSchema,
+  policyDocumentJsonSchema,
+  policyDocumentSchema,
+  type ApplyRequest,
+  type ApplyResponse,
+  type ExportResponse,
+  type PolicyChange,
+  type PolicyDocument,
+  type ShownPolicy,
+} from './governance/policy-document.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
 export {
   checkRequestSchema,

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { createAdmission } from '../accounts/admission.ts'
 import { deferredValidator } from '../http/validation.ts'
+import { registerDocumentRoutes } from './document/document-routes.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
@@ -18,6 +19,7 @@ export function governanceRoutes(
     app.setValidatorCompiler(deferredValidator)
     registerPolicyRoutes(app, routeDeps)
     registerRuleRoutes(app, routeDeps)
+    registerDocumentRoutes(app, routeDeps)
     registerWhatIfRoutes(app, routeDeps)
   }
 }

@@ -26,11 +26,19 @@ export function readEntityTags(header: string, value: string | undefined): Entit
  * Throws 412 unless `tags` allow a change of what has the tag `current` (null for what has none).
  * Null as `tags` allows anything.
  */
-export function requireMatch(tags: EntityTags | null, current: string | null): void {
+export function requireMatch(
+  tags: EntityTags | null,
+  current: string | null,
+  subject = 'policy',
+): void {
   if (tags === null || tags === '*') return
   // Strong comparison: a weak tag equals nothing (RFC 9110 §13.1.1).
   if (current !== null && tags.includes(current)) return
-  throw new ApiError(412, 'conflict', 'the policy is not what `If-Match` names; fetch it again')
+  throw new ApiError(
+    412,
+    'conflict',
+    `the ${subject} is not what \`If-Match\` names; fetch it again`,
+  )
 }
 
 /** Tells whether the caller of a GET has `current` already; weak comparison (§13.1.2). */

@@ -11,8 +11,11 @@ import type { RawBody } from './raw-body.ts'
  */
 const MAX_VALUES = 100_000
 
-/** Judges a body as JSON: 415, then 413, then 400, always an ApiError. */
-export function readJson(body: RawBody): unknown {
+/**
+ * Judges a body as JSON: 415, then 413, then 400, always an ApiError. Whoever allows more than
+ * `MAX_VALUES` judges them in parts, by `requireFewValues` and a schema each.
+ */
+export function readJson(body: RawBody, maxValues = MAX_VALUES): unknown {
   if (body.contentType === undefined)
     throw new ApiError(415, 'invalid_argument', 'send `Content-Type: application/json`')
   if (!isJsonMediaType(body.contentType))
@@ -27,9 +30,15 @@ export function readJson(body: RawBody): unknown {
     throw new ApiError(413, 'invalid_argument', `the body must be at most ${body.maxBytes} bytes`)
   const result = parseJson(decodeUtf8(body.bytes))
   if (!result.ok) throw invalidJson(result.problem)
-  if (countValues(result.value) > MAX_VALUES)
-    throw invalidArgument(`the body must hold at most ${MAX_VALUES} values`)
+  if (countValues(result.value) > maxValues)
+    throw invalidArgument(`the body must hold at most ${maxValues} values`)
   return result.value
+}
+
+/** Throws 400 for a part of a body that a schema would take too long to judge. */
+export function requireFewValues(value: unknown): void {
+  if (countValues(value) > MAX_VALUES)
+    throw invalidArgument(`must hold at most ${MAX_VALUES} values`)
 }
 
 /** Judges a JSON value against a schema; throws 400 that names the first member at fault. */

@@ -10,12 +10,19 @@ const actionsSchema = z
   .min(1, 'must name at least one action')
   .max(2, 'must name at most two actions')
   .refine((actions) => new Set(actions).size === actions.length, 'must not repeat an action')
+  .meta({ description: 'What the rule is about; all of one domain', uniqueItems: true })
 
-const decisionSchema = z.enum(['allow', 'deny'])
+const decisionSchema = z
+  .enum(['allow', 'deny'])
+  .meta({ description: 'A matching `deny` decides, whatever else allows' })
 
 const resourcesSchema = z
   .array(z.string().max(MAX_RESOURCE_LENGTH, `must be at most ${MAX_RESOURCE_LENGTH} characters`))
   .min(1, 'must name at least one resource')
+  .meta({
+    description:
+      'Patterns: `example.com:443`, `*.example.com`, `**.example.com`, `10.0.0.0/8`; or `/data/*`, `/data/**`, `~/work/**`',
+  })
 
 /** A rule as the API returns it. */
 export const ruleSchema = z

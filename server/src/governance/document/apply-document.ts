@@ -1,0 +1,130 @@
+import { authorize } from '../../accounts/authorize.ts'
+import type { Answer } from '../../http/answer.ts'
+import { ApiError } from '../../http/api-error.ts'
+import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
+import { readJson } from '../../http/read-body.ts'
+import type { RawBody } from '../../http/raw-body.ts'
+import { readQuery } from '../../http/read-query.ts'
+import type { PolicyRecord } from '../../store/records.ts'
+import type { StoreReader, StoreWriter } from '../../store/store.ts'
+import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
+import { answerOnce, readOnceRequest } from '../idempotency.ts'
+import { createId } from '../object-id.ts'
+import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
+import { showPlan } from './format-document.ts'
+import {
+  planChanges,
+  requireCompilablePlan,
+  requirePlanWithinLimits,
+  type PolicyPlan,
+} from './plan-changes.ts'
+import { asksForDryRun, readDocument } from './read-document.ts'
+import { hasSameRules, isSameList } from './same-rules.ts'
+import { createTeamNames, type TeamNames } from './team-names.ts'
+
+/** Enough for 100 policies of 250 rules with ten resources each. */
+const MAX_VALUES = 500_000
+
+/**
+ * Makes the organization have the policies of a document: all of it in one transaction, or nothing.
+ * A dry run answers the same and changes nothing; it needs `policies:read` alone.
+ */
+export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
+  // Parsed before anything is locked, and judged only when the caller is known to be allowed.
+  const body = parse(call.body)
+  if (body.ok && asksForDryRun(body.json))
+    return deps.store.read(async (reader) => {
+      const { organization } = await authorize(reader, call.principal, call.org, 'policies:read')
+      const { plan, teamNames } = await judge(deps, reader, { ...call, json: body.json })
+      return answer(plan, teamNames, { revision: organization.revision, dryRun: true })
+    })
+
+  return deps.store.write(call.author, async (writer) => {
+    await authorize(writer, call.principal, call.org, 'policies:write')
+    const once = readOnceRequest({
+      key: call.idempotencyKey,
+      principal: call.principal,
+      place: ['POST', call.org, 'apply'],
+      body: call.body.bytes,
+    })
+    return answerOnce(writer, once, deps.now(), {
+      async judge() {
+        if (!body.ok) throw body.error
+        return judge(deps, writer, { ...call, json: body.json })
+      },
+      async act({ plan, teamNames }) {
+        await write(writer, plan)
+        return answer(plan, teamNames, {
+          revision: await revisionOf(writer, call.org),
+          dryRun: false,
+        })
+      },
+    })
+  })
+}
+
+function parse(body: RawBody): { ok: true; json: unknown } | { ok: false; error: ApiError } {
+  try {
+    return { ok: true, json: readJson(body, MAX_VALUES) }
+  } catch (error) {
+    if (error instanceof ApiError) return { ok: false, error }
+    throw error
+  }
+}
+
+/** Everything that a request can be refused for, in the order of the single calls. */
+async function judge(
+  deps: GovernanceDeps,
+  reader: StoreReader,
+  call: GovernanceCall & { readonly json: unknown },
+): Promise<{ readonly plan: PolicyPlan; readonly teamNames: TeamNames }> {
+  const { org, json } = call
+  const teamNames = createTeamNames(await reader.teams.list(org))
+  const { policies, prune } = readDocument(json, teamNames)
+  const now = deps.now()
+  const stored = await reader.policies.listWithRules(org)
+  const plan = planChanges(stored, policies, {
+    org,
+    prune,
+    newId: (prefix) => createId(prefix, now, deps.random),
+    timestampAfter: (previous) =>
+      previous === null ? formatTimestamp(now) : nextTimestamp(previous, now),
+  })
+  requireCompilablePlan(plan)
+  readQuery(noQuerySchema, call.query)
+  const ifMatch = readEntityTags('If-Match', call.ifMatch)
+  requireMatch(ifMatch, formatEntityTag(await revisionOf(reader, org)), 'organization')
+  requirePlanWithinLimits(deps.limits, stored.length, plan)
+  return { plan, teamNames }
+}
+
+async function write(writer: StoreWriter, plan: PolicyPlan): Promise<void> {
+  for (const { org, id } of plan.deleted) await writer.policies.delete(org, id)
+  for (const { old, policy } of plan.updated) {
+    if (!isSameList(old.teams, policy.teams)) await writer.policies.update(policy)
+    if (!hasSameRules(old.rules, policy.rules)) await replaceRules(writer, policy)
+  }
+  for (const { policy } of plan.created) {
+    const { rules: _rules, revision: _revision, ...head } = policy
+    await writer.policies.insert(head)
+    if (policy.rules.length > 0) await replaceRules(writer, policy)
+  }
+}
+
+async function replaceRules(writer: StoreWriter, policy: PolicyRecord): Promise<void> {
+  const { org, id: policyId, updated_at, rules } = policy
+  await writer.policies.replaceRules({ org, policyId, updated_at }, rules)
+}
+
+async function revisionOf(reader: StoreReader, org: string): Promise<number> {
+  return (await reader.organizations.find(org))?.revision ?? 0
+}
+
+function answer(
+  plan: PolicyPlan,
+  teamNames: TeamNames,
+  state: { readonly revision: number; readonly dryRun: boolean },
+): Answer {
+  const headers = { etag: formatEntityTag(state.revision) }
+  return { status: 200, headers, body: showPlan(plan, teamNames, state) }
+}

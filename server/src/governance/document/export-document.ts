@@ -1,0 +1,48 @@
+import type { ExportResponse } from '@palisade/protocol'
+import { authorize } from '../../accounts/authorize.ts'
+import type { Answer } from '../../http/answer.ts'
+import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
+import { readQuery } from '../../http/read-query.ts'
+import type { StoreReader } from '../../store/store.ts'
+import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
+import { byName, showPolicy } from './format-document.ts'
+import { createTeamNames, type TeamNames } from './team-names.ts'
+
+/** All policies of one revision in the form that can be applied again. */
+export async function exportDocument(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
+  const { org } = call
+  return deps.store.read(async (reader) => {
+    const { organization } = await authorize(reader, call.principal, org, 'policies:read')
+    readQuery(noQuerySchema, call.query)
+    const ifMatch = readEntityTags('If-Match', call.ifMatch)
+    const ifNoneMatch = readEntityTags('If-None-Match', call.ifNoneMatch)
+
+    const etag = formatEntityTag(organization.revision)
+    requireMatch(ifMatch, etag, 'organization')
+    if (isKnown(ifNoneMatch, etag)) return { status: 304, headers: { etag } }
+
+    const policies = await reader.policies.listWithRules(org)
+    const teams = await reader.teams.list(org)
+    const teamNames = createTeamNames(teams)
+    const used = new Set(policies.flatMap((policy) => policy.teams))
+    const body: ExportResponse = {
+      revision: organization.revision,
+      policies: policies.map((policy) => showPolicy(policy, teamNames)).toSorted(byName),
+      teams: teams.filter(({ id }) => used.has(id)).map(({ id, name }) => ({ id, name })),
+      team_sets: await teamSets(reader, org, teamNames),
+    }
+    return { status: 200, headers: { etag }, body }
+  })
+}
+
+/** Who is in which teams, without saying who. */
+async function teamSets(
+  reader: StoreReader,
+  org: string,
+  teamNames: TeamNames,
+): Promise<string[][]> {
+  const sets = new Map<string, string[]>()
+  for (const ids of (await reader.teams.listOfUsers(org)).values())
+    sets.set(ids.join(), ids.map((id) => teamNames.shownAs(id)).toSorted())
+  return [...sets.values()]
+}

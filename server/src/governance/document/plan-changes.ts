@@ -1,0 +1,137 @@
+import { ApiError, invalidArgument } from '../../http/api-error.ts'
+import { quote } from '../../http/describe-issue.ts'
+import { withinField } from '../../http/within-field.ts'
+import type { PolicyRecord } from '../../store/records.ts'
+import type { IdPrefix } from '../object-id.ts'
+import {
+  requirePolicySize,
+  requireRoomForPolicy,
+  requireRuleCount,
+  type PolicyLimits,
+} from '../policy-limits.ts'
+import { requireCompilablePolicy } from '../require-compilable.ts'
+import type { WantedPolicy } from './read-document.ts'
+import { hasSameRules, isSameList } from './same-rules.ts'
+
+/** What has to happen so that an organization has the policies of a document. */
+export interface PolicyPlan {
+  readonly created: readonly PlannedPolicy[]
+  readonly updated: readonly (PlannedPolicy & { readonly old: PolicyRecord })[]
+  readonly deleted: readonly PolicyRecord[]
+  readonly unchanged: number
+  /** Policies that are not in the document and stay. */
+  readonly unmanaged: readonly PolicyRecord[]
+}
+
+export interface PlannedPolicy {
+  /** Where it stands in the document. */
+  readonly place: string
+  /** As it becomes; its revision is still to be given by the store. */
+  readonly policy: PolicyRecord
+}
+
+/** What new policies and rules are made with. */
+export interface PlanContext {
+  readonly org: string
+  /** Policies that are not in the document are deleted. */
+  readonly prune: boolean
+  readonly newId: (prefix: IdPrefix) => string
+  /** `updated_at` of a change that follows the given one; null for a new policy. */
+  readonly timestampAfter: (previous: string | null) => string
+}
+
+/**
+ * Compares by name: policies in the organization, rules in their policy. What keeps its name keeps
+ * its id, so a policy renamed in a document is another policy. Throws 400 where a policy of teams
+ * would become one of the whole organization without the document saying so.
+ */
+export function planChanges(
+  stored: readonly PolicyRecord[],
+  wanted: readonly WantedPolicy[],
+  context: PlanContext,
+): PolicyPlan {
+  const byName = new Map(stored.map((policy) => [policy.name, policy]))
+  const names = new Set(wanted.map(({ name }) => name))
+  const created: PlannedPolicy[] = []
+  const updated: (PlannedPolicy & { old: PolicyRecord })[] = []
+  for (const policy of wanted) {
+    const old = byName.get(policy.name)
+    if (old === undefined) created.push({ place: policy.place, policy: create(policy, context) })
+    else {
+      const changed = change(old, policy, context)
+      if (changed !== null) updated.push({ place: policy.place, policy: changed, old })
+    }
+  }
+  const others = stored.filter(({ name }) => !names.has(name))
+  return {
+    created,
+    updated,
+    deleted: context.prune ? others : [],
+    unchanged: wanted.length - created.length - updated.length,
+    unmanaged: context.prune ? [] : others,
+  }
+}
+
+/** Throws 400 unless every changed policy compiles as a whole. */
+export function requireCompilablePlan({ created, updated }: PolicyPlan): void {
+  for (const { place, policy } of [...created, ...updated])
+    withinField(place, () => requireCompilablePolicy(policy))
+}
+
+/** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
+export function requirePlanWithinLimits(
+  limits: PolicyLimits,
+  stored: number,
+  { created, updated, deleted }: PolicyPlan,
+): void {
+  if (created.length > 0) requireRoomForPolicy(limits, stored - deleted.length + created.length - 1)
+  const grown = updated.filter(({ old, policy }) => policy.rules.length > old.rules.length)
+  for (const { place, policy } of [...created, ...grown])
+    within(place, policy, () => requireRuleCount(limits, policy))
+  for (const { place, policy } of [...created, ...updated])
+    within(place, policy, () => requirePolicySize(limits, policy))
+}
+
+function create(wanted: WantedPolicy, { org, newId, timestampAfter }: PlanContext): PolicyRecord {
+  const timestamp = timestampAfter(null)
+  return {
+    id: newId('pol'),
+    org,
+    name: wanted.name,
+    teams: wanted.teams ?? [],
+    created_at: timestamp,
+    updated_at: timestamp,
+    revision: 0,
+    rules: wanted.rules.map((rule) => ({ id: newId('rule'), ...rule })),
+  }
+}
+
+/** Null when the policy is as wanted. */
+function change(
+  old: PolicyRecord,
+  wanted: WantedPolicy,
+  { newId, timestampAfter }: PlanContext,
+): PolicyRecord | null {
+  if (wanted.teams === null && old.teams.length > 0)
+    throw invalidArgument(
+      `policy ${quote(old.name)} applies to teams; write \`scope: {"teams": []}\` to open it to the whole organization`,
+      { field: `${wanted.place}.scope` },
+    )
+  const teams = wanted.teams ?? []
+  const ids = new Map(old.rules.map(({ id, name }) => [name, id]))
+  const rules = wanted.rules.map((rule) => ({ id: ids.get(rule.name) ?? newId('rule'), ...rule }))
+  if (isSameList(teams, old.teams) && hasSameRules(rules, old.rules)) return null
+  return { ...old, teams, rules, updated_at: timestampAfter(old.updated_at) }
+}
+
+/** A limit names its policy, because a document has many. */
+function within(place: string, policy: PolicyRecord, judge: () => void): void {
+  withinField(place, () => {
+    try {
+      judge()
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error
+      throw new ApiError(error.status, error.code, `policy ${quote(policy.name)}: ${error.message}`)
+    }
+  })
+}

@@ -1,0 +1,100 @@
+import { createRuleRequestSchema, documentPolicySchema } from '@palisade/protocol'
+import { z } from 'zod'
+import { invalidArgument } from '../../http/api-error.ts'
+import { quote } from '../../http/describe-issue.ts'
+import { readInput, requireFewValues } from '../../http/read-body.ts'
+import { withinField } from '../../http/within-field.ts'
+import type { RuleRecord } from '../../store/records.ts'
+import { requireCompilableRule } from '../require-compilable.ts'
+import { peekActions, requireDomain, ruleDomain } from '../rule-domain.ts'
+import type { TeamNames } from './team-names.ts'
+
+/** A policy of a document, its teams known and its rules each fit to be compiled. */
+export interface WantedPolicy {
+  /** Where it stands, such as `policies[2]`. */
+  readonly place: string
+  readonly name: string
+  /** Team ids; null where the document has no scope. */
+  readonly teams: readonly string[] | null
+  readonly rules: readonly WantedRule[]
+}
+
+export type WantedRule = Omit<RuleRecord, 'id'>
+
+export interface WantedDocument {
+  readonly policies: readonly WantedPolicy[]
+  readonly prune: boolean
+  readonly dryRun: boolean
+}
+
+/**
+ * Judged in parts, each by its own schema, so that the first fault of a large document ends it;
+ * rules in the order of the single calls: domain, members, resources.
+ */
+const headSchema = z.strictObject({
+  policies: z.array(z.unknown()),
+  prune: z.boolean().optional(),
+  dry_run: z.boolean().optional(),
+})
+const policyHeadSchema = documentPolicySchema.extend({ rules: z.array(z.unknown()) })
+
+/** Judges the body of an apply request; throws 400 whose `field` is the place of the first fault. */
+export function readDocument(json: unknown, teamNames: TeamNames): WantedDocument {
+  const head = readInput(headSchema, json)
+  const policies = head.policies.map((policy, index) => {
+    const place = `policies[${index}]`
+    return withinField(place, () => readPolicy(policy, place, teamNames))
+  })
+  requireUnique('policies', policies)
+  return { policies, prune: head.prune ?? false, dryRun: head.dry_run ?? false }
+}
+
+/** Tells whether a body asks for a dry run, before anything else in it is judged. */
+export function asksForDryRun(json: unknown): boolean {
+  return z.object({ dry_run: z.literal(true) }).safeParse(json).success
+}
+
+function readPolicy(json: unknown, place: string, teamNames: TeamNames): WantedPolicy {
+  requireFewValues(json)
+  const { name, scope, rules: written } = readInput(policyHeadSchema, json)
+  const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
+  const rules: WantedRule[] = []
+  for (const [index, rule] of written.entries())
+    withinField(`rules[${index}]`, () => rules.push(readRule(rule, rules)))
+  requireUnique('rules', rules)
+  return { place, name, teams, rules }
+}
+
+function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
+  requireDomain(peekActions(json) ?? [], ruleDomain(before))
+  const rule = readInput(createRuleRequestSchema, json)
+  requireCompilableRule(rule)
+  return rule
+}
+
+/** By name or id, each once, in the order written. */
+function readTeams(written: readonly string[], teamNames: TeamNames): readonly string[] {
+  const ids = written.map((text, index) => {
+    const id = teamNames.idOf(text)
+    if (id !== null) return id
+    throw invalidArgument(`team ${quote(text)} is not a team of this organization`, {
+      field: `scope.teams[${index}]`,
+    })
+  })
+  return [...new Set(ids)]
+}
+
+function requireUnique(
+  list: 'policies' | 'rules',
+  named: readonly { readonly name: string }[],
+): void {
+  const places = new Map<string, number>()
+  for (const [index, { name }] of named.entries()) {
+    const first = places.get(name)
+    if (first !== undefined)
+      throw invalidArgument(`${quote(name)} is the name of \`${list}[${first}]\` already`, {
+        field: `${list}[${index}].name`,
+      })
+    places.set(name, index)
+  }
+}

@@ -1,0 +1,21 @@
+import type { RuleRecord } from '../../store/records.ts'
+
+/** Whether the rules are the same ones, in the same order, and say the same. */
+export function hasSameRules(a: readonly RuleRecord[], b: readonly RuleRecord[]): boolean {
+  return a.length === b.length && a.every((rule, index) => isSameRule(rule, b[index]))
+}
+
+export function isSameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((text, index) => text === b[index])
+}
+
+function isSameRule(rule: RuleRecord, other: RuleRecord | undefined): boolean {
+  return (
+    other !== undefined &&
+    rule.id === other.id &&
+    rule.name === other.name &&
+    rule.decision === other.decision &&
+    isSameList(rule.actions, other.actions) &&
+    isSameList(rule.resources, other.resources)
+  )
+}

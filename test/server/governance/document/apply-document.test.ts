@@ -1,0 +1,298 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
+import { createPolicy, createRule, getPolicy } from '../policies.ts'
+import { apply, exported, post, rule, stateOf } from './documents.ts'
+
+let governed: GovernedApp
+
+beforeEach(async () => {
+  governed = await openGovernedApp({
+    limits: { maxPolicies: 3, maxRules: 4, maxPolicyBytes: 2000 },
+  })
+})
+afterEach(() => governed.close())
+
+describe('applying a document', () => {
+  it('creates what is new, with its rules in their order', async () => {
+    const rules = [rule('z', 'z.example'), rule('a', 'a.example', 'b.example:443')]
+
+    const answer = await apply(governed, {
+      policies: [{ name: 'web', scope: { teams: ['backend'] }, rules }],
+    })
+
+    expect(answer).toMatchObject({ dry_run: false, unchanged: 0, unmanaged: [] })
+    expect(answer.changes).toEqual([
+      {
+        change: 'created',
+        name: 'web',
+        id: expect.stringMatching(/^pol_/),
+        new: { name: 'web', scope: { teams: ['backend'] }, rules },
+      },
+    ])
+    const policy = await getPolicy(governed, answer.changes[0]?.id ?? '')
+    expect(policy.scope).toEqual({ teams: [governed.team] })
+    expect(policy.allowlist_v0?.rules).toEqual(
+      rules.map((given) => ({ id: expect.stringMatching(/^rule_/), ...given })),
+    )
+  })
+
+  it('writes nothing where nothing differs', async () => {
+    const document = { policies: [{ name: 'web', rules: [rule('a', 'a.example')] }] }
+    await apply(governed, document)
+    const before = await stateOf(governed)
+    governed.advance(60_000)
+
+    const answer = await apply(governed, document)
+
+    expect(answer).toMatchObject({ changes: [], unchanged: 1 })
+    expect(await stateOf(governed)).toEqual(before)
+  })
+
+  it('keeps the ids of what keeps its name, and touches no other policy', async () => {
+    const web = await createPolicy(governed, 'web')
+    const kept = await createRule(governed, web.id, { name: 'kept' })
+    const changed = await createRule(governed, web.id, { name: 'changed' })
+    await createRule(governed, web.id, { name: 'gone' })
+    const other = await createPolicy(governed, 'other', { teams: [governed.team] })
+    governed.advance(60_000)
+
+    const answer = await apply(governed, {
+      policies: [
+        {
+          name: 'web',
+          rules: [
+            rule('new', 'n.example'),
+            rule('changed', 'c.example'),
+            rule('kept', 'example.com:443'),
+          ],
+        },
+        { name: 'other', scope: { teams: [governed.team.toUpperCase()] }, rules: [] },
+      ],
+    })
+
+    expect(answer).toMatchObject({ unchanged: 1 })
+    expect(answer.changes).toMatchObject([{ change: 'updated', name: 'web', id: web.id }])
+    const now = await getPolicy(governed, web.id)
+    expect(now.created_at).toBe(web.created_at)
+    expect(now.updated_at > web.updated_at).toBe(true)
+    expect(now.allowlist_v0?.rules.map(({ name, id }) => [name, id])).toEqual([
+      ['new', expect.stringMatching(/^rule_/)],
+      ['changed', changed.id],
+      ['kept', kept.id],
+    ])
+    expect(await getPolicy(governed, other.id)).toEqual(other)
+  })
+
+  it('puts rules into another order', async () => {
+    const rules = [rule('a', 'a.example'), rule('b', 'b.example'), rule('c', 'c.example')]
+    await apply(governed, { policies: [{ name: 'web', rules }] })
+
+    const answer = await apply(governed, { policies: [{ name: 'web', rules: rules.toReversed() }] })
+
+    expect(answer.changes).toHaveLength(1)
+    expect((await exported(governed)).policies[0]?.rules).toEqual(rules.toReversed())
+  })
+
+  it('leaves policies alone that it does not name, and deletes them only when asked', async () => {
+    await apply(governed, { policies: ['b', 'a'].map((name) => ({ name, rules: [] })) })
+
+    const kept = await apply(governed, { policies: [] })
+    expect(kept).toMatchObject({ changes: [], unmanaged: ['a', 'b'] })
+    const pruned = await apply(governed, { policies: [{ name: 'b', rules: [] }], prune: true })
+
+    expect(pruned).toMatchObject({
+      changes: [{ change: 'deleted', name: 'a', old: { name: 'a', scope: {}, rules: [] } }],
+      unchanged: 1,
+      unmanaged: [],
+    })
+    expect((await exported(governed)).policies.map(({ name }) => name)).toEqual(['b'])
+  })
+
+  it('counts what it deletes before what it creates', async () => {
+    const named = (...names: string[]) => names.map((name) => ({ name, rules: [] }))
+    await apply(governed, { policies: named('a', 'b', 'c') })
+
+    const full = await post(governed, { policies: named('d') })
+    const swapped = await post(governed, { policies: named('d', 'e', 'f'), prune: true })
+
+    expect(full.json().error.code).toBe('limit_exceeded')
+    expect(swapped.statusCode).toBe(200)
+    expect((await exported(governed)).policies).toHaveLength(3)
+  })
+
+  it('lets a policy beyond a lowered limit shrink', async () => {
+    const rules = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => rule(name, `${name}.example`))
+    await governed.store.transaction(async (writer) => {
+      const head = { id: 'pol_old', org: 'acme', name: 'old', teams: [] }
+      const timestamp = '2026-01-01T00:00:00Z'
+      await writer.policies.insert({ ...head, created_at: timestamp, updated_at: timestamp })
+      await writer.policies.replaceRules(
+        { org: 'acme', policyId: 'pol_old', updated_at: timestamp },
+        rules.map((given) => ({ id: `rule_${given.name}`, ...given })),
+      )
+    })
+    const put = (count: number) =>
+      post(governed, { policies: [{ name: 'old', rules: rules.slice(0, count) }] })
+
+    expect((await put(5)).statusCode).toBe(200)
+    expect((await put(6)).json().error).toMatchObject({ code: 'limit_exceeded' })
+  })
+
+  it('never opens a policy of teams to everybody unless that is written', async () => {
+    await createPolicy(governed, 'team only', { teams: [governed.team] })
+    const before = await stateOf(governed)
+
+    const silent = await post(governed, { policies: [{ name: 'team only', rules: [] }] })
+
+    expect(silent.statusCode).toBe(400)
+    expect(silent.json().error).toMatchObject({ field: 'policies[0].scope' })
+    expect(silent.json().error.message).toContain('write `scope: {"teams": []}`')
+    expect(await stateOf(governed)).toEqual(before)
+    for (const scope of [{}, { teams: [] }]) {
+      await apply(governed, {
+        policies: [{ name: 'team only', scope: { teams: ['backend'] }, rules: [] }],
+      })
+      await apply(governed, { policies: [{ name: 'team only', scope, rules: [] }] })
+      expect((await exported(governed)).policies[0]?.scope).toEqual({})
+    }
+  })
+
+  it('takes a name and a UUID of one team for one', async () => {
+    await apply(governed, {
+      policies: [{ name: 'x', scope: { teams: [governed.team, 'backend'] }, rules: [] }],
+    })
+
+    expect((await exported(governed)).policies[0]?.scope).toEqual({ teams: ['backend'] })
+  })
+
+  it('takes no team for another that is named like its UUID', async () => {
+    const impostor = '6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11'
+    await governed.store.transaction((writer) =>
+      writer.teams.insert({ id: impostor, org: 'acme', name: governed.team }),
+    )
+
+    await apply(governed, {
+      policies: [
+        { name: 'x', scope: { teams: [governed.team] }, rules: [] },
+        { name: 'y', scope: { teams: [impostor] }, rules: [] },
+      ],
+    })
+
+    const { policies } = await exported(governed)
+    expect(policies.map(({ scope }) => scope)).toEqual([
+      { teams: ['backend'] },
+      { teams: [impostor] },
+    ])
+  })
+})
+
+describe('a dry run', () => {
+  it('answers what would change and changes nothing', async () => {
+    await apply(governed, { policies: [{ name: 'old', rules: [rule('a', 'a.example')] }] })
+    const before = await stateOf(governed)
+    const request = {
+      policies: [{ name: 'new', rules: [rule('b', 'b.example')] }],
+      prune: true,
+    }
+
+    const planned = await apply(governed, { ...request, dry_run: true })
+    expect(await stateOf(governed)).toEqual(before)
+    const done = await apply(governed, request)
+
+    expect(planned).toMatchObject({ dry_run: true, revision: expect.any(Number) })
+    const withoutIds = done.changes.map(({ id: _id, ...rest }) => rest)
+    expect(planned.changes.map(({ id: _id, ...rest }) => rest)).toEqual(withoutIds)
+    expect(planned.changes.map(({ id }) => id === undefined)).toEqual([false, true])
+    expect(done.revision).toBeGreaterThan(planned.revision)
+  })
+
+  it('needs to read policies and no more', async () => {
+    const request = { policies: [], dry_run: true }
+    const send = (as: string, payload: object) =>
+      governed.send({ as, method: 'POST', url: '/api/v1/orgs/acme/apply', payload })
+
+    expect((await send('audrey', request)).statusCode).toBe(200)
+    expect((await send('mia', request)).statusCode).toBe(403)
+    for (const dry_run of [false, 1, 'true', null])
+      expect((await send('audrey', { policies: [], dry_run })).statusCode).toBe(403)
+    const broken = await governed.send({
+      as: 'audrey',
+      method: 'POST',
+      url: '/api/v1/orgs/acme/apply',
+      payload: '{"dry_run":true,"dry_run":true}',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect(broken.statusCode).toBe(403)
+  })
+
+  it('is refused like the real one', async () => {
+    const request = { policies: [{ name: 'x', rules: [rule('a', 'a*.example')] }] }
+
+    const planned = (await post(governed, { ...request, dry_run: true })).json().error
+    const real = (await post(governed, request)).json().error
+
+    expect({ ...planned, request_id: '' }).toEqual({ ...real, request_id: '' })
+  })
+})
+
+describe('If-Match', () => {
+  it('names the revision that the document was planned for', async () => {
+    const { headers } = await governed.send({ url: '/api/v1/orgs/acme/export' })
+    const etag = headers.etag ?? ''
+    const request = { policies: [{ name: 'web', rules: [] }] }
+
+    const first = await post(governed, request, { 'if-match': etag })
+    const again = await post(governed, request, { 'if-match': etag })
+    const weak = await post(governed, request, { 'if-match': `W/${String(first.headers.etag)}` })
+
+    expect(first.statusCode).toBe(200)
+    expect(again.statusCode).toBe(412)
+    expect(again.json().error.message).toContain('the organization is not what `If-Match` names')
+    expect(weak.statusCode).toBe(412)
+    const current = await post(governed, request, { 'if-match': String(first.headers.etag) })
+    expect(current.json()).toMatchObject({ changes: [], unchanged: 1 })
+  })
+
+  it('lets one of many racing documents win, and a single write beats a document', async () => {
+    const policy = await createPolicy(governed, 'web')
+    const etag = String((await governed.send({ url: '/api/v1/orgs/acme/export' })).headers.etag)
+    const race = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        post(
+          governed,
+          { policies: [{ name: 'web', rules: [rule(`racer ${index}`, 'a.example')] }] },
+          { 'if-match': etag },
+        ),
+      ),
+    )
+
+    expect(race.map(({ statusCode }) => statusCode).toSorted()).toEqual([
+      200, 412, 412, 412, 412, 412, 412, 412,
+    ])
+    const winner = race.findIndex(({ statusCode }) => statusCode === 200)
+    const { policies } = await exported(governed)
+    expect(policies[0]?.rules).toEqual([rule(`racer ${winner}`, 'a.example')])
+
+    const planned = String(race[winner]?.headers.etag)
+    await createRule(governed, policy.id, { name: 'single' })
+    const before = await stateOf(governed)
+    const late = await post(governed, { policies: [], prune: true }, { 'if-match': planned })
+    expect(late.statusCode).toBe(412)
+    expect(await stateOf(governed)).toEqual(before)
+  })
+})
+
+describe('Idempotency-Key', () => {
+  it('gives the first answer again, and 409 for another body', async () => {
+    const headers = { 'idempotency-key': 'once' }
+    const request = { policies: [{ name: 'web', rules: [] }] }
+
+    const first = await post(governed, request, headers)
+    const again = await post(governed, request, headers)
+    const other = await post(governed, { policies: [] }, headers)
+
+    expect(again.headers['idempotency-replayed']).toBe('true')
+    expect(again.json()).toEqual(first.json())
+    expect(other.statusCode).toBe(409)
+  })
+})
