@@ -16,6 +16,19 @@ const scopeSchema = z.strictObject({ teams: teamsSchema.optional() }).meta({
     'Whom the policy applies to: `{}` for the whole organization. A policy that applies to teams becomes organization-wide only where this is written.',
 })
 
+const EXAMPLE = {
+  name: 'package registry',
+  scope: {},
+  rules: [
+    {
+      name: 'npm packages',
+      actions: ['connect:tcp'],
+      decision: 'allow',
+      resources: ['npm.example.com:443'],
+    },
+  ],
+} as const
+
 /** One policy of a document. `rules` is complete: what is not in it is removed from the policy. */
 export const documentPolicySchema = z
   .strictObject({
@@ -33,7 +46,11 @@ export const policyDocumentSchema = z
     $schema: z.string().optional().meta({ description: 'For editors; means nothing here' }),
     policies: z.array(documentPolicySchema),
   })
-  .meta({ id: 'PolicyDocument', title: 'Policies of an organization' })
+  .meta({
+    id: 'PolicyDocument',
+    title: 'Policies of an organization',
+    examples: [{ policies: [EXAMPLE] }],
+  })
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>
 
 /** The body of `POST /api/v1/orgs/{org}/apply`. */
@@ -47,7 +64,7 @@ export const applyRequestSchema = z
       description: 'Tell what would change and change nothing; needs only `policies:read`',
     }),
   })
-  .meta({ id: 'ApplyRequest' })
+  .meta({ id: 'ApplyRequest', examples: [{ policies: [EXAMPLE], dry_run: true }] })
 export type ApplyRequest = z.input<typeof applyRequestSchema>
 
 /** A policy as an answer shows it: its scope always present, its teams by name. */
