@@ -120,3 +120,4 @@ export {
   type SyncError,
   type SyncResult,
 } from './machine/local-api.ts'
+export { EVENT_KINDS, eventSchema, type EventKind, type HistoryEvent } from './history/event.ts'

@@ -1,5 +1,5 @@
 import type { Action, RuleDecision } from '@palisade/policy-core'
-import type { Permission, Role } from '@palisade/protocol'
+import type { HistoryEvent, Permission, Role } from '@palisade/protocol'
 import type { JWK } from 'jose'
 
 /**
@@ -116,4 +116,13 @@ export interface IdempotencyRecord {
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
   readonly expires_at: string
+}
+
+/** One change of one organization, as the feed shows it. */
+export type EventRecord = Readonly<HistoryEvent>
+
+/** The newest event of an organization; kept apart, so that one cut off at the end is missed. */
+export interface EventHead {
+  readonly sequence: number
+  readonly hash: string
 }

@@ -2,6 +2,8 @@ import type { Role } from '@palisade/protocol'
 import type {
   AccessTokenRecord,
   DeviceRecord,
+  EventHead,
+  EventRecord,
   IdempotencyRecord,
   KeyPurpose,
   MembershipRecord,
@@ -55,6 +57,7 @@ export interface StoreReader {
   readonly signingKeys: SigningKeyReader
   readonly idempotency: IdempotencyReader
   readonly secrets: SecretReader
+  readonly events: EventReader
 }
 
 /**
@@ -72,11 +75,14 @@ export interface StoreWriter extends StoreReader {
   readonly signingKeys: SigningKeyWriter
   readonly idempotency: IdempotencyWriter
   readonly secrets: SecretWriter
+  readonly events: EventWriter
 }
 
 export interface OrganizationReader {
   find(name: string): Promise<OrganizationRecord | null>
   count(): Promise<number>
+  /** Of all organizations, ascending. */
+  names(): Promise<string[]>
 }
 export interface OrganizationWriter extends OrganizationReader {
   insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
@@ -168,8 +174,11 @@ export interface AccessTokenReader {
 }
 export interface AccessTokenWriter extends AccessTokenReader {
   insert(token: AccessTokenRecord): Promise<void>
-  /** With everything that descends from it by `parent_id`; what was revoked before keeps its time. */
-  revoke(id: string, revokedAt: string): Promise<void>
+  /**
+   * With everything that descends from it by `parent_id`; what was revoked before keeps its time.
+   * Answers those that are revoked by this, by creation.
+   */
+  revoke(id: string, revokedAt: string): Promise<AccessTokenRecord[]>
 }
 
 export interface DeviceReader {
@@ -180,8 +189,10 @@ export interface DeviceReader {
 }
 export interface DeviceWriter extends DeviceReader {
   insert(device: DeviceRecord): Promise<void>
-  revoke(id: string, revokedAt: string): Promise<void>
-  revokeOfUser(org: string, username: string, revokedAt: string): Promise<void>
+  /** Answers the device that is revoked by this; none when it was before. */
+  revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
+  /** Answers those that are revoked by this, by ascending id. */
+  revokeOfUser(org: string, username: string, revokedAt: string): Promise<DeviceRecord[]>
 }
 
 export interface SigningKeyReader {
@@ -211,4 +222,34 @@ export interface SecretReader {
 }
 export interface SecretWriter extends SecretReader {
   insert(name: string, value: Uint8Array): Promise<void>
+}
+
+export interface EventReader {
+  /** By ascending sequence. */
+  list(org: string, page: EventPage): Promise<EventRecord[]>
+  /** Null for an organization without history. */
+  head(org: string): Promise<EventHead | null>
+}
+
+/** Which events of an organization; null stands for any. */
+export interface EventPage {
+  /** Exclusive. */
+  readonly after: number
+  /** Inclusive. */
+  readonly through: number
+  readonly limit: number
+  readonly kind?: string | null
+  readonly actor?: string | null
+  /** Inclusive, as `Date.toISOString`. */
+  readonly since?: string | null
+  /** Exclusive, as `Date.toISOString`. */
+  readonly until?: string | null
+}
+
+export interface EventWriter extends EventReader {
+  /**
+   * Appends to the history of one organization and makes the last of `events` (one at least) its
+   * head. The caller has chained them; a sequence that is taken throws `ERR_STORE_CONFLICT`.
+   */
+  append(org: string, events: readonly EventRecord[]): Promise<void>
 }

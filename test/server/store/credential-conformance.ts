@@ -65,7 +65,14 @@ export function describeCredentials(store: () => Store): void {
         const { username: _username, ...shared } = token('of acme', 'grandchild')
         await accessTokens.insert({ ...shared, kind: 'organization', org: 'acme' })
         await accessTokens.insert(token('stranger', null))
-        await accessTokens.revoke('root', LATER)
+        const revoked = await accessTokens.revoke('root', LATER)
+        expect(revoked.map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
+          ['root', LATER],
+          ['child', LATER],
+          ['grandchild', LATER],
+          ['of acme', LATER],
+        ])
+        expect(await accessTokens.revoke('root', LATER)).toEqual([])
       })
 
       await store().read(async (reader) => {
@@ -127,8 +134,13 @@ export function describeCredentials(store: () => Store): void {
         await writer.devices.insert(device('d2', 'rival', 'ann'))
         await writer.devices.insert(device('d3', 'acme', null))
         await writer.devices.insert(device('d4', 'acme', 'bob'))
-        await writer.devices.revokeOfUser('acme', 'ann', LATER)
-        await writer.devices.revoke('d4', NOW)
+        await writer.devices.insert(device('d0', 'acme', 'ann'))
+        const revoked = await writer.devices.revokeOfUser('acme', 'ann', LATER)
+        expect(revoked).toEqual(
+          ['d0', 'd1'].map((id) => ({ ...device(id, 'acme', 'ann'), revoked_at: LATER })),
+        )
+        expect(await writer.devices.revoke('d4', NOW)).toMatchObject({ id: 'd4', revoked_at: NOW })
+        expect(await writer.devices.revoke('d4', LATER)).toBeNull()
       })
 
       const revoked = await store().read((reader) =>

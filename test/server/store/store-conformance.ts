@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
+import { describeEvents } from './event-conformance.ts'
 
 /** Opens the store of one test; called again it opens the same data once more. */
 export type OpenStore = () => Store
@@ -534,6 +535,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
     })
 
     describeCredentials(() => store)
+    describeEvents(() => store)
 
     it('keeps the last answer for an idempotency key until it expires', async () => {
       const record = {
@@ -577,6 +579,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
         expect(await reader.signingKeys.list('access_token')).toEqual([])
         expect([...((await reader.secrets.find('s')) ?? [])]).toEqual([0, 1, 255])
         expect(await reader.organizations.count()).toBe(2)
+        expect(await reader.organizations.names()).toEqual(['acme', 'rival'])
       })
     })
   })

@@ -3,6 +3,7 @@ import type { AccessTokenReader, AccessTokenWriter, DeviceReader, DeviceWriter }
 import type { Connection } from './connection.ts'
 
 interface AccessTokenRow {
+  readonly place: number
   readonly id: string
   readonly org: string | null
   readonly username: string | null
@@ -51,13 +52,14 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
        (id, org, username, name, permissions, secret_hash, created_at, expires_at, revoked_at,
         parent_id)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-  const revoke = connection.prepare(`WITH RECURSIVE family (id) AS (
+  const revoke = connection.prepare<AccessTokenRow>(`WITH RECURSIVE family (id) AS (
        VALUES (CAST(? AS TEXT))
        UNION
        SELECT child.id FROM access_tokens AS child JOIN family ON child.parent_id = family.id
      )
      UPDATE access_tokens SET revoked_at = ?
-     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL`)
+     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL
+     RETURNING *`)
   return {
     ...createAccessTokenReader(connection),
     async insert(token) {
@@ -75,7 +77,8 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
       )
     },
     async revoke(id, revokedAt) {
-      await revoke.run(id, revokedAt)
+      const rows = await revoke.all(id, revokedAt)
+      return rows.toSorted((a, b) => a.place - b.place).map(toAccessToken)
     },
   }
 }
@@ -103,11 +106,12 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
   const insert =
     connection.prepare(`INSERT INTO devices (id, org, username, token_hash, created_at, revoked_at)
      VALUES (?, ?, ?, ?, ?, ?)`)
-  const revoke = connection.prepare(
-    'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL',
+  const revoke = connection.prepare<DeviceRecord>(
+    'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *',
   )
-  const revokeOfUser = connection.prepare(
-    'UPDATE devices SET revoked_at = ? WHERE org = ? AND username = ? AND revoked_at IS NULL',
+  const revokeOfUser = connection.prepare<DeviceRecord>(
+    `UPDATE devices SET revoked_at = ? WHERE org = ? AND username = ? AND revoked_at IS NULL
+     RETURNING *`,
   )
   return {
     ...createDeviceReader(connection),
@@ -115,10 +119,11 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
       await insert.run(id, org, username, token_hash, created_at, revoked_at)
     },
     async revoke(id, revokedAt) {
-      await revoke.run(revokedAt, id)
+      return (await revoke.get(revokedAt, id)) ?? null
     },
     async revokeOfUser(org, username, revokedAt) {
-      await revokeOfUser.run(revokedAt, org, username)
+      const revoked = await revokeOfUser.all(revokedAt, org, username)
+      return revoked.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     },
   }
 }

@@ -31,6 +31,7 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM organizations',
   )
+  const names = connection.prepare<{ name: string }>('SELECT name FROM organizations ORDER BY name')
   return {
     async find(name) {
       const row = await find.get(name)
@@ -38,6 +39,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
     },
     async count() {
       return (await count.get())?.total ?? 0
+    },
+    async names() {
+      return (await names.all()).map(({ name }) => name)
     },
   }
 }

@@ -6,6 +6,7 @@ import {
   createDeviceReader,
   createDeviceWriter,
 } from './credential-rows.ts'
+import { createEventReader, createEventWriter } from './event-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
   createBumpRevision,
@@ -39,6 +40,7 @@ export function createReader(connection: Connection): StoreReader {
     signingKeys: createSigningKeyReader(connection),
     idempotency: createIdempotencyReader(connection),
     secrets: createSecretReader(connection),
+    events: createEventReader(connection),
   }
 }
 
@@ -56,5 +58,6 @@ export function createWriter(connection: Connection): StoreWriter {
     signingKeys: createSigningKeyWriter(connection),
     idempotency: createIdempotencyWriter(connection),
     secrets: createSecretWriter(connection),
+    events: createEventWriter(connection),
   }
 }

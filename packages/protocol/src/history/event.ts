@@ -1,0 +1,63 @@
+import { z } from 'zod'
+
+/** Everything that can happen to an organization. The list only grows. */
+export const EVENT_KINDS = [
+  'organization.created',
+  'organization.updated',
+  'user.created',
+  'member.added',
+  'member.role_changed',
+  'member.removed',
+  'team.created',
+  'team.deleted',
+  'team.member_added',
+  'team.member_removed',
+  'policy.created',
+  'policy.updated',
+  'policy.deleted',
+  'rule.created',
+  'rule.updated',
+  'rule.deleted',
+  'access_token.created',
+  'access_token.revoked',
+  'device.enrolled',
+  'device.revoked',
+  'signing_key.created',
+] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+const hashSchema = z.string().meta({ description: 'SHA-256 as 64 lower-case hexadecimal digits' })
+const stateSchema = z.record(z.string(), z.unknown()).nullable()
+
+/**
+ * One change of an organization. `hash` is the SHA-256 of the text `palisade event 1`, a line
+ * feed, and the event without `hash` in the form of RFC 8785, so that a reader of the feed can
+ * check every event and, by `previous_hash`, that none was left out.
+ */
+export const eventSchema = z
+  .strictObject({
+    org: z.string(),
+    /** Counts the events of the organization from 1, without gaps. */
+    sequence: z.int().positive(),
+    at: z.string().meta({ description: 'RFC 3339 UTC with milliseconds' }),
+    kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
+    actor: z.string().meta({
+      description: '`user:NAME`, `organization:NAME:TOKEN_ID`, or `operator` for a command',
+    }),
+    address: z.string().nullable().meta({ description: 'Address of the client' }),
+    request_id: z.string().nullable(),
+    subject: z.strictObject({
+      id: z.string(),
+      name: z.string().nullable(),
+      /** Of a rule: the policy that holds it. */
+      policy_id: z.string().optional(),
+    }),
+    before: stateSchema.meta({ description: 'Null when it was not there' }),
+    after: stateSchema.meta({ description: 'Null when it is not there any more' }),
+    /** Of the organization, once the change and all that was committed with it was made. */
+    revision: z.int().nonnegative(),
+    previous_hash: hashSchema,
+    hash: hashSchema,
+  })
+  .meta({ id: 'Event' })
+export type HistoryEvent = z.infer<typeof eventSchema>

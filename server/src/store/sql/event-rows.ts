@@ -1,0 +1,116 @@
+import type { EventHead, EventRecord } from '../records.ts'
+import type { EventReader, EventWriter } from '../store.ts'
+import type { Connection } from './connection.ts'
+
+interface EventRow extends Omit<EventRecord, 'subject' | 'before' | 'after'> {
+  readonly subject: string
+  readonly before_state: string | null
+  readonly after_state: string | null
+}
+
+/** A filter that is null lets everything through; PostgreSQL asks for the type of each null. */
+const LIST = `SELECT * FROM events
+  WHERE org = ? AND sequence > ? AND sequence <= ?
+    AND (CAST(? AS TEXT) IS NULL OR kind = ?)
+    AND (CAST(? AS TEXT) IS NULL OR actor = ?)
+    AND (CAST(? AS TEXT) IS NULL OR at >= ?)
+    AND (CAST(? AS TEXT) IS NULL OR at < ?)
+  ORDER BY sequence LIMIT ?`
+
+export function createEventReader(connection: Connection): EventReader {
+  const list = connection.prepare<EventRow>(LIST)
+  const head = connection.prepare<EventHead>('SELECT sequence, hash FROM event_heads WHERE org = ?')
+  return {
+    async list(org, { after, through, limit, ...filter }) {
+      const { kind = null, actor = null, since = null, until = null } = filter
+      const filters = [kind, kind, actor, actor, since, since, until, until]
+      return (await list.all(org, after, through, ...filters, limit)).map(toEvent)
+    },
+    async head(org) {
+      return (await head.get(org)) ?? null
+    },
+  }
+}
+
+export function createEventWriter(connection: Connection): EventWriter {
+  const insert = connection.prepare(`INSERT INTO events
+       (org, sequence, at, kind, actor, address, request_id, subject, before_state, after_state,
+        revision, previous_hash, hash)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const setHead = connection.prepare(`INSERT INTO event_heads (org, sequence, hash)
+     VALUES (?, ?, ?)
+     ON CONFLICT (org) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`)
+  return {
+    ...createEventReader(connection),
+    async append(org, events) {
+      for (const event of events)
+        await insert.run(
+          org,
+          event.sequence,
+          event.at,
+          event.kind,
+          event.actor,
+          event.address,
+          event.request_id,
+          JSON.stringify(event.subject),
+          formatState(event.before),
+          formatState(event.after),
+          event.revision,
+          event.previous_hash,
+          event.hash,
+        )
+      const last = events.at(-1)
+      if (last === undefined) throw new RangeError('there is no event to append')
+      await setHead.run(org, last.sequence, last.hash)
+    },
+  }
+}
+
+function formatState(state: EventRecord['before']): string | null {
+  return state === null ? null : JSON.stringify(state)
+}
+
+function toEvent({ before_state, after_state, subject, ...row }: EventRow): EventRecord {
+  return {
+    org: row.org,
+    sequence: row.sequence,
+    at: row.at,
+    kind: row.kind,
+    actor: row.actor,
+    address: row.address,
+    request_id: row.request_id,
+    subject: parseSubject(subject),
+    before: parseState(before_state),
+    after: parseState(after_state),
+    revision: row.revision,
+    previous_hash: row.previous_hash,
+    hash: row.hash,
+  }
+}
+
+/**
+ * Text that somebody damaged is still an event: one whose hash is wrong, to be named by those who
+ * check, not an error of whoever reads the page it is on.
+ */
+function parseSubject(text: string): EventRecord['subject'] {
+  const { id, name, policy_id } = parseObject(text)
+  return {
+    id: String(id),
+    name: typeof name === 'string' ? name : null,
+    ...(typeof policy_id === 'string' ? { policy_id } : {}),
+  }
+}
+
+function parseState(text: string | null): EventRecord['before'] {
+  return text === null ? null : parseObject(text)
+}
+
+function parseObject(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  } catch {
+    // Falls through: what is not JSON is not an object either.
+  }
+  return { unreadable: text }
+}

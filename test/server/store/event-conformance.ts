@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest'
+import type { EventRecord } from '../../../server/src/store/records.ts'
+import type { EventPage, Store } from '../../../server/src/store/store.ts'
+
+const ALL: EventPage = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 100 }
+
+function event(sequence: number, changes: Partial<EventRecord> = {}): EventRecord {
+  return {
+    org: 'acme',
+    sequence,
+    at: '2026-11-21T08:00:00.000Z',
+    kind: 'team.created',
+    actor: 'user:ann',
+    address: '192.0.2.7',
+    request_id: 'req_1',
+    subject: { id: 't', name: 'Ünïcode ✓' },
+    before: null,
+    after: { id: 't', nested: { list: [1, 'two', null, true] } },
+    revision: sequence,
+    previous_hash: `hash ${sequence - 1}`,
+    hash: `hash ${sequence}`,
+    ...changes,
+  }
+}
+
+/** What every driver promises of the history; `store` holds the seed of `describeStore`. */
+export function describeEvents(store: () => Store): void {
+  const append = (org: string, ...events: EventRecord[]) =>
+    store().transaction((writer) => writer.events.append(org, events))
+  const list = (page: Partial<EventPage>, org = 'acme') =>
+    store().read((reader) => reader.events.list(org, { ...ALL, ...page }))
+  const head = (org: string) => store().read((reader) => reader.events.head(org))
+
+  describe('events', () => {
+    it('come back as they were appended, by sequence', async () => {
+      const first = event(1)
+      const second = event(2, {
+        kind: 'rule.deleted',
+        actor: 'operator',
+        address: null,
+        request_id: null,
+        subject: { id: 'r', name: null, policy_id: 'p' },
+        before: { id: 'r' },
+        after: null,
+      })
+
+      await append('acme', first)
+      await append('acme', second)
+
+      expect(await list({})).toEqual([first, second])
+    })
+
+    it('move the head of their organization, and no other', async () => {
+      expect(await head('acme')).toBeNull()
+
+      await append('acme', event(1), event(2))
+
+      expect(await head('acme')).toEqual({ sequence: 2, hash: 'hash 2' })
+      expect(await head('rival')).toBeNull()
+      expect(await list({}, 'rival')).toEqual([])
+    })
+
+    it('are found by range, kind, actor and time, all at once', async () => {
+      const at = (second: number) => `2026-11-21T08:00:0${second}.000Z`
+      const events = [1, 2, 3, 4, 5, 6].map((sequence) =>
+        event(sequence, {
+          at: at(sequence),
+          kind: sequence % 2 === 0 ? 'team.created' : 'team.deleted',
+          actor: sequence > 3 ? 'user:ann' : 'user:bob',
+        }),
+      )
+      await append('acme', ...events)
+
+      const sequences = async (page: Partial<EventPage>) =>
+        (await list(page)).map(({ sequence }) => sequence)
+      expect(await sequences({ after: 2, through: 5 })).toEqual([3, 4, 5])
+      expect(await sequences({ limit: 2 })).toEqual([1, 2])
+      expect(await sequences({ kind: 'team.created' })).toEqual([2, 4, 6])
+      expect(await sequences({ actor: 'user:bob' })).toEqual([1, 2, 3])
+      expect(await sequences({ since: at(3), until: at(5) })).toEqual([3, 4])
+      expect(await sequences({ kind: 'team.created', actor: 'user:ann', since: at(5) })).toEqual([
+        6,
+      ])
+    })
+
+    it('never share a place', async () => {
+      await append('acme', event(1))
+
+      await expect(append('acme', event(1, { hash: 'other' }))).rejects.toMatchObject({
+        code: 'ERR_STORE_CONFLICT',
+      })
+      expect(await head('acme')).toEqual({ sequence: 1, hash: 'hash 1' })
+    })
+
+    it('are gone when their transaction fails', async () => {
+      const attempt = store().transaction(async (writer) => {
+        await writer.events.append('acme', [event(1)])
+        throw new Error('stop')
+      })
+
+      await expect(attempt).rejects.toThrow('stop')
+      expect(await head('acme')).toBeNull()
+    })
+  })
+}
