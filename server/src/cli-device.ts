@@ -74,7 +74,7 @@ async function publish(
   file: EnrolmentFile,
 ): Promise<void> {
   const keys = await ensureSigningKeys(store, 'bundle', sources.now)
-  const audited = createAuditedStore(store)
+  const audited = createAuditedStore({ store, ...sources })
   const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
     const { org, user = null, server } = options

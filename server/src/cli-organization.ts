@@ -36,7 +36,7 @@ export async function initCommand(
     try {
       const request = { name: options.org, owner: options.owner, entitled: true }
       const created = await createOrganization(
-        { store: createAuditedStore(store), ...sources },
+        { store: createAuditedStore({ store, ...sources }), ...sources },
         request,
         async (writer) => {
           if ((await writer.organizations.count()) > 0)
@@ -66,7 +66,7 @@ export async function createOrganizationCommand(
     const request = { name: options.org, owner: options.owner, entitled }
     try {
       const created = await createOrganization(
-        { store: createAuditedStore(store), ...sources },
+        { store: createAuditedStore({ store, ...sources }), ...sources },
         request,
       )
       printCreated(created, options.json === true)

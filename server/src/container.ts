@@ -65,7 +65,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   await ensureSigningKeys(store, 'access_token', sources.now)
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
-  const audited = createAuditedStore(store)
+  const audited = createAuditedStore({ store, ...sources })
 
   const container = root.createChildContainer()
   container.register(STORE, { useValue: store })

@@ -71,7 +71,7 @@ export async function openTestServer(
     },
     createOrganization: (name, owner, entitled = true) =>
       createOrganization(
-        { store: createAuditedStore(store), ...sources },
+        { store: createAuditedStore({ store, ...sources }), ...sources },
         { name, owner, entitled },
       ),
     send: (method, url, { as, payload, headers } = {}) =>

@@ -1,5 +1,7 @@
 import type { Store, StoreWriter } from '../store/store.ts'
+import { createAuditedWriter } from './audited-writer.ts'
 import type { Author } from './author.ts'
+import { createChangeLog } from './change-log.ts'
 
 /**
  * The store as services have it: there is no way to write without saying who does, and every
@@ -10,9 +12,24 @@ export interface AuditedStore extends Pick<Store, 'read'> {
   write<T>(author: Author, work: (writer: StoreWriter) => Promise<T>): Promise<T>
 }
 
-export function createAuditedStore(store: Store): AuditedStore {
+export interface AuditedStoreDeps {
+  readonly store: Store
+  readonly now: () => Date
+  /** Told after the commit whose history has grown. */
+  readonly onEvents?: (orgs: readonly string[]) => void
+}
+
+export function createAuditedStore({ store, now, onEvents }: AuditedStoreDeps): AuditedStore {
   return {
     read: (work) => store.read(work),
-    write: (_author, work) => store.transaction(work),
+    async write(author, work) {
+      const { result, orgs } = await store.transaction(async (writer) => {
+        const log = createChangeLog(writer)
+        const audited = createAuditedWriter(writer, (change) => log.record(change))
+        return { result: await work(audited), orgs: await log.append(author, now()) }
+      })
+      if (orgs.length > 0) onEvents?.(orgs)
+      return result
+    },
   }
 }

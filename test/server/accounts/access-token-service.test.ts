@@ -112,7 +112,7 @@ describe('a token made in a session', () => {
           : { kind: 'organization', org: 'acme', tokenId: stolen.id, permissions: PERMISSIONS }
       const admitted = { ...principal, author }
       const tokens = createAccessTokenService({
-        store: createAuditedStore(test.store),
+        store: createAuditedStore({ store: test.store, now: () => new Date(START) }),
         now: () => new Date(START),
         random: (bytes) => randomBytes(bytes),
         newId: () => randomUUID(),

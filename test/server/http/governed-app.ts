@@ -60,7 +60,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
   const authenticate = createAuthenticator({ store, accessTokens, now })
   const limits = { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600, ...options.limits }
   const pageTokenKey = randomBytes(32)
-  const audited = createAuditedStore(store)
+  const audited = createAuditedStore({ store, now })
   const governance = governanceRoutes({
     store: audited,
     pageTokenKey,

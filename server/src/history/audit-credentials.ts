@@ -1,0 +1,111 @@
+import type { AccessTokenRecord, DeviceRecord } from '../store/records.ts'
+import type {
+  AccessTokenReader,
+  AccessTokenWriter,
+  DeviceReader,
+  DeviceWriter,
+  SigningKeyReader,
+  SigningKeyWriter,
+} from '../store/store.ts'
+import type { RecordChange, Writes } from './change.ts'
+
+/** A personal token is in the history of every organization that its user can reach with it. */
+export function auditAccessTokens(
+  tokens: AccessTokenWriter,
+  record: RecordChange,
+): Writes<AccessTokenWriter, AccessTokenReader> {
+  return {
+    async insert(token) {
+      await tokens.insert(token)
+      const change = { ...ofToken(token), kind: 'access_token.created' as const }
+      await record({ ...change, before: null, after: showToken(token) })
+    },
+    async revoke(id, revokedAt) {
+      const revoked = await tokens.revoke(id, revokedAt)
+      for (const token of revoked) {
+        const before = showToken({ ...token, revoked_at: null })
+        const change = { ...ofToken(token), kind: 'access_token.revoked' as const }
+        await record({ ...change, before, after: showToken(token) })
+      }
+      return revoked
+    },
+  }
+}
+
+export function auditDevices(
+  devices: DeviceWriter,
+  record: RecordChange,
+): Writes<DeviceWriter, DeviceReader> {
+  async function recordRevoked(device: DeviceRecord): Promise<void> {
+    await record({
+      ...ofDevice(device),
+      kind: 'device.revoked',
+      before: showDevice({ ...device, revoked_at: null }),
+      after: showDevice(device),
+    })
+  }
+
+  return {
+    async insert(device) {
+      await devices.insert(device)
+      const after = showDevice(device)
+      await record({ ...ofDevice(device), kind: 'device.enrolled', before: null, after })
+    },
+    async revoke(id, revokedAt) {
+      const device = await devices.revoke(id, revokedAt)
+      if (device !== null) await recordRevoked(device)
+      return device
+    },
+    async revokeOfUser(org, username, revokedAt) {
+      const revoked = await devices.revokeOfUser(org, username, revokedAt)
+      for (const device of revoked) await recordRevoked(device)
+      return revoked
+    },
+  }
+}
+
+/** Every organization trusts what the server signs with, so every one is told. */
+export function auditSigningKeys(
+  keys: SigningKeyWriter,
+  record: RecordChange,
+): Writes<SigningKeyWriter, SigningKeyReader> {
+  return {
+    async insert(key) {
+      await keys.insert(key)
+      const { kid, purpose, created_at } = key
+      await record({
+        place: 'everywhere',
+        kind: 'signing_key.created',
+        subject: { id: kid, name: null },
+        before: null,
+        after: { kid, purpose, created_at },
+      })
+    },
+  }
+}
+
+function ofToken(token: AccessTokenRecord) {
+  const place = token.kind === 'personal' ? { username: token.username } : { org: token.org }
+  return { place, subject: { id: token.id, name: token.name } }
+}
+
+function showToken(token: AccessTokenRecord) {
+  const { id, name, permissions, created_at, expires_at, revoked_at } = token
+  return {
+    id,
+    name,
+    ...(token.kind === 'personal' ? { username: token.username } : {}),
+    permissions: [...permissions],
+    created_at,
+    expires_at,
+    ...(revoked_at === null ? {} : { revoked_at }),
+  }
+}
+
+function ofDevice({ id, org, username }: DeviceRecord) {
+  return { place: { org }, subject: { id, name: username } }
+}
+
+function showDevice({ id, username, created_at, revoked_at }: DeviceRecord) {
+  return { id, user: username, created_at, ...(revoked_at === null ? {} : { revoked_at }) }
+}

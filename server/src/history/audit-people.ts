@@ -1,0 +1,123 @@
+import type { Member, Team } from '@palisade/protocol'
+import { StoreError } from '../store/store-error.ts'
+import type { TeamRecord } from '../store/records.ts'
+import type {
+  MembershipReader,
+  MembershipWriter,
+  StoreWriter,
+  TeamReader,
+  TeamWriter,
+  UserReader,
+  UserWriter,
+} from '../store/store.ts'
+import type { RecordChange, Writes } from './change.ts'
+
+export function auditUsers(
+  users: UserWriter,
+  record: RecordChange,
+): Writes<UserWriter, UserReader> {
+  return {
+    async insert(user) {
+      await users.insert(user)
+      const { username, created_at } = user
+      await record({
+        place: { username },
+        kind: 'user.created',
+        subject: { id: username, name: username },
+        before: null,
+        after: { username, created_at },
+      })
+    },
+  }
+}
+
+export function auditMemberships(
+  writer: StoreWriter,
+  record: RecordChange,
+): Writes<MembershipWriter, MembershipReader> {
+  const { memberships } = writer
+  const subjectOf = (username: string) => ({ id: username, name: username })
+  return {
+    async insert(membership) {
+      await memberships.insert(membership)
+      const { org, username } = membership
+      const subject = subjectOf(username)
+      const after = await showMember(writer, org, username)
+      await record({ place: { org }, kind: 'member.added', subject, before: null, after })
+    },
+    async updateRole(org, username, role) {
+      const before = await showMember(writer, org, username)
+      await memberships.updateRole(org, username, role)
+      const after = await showMember(writer, org, username)
+      const subject = subjectOf(username)
+      await record({ place: { org }, kind: 'member.role_changed', subject, before, after })
+    },
+    async delete(org, username) {
+      const before = await showMember(writer, org, username)
+      await memberships.delete(org, username)
+      const subject = subjectOf(username)
+      await record({ place: { org }, kind: 'member.removed', subject, before, after: null })
+    },
+  }
+}
+
+export function auditTeams(
+  writer: StoreWriter,
+  record: RecordChange,
+): Writes<TeamWriter, TeamReader> {
+  const { teams } = writer
+  return {
+    async insert(team) {
+      await teams.insert(team)
+      const change = { place: { org: team.org }, kind: 'team.created' as const }
+      await record({ ...change, subject: showTeam(team), before: null, after: showTeam(team) })
+    },
+    async delete(org, id) {
+      const team = await findTeam(teams, org, id)
+      // They leave the team with it, and nothing else would say who was in it.
+      const members = [...(await teams.listOfUsers(org))]
+        .filter(([, ids]) => ids.includes(id))
+        .map(([username]) => username)
+      await teams.delete(org, id)
+      const before = { ...showTeam(team), members }
+      const change = { place: { org }, kind: 'team.deleted' as const, subject: showTeam(team) }
+      await record({ ...change, before, after: null })
+    },
+    async addMember(org, id, username) {
+      const before = await showMember(writer, org, username)
+      await teams.addMember(org, id, username)
+      const subject = showTeam(await findTeam(teams, org, id))
+      const after = await showMember(writer, org, username)
+      await record({ place: { org }, kind: 'team.member_added', subject, before, after })
+    },
+    async removeMember(org, id, username) {
+      const before = await showMember(writer, org, username)
+      if (!(await teams.removeMember(org, id, username))) return false
+      const subject = showTeam(await findTeam(teams, org, id))
+      const after = await showMember(writer, org, username)
+      await record({ place: { org }, kind: 'team.member_removed', subject, before, after })
+      return true
+    },
+  }
+}
+
+/** The member with his teams; null for somebody who is none. */
+async function showMember(
+  { memberships, teams }: StoreWriter,
+  org: string,
+  username: string,
+): Promise<Member | null> {
+  const membership = await memberships.find(org, username)
+  if (membership === null) return null
+  return { username, role: membership.role, teams: await teams.listOfUser(org, username) }
+}
+
+function showTeam({ id, name }: TeamRecord): Team {
+  return { id, name }
+}
+
+async function findTeam(teams: TeamReader, org: string, id: string): Promise<TeamRecord> {
+  const team = await teams.find(org, id)
+  if (team === null) throw new StoreError('ERR_STORE_NOT_FOUND', `team \`${id}\` is not there`)
+  return team
+}

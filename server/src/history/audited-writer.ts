@@ -1,0 +1,36 @@
+import type { StoreWriter } from '../store/store.ts'
+import { auditAccessTokens, auditDevices, auditSigningKeys } from './audit-credentials.ts'
+import { auditOrganizations } from './audit-organizations.ts'
+import { auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
+import { auditPolicies } from './audit-policies.ts'
+import type { RecordChange } from './change.ts'
+
+/**
+ * A writer whose every write tells `record` what it changed. Each `audit…` answers all methods that
+ * write and no others, so that the compiler refuses a new one until somebody has said what it is
+ * in the history.
+ *
+ * Left out on purpose: kept answers of idempotent requests and the server's own secrets, which are
+ * no change of anything.
+ */
+export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
+  return {
+    organizations: {
+      ...writer.organizations,
+      ...auditOrganizations(writer.organizations, record),
+    },
+    users: { ...writer.users, ...auditUsers(writer.users, record) },
+    memberships: { ...writer.memberships, ...auditMemberships(writer, record) },
+    teams: { ...writer.teams, ...auditTeams(writer, record) },
+    policies: { ...writer.policies, ...auditPolicies(writer.policies, record) },
+    accessTokens: { ...writer.accessTokens, ...auditAccessTokens(writer.accessTokens, record) },
+    devices: { ...writer.devices, ...auditDevices(writer.devices, record) },
+    signingKeys: { ...writer.signingKeys, ...auditSigningKeys(writer.signingKeys, record) },
+    idempotency: writer.idempotency,
+    secrets: writer.secrets,
+    events: {
+      ...writer.events,
+      append: () => Promise.reject(new TypeError('events are written by the audited store alone')),
+    },
+  }
+}

@@ -1,0 +1,23 @@
+import type { EventKind } from '@palisade/protocol'
+import type { EventRecord } from '../store/records.ts'
+
+/** A change that is to become an event: what it is, without who made it and when. */
+export interface Change {
+  readonly place: ChangePlace
+  readonly kind: EventKind
+  readonly subject: EventRecord['subject']
+  readonly before: ChangeState | null
+  readonly after: ChangeState | null
+}
+
+/** Whose history it belongs to: one organization's, those of all that a user is in, or everybody's. */
+export type ChangePlace = { readonly org: string } | { readonly username: string } | 'everywhere'
+
+/** A wire representation. It is made member by member, so that no secret slips in with a column. */
+export type ChangeState = object
+
+/** A change that leaves everything as it was is not kept. */
+export type RecordChange = (change: Change) => Promise<void>
+
+/** The methods of a writer that its reader does not have. */
+export type Writes<Writer, Reader> = Pick<Writer, Exclude<keyof Writer, keyof Reader>>

@@ -1,0 +1,18 @@
+import { createHash } from 'node:crypto'
+import type { EventHead, EventRecord } from '../store/records.ts'
+import { formatCanonicalJson } from './canonical-json.ts'
+
+/**
+ * What is hashed begins with this line, so that no other text of ours can stand for an event. A
+ * chain hashed in another way would carry another number here, and be checked by it.
+ */
+const DOMAIN = 'palisade event 1\n'
+
+/** What the first event of an organization follows. */
+export const EMPTY_HISTORY: EventHead = { sequence: 0, hash: '0'.repeat(64) }
+
+/** SHA-256, lower-case hexadecimal, over all of the event but its own hash. */
+export function hashEvent(event: Omit<EventRecord, 'hash'>): string {
+  const { hash: _own, ...hashed } = event as EventRecord
+  return createHash('sha256').update(DOMAIN).update(formatCanonicalJson(hashed)).digest('hex')
+}
