@@ -3,7 +3,7 @@ import { formatPolicy, formatRule } from '../governance/format-policy.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { PolicyReader, PolicyWriter } from '../store/store.ts'
-import type { RecordChange, Writes } from './change.ts'
+import type { Change, RecordChange, Writes } from './change.ts'
 
 /** Writes of policies and rules that leave events. */
 export function auditPolicies(
@@ -55,7 +55,45 @@ export function auditPolicies(
       await record({ ...ruleChange('rule.deleted', policy, old), before, after: null })
       return policy
     },
+    async replaceRules(at, rules) {
+      const old = await current(at.org, at.policyId)
+      const policy = await policies.replaceRules(at, rules)
+      for (const change of replacements(old, policy)) await record(change)
+      return policy
+    },
   }
+}
+
+/** One by one what became of each rule, and then their order when that is not the outcome. */
+function replacements(old: PolicyRecord, policy: PolicyRecord): Change[] {
+  const [before, after] = [byId(old), byId(policy)]
+  const deleted = old.rules
+    .filter(({ id }) => !after.has(id))
+    .map((rule) => ({ ...ruleChange('rule.deleted', policy, rule), before: rule, after: null }))
+  const updated = policy.rules.flatMap((rule) => {
+    const previous = before.get(rule.id)
+    if (previous === undefined) return []
+    return { ...ruleChange('rule.updated', policy, rule), before: previous, after: rule }
+  })
+  const created = policy.rules
+    .filter(({ id }) => !before.has(id))
+    .map((rule) => ({ ...ruleChange('rule.created', policy, rule), before: null, after: rule }))
+  const changes = [...deleted, ...updated, ...created].map((change) => ({
+    ...change,
+    before: change.before === null ? null : formatRule(change.before),
+    after: change.after === null ? null : formatRule(change.after),
+  }))
+
+  const order = policy.rules.map(({ id }) => id)
+  const kept = old.rules.filter(({ id }) => after.has(id))
+  const outcome = [...kept.map(({ id }) => id), ...created.map(({ subject }) => subject.id)]
+  if (order.every((id, index) => id === outcome[index])) return changes
+  const shown = { before: { rules: old.rules.map(({ id }) => id) }, after: { rules: order } }
+  return [...changes, { ...subjectOf('policy.rules_reordered', policy), ...shown }]
+}
+
+function byId({ rules }: PolicyRecord): Map<string, RuleRecord> {
+  return new Map(rules.map((rule) => [rule.id, rule]))
 }
 
 /**

@@ -259,6 +259,34 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       (writer) => writer.policies.deleteRule(AT, 'rule_0'),
       [['rule.deleted', { id: 'rule_0', name: 'zero', policy_id: 'pol_1' }, RULE_0, null]],
     ],
+    replaceRules: [
+      async (writer) => {
+        await writer.policies.replaceRules(AT, [RULE_0, RULE])
+        await writer.policies.replaceRules(AT, [RULE, { ...RULE_0, decision: 'deny' }])
+        await writer.policies.replaceRules(AT, [RULE])
+      },
+      [
+        ['rule.created', { id: 'rule_1', name: 'web', policy_id: 'pol_1' }, null, RULE],
+        [
+          'rule.updated',
+          { id: 'rule_0', name: 'zero', policy_id: 'pol_1' },
+          RULE_0,
+          { ...RULE_0, decision: 'deny' },
+        ],
+        [
+          'policy.rules_reordered',
+          { id: 'pol_1', name: 'one' },
+          { rules: ['rule_0', 'rule_1'] },
+          { rules: ['rule_1', 'rule_0'] },
+        ],
+        [
+          'rule.deleted',
+          { id: 'rule_0', name: 'zero', policy_id: 'pol_1' },
+          { ...RULE_0, decision: 'deny' },
+          null,
+        ],
+      ],
+    ],
   },
   accessTokens: {
     insert: [

@@ -14,6 +14,7 @@ export const EVENT_KINDS = [
   'team.member_removed',
   'policy.created',
   'policy.updated',
+  'policy.rules_reordered',
   'policy.deleted',
   'rule.created',
   'rule.updated',
