@@ -4,6 +4,7 @@ import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/rec
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
+import { describeIdempotency } from './idempotency-conformance.ts'
 
 /** Opens the store of one test; called again it opens the same data once more. */
 export type OpenStore = () => Store
@@ -536,28 +537,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
 
     describeCredentials(() => store)
     describeEvents(() => store)
-
-    it('keeps the last answer for an idempotency key until it expires', async () => {
-      const record = {
-        scope: 'ann acme POST /x k',
-        body_hash: 'h',
-        status: 201,
-        headers: { etag: '"1"' },
-        body: '{}',
-        expires_at: NOW,
-      }
-      await store.transaction(async (writer) => {
-        await writer.idempotency.put({ ...record, status: 200 })
-        await writer.idempotency.put(record)
-        await writer.idempotency.put({ ...record, scope: 'later', expires_at: LATER })
-      })
-
-      const find = (scope: string) => store.read((reader) => reader.idempotency.find(scope))
-      expect(await find(record.scope)).toEqual(record)
-      await store.transaction((writer) => writer.idempotency.deleteExpired(NOW))
-      expect(await find(record.scope)).toBeNull()
-      expect(await find('later')).not.toBeNull()
-    })
+    describeIdempotency(() => store)
 
     it('has everything again after it was closed and opened', async () => {
       const key = signingKey('k', 'bundle')

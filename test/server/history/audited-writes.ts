@@ -1,0 +1,338 @@
+import type { RuleRecord } from '../../../server/src/store/records.ts'
+import type { StoreWriter } from '../../../server/src/store/store.ts'
+
+export const NOW = '2026-11-21T08:00:00.250Z'
+export const LATER = '2026-11-22T08:00:00.000Z'
+export const TEAM = '11111111-1111-4111-8111-111111111111'
+export const RULE: RuleRecord = {
+  id: 'rule_1',
+  name: 'web',
+  actions: ['connect:tcp'],
+  decision: 'allow',
+  resources: ['example.com:443'],
+}
+export const AT = { org: 'acme', policyId: 'pol_1', updated_at: LATER }
+export const POLICY = {
+  id: 'pol_1',
+  org: 'acme',
+  name: 'one',
+  teams: [],
+  created_at: NOW,
+  updated_at: NOW,
+}
+export const SECRET = 'not for the history'
+
+export const token = (
+  id: string,
+  owner: { username: string } | { org: string },
+  parent?: string,
+) => ({
+  ...('org' in owner
+    ? { kind: 'organization' as const, ...owner }
+    : { kind: 'personal' as const, ...owner }),
+  id,
+  name: `token ${id}`,
+  permissions: ['policies:read' as const],
+  secret_hash: `${SECRET} ${id}`,
+  created_at: NOW,
+  expires_at: LATER,
+  revoked_at: null,
+  parent_id: parent ?? null,
+})
+export const device = (id: string, username: string | null) => ({
+  id,
+  org: 'acme',
+  username,
+  token_hash: `${SECRET} ${id}`,
+  created_at: NOW,
+  revoked_at: null,
+})
+
+export type Work = (writer: StoreWriter) => Promise<unknown>
+type Expected = [kind: string, subject: object, before: unknown, after: unknown]
+
+const BOB = { username: 'bob', role: 'editor', teams: [TEAM] }
+export const RULE_0 = { ...RULE, id: 'rule_0', name: 'zero' }
+const SHOWN_POLICY = {
+  id: 'pol_1',
+  name: 'one',
+  org: 'acme',
+  scope: {},
+  created_at: NOW,
+  updated_at: LATER,
+}
+const SHOWN_TOKEN = {
+  id: 't0',
+  name: 'token t0',
+  username: 'bob',
+  permissions: ['policies:read'],
+  created_at: NOW,
+  expires_at: LATER,
+}
+const { username: _username, ...SHOWN_T1 } = { ...SHOWN_TOKEN, id: 't1', name: 'token t1' }
+export const SETTINGS = {
+  name: 'acme',
+  entitled: true,
+  resolve_unlisted_names: false,
+  created_at: NOW,
+}
+const D0 = { id: 'd0', user: 'bob', created_at: NOW }
+
+/** By section and method, what every write leaves in the history of `acme`. */
+export const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
+  organizations: {
+    insert: [(writer) => writer.organizations.insert({ ...SETTINGS, name: 'third' }), []],
+    updateSettings: [
+      (writer) => writer.organizations.updateSettings('acme', { resolve_unlisted_names: true }),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          SETTINGS,
+          { ...SETTINGS, resolve_unlisted_names: true },
+        ],
+      ],
+    ],
+  },
+  users: {
+    insert: [
+      async (writer) => {
+        await writer.users.insert({ username: 'eve', password_hash: SECRET, created_at: NOW })
+        await writer.memberships.insert({ org: 'acme', username: 'eve', role: 'member' })
+      },
+      [
+        ['user.created', { id: 'eve', name: 'eve' }, null, { username: 'eve', created_at: NOW }],
+        [
+          'member.added',
+          { id: 'eve', name: 'eve' },
+          null,
+          { username: 'eve', role: 'member', teams: [] },
+        ],
+      ],
+    ],
+  },
+  memberships: {
+    insert: [
+      (writer) => writer.memberships.insert({ org: 'acme', username: 'dan', role: 'auditor' }),
+      [
+        [
+          'member.added',
+          { id: 'dan', name: 'dan' },
+          null,
+          { username: 'dan', role: 'auditor', teams: [] },
+        ],
+      ],
+    ],
+    updateRole: [
+      (writer) => writer.memberships.updateRole('acme', 'bob', 'owner'),
+      [['member.role_changed', { id: 'bob', name: 'bob' }, BOB, { ...BOB, role: 'owner' }]],
+    ],
+    delete: [
+      (writer) => writer.memberships.delete('acme', 'bob'),
+      [['member.removed', { id: 'bob', name: 'bob' }, BOB, null]],
+    ],
+  },
+  teams: {
+    insert: [
+      (writer) => writer.teams.insert({ id: 'x', org: 'acme', name: 'new' }),
+      [['team.created', { id: 'x', name: 'new' }, null, { id: 'x', name: 'new' }]],
+    ],
+    delete: [
+      (writer) => writer.teams.delete('acme', TEAM),
+      [
+        [
+          'team.deleted',
+          { id: TEAM, name: 'backend' },
+          { id: TEAM, name: 'backend', members: ['bob'] },
+          null,
+        ],
+      ],
+    ],
+    addMember: [
+      (writer) => writer.teams.addMember('acme', TEAM, 'ann'),
+      [
+        [
+          'team.member_added',
+          { id: TEAM, name: 'backend' },
+          { username: 'ann', role: 'owner', teams: [] },
+          { username: 'ann', role: 'owner', teams: [TEAM] },
+        ],
+      ],
+    ],
+    removeMember: [
+      (writer) => writer.teams.removeMember('acme', TEAM, 'bob'),
+      [['team.member_removed', { id: TEAM, name: 'backend' }, BOB, { ...BOB, teams: [] }]],
+    ],
+  },
+  policies: {
+    insert: [
+      (writer) => writer.policies.insert({ ...POLICY, id: 'pol_2', name: 'two' }),
+      [
+        [
+          'policy.created',
+          { id: 'pol_2', name: 'two' },
+          null,
+          { ...SHOWN_POLICY, id: 'pol_2', name: 'two', updated_at: NOW },
+        ],
+      ],
+    ],
+    update: [
+      (writer) =>
+        writer.policies.update({
+          org: 'acme',
+          id: 'pol_1',
+          name: 'one',
+          teams: [TEAM],
+          updated_at: LATER,
+        }),
+      [
+        [
+          'policy.updated',
+          { id: 'pol_1', name: 'one' },
+          SHOWN_POLICY,
+          { ...SHOWN_POLICY, scope: { teams: [TEAM] } },
+        ],
+      ],
+    ],
+    delete: [
+      (writer) => writer.policies.delete('acme', 'pol_1'),
+      [
+        [
+          'policy.deleted',
+          { id: 'pol_1', name: 'one' },
+          { ...SHOWN_POLICY, allowlist_v0: { domain: 'network', rules: [RULE_0] } },
+          null,
+        ],
+      ],
+    ],
+    insertRule: [
+      (writer) => writer.policies.insertRule(AT, RULE),
+      [['rule.created', { id: 'rule_1', name: 'web', policy_id: 'pol_1' }, null, RULE]],
+    ],
+    updateRule: [
+      (writer) => writer.policies.updateRule(AT, { ...RULE_0, decision: 'deny' }),
+      [
+        [
+          'rule.updated',
+          { id: 'rule_0', name: 'zero', policy_id: 'pol_1' },
+          RULE_0,
+          { ...RULE_0, decision: 'deny' },
+        ],
+      ],
+    ],
+    deleteRule: [
+      (writer) => writer.policies.deleteRule(AT, 'rule_0'),
+      [['rule.deleted', { id: 'rule_0', name: 'zero', policy_id: 'pol_1' }, RULE_0, null]],
+    ],
+    replaceRules: [
+      async (writer) => {
+        await writer.policies.replaceRules(AT, [RULE_0, RULE])
+        await writer.policies.replaceRules(AT, [RULE, { ...RULE_0, decision: 'deny' }])
+        await writer.policies.replaceRules(AT, [RULE])
+      },
+      [
+        ['rule.created', { id: 'rule_1', name: 'web', policy_id: 'pol_1' }, null, RULE],
+        [
+          'rule.updated',
+          { id: 'rule_0', name: 'zero', policy_id: 'pol_1' },
+          RULE_0,
+          { ...RULE_0, decision: 'deny' },
+        ],
+        [
+          'policy.rules_reordered',
+          { id: 'pol_1', name: 'one' },
+          { rules: ['rule_0', 'rule_1'] },
+          { rules: ['rule_1', 'rule_0'] },
+        ],
+        [
+          'rule.deleted',
+          { id: 'rule_0', name: 'zero', policy_id: 'pol_1' },
+          { ...RULE_0, decision: 'deny' },
+          null,
+        ],
+      ],
+    ],
+  },
+  accessTokens: {
+    insert: [
+      (writer) => writer.accessTokens.insert(token('t2', { org: 'acme' })),
+      [
+        [
+          'access_token.created',
+          { id: 't2', name: 'token t2' },
+          null,
+          { ...SHOWN_T1, id: 't2', name: 'token t2' },
+        ],
+      ],
+    ],
+    revoke: [
+      (writer) => writer.accessTokens.revoke('t0', LATER),
+      [
+        [
+          'access_token.revoked',
+          { id: 't0', name: 'token t0' },
+          SHOWN_TOKEN,
+          { ...SHOWN_TOKEN, revoked_at: LATER },
+        ],
+        [
+          'access_token.revoked',
+          { id: 't1', name: 'token t1' },
+          SHOWN_T1,
+          { ...SHOWN_T1, revoked_at: LATER },
+        ],
+      ],
+    ],
+  },
+  devices: {
+    insert: [
+      (writer) => writer.devices.insert(device('d2', null)),
+      [['device.enrolled', { id: 'd2', name: null }, null, { ...D0, id: 'd2', user: null }]],
+    ],
+    revoke: [
+      (writer) => writer.devices.revoke('d0', LATER),
+      [['device.revoked', { id: 'd0', name: 'bob' }, D0, { ...D0, revoked_at: LATER }]],
+    ],
+    revokeOfUser: [
+      (writer) => writer.devices.revokeOfUser('acme', 'bob', LATER),
+      ['d0', 'd1'].map((id) => [
+        'device.revoked',
+        { id, name: 'bob' },
+        { ...D0, id },
+        { ...D0, id, revoked_at: LATER },
+      ]),
+    ],
+  },
+  signingKeys: {
+    insert: [
+      (writer) =>
+        writer.signingKeys.insert({
+          kid: 'k',
+          purpose: 'bundle',
+          private_jwk: { d: SECRET },
+          created_at: NOW,
+        }),
+      [
+        [
+          'signing_key.created',
+          { id: 'k', name: null },
+          null,
+          { kid: 'k', purpose: 'bundle', created_at: NOW },
+        ],
+      ],
+    ],
+  },
+}
+
+/** Writes that are no change of anything that anybody governs. */
+export const NOT_AUDITED: Record<string, readonly string[]> = {
+  idempotency: ['put', 'deleteExpired'],
+  secrets: ['insert'],
+}
+
+export const cases = Object.entries(AUDITED).flatMap(([section, methods]) =>
+  Object.entries(methods).map(([method, [work, expected]]) => ({
+    name: `${section}.${method}`,
+    work,
+    expected,
+  })),
+)
