@@ -58,7 +58,7 @@ export async function rotateKeyCommand(
   await withStore(config, async (store) => {
     const at = now()
     const { signing, followed } = await rotateAccessTokenKey(
-      createAuditedStore(store),
+      createAuditedStore({ store, now }),
       OPERATOR,
       at,
     )
@@ -81,7 +81,12 @@ export async function retireKeyCommand(
   options: KeyOptions,
 ): Promise<void> {
   await withStore(config, async (store) => {
-    const retired = await retireAccessTokenKey(createAuditedStore(store), OPERATOR, kid, now())
+    const retired = await retireAccessTokenKey(
+      createAuditedStore({ store, now }),
+      OPERATOR,
+      kid,
+      now(),
+    )
     if (retired === 'unknown')
       throw new CommandFailure(
         'refused',

@@ -1,4 +1,4 @@
-import type { AccessTokenRecord, DeviceRecord } from '../store/records.ts'
+import type { AccessTokenRecord, DeviceRecord, SigningKeyRecord } from '../store/records.ts'
 import type {
   AccessTokenReader,
   AccessTokenWriter,
@@ -69,17 +69,23 @@ export function auditSigningKeys(
   keys: SigningKeyWriter,
   record: RecordChange,
 ): Writes<SigningKeyWriter, SigningKeyReader> {
+  async function find(kid: string): Promise<SigningKeyRecord | undefined> {
+    const known = [...(await keys.list('access_token')), ...(await keys.list('bundle'))]
+    return known.find((key) => key.kid === kid)
+  }
+
   return {
     async insert(key) {
       await keys.insert(key)
-      const { kid, purpose, created_at } = key
-      await record({
-        place: 'everywhere',
-        kind: 'signing_key.created',
-        subject: { id: kid, name: null },
-        before: null,
-        after: { kid, purpose, created_at },
-      })
+      const change = { ...ofKey(key), kind: 'signing_key.created' as const }
+      await record({ ...change, before: null, after: showKey(key) })
+    },
+    async retire(kid, verifiesUntil) {
+      const old = await find(kid)
+      const key = await keys.retire(kid, verifiesUntil)
+      const change = { ...ofKey(key), kind: 'signing_key.retired' as const }
+      await record({ ...change, before: showKey(old ?? key), after: showKey(key) })
+      return key
     },
   }
 }
@@ -108,4 +114,12 @@ function ofDevice({ id, org, username }: DeviceRecord) {
 
 function showDevice({ id, username, created_at, revoked_at }: DeviceRecord) {
   return { id, user: username, created_at, ...(revoked_at === null ? {} : { revoked_at }) }
+}
+
+function ofKey({ kid }: SigningKeyRecord) {
+  return { place: 'everywhere' as const, subject: { id: kid, name: null } }
+}
+
+function showKey({ kid, purpose, created_at, verifies_until }: SigningKeyRecord) {
+  return { kid, purpose, created_at, ...(verifies_until === null ? {} : { verifies_until }) }
 }

@@ -8,7 +8,6 @@ import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-st
 import { temporaryDirectory } from '../temporary-directory.ts'
 import {
   AT,
-  AUDITED,
   LATER,
   NOT_AUDITED,
   NOW,
@@ -20,6 +19,7 @@ import {
   TEAM,
   cases,
   device,
+  key,
   token,
   type Work,
 } from './audited-writes.ts'
@@ -52,6 +52,7 @@ async function open() {
     await writer.accessTokens.insert(token('t1', { org: 'acme' }, 't0'))
     await writer.devices.insert(device('d0', 'bob'))
     await writer.devices.insert(device('d1', 'bob'))
+    await writer.signingKeys.insert(key('k0'))
   })
   const audited = createAuditedStore({ store, now: () => new Date(NOW) })
   const history = (org = 'acme') =>
@@ -185,7 +186,7 @@ describe('the audited store', () => {
 
     await audited.write(AUTHOR, async (writer) => {
       await writer.organizations.insert({ ...SETTINGS, name: 'third' })
-      await AUDITED['signingKeys']?.['insert']?.[0](writer)
+      await writer.signingKeys.insert(key('k9'))
     })
 
     const kinds = await Promise.all(

@@ -48,6 +48,15 @@ export const device = (id: string, username: string | null) => ({
   revoked_at: null,
 })
 
+export const key = (kid: string) => ({
+  kid,
+  purpose: 'bundle' as const,
+  private_jwk: { d: SECRET, x: 'public' },
+  created_at: NOW,
+  verifies_until: null,
+})
+const SHOWN_KEY = { kid: 'k0', purpose: 'bundle', created_at: NOW }
+
 export type Work = (writer: StoreWriter) => Promise<unknown>
 type Expected = [kind: string, subject: object, before: unknown, after: unknown]
 
@@ -79,7 +88,7 @@ export const SETTINGS = {
 const D0 = { id: 'd0', user: 'bob', created_at: NOW }
 
 /** By section and method, what every write leaves in the history of `acme`. */
-export const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
+const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
   organizations: {
     insert: [(writer) => writer.organizations.insert({ ...SETTINGS, name: 'third' }), []],
     updateSettings: [
@@ -304,19 +313,17 @@ export const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
   },
   signingKeys: {
     insert: [
-      (writer) =>
-        writer.signingKeys.insert({
-          kid: 'k',
-          purpose: 'bundle',
-          private_jwk: { d: SECRET },
-          created_at: NOW,
-        }),
+      (writer) => writer.signingKeys.insert(key('k9')),
+      [['signing_key.created', { id: 'k9', name: null }, null, { ...SHOWN_KEY, kid: 'k9' }]],
+    ],
+    retire: [
+      (writer) => writer.signingKeys.retire('k0', LATER),
       [
         [
-          'signing_key.created',
-          { id: 'k', name: null },
-          null,
-          { kid: 'k', purpose: 'bundle', created_at: NOW },
+          'signing_key.retired',
+          { id: 'k0', name: null },
+          SHOWN_KEY,
+          { ...SHOWN_KEY, verifies_until: LATER },
         ],
       ],
     ],

@@ -29,9 +29,10 @@ describe('a signing key of access tokens', () => {
   })
 
   const now = () => new Date(START_MS + elapsedMs)
-  const rotate = () => rotateAccessTokenKey(createAuditedStore(test.store), OPERATOR, now())
+  const rotate = () =>
+    rotateAccessTokenKey(createAuditedStore({ store: test.store, now }), OPERATOR, now())
   const retire = (kid: string) =>
-    retireAccessTokenKey(createAuditedStore(test.store), OPERATOR, kid, now())
+    retireAccessTokenKey(createAuditedStore({ store: test.store, now }), OPERATOR, kid, now())
   const statusOf = async (as: string) =>
     (await test.send('GET', '/api/v1/orgs/acme/members', { as })).statusCode
   const kidOf = (token: string) => decodeProtectedHeader(token).kid

@@ -24,6 +24,7 @@ export const EVENT_KINDS = [
   'device.enrolled',
   'device.revoked',
   'signing_key.created',
+  'signing_key.retired',
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
