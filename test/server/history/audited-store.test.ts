@@ -250,6 +250,8 @@ describe('the audited store', () => {
 
     expect(files.toSorted()).toEqual([
       'history/audited-store.ts',
+      // Passes on what others write.
+      'metrics/store-metrics.ts',
       'tokens/ensure-secret.ts',
       'tokens/signing-keys.ts',
     ])
