@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     maxWorkers: '100%', // the default leaves one of two cores idle
+    globalSetup: ['test/server/postgres/global-setup.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // No module keeps state (a rule of its own), so files share a worker: a fifth less time.

@@ -7,7 +7,7 @@ import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
 
 /** Opens the store of one test; called again it opens the same data once more. */
-export type OpenStore = () => Store
+export type OpenStore = () => Store | Promise<Store>
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
@@ -27,14 +27,14 @@ function policy(id: string, changes: Partial<PolicyHeadRecord> = {}) {
 }
 
 /** What every driver promises; `prepare` makes an empty place for one test. */
-export function describeStore(name: string, prepare: () => OpenStore): void {
+export function describeStore(name: string, prepare: () => OpenStore | Promise<OpenStore>): void {
   describe(name, () => {
     let open: OpenStore
     let store: Store
 
     beforeEach(async () => {
-      open = prepare()
-      store = open()
+      open = await prepare()
+      store = await open()
       onTestFinished(() => store.close())
       await store.transaction(seed)
     })
@@ -134,7 +134,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
       })
 
       it('work over two openings of the same data', async () => {
-        const other = open()
+        const other = await open()
         onTestFinished(() => other.close())
 
         await other.transaction((writer) => writer.policies.insert(policy('pol_1')))
@@ -153,7 +153,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
         await store.close()
         await running
 
-        const reopened = open()
+        const reopened = await open()
         onTestFinished(() => reopened.close())
         expect(await reopened.read((reader) => reader.policies.count('acme'))).toBe(1)
       })
@@ -195,7 +195,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
       })
 
       it('differs after a commit through another opening, also during a read', async () => {
-        const other = open()
+        const other = await open()
         onTestFinished(() => other.close())
         const before = store.generation()
 
@@ -550,7 +550,7 @@ export function describeStore(name: string, prepare: () => OpenStore): void {
       const before = await store.read((reader) => reader.policies.listWithRules('acme'))
       await store.close()
 
-      const reopened = open()
+      const reopened = await open()
       onTestFinished(() => reopened.close())
 
       await reopened.read(async (reader) => {

@@ -53,7 +53,7 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
         parent_id)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const revoke = connection.prepare<AccessTokenRow>(`WITH RECURSIVE family (id) AS (
-       VALUES (CAST(? AS TEXT))
+       SELECT id FROM access_tokens WHERE id = ?
        UNION
        SELECT child.id FROM access_tokens AS child JOIN family ON child.parent_id = family.id
      )

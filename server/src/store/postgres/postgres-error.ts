@@ -1,0 +1,44 @@
+import pg from 'pg'
+import { StoreError, type ConflictSubject } from '../store-error.ts'
+
+/** What a unique constraint protects, by the name that PostgreSQL gives it. */
+const SUBJECTS: Readonly<Record<string, ConflictSubject>> = {
+  organizations_pkey: 'organization',
+  users_pkey: 'username',
+  memberships_pkey: 'member',
+  teams_org_name_key: 'team_name',
+  policies_org_name_key: 'policy_name',
+  rules_policy_id_name_key: 'rule_name',
+}
+
+/** SQLSTATE class 23. */
+const INTEGRITY_VIOLATION = /^23/
+
+/**
+ * What the driver or the database threw, as a StoreError; everything else unchanged. The messages
+ * name no connection string: it may hold a password.
+ */
+export function translate(error: unknown): unknown {
+  if (error instanceof StoreError || !(error instanceof Error)) return error
+  const code = codeOf(error)
+  if (error instanceof pg.DatabaseError && INTEGRITY_VIOLATION.test(code ?? '')) {
+    const subject = SUBJECTS[error.constraint ?? ''] ?? 'other'
+    const message = `the write contradicts what is stored: ${subject}`
+    return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
+  }
+  return unavailable(code ?? error.message, error)
+}
+
+/** `reason` is a code, or a message of the driver, which has none for a lost connection. */
+function unavailable(reason: string, cause: unknown): StoreError {
+  return new StoreError('ERR_STORE_UNAVAILABLE', `the database does not answer: ${reason}`, {
+    cause,
+  })
+}
+
+/** The SQLSTATE, or the system's code of a failed connection. */
+export function codeOf(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : null
+}

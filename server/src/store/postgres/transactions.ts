@@ -1,0 +1,81 @@
+import type { PostgresConnection } from './postgres-connection.ts'
+import { TAKE_WRITE_LOCK } from './write-lock.ts'
+
+/** The channel on which every commit is announced to the servers of a database. */
+export const CHANNEL = 'palisade_commits'
+
+/**
+ * A process that hangs in the middle of its work gives the write lock back after this, and a
+ * statement runs no longer. For the transaction only: a pooler between may lend the session on.
+ */
+const BOUNDS =
+  'SET LOCAL statement_timeout = 10000; SET LOCAL idle_in_transaction_session_timeout = 10000;'
+
+/** The lock is tried for this long even when the time was spent waiting for other writers. */
+const LEAST_LOCK_WAIT_MS = 20
+
+/** Runs `work` on one snapshot. */
+export async function inSnapshot<T>(
+  connection: PostgresConnection,
+  work: () => Promise<T>,
+): Promise<T> {
+  await connection.execute(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${BOUNDS}`)
+  return untilEnded(connection, work, async () => {
+    await connection.execute('COMMIT')
+  })
+}
+
+/**
+ * Runs `work` alone among the writers of all processes; waits for them until `deadline`
+ * (`performance.now`). `committed` gets the number of commits when something was written, and null
+ * when it cannot be known whether it was.
+ */
+export async function inWriteTransaction<T>(
+  connection: PostgresConnection,
+  deadline: number,
+  work: () => Promise<T>,
+  committed: (commits: number | null) => void,
+): Promise<T> {
+  const waitMs = Math.max(LEAST_LOCK_WAIT_MS, Math.ceil(deadline - performance.now()))
+  await connection.execute(
+    `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${BOUNDS}
+     SET LOCAL lock_timeout = ${waitMs};
+     SELECT set_config('synchronous_commit', 'on', true)
+     WHERE current_setting('synchronous_commit') = 'off';
+     ${TAKE_WRITE_LOCK}`,
+  )
+  connection.forgetWrites()
+  return untilEnded(connection, work, async () => {
+    if (!connection.hasWritten()) {
+      await connection.execute('COMMIT')
+      return
+    }
+    try {
+      const [row] = await connection.execute(
+        `UPDATE palisade_store SET commits = commits + 1 RETURNING commits;
+         NOTIFY ${CHANNEL};
+         COMMIT`,
+      )
+      committed(Number(row?.['commits']))
+    } catch (error) {
+      committed(null)
+      throw error
+    }
+  })
+}
+
+async function untilEnded<T>(
+  connection: PostgresConnection,
+  work: () => Promise<T>,
+  commit: () => Promise<void>,
+): Promise<T> {
+  try {
+    const result = await work()
+    await commit()
+    return result
+  } catch (error) {
+    // A broken connection is thrown away, and PostgreSQL undoes what it was doing.
+    if (!connection.isBroken()) await connection.execute('ROLLBACK').catch(() => undefined)
+    throw error
+  }
+}
