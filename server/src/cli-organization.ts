@@ -3,8 +3,8 @@ import type { z } from 'zod'
 import { createOrganization, type CreatedOrganization } from './accounts/create-organization.ts'
 import { CommandFailure } from './cli-failure.ts'
 import type { Config } from './config.ts'
-import { openDataDirectory } from './data-directory.ts'
 import { createAuditedStore } from './history/audited-store.ts'
+import { openStore } from './open-store.ts'
 import type { Sources } from './sources.ts'
 import { StoreError } from './store/store-error.ts'
 import type { Store } from './store/store.ts'
@@ -78,12 +78,12 @@ export async function createOrganizationCommand(
   })
 }
 
-/** Opens the store of the data directory for as long as `work` takes. */
+/** Opens the store for as long as `work` takes. */
 export async function withStore(
   config: Config,
   work: (store: Store) => Promise<void>,
 ): Promise<void> {
-  const store = openDataDirectory(config.dataDir)
+  const store = await openStore(config)
   try {
     await work(store)
   } finally {

@@ -10,6 +10,8 @@ Settings (environment):
   PALISADE_HOST                  address to listen on (127.0.0.1)
   PALISADE_PORT                  port to listen on, 0 for any free one (8420)
   PALISADE_DATA_DIR              directory of the database (.palisade)
+  DATABASE_URL                   postgres://user:password@host/database, instead of the directory
+  PALISADE_DATABASE_CONNECTIONS  connections to PostgreSQL that serve reads (10)
   PALISADE_PUBLIC_URL            origin under which devices reach the server (http://host:port)
   PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
   PALISADE_LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)

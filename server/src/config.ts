@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 
 /** Settings of the server, read once from the environment. */
 export interface Config {
@@ -8,6 +9,10 @@ export interface Config {
   readonly port: number
   /** Absolute. */
   readonly dataDir: string
+  /** PostgreSQL, with its password; null for SQLite in `dataDir`. */
+  readonly databaseUrl: string | null
+  /** Connections that serve reads; each server has two more. */
+  readonly databaseConnections: number
   /** Origin under which clients reach the server; null for that of host and port. */
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
@@ -64,10 +69,8 @@ const environmentSchema = z.object({
   PALISADE_MAX_POLICIES: wholeNumber(1, LARGEST).default(100),
   PALISADE_MAX_RULES: wholeNumber(1, LARGEST).default(250),
   PALISADE_MAX_POLICY_BYTES: wholeNumber(1, LARGEST).default(409_600),
-  DATABASE_URL: z
-    .string()
-    .max(0, 'is set, but PostgreSQL is not supported yet; unset it to use the data directory')
-    .optional(),
+  PALISADE_DATABASE_CONNECTIONS: wholeNumber(1, 1000).default(10),
+  DATABASE_URL: z.string().superRefine(checkDatabaseUrl).default(''),
 })
 
 /** Reads `PALISADE_*`; throws ConfigError with every problem. Values are not echoed. */
@@ -85,6 +88,8 @@ export function readConfig(
     host: settings.PALISADE_HOST,
     port: settings.PALISADE_PORT,
     dataDir: resolve(cwd, settings.PALISADE_DATA_DIR),
+    databaseUrl: settings.DATABASE_URL === '' ? null : settings.DATABASE_URL,
+    databaseConnections: settings.PALISADE_DATABASE_CONNECTIONS,
     publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
     logLevel: settings.PALISADE_LOG_LEVEL,
@@ -108,6 +113,16 @@ export function readProcessConfig(): Config {
 /** Tells whether the text is `http(s)://host[:port]` and nothing more. */
 export function isOrigin(text: string): boolean {
   return /^https?:\/\/[^/\\?#@\s]+$/.test(text) && URL.canParse(text)
+}
+
+function checkDatabaseUrl(text: string, context: z.RefinementCtx): void {
+  if (text === '') return
+  try {
+    parseDatabaseUrl(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    context.addIssue({ code: 'custom', message: error.message })
+  }
 }
 
 function wholeNumber(least: number, most: number) {

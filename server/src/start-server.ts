@@ -1,8 +1,8 @@
 import { createServer as createListener } from 'node:net'
 import { ConfigError, type Config } from './config.ts'
 import { createServer, type Server } from './container.ts'
-import { openDataDirectory } from './data-directory.ts'
 import { createLogDestination } from './log/log-destination.ts'
+import { openStore } from './open-store.ts'
 import type { Sources } from './sources.ts'
 
 /** Longest wait for running requests after a signal. */
@@ -11,7 +11,7 @@ const STANDARD_OUTPUT = 1
 
 /**
  * Serves until `stop` resolves, then finishes what is running and closes the store. Throws
- * ConfigError when the address or the data directory cannot be used; then nothing was created.
+ * ConfigError when the address or the store cannot be used; then nothing was created.
  */
 export async function startServer(
   config: Config,
@@ -20,7 +20,7 @@ export async function startServer(
 ): Promise<void> {
   // Before the store is opened: a taken port must not leave a new database behind.
   await requireFreeAddress(config)
-  const store = openDataDirectory(config.dataDir)
+  const store = await openStore(config)
   try {
     const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
     await serve(config, await createServer({ config, sources, store, logger }), stop)

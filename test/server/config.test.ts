@@ -17,6 +17,8 @@ describe('the configuration', () => {
       host: '127.0.0.1',
       port: 8420,
       dataDir: '/srv/.palisade',
+      databaseUrl: null,
+      databaseConnections: 10,
       publicUrl: null,
       accessTokenMinutes: 15,
       logLevel: 'info',
@@ -58,7 +60,7 @@ describe('the configuration', () => {
       PALISADE_ACCESS_TOKEN_MINUTES: '61',
       PALISADE_LOG_LEVEL: 'loud',
       PALISADE_PUBLIC_URL: 'https://user:secret@example.com/path',
-      DATABASE_URL: 'postgres://user:secret@localhost/db',
+      DATABASE_URL: 'mysql://user:secret@localhost/db',
     })
 
     expect(problems).toHaveLength(5)

@@ -107,13 +107,13 @@ describe('palisade-server start', () => {
     const stderr = await refusal({
       PALISADE_PORT: 'x',
       PALISADE_LOG_LEVEL: 'y',
-      DATABASE_URL: 'postgres://localhost/palisade',
+      DATABASE_URL: 'postgres://localhost',
       PALISADE_DATA_DIR: newDataDir(),
     })
 
     const lines = stderr.trimEnd().split('\n')
     expect(lines).toHaveLength(3)
-    expect(stderr).toContain('`DATABASE_URL` is set, but PostgreSQL is not supported yet; unset it')
+    expect(stderr).toContain('`DATABASE_URL` must name a host and a database')
   })
 
   it('creates a private directory and database', async () => {

@@ -1,0 +1,49 @@
+import { ConfigError, type Config } from './config.ts'
+import { openDataDirectory } from './data-directory.ts'
+import { parseDatabaseUrl } from './store/postgres/database-url.ts'
+import { StoreError } from './store/store-error.ts'
+import type { Store } from './store/store.ts'
+
+/**
+ * Opens the store that the settings name: the database of `DATABASE_URL`, or SQLite in the data
+ * directory. Throws ConfigError when it can never be opened as it is, and StoreError when it does
+ * not answer at the moment.
+ */
+export async function openStore(config: Config): Promise<Store> {
+  if (config.databaseUrl === null) return openDataDirectory(config.dataDir)
+  // Loaded late: most servers have SQLite.
+  const { openPostgresStore } = await import('./store/postgres/open-postgres-store.ts')
+  const { label } = parseDatabaseUrl(config.databaseUrl)
+  try {
+    return await openPostgresStore(config.databaseUrl, { connections: config.databaseConnections })
+  } catch (error) {
+    throw error instanceof StoreError ? refusalOf(label, error) : error
+  }
+}
+
+function refusalOf(label: string, error: StoreError): Error {
+  if (error.code === 'ERR_STORE_SCHEMA_TOO_NEW')
+    return new ConfigError([`${error.message} (\`${label}\`)`], { cause: error })
+  const mend = mendOf(error.cause)
+  const message = `database \`${label}\` cannot be opened: ${error.message}`
+  return mend === null
+    ? new StoreError(error.code, message, { cause: error })
+    : new ConfigError([`${message}; ${mend}`], { cause: error })
+}
+
+/** What to change, by SQLSTATE; null when waiting may help. */
+function mendOf(cause: unknown): string | null {
+  switch (cause instanceof Error && 'code' in cause ? cause.code : null) {
+    case '28P01':
+    case '28000':
+      return 'check user and password in `DATABASE_URL`, and `pg_hba.conf`'
+    case '3D000':
+      return 'create the database'
+    case '42501':
+      return 'its role must be allowed to create tables; make it the owner of the database'
+    case '42P07':
+      return 'it has tables of something else; create a database for Palisade alone'
+    default:
+      return null
+  }
+}
