@@ -6,7 +6,7 @@ import {
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { errorResponses } from '../http/error-responses.ts'
-import type { AccessTokenService } from './access-token-service.ts'
+import { requireToken, type AccessTokenService } from './access-token-service.ts'
 import type { Admission } from './admission.ts'
 
 export interface AccessTokenRouteDeps {
@@ -29,6 +29,10 @@ function organizationTokenRoutes({
   tokens,
 }: AccessTokenRouteDeps): FastifyPluginAsyncZod {
   const onRequest = admission.organization('organization:admin')
+  const onTokenRequest = admission.organization('organization:admin', async (reader, params) => {
+    const { org = '', token = '' } = params
+    requireToken(await reader.accessTokens.listOfOrganization(org), token)
+  })
   const params = z.object({ org: z.string() })
   return async (app) => {
     app.get(
@@ -79,7 +83,7 @@ function organizationTokenRoutes({
     app.delete(
       '/api/v1/orgs/:org/access-tokens/:token',
       {
-        onRequest,
+        onRequest: onTokenRequest,
         schema: {
           operationId: 'revokeOrganizationToken',
           tags: ['tokens'],
@@ -99,7 +103,10 @@ function organizationTokenRoutes({
 }
 
 function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): FastifyPluginAsyncZod {
-  const onRequest = admission.signedIn
+  const onRequest = admission.person()
+  const onTokenRequest = admission.person(async (reader, { token = '' }, { username }) =>
+    requireToken(await reader.accessTokens.listOfUser(username), token),
+  )
   return async (app) => {
     app.get(
       '/api/v1/user/access-tokens',
@@ -138,7 +145,7 @@ function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): Fasti
     app.delete(
       '/api/v1/user/access-tokens/:token',
       {
-        onRequest,
+        onRequest: onTokenRequest,
         schema: {
           operationId: 'revokePersonalToken',
           tags: ['tokens'],

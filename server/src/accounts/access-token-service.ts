@@ -161,8 +161,13 @@ async function revoke(
   candidates: readonly AccessTokenRecord[],
   id: string,
 ): Promise<void> {
-  if (!candidates.some((token) => token.id === id)) throw notFound('access token not found')
+  requireToken(candidates, id)
   await writer.accessTokens.revoke(id, deps.now().toISOString())
+}
+
+/** Throws 404 unless one of the tokens has the id. */
+export function requireToken(candidates: readonly AccessTokenRecord[], id: string): void {
+  if (!candidates.some((token) => token.id === id)) throw notFound('access token not found')
 }
 
 function formatAccessToken(record: AccessTokenRecord): AccessToken {

@@ -2,13 +2,21 @@ import type { Permission } from '@palisade/protocol'
 import type { FastifyRequest } from 'fastify'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { Authenticate } from './authenticate.ts'
-import { authorize } from './authorize.ts'
-import { formatPrincipal, type Caller, type Principal } from './principal.ts'
+import { permissionDenied } from '../http/api-error.ts'
+import { authorize, type Access } from './authorize.ts'
+import { formatPrincipal, type Caller, type Principal, type UserPrincipal } from './principal.ts'
 
 type OnRequest = (request: FastifyRequest) => Promise<void>
 
+type Params = Readonly<Record<string, string>>
+
 /** What must hold beyond the permission before a body may be judged, such as a 404. */
-type LookUp = (reader: StoreReader, params: Readonly<Record<string, string>>) => Promise<void>
+type LookUp = (
+  reader: StoreReader,
+  params: Params,
+  caller: { readonly principal: Principal; readonly access: Access },
+) => Promise<void>
+type OwnLookUp = (reader: StoreReader, params: Params, user: UserPrincipal) => Promise<void>
 
 /**
  * `onRequest` hooks that turn callers away before their body is read. Services ask again within
@@ -17,6 +25,8 @@ type LookUp = (reader: StoreReader, params: Readonly<Record<string, string>>) =>
 export interface Admission {
   /** 401. */
   readonly signedIn: OnRequest
+  /** 401, or 403 for an organization, which has nothing of a person's; then `lookUp`. */
+  person(lookUp?: OwnLookUp): OnRequest
   /** 401, 404 or 403 for the organization in the path parameter `org`; then `lookUp`. */
   organization(permission: Permission | null, lookUp?: LookUp): OnRequest
   /** Who was admitted; throws when no hook above ran. */
@@ -46,12 +56,20 @@ export function createAdmission(deps: {
       await identify(request)
     },
 
+    person: (lookUp) => async (request) => {
+      const principal = await identify(request)
+      if (principal.kind !== 'user')
+        throw permissionDenied('an organization token has no personal tokens; sign in as a user')
+      const params = request.params as Params
+      if (lookUp !== undefined) await deps.store.read((reader) => lookUp(reader, params, principal))
+    },
+
     organization: (permission, lookUp) => async (request) => {
       const principal = await identify(request)
-      const params = request.params as Readonly<Record<string, string>>
+      const params = request.params as Params
       await deps.store.read(async (reader) => {
-        await authorize(reader, principal, params['org'] ?? '', permission)
-        await lookUp?.(reader, params)
+        const access = await authorize(reader, principal, params['org'] ?? '', permission)
+        await lookUp?.(reader, params, { principal, access })
       })
     },
 

@@ -20,6 +20,9 @@ export function memberRoutes(deps: {
   readonly members: MemberService
 }): FastifyPluginAsyncZod {
   const { admission, members } = deps
+  const onMemberRequest = admission.organization('organization:admin', async (reader, params) => {
+    await findMember(reader, params['org'] ?? '', params['username'] ?? '')
+  })
   return async (app) => {
     app.get(
       '/api/v1/orgs/:org/members',
@@ -66,9 +69,7 @@ export function memberRoutes(deps: {
     app.patch(
       '/api/v1/orgs/:org/members/:username',
       {
-        onRequest: admission.organization('organization:admin', async (reader, params) => {
-          await findMember(reader, params['org'] ?? '', params['username'] ?? '')
-        }),
+        onRequest: onMemberRequest,
         schema: {
           operationId: 'updateMember',
           tags: ['members'],
@@ -88,7 +89,7 @@ export function memberRoutes(deps: {
     app.delete(
       '/api/v1/orgs/:org/members/:username',
       {
-        onRequest: admission.organization('organization:admin'),
+        onRequest: onMemberRequest,
         schema: {
           operationId: 'deleteMember',
           tags: ['members'],

@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { createAdmission } from '../accounts/admission.ts'
 import type { Authenticate } from '../accounts/authenticate.ts'
 import { errorResponses } from '../http/error-responses.ts'
-import { createDeviceService, type DeviceServiceDeps } from './device-service.ts'
+import { createDeviceService, requireMayRevoke, type DeviceServiceDeps } from './device-service.ts'
 
 export interface DeviceRouteDeps extends DeviceServiceDeps {
   readonly authenticate: Authenticate
@@ -69,7 +69,10 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
     app.delete(
       '/api/v1/orgs/:org/devices/:device',
       {
-        onRequest: admission.organization(null),
+        onRequest: admission.organization(null, async (reader, params, caller) => {
+          const { org = '', device = '' } = params
+          requireMayRevoke(caller.principal, caller.access, await reader.devices.find(org, device))
+        }),
         schema: {
           operationId: 'revokeDevice',
           tags: ['devices'],

@@ -2,7 +2,7 @@ import type { Device, Enrolment, PublicKey } from '@palisade/protocol'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
-import type { Caller } from '../accounts/principal.ts'
+import type { Caller, Principal } from '../accounts/principal.ts'
 import type { DeviceRecord } from '../store/records.ts'
 import type { StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
@@ -55,9 +55,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
     revoke: (caller, org, id) =>
       deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
-        const device = await writer.devices.find(org, id)
-        requireMayRevoke(caller, access, device)
-        if (device === null) throw notFound('device not found')
+        requireMayRevoke(caller, access, await writer.devices.find(org, id))
         await writer.devices.revoke(id, deps.now().toISOString())
       }),
   }
@@ -90,13 +88,21 @@ function requireMayEnrol(caller: Caller, access: Access, user: string | undefine
   )
 }
 
-/** One answer for a device of somebody else and for none, so that nobody learns which there are. */
-function requireMayRevoke(caller: Caller, access: Access, device: DeviceRecord | null): void {
-  if (access.permissions.includes('organization:admin')) return
-  if (caller.kind === 'user' && caller.username === device?.username) return
-  throw permissionDenied(
-    'revoking a device that is not yours needs the permission `organization:admin`',
-  )
+/**
+ * Throws 403 or 404 unless the caller may revoke the device. One answer for a device of somebody
+ * else and for none, so that nobody learns which there are.
+ */
+export function requireMayRevoke(
+  caller: Principal,
+  access: Access,
+  device: DeviceRecord | null,
+): void {
+  const isOwn = caller.kind === 'user' && caller.username === device?.username
+  if (!isOwn && !access.permissions.includes('organization:admin'))
+    throw permissionDenied(
+      'revoking a device that is not yours needs the permission `organization:admin`',
+    )
+  if (device === null) throw notFound('device not found')
 }
 
 function formatDevice({ id, username, created_at, revoked_at }: DeviceRecord): Device {

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fillPath, pathParameters, type Operation } from './operations.ts'
+import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
+
+const JSON_TYPE = 'application/json'
+let world: TwoOrganizations
+let operations: readonly Operation[]
+
+beforeAll(async () => {
+  world = await openTwoOrganizations()
+  operations = world.document.operations.filter(({ body }) => body !== null && JSON_TYPE in body)
+})
+afterAll(() => world.close())
+
+/** `status` and the member at fault that an operation answers a body with. */
+async function refusal(
+  operation: Operation,
+  payload: string | Uint8Array,
+  contentType = JSON_TYPE,
+): Promise<string> {
+  const values = pathParameters(operation.path).map((name) => {
+    return [name, world.acme[kindOf(operation.path, name)]] as const
+  })
+  const answer = await world.server.app.inject({
+    method: operation.method,
+    url: fillPath(operation.path, Object.fromEntries(values)),
+    headers: {
+      'content-type': contentType,
+      ...(operation.security === 'none' ? {} : { authorization: `Bearer ${world.callers.owner}` }),
+    },
+    payload: typeof payload === 'string' ? payload : Buffer.from(payload),
+  })
+  world.judge(operation, answer)
+  const { code, field } = answer.json<{ error: { code: string; field?: string } }>().error
+  return `${String(answer.statusCode)} ${code} ${field ?? ''}`.trim()
+}
+
+/** Every operation with the refusal of the body that `spoil` makes of its example. */
+async function expectOfAll(
+  expected: string,
+  spoil: (example: Readonly<Record<string, unknown>>) => string | Uint8Array,
+  contentType?: string,
+): Promise<void> {
+  const found = await Promise.all(
+    operations.map(async (operation) => {
+      const example = (operation.example ?? {}) as Readonly<Record<string, unknown>>
+      return `${operation.id}: ${await refusal(operation, spoil(example), contentType)}`
+    }),
+  )
+  expect(found).toEqual(operations.map(({ id }) => `${id}: ${expected}`))
+}
+
+/** The text of an object with further members at its front. */
+function withFront(front: string, example: object): string {
+  const text = JSON.stringify(example)
+  return text === '{}' ? `{${front}}` : `{${front},${text.slice(1)}`
+}
+
+describe('the body of every operation that takes one', () => {
+  it('has no member beyond those of the document', async () => {
+    await expectOfAll('400 invalid_argument nobody_knows', (example) =>
+      JSON.stringify({ ...example, nobody_knows: 1 }),
+    )
+    await expectOfAll('400 invalid_argument __proto__', (example) =>
+      withFront('"__proto__":{}', example),
+    )
+  })
+
+  it('has no member twice, also one that is not known, or deep inside', async () => {
+    await expectOfAll('400 invalid_argument twice', (example) =>
+      withFront('"twice":1,"twice":1', example),
+    )
+    await expectOfAll('400 invalid_argument deep', (example) =>
+      withFront('"in":[{"x":{"deep":1,"d\\u0065ep":1}}]', example),
+    )
+  })
+
+  it.each([
+    ['no object', '[]'],
+    ['null', 'null'],
+    ['a number', '1e400'],
+    ['text after it', '{} x'],
+    ['a NUL after it', '{}\0'],
+    ['single quotes', "{'name':'a'}"],
+    ['a bare NaN', '{"name":NaN}'],
+    ['nesting that is too deep', '[['.repeat(20) + ']]'.repeat(20)],
+    ['a byte order mark', '\uFEFF{}'],
+    ['nothing in it', ''],
+    ['white space in it', ' \r\n\t'],
+    ['a vertical tab for white space', '\v{}'],
+  ])('is refused with %s', async (_title, text) => {
+    await expectOfAll('400 invalid_argument', () => text)
+  })
+
+  it.each([
+    ['UTF-16, little endian', Buffer.from('\uFEFF{}', 'utf16le')],
+    ['UTF-16, big endian', Buffer.from('\uFEFF{}', 'utf16le').swap16()],
+    ['a lone continuation byte', Buffer.from([0x7b, 0x22, 0x80, 0x22, 0x3a, 0x31, 0x7d])],
+    ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
+    ['a code point beyond Unicode', Buffer.from([0x22, 0xf4, 0x90, 0x80, 0x80, 0x22])],
+  ])('is refused in %s', async (_title, bytes) => {
+    await expectOfAll('400 invalid_argument', () => bytes)
+  })
+
+  it.each([
+    'text/json',
+    'application/json; charset=iso-8859-1',
+    'application/json-patch+json',
+    'application/json, application/json',
+  ])('is refused as %s', async (type) => {
+    await expectOfAll('415 invalid_argument', (example) => JSON.stringify(example), type)
+  })
+
+  it('has members of the right type, and none of null', async () => {
+    for (const operation of operations) {
+      const example = operation.example as Readonly<Record<string, unknown>>
+      for (const [name, value] of Object.entries(example)) {
+        for (const other of wrongFor(value)) {
+          const title = `${operation.id} with ${name}: ${JSON.stringify(other)}`
+          const found = await refusal(operation, JSON.stringify({ ...example, [name]: other }))
+          expect(found, title).toMatch(new RegExp(`^400 invalid_argument ${name}(?![a-z_])`))
+        }
+      }
+    }
+  })
+})
+
+function wrongFor(value: unknown): unknown[] {
+  const ofOtherTypes = [1, 'text', true].filter((other) => typeof other !== typeof value)
+  return [null, [{ a: [] }], ...ofOtherTypes]
+}

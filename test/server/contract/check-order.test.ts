@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fillPath, pathParameters, type Operation } from './operations.ts'
+import {
+  kindOf,
+  NOTHING,
+  openTwoOrganizations,
+  type TwoOrganizations,
+} from './two-organizations.ts'
+
+let world: TwoOrganizations
+
+beforeAll(async () => {
+  world = await openTwoOrganizations()
+})
+afterAll(() => world.close())
+
+/** The order in which faults are found; every request has this one and all that come later. */
+const LADDER = [
+  'caller',
+  'organization',
+  'permission',
+  'resource',
+  'media type',
+  'body',
+  'query',
+] as const
+type Fault = (typeof LADDER)[number]
+
+/** A member may ask these about himself, so his 403 depends on what he asks. */
+const FOR_MEMBERS = new Set(['checkAccess', 'getEffectivePolicy', 'enrolDevice', 'revokeDevice'])
+
+/** Whether the fault can be made in the operation at all. */
+function applies(fault: Fault, operation: Operation): boolean {
+  const parameters = pathParameters(operation.path)
+  switch (fault) {
+    case 'organization':
+      return parameters.includes('org')
+    case 'permission':
+      return !FOR_MEMBERS.has(operation.id)
+    case 'resource':
+      return parameters.some((name) => name !== 'org')
+    case 'media type':
+    case 'body':
+      return operation.body !== null
+    case 'caller':
+    case 'query':
+      return true
+  }
+}
+
+const EXPECTED: Readonly<Record<Fault, string>> = {
+  caller: '401 unauthenticated Bearer',
+  organization: '404 not_found',
+  permission: '403 permission_denied',
+  resource: '404 not_found',
+  'media type': '415 invalid_argument',
+  body: '400 invalid_argument',
+  query: '400 invalid_argument',
+}
+
+/** Sends the operation with `fault` and every later one, and without the earlier ones. */
+async function refusal(operation: Operation, first: Fault): Promise<string> {
+  const has = (fault: Fault) => LADDER.indexOf(fault) >= LADDER.indexOf(first)
+  const values = pathParameters(operation.path).map((name) => {
+    const kind = kindOf(operation.path, name)
+    const isWrong = has(name === 'org' ? 'organization' : 'resource')
+    return [name, (isWrong ? NOTHING : world.acme)[kind]] as const
+  })
+  const url = fillPath(operation.path, Object.fromEntries(values))
+  const caller = has('permission') ? weakCaller(operation) : world.callers.owner
+  const answer = await world.send(operation.method, has('query') ? `${url}?unknown=1` : url, {
+    ...(has('caller') ? {} : { as: caller }),
+    headers: has('media type') ? { 'content-type': 'text/plain' } : {},
+    ...(operation.example === null
+      ? {}
+      : { payload: has('body') ? { 'unknown member': 1 } : operation.example }),
+  })
+  world.judge(operation, answer)
+  const { code } = answer.json<{ error: { code: string } }>().error
+  return [answer.statusCode, code, answer.headers['www-authenticate']].join(' ').trim()
+}
+
+/** Somebody known who may not. */
+function weakCaller({ path }: Operation): string {
+  return path.startsWith('/api/v1/user/') ? world.callers.organizationToken : world.callers.member
+}
+
+describe('the order of checks, at every endpoint', () => {
+  it.each(LADDER)('finds the fault of the %s before any later one', async (fault) => {
+    const operations = world.document.operations.filter(
+      (operation) => operation.security === 'access_token' && applies(fault, operation),
+    )
+    expect(operations.length).toBeGreaterThan(5)
+    const found = await Promise.all(
+      operations.map(async (operation) => `${operation.id}: ${await refusal(operation, fault)}`),
+    )
+    expect(found).toEqual(operations.map(({ id }) => `${id}: ${EXPECTED[fault]}`))
+  })
+})

@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+
+/** One answer as it came over the wire. */
+export interface RawAnswer {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+}
+
+/** In place of a piece: sends nothing more until the server has said something. */
+export const UNTIL_ANSWERED: unique symbol = Symbol('until answered')
+
+/**
+ * Sends the pieces one after the other over a connection of their own and gives all answers that
+ * came until the server closed it. `UNTIL_ANSWERED` waits for the server to say something. Rejects when the connection stays open for `withinMs` without a
+ * byte.
+ */
+export async function exchangeRaw(
+  port: number,
+  pieces: readonly (string | Uint8Array | typeof UNTIL_ANSWERED)[],
+  withinMs = 10_000,
+): Promise<RawAnswer[]> {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.setTimeout(withinMs, () =>
+    socket.destroy(new Error('the server neither answers nor ends')),
+  )
+  const received: Buffer[] = []
+  socket.on('data', (chunk) => received.push(chunk))
+  const closed = new Promise<void>((resolve, reject) => {
+    socket.on('end', () => socket.end())
+    socket.on('close', () => resolve())
+    // A server that is not willing to read on may reset the connection.
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ECONNRESET' || error.code === 'EPIPE' ? resolve() : reject(error),
+    )
+  })
+  await once(socket, 'connect')
+  for (const piece of pieces)
+    if (piece === UNTIL_ANSWERED) await once(socket, 'data')
+    else if (socket.writable) socket.write(piece)
+  await closed
+  return parseAnswers(Buffer.concat(received).toString('latin1'))
+}
+
+/** Splits what a server sent; bodies need a `content-length`. */
+export function parseAnswers(text: string): RawAnswer[] {
+  const answers: RawAnswer[] = []
+  let rest = text
+  while (rest !== '') {
+    const [head = '', ...others] = rest.split('\r\n\r\n')
+    const [line = '', ...lines] = head.split('\r\n')
+    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(line)?.[1])
+    if (Number.isNaN(status)) throw new Error(`not an HTTP answer: ${rest.slice(0, 80)}`)
+    const headers = new Map(
+      lines.map((entry) => {
+        const colon = entry.indexOf(':')
+        return [entry.slice(0, colon).toLowerCase(), entry.slice(colon + 1).trim()] as const
+      }),
+    )
+    const length = Number(headers.get('content-length') ?? 0)
+    const after = others.join('\r\n\r\n')
+    answers.push({ status, headers, body: after.slice(0, length) })
+    rest = after.slice(length)
+  }
+  return answers
+}
