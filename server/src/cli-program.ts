@@ -4,6 +4,7 @@ import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } 
 import { createOrganizationCommand, initCommand, type InitOptions } from './cli-organization.ts'
 import { readProcessConfig } from './config.ts'
 import { systemSources } from './sources.ts'
+import { listenForStop } from './stop-signals.ts'
 
 const SETTINGS = `
 Settings (environment):
@@ -15,6 +16,11 @@ Settings (environment):
   PALISADE_PUBLIC_URL            origin under which devices reach the server (http://host:port)
   PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
   PALISADE_LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
+  PALISADE_TRUST_PROXY           whose X-Forwarded-For is believed: off, addresses and ranges of
+                                 proxies, or how many proxies stand in front of a port that
+                                 nothing else reaches (off)
+  PALISADE_STOP_DELAY_SECONDS    how long to serve after SIGTERM while /readyz answers 503, for
+                                 load balancers to notice, 0 to 300 (0)
   PALISADE_METRICS               on or off: whether there is /metrics (on)
   PALISADE_METRICS_TOKEN         bearer token that /metrics asks for (none)
   PALISADE_MAX_POLICIES          policies of an organization (100)
@@ -45,11 +51,11 @@ export function createProgram(): Command {
 function addStart(program: Command): void {
   program
     .command('start')
-    .description('serve until SIGTERM or SIGINT')
+    .description('serve until SIGTERM or SIGINT; a second one ends at once')
     .action(async () => {
       // Loaded late: the other commands need no HTTP server, and start in half the time.
       const { startServer } = await import('./start-server.ts')
-      await startServer(readProcessConfig(), systemSources(), signalled())
+      await startServer(readProcessConfig(), systemSources(), listenForStop(endAtOnce))
     })
 }
 
@@ -146,9 +152,8 @@ Example:
     )
 }
 
-/** Resolves with the name of the first signal that asks the process to stop. */
-function signalled(): Promise<string> {
-  return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, resolve)
-  })
+/** What was acknowledged is on disk; the rest is cut off. */
+function endAtOnce(): never {
+  process.stderr.write('palisade-server: ended by a second signal; running requests were cut off\n')
+  process.exit(1)
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { parseTrustedProxies, type TrustedProxies } from './http/trusted-proxies.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 
 /** Settings of the server, read once from the environment. */
@@ -17,6 +18,9 @@ export interface Config {
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
   readonly logLevel: (typeof LOG_LEVELS)[number]
+  readonly trustedProxies: TrustedProxies
+  /** How long to go on serving, not ready any more, after the first signal to stop. */
+  readonly stopDelayMs: number
   readonly metrics: {
     /** Whether there is `/metrics`. */
     readonly enabled: boolean
@@ -61,6 +65,8 @@ const environmentSchema = z.object({
   PALISADE_LOG_LEVEL: z
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info'),
+  PALISADE_TRUST_PROXY: z.string().default('off').transform(readTrustedProxies),
+  PALISADE_STOP_DELAY_SECONDS: wholeNumber(0, 300).default(0),
   PALISADE_METRICS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   PALISADE_METRICS_TOKEN: z
     .string()
@@ -72,6 +78,9 @@ const environmentSchema = z.object({
   PALISADE_DATABASE_CONNECTIONS: wholeNumber(1, 1000).default(10),
   DATABASE_URL: z.string().superRefine(checkDatabaseUrl).default(''),
 })
+
+/** Every setting by its name. */
+export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.shape)
 
 /** Reads `PALISADE_*`; throws ConfigError with every problem. Values are not echoed. */
 export function readConfig(
@@ -93,6 +102,8 @@ export function readConfig(
     publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
     logLevel: settings.PALISADE_LOG_LEVEL,
+    trustedProxies: settings.PALISADE_TRUST_PROXY,
+    stopDelayMs: settings.PALISADE_STOP_DELAY_SECONDS * 1000,
     metrics: {
       enabled: settings.PALISADE_METRICS === 'on',
       token: settings.PALISADE_METRICS_TOKEN ?? null,
@@ -123,6 +134,15 @@ function checkDatabaseUrl(text: string, context: z.RefinementCtx): void {
     if (!(error instanceof RangeError)) throw error
     context.addIssue({ code: 'custom', message: error.message })
   }
+}
+
+function readTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies {
+  const trusted = parseTrustedProxies(text)
+  if (trusted !== null) return trusted
+  context.addIssue(
+    'must be off, a number of proxies from 1 to 9, or addresses and ranges such as `10.0.0.0/8, ::1`',
+  )
+  return z.NEVER
 }
 
 function wholeNumber(least: number, most: number) {

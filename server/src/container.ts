@@ -17,6 +17,7 @@ import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './governance/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
 import { createApp } from './http/create-app.ts'
+import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './log/create-log.ts'
 import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
@@ -35,6 +36,8 @@ export interface Server {
   readonly log: Log
   /** Where it listens, or will; with port 0 known only once it does. */
   origin(): string
+  /** From now on `/readyz` answers 503; everything else is served as before. */
+  announceStop(): void
   /** Takes no more connections and lets running requests finish. */
   close(): Promise<void>
 }
@@ -136,11 +139,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const passwordQueue = container.resolve(PASSWORD_QUEUE)
   metrics.watchQueue('password', () => passwordQueue.waiting())
+  const readiness = createReadiness(() => store.ping())
   const app = await createApp({
     log,
     metrics: metrics.requests,
     random: sources.random,
-    ping: () => store.ping(),
+    ping: () => readiness.check(),
+    trustedProxies: config.trustedProxies,
     routes: container.resolve(ROUTES),
   })
 
@@ -150,7 +155,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     return formatOrigin(config.host, port)
   }
 
-  return { app, log, origin, close: async () => app.close() }
+  return {
+    app,
+    log,
+    origin,
+    announceStop: () => readiness.announceStop(),
+    close: async () => app.close(),
+  }
 }
 
 function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {

@@ -1,4 +1,5 @@
 import { createServer as createListener } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import { ConfigError, type Config } from './config.ts'
 import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './log/log-destination.ts'
@@ -10,8 +11,9 @@ const STOP_WITHIN_MS = 10_000
 const STANDARD_OUTPUT = 1
 
 /**
- * Serves until `stop` resolves, then finishes what is running and closes the store. Throws
- * ConfigError when the address or the store cannot be used; then nothing was created.
+ * Serves until `stop` resolves, and for the delay that load balancers get to notice; then finishes
+ * what is running and closes the store. Throws ConfigError when the address or the store cannot be
+ * used; then nothing was created.
  */
 export async function startServer(
   config: Config,
@@ -39,7 +41,9 @@ async function serve(config: Config, server: Server, stop: Promise<string>): Pro
   const url = server.origin()
   server.log.info({ url }, `palisade-server listening on ${url}`)
   const signal = await stop
-  server.log.info({ signal }, 'palisade-server stops')
+  server.announceStop()
+  server.log.info({ signal, delay_ms: config.stopDelayMs }, 'palisade-server stops')
+  await pause(config.stopDelayMs)
   await closeInTime(server)
 }
 

@@ -22,6 +22,8 @@ describe('the configuration', () => {
       publicUrl: null,
       accessTokenMinutes: 15,
       logLevel: 'info',
+      trustedProxies: { kind: 'none' },
+      stopDelayMs: 0,
       metrics: { enabled: true, token: null },
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
     })
@@ -80,6 +82,10 @@ describe('the configuration', () => {
     ['PALISADE_PORT', ['65536', '-1', '', '1.5', ' 80', '0x50']],
     ['PALISADE_ACCESS_TOKEN_MINUTES', ['0', '61', 'soon']],
     ['PALISADE_MAX_POLICIES', ['0', '-5', 'many']],
+    ['PALISADE_TRUST_PROXY', ['', 'on', '0', '10', '10.0.0.0/8,', 'proxy.example', '0.0.0.0/0']],
+    ['PALISADE_STOP_DELAY_SECONDS', ['-1', '301', 'soon']],
+    ['PALISADE_METRICS', ['', 'yes']],
+    ['PALISADE_METRICS_TOKEN', ['', 'short', 'with a space in it']],
     ['PALISADE_HOST', ['', 'a b']],
     ['PALISADE_DATA_DIR', ['']],
   ])('refuses bad values of %s', (name, values) => {

@@ -13,6 +13,11 @@ import { parseQuery } from './read-query.ts'
 import { createRequestIds } from './request-id.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 import { createErrorHandler } from './send-error.ts'
+import {
+  requireForwardedAddress,
+  trustProxyOption,
+  type TrustedProxies,
+} from './trusted-proxies.ts'
 import { registerUnrouted } from './unrouted.ts'
 import { strictValidator } from './validation.ts'
 
@@ -22,6 +27,7 @@ export interface AppDeps {
   readonly random: (bytes: number) => Uint8Array
   /** Throws while the store does not answer; behind `/readyz`. */
   readonly ping: () => Promise<void>
+  readonly trustedProxies: TrustedProxies
   /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
   readonly routes: readonly FastifyPluginAsyncZod[]
 }
@@ -48,6 +54,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     logger: false,
     genReqId: newRequestId,
     requestIdHeader: false,
+    trustProxy: trustProxyOption(deps.trustedProxies),
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: STALLED_TIMEOUT_MS,
     bodyLimit: MAX_BODY_BYTES,
@@ -69,6 +76,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   observeRequests(app, observer)
   limitPipelining(app)
   registerHeaders(app)
+  requireForwardedAddress(app, deps.trustedProxies)
   registerUnrouted(app)
   registerBodies(app)
   registerShutdown(app)

@@ -23,6 +23,7 @@ export const START = new Date('2026-11-21T08:00:00.500Z')
 export interface GovernedAppOptions {
   readonly limits?: Partial<PolicyLimits>
   readonly routes?: AppDeps['routes']
+  readonly trustedProxies?: AppDeps['trustedProxies']
   readonly log?: LogSettings['stream']
 }
 
@@ -71,6 +72,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
   })
   const app = await createApp({
     log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),
+    trustedProxies: options.trustedProxies ?? { kind: 'none' },
     metrics: createMetrics({ version: 'test' }).requests,
     random: randomBytes,
     ping: () => store.ping(),

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { createProgram } from '../../server/src/cli-program.ts'
+import { SETTING_NAMES } from '../../server/src/config.ts'
+
+function helpText(): string {
+  let text = ''
+  const program = createProgram().configureOutput({ writeOut: (chunk) => (text += chunk) })
+  program.outputHelp()
+  return text
+}
+
+it('explains every setting once, and none that is not there', () => {
+  const explained = Array.from(
+    helpText().matchAll(/^ {2}([A-Z][A-Z_]+) {2,}\S/gm),
+    ([, name]) => name,
+  )
+
+  expect(new Set(explained)).toEqual(new Set(SETTING_NAMES))
+  expect(explained).toHaveLength(SETTING_NAMES.length)
+})
