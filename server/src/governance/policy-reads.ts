@@ -11,10 +11,8 @@ import {
   type GovernanceRouteDeps,
   type PolicyCall,
 } from './governance-call.ts'
-import { formatPageToken, readPageToken } from './page-token.ts'
+import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import { findPolicy } from './policy-lookup.ts'
-
-const MAX_PAGE_SIZE = 100
 
 /** One page of an organization's policies by ascending id. */
 export async function listPolicies(
@@ -25,9 +23,10 @@ export async function listPolicies(
   return deps.store.read(async (reader) => {
     await authorize(reader, call.principal, org, 'policies:read')
     const query = readQuery(listPoliciesQuerySchema, call.query)
-    const limit = pageSize(query.page_size)
+    const limit = readPageSize(query.page_size)
+    const list: PageList = { of: 'policies', org, parameter: 'page_token' }
     const afterId =
-      query.page_token === undefined ? '' : readPageToken(deps.pageTokenKey, org, query.page_token)
+      query.page_token === undefined ? '' : readPageToken(deps.pageTokenKey, list, query.page_token)
 
     // One more than asked for tells whether there is a next page.
     const found = await reader.policies.list(org, { afterId, limit: limit + 1 })
@@ -37,7 +36,7 @@ export async function listPolicies(
       data: page.map(formatSummary),
       next_page_token:
         last !== undefined && found.length > limit
-          ? formatPageToken(deps.pageTokenKey, org, last.id)
+          ? formatPageToken(deps.pageTokenKey, list, last.id)
           : null,
     }
     return { status: 200, headers: {}, body }
@@ -58,9 +57,4 @@ export async function getPolicy(deps: GovernanceDeps, call: PolicyCall): Promise
     if (isKnown(ifNoneMatch, etag)) return { status: 304, headers: { etag } }
     return { status: 200, headers: { etag }, body: formatPolicy(policy) }
   })
-}
-
-function pageSize(text: string | undefined): number {
-  const wanted = Number(text ?? 0)
-  return wanted === 0 ? MAX_PAGE_SIZE : Math.min(wanted, MAX_PAGE_SIZE)
 }
