@@ -14,8 +14,9 @@ import { bundleRoutes } from './distribution/bundle-routes.ts'
 import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
-import { loadPageTokenKey } from './governance/page-token.ts'
+import { loadPageTokenKey } from './http/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
+import { eventRoutes } from './history/event-routes.ts'
 import { createApp } from './http/create-app.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './log/create-log.ts'
@@ -129,6 +130,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           publicUrl: () => config.publicUrl ?? origin(),
           ...sources,
         }),
+        eventRoutes({ store: audited, authenticate, pageTokenKey }),
         bundleRoutes({ bundles: c.resolve(BUNDLES) }),
         ...(config.metrics.enabled
           ? [metricsRoutes({ metrics, token: config.metrics.token })]

@@ -14,6 +14,7 @@ export {
 } from './agent/agent-client.ts'
 export type { Credentials } from './server/access-token.ts'
 export type { AccessTokensClient } from './server/access-tokens.ts'
+export type { EventFilter, EventsClient } from './server/events.ts'
 export type {
   DevicesClient,
   MembersClient,

@@ -120,4 +120,13 @@ export {
   type SyncError,
   type SyncResult,
 } from './machine/local-api.ts'
-export { EVENT_KINDS, eventSchema, type EventKind, type HistoryEvent } from './history/event.ts'
+export {
+  EVENT_KINDS,
+  eventSchema,
+  listEventsQuerySchema,
+  listEventsResponseSchema,
+  type EventKind,
+  type HistoryEvent,
+  type ListEventsQuery,
+  type ListEventsResponse,
+} from './history/event.ts'

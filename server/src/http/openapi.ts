@@ -29,6 +29,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
         { name: 'members', description: 'Who belongs to an organization' },
         { name: 'teams', description: 'Groups that a policy can be limited to' },
         { name: 'devices', description: 'Machines and what they fetch' },
+        { name: 'events', description: 'What was changed, by whom and when' },
         { name: 'health', description: 'State of the server' },
       ],
       components: {

@@ -64,6 +64,21 @@ describe('the client and the real server', () => {
     expect(names.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])
   })
 
+  it('agree on events, page by page', async () => {
+    const { owner } = await openServer()
+    const { events, policies } = owner.organization('acme')
+    for (let index = 0; index < 101; index += 1)
+      await policies.create({ name: `${index}` }).catch(() => null)
+
+    const sequences: number[] = []
+    for await (const event of events.list({ actor: 'user:alice' })) sequences.push(event.sequence)
+    const page = await events.page(null, { kind: 'organization.created' })
+
+    expect(sequences).toEqual(Array.from({ length: 100 }, (_, index) => index + 5))
+    expect(page.data.map(({ sequence }) => sequence)).toEqual([1])
+    expect(await events.page(page.next_cursor)).toMatchObject({ data: [], has_more: false })
+  })
+
   it('agree on members, teams, tokens and devices', async () => {
     const { owner, as } = await openServer()
     const { accessTokens, devices, members, teams } = owner.organization('acme')

@@ -15,6 +15,7 @@ import {
 } from '@palisade/protocol'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
 import type { Call } from './call.ts'
+import { createEventsClient, type EventsClient } from './events.ts'
 import {
   createPoliciesClient,
   createRulesClient,
@@ -56,6 +57,7 @@ export interface OrganizationClient {
   readonly teams: TeamsClient
   readonly accessTokens: AccessTokensClient
   readonly devices: DevicesClient
+  readonly events: EventsClient
 }
 
 export function createOrganizationClient(
@@ -71,6 +73,7 @@ export function createOrganizationClient(
     teams: createTeamsClient(call, `${root}/teams`),
     accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),
     devices: createDevicesClient(call, `${root}/devices`),
+    events: createEventsClient(call, `${root}/events`),
   }
 }
 

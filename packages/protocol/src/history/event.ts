@@ -28,6 +28,8 @@ export const EVENT_KINDS = [
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
+const INSTANT = 'must be an RFC 3339 instant such as `2026-11-21T08:00:00Z`'
+
 const hashSchema = z.string().meta({ description: 'SHA-256 as 64 lower-case hexadecimal digits' })
 const stateSchema = z.record(z.string(), z.unknown()).nullable()
 
@@ -63,3 +65,25 @@ export const eventSchema = z
   })
   .meta({ id: 'Event' })
 export type HistoryEvent = z.infer<typeof eventSchema>
+
+/** `GET /api/v1/orgs/{org}/events`. `page_size`: absent, 0 or more than 100 means 100. */
+export const listEventsQuerySchema = z.strictObject({
+  page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
+  cursor: z.string().optional().meta({
+    description: 'The `next_cursor` of an earlier answer; absent starts with the first event',
+  }),
+  kind: z.enum(EVENT_KINDS).optional(),
+  actor: z.string().optional(),
+  since: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
+  until: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
+})
+export type ListEventsQuery = z.infer<typeof listEventsQuerySchema>
+
+/**
+ * Events by ascending sequence. A page may be short, or empty when a filter passed over many, and
+ * there are more all the same: `has_more` says. `next_cursor` goes on after it, at any later time.
+ */
+export const listEventsResponseSchema = z
+  .strictObject({ data: z.array(eventSchema), next_cursor: z.string(), has_more: z.boolean() })
+  .meta({ id: 'ListEventsResponse' })
+export type ListEventsResponse = z.infer<typeof listEventsResponseSchema>
