@@ -1,6 +1,7 @@
 import { Argument, Command } from 'commander'
 import { enrolDeviceCommand, type EnrolOptions } from './cli-device.ts'
 import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } from './cli-keys.ts'
+import { verifyHistoryCommand, type VerifyHistoryOptions } from './cli-history.ts'
 import { createOrganizationCommand, initCommand, type InitOptions } from './cli-organization.ts'
 import { readProcessConfig } from './config.ts'
 import { systemSources } from './sources.ts'
@@ -44,6 +45,7 @@ export function createProgram(): Command {
   addInit(program)
   addOrganization(program)
   addDevice(program)
+  addVerifyHistory(program)
   addKeys(program)
   return program
 }
@@ -150,6 +152,30 @@ Example:
     .action((kid: string, options: KeyOptions) =>
       retireKeyCommand(readProcessConfig(), systemSources(), kid, options),
     )
+}
+
+function addVerifyHistory(program: Command): void {
+  program
+    .command('verify-history')
+    .description('prove that no event of the change history was edited, removed or inserted')
+    .option('--org <name>', 'organization to check; all when left out')
+    .option('--head <hash>', 'head that an earlier run printed, kept elsewhere since')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Prints the newest event and its hash, the head, of every organization, and exits with 1 naming the
+first event that is not as it was written. Works while the server runs.
+
+The chain finds every change by somebody who does not make all later hashes anew. Whoever can write
+to the database can do that, so keep heads elsewhere and compare: a history that still has a noted
+head is, up to there, what it was.
+
+Examples:
+  $ palisade-server verify-history
+  $ palisade-server verify-history --org acme --head 9f2c…`,
+    )
+    .action((options: VerifyHistoryOptions) => verifyHistoryCommand(readProcessConfig(), options))
 }
 
 /** What was acknowledged is on disk; the rest is cut off. */
