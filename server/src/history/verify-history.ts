@@ -51,30 +51,37 @@ export async function verifyHistory(
   { noted, onProgress }: VerifyOptions = {},
 ): Promise<HistoryVerdict> {
   const head = await reader.events.head(org)
-  const broken = (damage: HistoryDamage, sequence: number): HistoryVerdict => {
-    return { intact: false, org, damage, sequence }
-  }
   let last = EMPTY_HISTORY
   let hasNoted = noted === undefined || noted === EMPTY_HISTORY.hash
   for await (const event of readEvents(reader, org, onProgress)) {
-    const damage = damageOf(event, last)
-    if (damage === 'removed') return broken(damage, last.sequence + 1)
-    if (damage !== null) return broken(damage, event.sequence)
-    if (head !== null && event.sequence > head.sequence) return broken('appended', event.sequence)
+    const finding = judgeEvent(event, last, head)
+    if (finding !== null) return { intact: false, org, ...finding }
     last = { sequence: event.sequence, hash: event.hash }
     hasNoted ||= event.hash === noted
   }
-  if (head === null) return broken(last.sequence === 0 ? 'missing' : 'appended', 1)
-  if (last.sequence < head.sequence) return broken('truncated', last.sequence + 1)
-  if (last.hash !== head.hash) return broken('unlinked', last.sequence)
-  if (!hasNoted) return broken('other_history', last.sequence)
-  return { intact: true, org, head }
+  const finding = judgeEnd(last, head)
+  if (finding !== null) return { intact: false, org, ...finding }
+  if (!hasNoted) return { intact: false, org, damage: 'other_history', sequence: last.sequence }
+  return { intact: true, org, head: last }
 }
 
-function damageOf(event: EventRecord, last: EventHead): 'removed' | 'unlinked' | 'edited' | null {
-  if (event.sequence !== last.sequence + 1) return 'removed'
-  if (event.previous_hash !== last.hash) return 'unlinked'
-  return hashEvent(event) === event.hash ? null : 'edited'
+interface Finding {
+  readonly damage: HistoryDamage
+  readonly sequence: number
+}
+
+function judgeEvent(event: EventRecord, last: EventHead, head: EventHead | null): Finding | null {
+  const { sequence } = event
+  if (sequence !== last.sequence + 1) return { damage: 'removed', sequence: last.sequence + 1 }
+  if (event.previous_hash !== last.hash) return { damage: 'unlinked', sequence }
+  if (hashEvent(event) !== event.hash) return { damage: 'edited', sequence }
+  return head !== null && sequence > head.sequence ? { damage: 'appended', sequence } : null
+}
+
+function judgeEnd(last: EventHead, head: EventHead | null): Finding | null {
+  if (head === null) return { damage: last.sequence === 0 ? 'missing' : 'appended', sequence: 1 }
+  if (last.sequence < head.sequence) return { damage: 'truncated', sequence: last.sequence + 1 }
+  return last.hash === head.hash ? null : { damage: 'unlinked', sequence: last.sequence }
 }
 
 async function* readEvents(
