@@ -2,13 +2,19 @@
 import '@abraham/reflection'
 import type { FastifyInstance } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe'
+import {
+  container as root,
+  instanceCachingFactory,
+  type DependencyContainer,
+  type InjectionToken,
+} from 'tsyringe'
 import { adminRoutes } from './accounts/admin-routes.ts'
 import { createAuthenticator, type Authenticate } from './accounts/authenticate.ts'
 import { createFailureThrottle } from './accounts/failure-throttle.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
+import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config.ts'
 import { bundleRoutes } from './distribution/bundle-routes.ts'
 import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
@@ -51,11 +57,11 @@ export interface ServerOptions {
   readonly logger: LogSettings | false
 }
 
-const STORE = token<Store>('Store')
 const BUNDLE_KEYS = token<readonly SigningKeyRecord[]>('BundleKeys')
 const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
 const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
+const TOKEN_USE = token<TokenUse>('TokenUse')
 const BUNDLES = token<BundleService>('BundleService')
 const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
 
@@ -72,14 +78,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const audited = createAuditedStore({ store, ...sources })
 
   const container = root.createChildContainer()
-  container.register(STORE, { useValue: store })
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
-  container.register(ACCESS_TOKENS, {
-    useValue: observeIssuer(
-      createAccessTokenIssuer({ keys: createAccessTokenKeys({ store, ...sources }), ...sources }),
-      metrics,
-    ),
-  })
+  registerAuthentication(container, { store, metrics, sources })
   container.register(BUNDLES, {
     useValue: await createBundleService({
       store,
@@ -87,18 +87,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       ...sources,
       timeSigning: (sign) => metrics.timeSigning('bundle', sign),
     }),
-  })
-  container.register(PASSWORD_QUEUE, {
-    useFactory: instanceCachingFactory(() => createPasswordQueue()),
-  })
-  container.register(AUTHENTICATE, {
-    useFactory: instanceCachingFactory((c) =>
-      createAuthenticator({
-        store: c.resolve(STORE),
-        accessTokens: c.resolve(ACCESS_TOKENS),
-        ...sources,
-      }),
-    ),
   })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
@@ -115,6 +103,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         tokenRoutes({
           store,
           passwordQueue,
+          tokenUse: c.resolve(TOKEN_USE),
           accessTokens: c.resolve(ACCESS_TOKENS),
           accountThrottle: createFailureThrottle(sources.now),
           addressThrottle: createFailureThrottle(sources.now),
@@ -164,6 +153,34 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     announceStop: () => readiness.announceStop(),
     close: async () => app.close(),
   }
+}
+
+/** Who calls: from the secret that somebody signs in with to the principal of a request. */
+function registerAuthentication(
+  container: DependencyContainer,
+  deps: { readonly store: Store; readonly metrics: Metrics; readonly sources: Sources },
+): void {
+  const { store, metrics, sources } = deps
+  container.register(ACCESS_TOKENS, {
+    useValue: observeIssuer(
+      createAccessTokenIssuer({ keys: createAccessTokenKeys({ store, ...sources }), ...sources }),
+      metrics,
+    ),
+  })
+  container.register(PASSWORD_QUEUE, {
+    useFactory: instanceCachingFactory(() => createPasswordQueue()),
+  })
+  container.register(TOKEN_USE, {
+    useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),
+  })
+  container.register(AUTHENTICATE, {
+    useFactory: instanceCachingFactory((c) =>
+      notingUse(
+        createAuthenticator({ store, accessTokens: c.resolve(ACCESS_TOKENS), ...sources }),
+        c.resolve(TOKEN_USE),
+      ),
+    ),
+  })
 }
 
 function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {

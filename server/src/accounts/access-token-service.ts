@@ -6,6 +6,7 @@ import type {
 } from '@palisade/protocol'
 import { notFound, permissionDenied, unauthenticated } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
+import type { Author } from '../history/author.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
@@ -15,6 +16,8 @@ import type { Caller, Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
+/** `pal_pat_` and four characters: 24 of 256 bits, too few to help whoever guesses. */
+const PREFIX_LENGTH = 12
 
 /**
  * Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError.
@@ -48,7 +51,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
     listPersonal: (caller) =>
       store.read(async (reader) => {
         const { username } = requireUser(caller)
-        return (await reader.accessTokens.listOfUser(username)).map(formatAccessToken)
+        return formatAll(await reader.accessTokens.listOfUser(username), deps.now())
       }),
 
     createPersonal: (caller, request) =>
@@ -57,7 +60,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         requireHeld(request.permissions, await permissionsAnywhere(writer, user))
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'personal' as const, username: user.username }
-        return createToken(deps, writer, request, { owner, parent })
+        return createToken(deps, writer, request, { owner, parent, author: caller.author })
       }),
 
     revokePersonal: (caller, id) =>
@@ -69,7 +72,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
     listOfOrganization: (caller, org) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        return (await reader.accessTokens.listOfOrganization(org)).map(formatAccessToken)
+        return formatAll(await reader.accessTokens.listOfOrganization(org), deps.now())
       }),
 
     createForOrganization: (caller, org, request) =>
@@ -78,7 +81,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         requireHeld(request.permissions, access.permissions)
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'organization' as const, org }
-        return createToken(deps, writer, request, { owner, parent })
+        return createToken(deps, writer, request, { owner, parent, author: caller.author })
       }),
 
     revokeOfOrganization: (caller, org, id) =>
@@ -89,9 +92,10 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
   }
 }
 
-/** Whose a new token shall be, and the token whose session makes it (null: none does). */
+/** Whose a new token shall be, who makes it, and the token of his session (null: none). */
 interface TokenOrigin {
   readonly owner: { kind: 'personal'; username: string } | { kind: 'organization'; org: string }
+  readonly author: Author
   readonly parent: AccessTokenRecord | null
 }
 
@@ -100,7 +104,7 @@ export async function createToken(
   deps: Omit<AccessTokenServiceDeps, 'store'>,
   writer: StoreWriter,
   request: CreateAccessTokenRequest,
-  { owner, parent }: TokenOrigin,
+  { owner, author, parent }: TokenOrigin,
 ): Promise<CreatedAccessToken> {
   const token = createSecretToken(owner.kind, deps.random)
   const now = deps.now()
@@ -115,9 +119,12 @@ export async function createToken(
     expires_at: parent !== null && parent.expires_at < wanted ? parent.expires_at : wanted,
     revoked_at: null,
     parent_id: parent?.id ?? null,
+    prefix: token.slice(0, PREFIX_LENGTH),
+    created_by: author.actor,
+    last_used_at: null,
   }
   await writer.accessTokens.insert(record)
-  return { ...formatAccessToken(record), token }
+  return { ...formatAccessToken(record, now), token }
 }
 
 /** The token that the caller's session came from, or null for a password. Throws 401. */
@@ -170,7 +177,21 @@ export function requireToken(candidates: readonly AccessTokenRecord[], id: strin
   if (!candidates.some((token) => token.id === id)) throw notFound('access token not found')
 }
 
-function formatAccessToken(record: AccessTokenRecord): AccessToken {
-  const { id, name, permissions, created_at, expires_at } = record
-  return { id, name, permissions: [...permissions], created_at, expires_at }
+function formatAll(records: readonly AccessTokenRecord[], now: Date): AccessToken[] {
+  return records.map((record) => formatAccessToken(record, now))
+}
+
+function formatAccessToken(record: AccessTokenRecord, now: Date): AccessToken {
+  const { id, name, permissions, prefix, created_at, created_by, expires_at, last_used_at } = record
+  return {
+    id,
+    name,
+    permissions: [...permissions],
+    prefix,
+    created_at,
+    created_by,
+    expires_at,
+    expired: expires_at <= now.toISOString(),
+    last_used_at,
+  }
 }

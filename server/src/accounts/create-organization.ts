@@ -62,7 +62,7 @@ export async function createOrganization(
         permissions: [...PERMISSIONS],
         expires_in_days: FIRST_TOKEN_DAYS,
       },
-      { owner: { kind: 'personal', username: owner }, parent: null },
+      { owner: { kind: 'personal', username: owner }, author: OPERATOR, parent: null },
     )
     return { org: name, username: owner, password: isNew ? fresh : null, personal_token: token }
   })

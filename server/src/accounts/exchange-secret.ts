@@ -8,6 +8,7 @@ import { isLive } from './authenticate.ts'
 import type { FailureThrottle } from './failure-throttle.ts'
 import { tooManyRequests, type PasswordQueue } from './password-queue.ts'
 import { verifyPassword } from './password.ts'
+import type { TokenUse } from './token-use.ts'
 
 export interface ExchangeDeps {
   readonly store: Store
@@ -15,6 +16,7 @@ export interface ExchangeDeps {
   readonly accountThrottle: FailureThrottle
   readonly addressThrottle: FailureThrottle
   readonly passwordQueue: PasswordQueue
+  readonly tokenUse: TokenUse
   readonly accessTokenMinutes: number
   readonly now: () => Date
 }
@@ -86,6 +88,7 @@ async function proveToken(
   if (token === null || !isLive(token, deps.now())) return null
   const owner = token.kind === 'personal' ? token.username : token.org
   if (owner !== name) return null
+  deps.tokenUse.note(token.id)
   return {
     subject: {
       kind: token.kind === 'personal' ? 'user' : 'organization',

@@ -1,5 +1,6 @@
 import {
   createMemberRequestSchema,
+  deleteMemberQuerySchema,
   listMembersResponseSchema,
   memberSchema,
   updateMemberRequestSchema,
@@ -95,13 +96,13 @@ export function memberRoutes(deps: {
           tags: ['members'],
           summary: 'Remove a member and revoke his devices',
           params: memberParams,
-          querystring: noQuery,
+          querystring: deleteMemberQuerySchema,
           response: { 204: z.null(), ...errorResponses([400, 401, 403, 404, 409]) },
         },
       },
       async (request, reply) => {
         const { org, username } = request.params
-        await members.remove(admission.callerOf(request), org, username)
+        await members.remove(admission.callerOf(request), org, username, request.query)
         return reply.code(204).send(null)
       },
     )

@@ -1,4 +1,10 @@
-import type { CreateMemberRequest, Member, Permission, Role } from '@palisade/protocol'
+import type {
+  CreateMemberRequest,
+  DeleteMemberQuery,
+  Member,
+  Permission,
+  Role,
+} from '@palisade/protocol'
 import { conflict, invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
@@ -6,7 +12,7 @@ import { claimedKind } from '../tokens/secret-token.ts'
 import { authorize } from './authorize.ts'
 import type { PasswordQueue } from './password-queue.ts'
 import { hashPassword } from './password.ts'
-import type { Caller } from './principal.ts'
+import { formatUser, type Caller } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 export interface MemberServiceDeps {
@@ -22,8 +28,12 @@ export interface MemberService {
   /** Adds a user, making him when he does not exist. */
   create(caller: Caller, org: string, request: CreateMemberRequest): Promise<Member>
   updateRole(caller: Caller, org: string, username: string, role: Role): Promise<Member>
-  /** Also revokes the devices that the user has in the organization. */
-  remove(caller: Caller, org: string, username: string): Promise<void>
+  /**
+   * Also revokes the devices that the user has in the organization, and when `query` says so the
+   * organization tokens that he made. They stay otherwise: they are the organization's, and what
+   * runs by them would stop.
+   */
+  remove(caller: Caller, org: string, username: string, query: DeleteMemberQuery): Promise<void>
 }
 
 export function createMemberService(deps: MemberServiceDeps): MemberService {
@@ -70,7 +80,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         return { ...current, role }
       }),
 
-    remove: (caller, org, username) =>
+    remove: (caller, org, username, query) =>
       store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         const current = await findMember(writer, org, username)
@@ -78,7 +88,11 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
         await writer.memberships.delete(org, username)
         // Or they would come back to life if the user joined again.
-        await writer.devices.revokeOfUser(org, username, deps.now().toISOString())
+        const now = deps.now().toISOString()
+        await writer.devices.revokeOfUser(org, username, now)
+        if (query.organization_tokens === 'revoke')
+          for (const token of await writer.accessTokens.listMadeBy(formatUser(username)))
+            if (token.org === org) await writer.accessTokens.revoke(token.id, now)
       }),
   }
 }

@@ -24,9 +24,14 @@ export interface OrganizationPrincipal {
 /** A principal within one request. */
 export type Caller = Principal & { readonly author: Author }
 
+/** A user as an actor, whichever way he signed in. */
+export function formatUser(username: string): string {
+  return `user:${username}`
+}
+
 /** One string that names the caller, the same for every access token of one user. */
 export function formatPrincipal(principal: Principal): string {
   return principal.kind === 'user'
-    ? `user:${principal.username}`
+    ? formatUser(principal.username)
     : `organization:${principal.org}:${principal.tokenId}`
 }

@@ -12,6 +12,7 @@ export type TokenRouteDeps = ExchangeDeps
 export function tokenRoutes(deps: TokenRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const exchange = createTokenExchange(deps)
+    app.addHook('onClose', () => deps.tokenUse.flush())
 
     app.post(
       '/v2/auth/token',

@@ -13,7 +13,7 @@ import type { RecordChange, Writes } from './change.ts'
 export function auditAccessTokens(
   tokens: AccessTokenWriter,
   record: RecordChange,
-): Writes<AccessTokenWriter, AccessTokenReader> {
+): Omit<Writes<AccessTokenWriter, AccessTokenReader>, 'touch'> {
   return {
     async insert(token) {
       await tokens.insert(token)

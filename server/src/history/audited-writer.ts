@@ -10,8 +10,8 @@ import type { RecordChange } from './change.ts'
  * write and no others, so that the compiler refuses a new one until somebody has said what it is
  * in the history.
  *
- * Left out on purpose: kept answers of idempotent requests and the server's own secrets, which are
- * no change of anything.
+ * Left out on purpose: kept answers of idempotent requests, the server's own secrets, and when a
+ * token was last used, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   return {

@@ -74,6 +74,12 @@ interface AccessTokenFields {
   readonly revoked_at: string | null
   /** The token whose session made this one; null when it was made with a password or by an operator. */
   readonly parent_id: string | null
+  /** The first characters of the secret, to know it by; null for one of an older release. */
+  readonly prefix: string | null
+  /** `Author.actor` of whoever made it; null for one of an older release. */
+  readonly created_by: string | null
+  /** To the minute; null when it has not been used. */
+  readonly last_used_at: string | null
 }
 export interface PersonalTokenRecord extends AccessTokenFields {
   readonly kind: 'personal'

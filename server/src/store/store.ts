@@ -171,8 +171,12 @@ export interface AccessTokenReader {
   /** Not revoked, by creation; expired ones too. */
   listOfUser(username: string): Promise<PersonalTokenRecord[]>
   listOfOrganization(org: string): Promise<OrganizationTokenRecord[]>
+  /** Not revoked, of every organization, by creation; `actor` as in `created_by`. */
+  listMadeBy(actor: string): Promise<OrganizationTokenRecord[]>
 }
 export interface AccessTokenWriter extends AccessTokenReader {
+  /** Notes a use; an earlier one than is known changes nothing. Raises no revision. */
+  touch(id: string, usedAt: string): Promise<void>
   insert(token: AccessTokenRecord): Promise<void>
   /**
    * With everything that descends from it by `parent_id`; what was revoked before keeps its time.

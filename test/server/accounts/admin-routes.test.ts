@@ -129,6 +129,37 @@ describe('administration', () => {
       expect((await list()).statusCode).toBe(404)
     })
 
+    it('leaves the organization tokens of a removed member, unless told to revoke them', async () => {
+      const ida = await addMember('ida', 'owner')
+      const bob = await addMember('bob', 'owner')
+      const rival = await test.createOrganization('rival', 'bob')
+      const bobOfRival = await test.signIn('bob', rival.personal_token)
+      const make = async (as: string, org = 'acme') => {
+        const payload = { name: 'ci', permissions: ['organization:admin'], expires_in_days: 1 }
+        const url = `/api/v1/orgs/${org}/access-tokens`
+        const { token } = (await test.send('POST', url, { as, payload })).json()
+        return { token, open: await test.signIn(org, token) }
+      }
+      const idas = await make(ida)
+      const bobs = await make(bob)
+      const childOfBobs = await make(bobs.open)
+      const elsewhere = await make(bobOfRival, 'rival')
+      const remove = (query: string) =>
+        test.send('DELETE', `${ACME}/members/${query}`, { as: alice })
+      const statusOf = async ({ open }: { open: string }, org = 'acme') =>
+        (await test.send('GET', `/api/v1/orgs/${org}/members`, { as: open })).statusCode
+
+      expect((await remove('ida')).statusCode).toBe(204)
+      expect((await remove('bob?organization_tokens=keep')).statusCode).toBe(400)
+      expect((await remove('nobody?organization_tokens=keep')).statusCode).toBe(404)
+      expect((await remove('bob?organization_tokens=revoke')).statusCode).toBe(204)
+
+      expect(await statusOf(idas)).toBe(200)
+      expect([await statusOf(bobs), await statusOf(childOfBobs)]).toEqual([401, 401])
+      expect((await test.exchange('acme', bobs.token)).statusCode).toBe(401)
+      expect(await statusOf(elsewhere, 'rival')).toBe(200)
+    })
+
     it('refuses a second membership, and a password for a user who exists', async () => {
       await addMember('bob', 'member')
       const rival = await test.createOrganization('rival', 'rita')
@@ -314,11 +345,11 @@ describe('administration', () => {
     it('lists and revokes one’s own, without their secrets', async () => {
       const bob = await addMember('bob', 'member')
       const payload = { name: 'mine', permissions: [], expires_in_days: 1 }
-      const { id } = (await test.send('POST', MINE, { as: bob, payload })).json()
+      const { id, token } = (await test.send('POST', MINE, { as: bob, payload })).json()
 
       const listed = await test.send('GET', MINE, { as: bob })
       expect(listed.json().data.map((token: { id: string }) => token.id)).toEqual([id])
-      expect(listed.body).not.toContain('pal_pat_')
+      expect(listed.body).not.toContain(token)
       expect((await test.send('DELETE', `${MINE}/${id}`, { as: alice })).statusCode).toBe(404)
       expect((await test.send('DELETE', `${MINE}/${id}`, { as: bob })).statusCode).toBe(204)
       expect((await test.send('DELETE', `${MINE}/${id}`, { as: bob })).statusCode).toBe(404)

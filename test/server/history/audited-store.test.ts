@@ -249,6 +249,8 @@ describe('the audited store', () => {
       .filter((file) => /\.transaction\(/.test(readFileSync(join(root, file), 'utf8')))
 
     expect(files.toSorted()).toEqual([
+      // When a token was last used is no change of anything.
+      'accounts/token-use.ts',
       'history/audited-store.ts',
       // Passes on what others write.
       'metrics/store-metrics.ts',

@@ -38,6 +38,9 @@ export const token = (
   expires_at: LATER,
   revoked_at: null,
   parent_id: parent ?? null,
+  prefix: null,
+  created_by: null,
+  last_used_at: null,
 })
 export const device = (id: string, username: string | null) => ({
   id,
@@ -334,6 +337,7 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
 export const NOT_AUDITED: Record<string, readonly string[]> = {
   idempotency: ['put', 'deleteExpired'],
   secrets: ['insert'],
+  accessTokens: ['touch'],
 }
 
 export const cases = Object.entries(AUDITED).flatMap(([section, methods]) =>

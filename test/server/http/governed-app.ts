@@ -98,6 +98,9 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
         expires_at,
         revoked_at: null,
         parent_id: null,
+        prefix: null,
+        created_by: null,
+        last_used_at: null,
       }),
     )
     return id

@@ -21,6 +21,9 @@ export function describeCredentials(store: () => Store): void {
         expires_at: LATER,
         revoked_at: null,
         parent_id: null,
+        prefix: null,
+        created_by: null,
+        last_used_at: null,
       })
       await store().transaction(async (writer) => {
         await writer.accessTokens.insert(token('t1', { username: 'ann' }))
@@ -55,6 +58,9 @@ export function describeCredentials(store: () => Store): void {
         expires_at: LATER,
         revoked_at: null,
         parent_id,
+        prefix: null,
+        created_by: null,
+        last_used_at: null,
       })
       await store().transaction(async (writer) => {
         const { accessTokens } = writer
@@ -83,6 +89,71 @@ export function describeCredentials(store: () => Store): void {
         expect(await revokedAt('stranger')).toBeNull()
         expect(await reader.accessTokens.find('child')).toMatchObject({ parent_id: 'root' })
       })
+    })
+
+    it('notes the last use of a secret token, and no earlier one', async () => {
+      const token = {
+        kind: 'organization' as const,
+        org: 'acme',
+        id: 't1',
+        name: 'ci',
+        permissions: [],
+        secret_hash: 'hash of t1',
+        created_at: NOW,
+        expires_at: LATER,
+        revoked_at: null,
+        parent_id: null,
+        prefix: 'pal_oat_1234',
+        created_by: 'user:ann',
+        last_used_at: null,
+      }
+      const { revision } = await store().transaction(async (writer) => {
+        await writer.accessTokens.insert(token)
+        return (await writer.organizations.find('acme')) ?? { revision: -1 }
+      })
+      for (const instant of [NOW, LATER, NOW])
+        await store().transaction((writer) => writer.accessTokens.touch('t1', instant))
+
+      await store().read(async ({ accessTokens, organizations }) => {
+        expect(await accessTokens.find('t1')).toEqual({ ...token, last_used_at: LATER })
+        expect(await organizations.find('acme')).toMatchObject({ revision })
+      })
+    })
+
+    it('lists the organization tokens that somebody made, until they are revoked', async () => {
+      const token = (id: string, created_by: string | null) => ({
+        id,
+        name: id,
+        permissions: [],
+        secret_hash: `hash of ${id}`,
+        created_at: NOW,
+        expires_at: LATER,
+        revoked_at: null,
+        parent_id: null,
+        prefix: null,
+        created_by,
+        last_used_at: null,
+      })
+      const of = (org: string) => ({ kind: 'organization' as const, org })
+      await store().transaction(async ({ accessTokens }) => {
+        await accessTokens.insert({ ...of('acme'), ...token('t1', 'user:ann') })
+        await accessTokens.insert({ ...of('rival'), ...token('t2', 'user:ann') })
+        await accessTokens.insert({ ...of('acme'), ...token('t3', 'user:ann') })
+        await accessTokens.insert({ ...of('acme'), ...token('t4', 'user:bob') })
+        await accessTokens.insert({ ...of('acme'), ...token('t5', null) })
+        await accessTokens.insert({
+          kind: 'personal',
+          username: 'ann',
+          ...token('t6', 'user:ann'),
+        })
+        await accessTokens.revoke('t3', LATER)
+      })
+
+      const made = await store().read((reader) => reader.accessTokens.listMadeBy('user:ann'))
+      expect(made.map(({ id, org }) => [id, org])).toEqual([
+        ['t1', 'acme'],
+        ['t2', 'rival'],
+      ])
     })
 
     it('deletes the private part of a signing key with its retirement', async () => {
@@ -114,6 +185,9 @@ export function describeCredentials(store: () => Store): void {
           expires_at: LATER,
           revoked_at: null,
           parent_id: 'nobody',
+          prefix: null,
+          created_by: null,
+          last_used_at: null,
         }),
       )
 

@@ -26,6 +26,17 @@ export const memberSchema = z
 export type Member = z.infer<typeof memberSchema>
 export const listMembersResponseSchema = z.strictObject({ data: z.array(memberSchema) })
 
+/** What shall become of the organization tokens that a removed member made; they stay without it. */
+export const deleteMemberQuerySchema = z.strictObject({
+  organization_tokens: z
+    .literal('revoke')
+    .optional()
+    .describe(
+      'Revoke the organization tokens that the member made, with every token made from them',
+    ),
+})
+export type DeleteMemberQuery = z.infer<typeof deleteMemberQuerySchema>
+
 /** `/api/v1/orgs/{org}/teams` */
 export const createTeamRequestSchema = z
   .strictObject({ name: nameSchema })
@@ -70,8 +81,15 @@ export const accessTokenSchema = z
     id: z.string(),
     name: z.string(),
     permissions: z.array(z.enum(PERMISSIONS)),
+    /** The first characters of the secret; null for a token of an older release. */
+    prefix: z.string().nullable(),
     created_at: z.string(),
+    /** `user:NAME`, `organization:NAME:TOKEN` or `operator`; null as above. */
+    created_by: z.string().nullable(),
     expires_at: z.string(),
+    expired: z.boolean(),
+    /** To the minute, and up to a minute late; null when it has not been used. */
+    last_used_at: z.string().nullable(),
   })
   .meta({ id: 'AccessToken' })
 export type AccessToken = z.infer<typeof accessTokenSchema>

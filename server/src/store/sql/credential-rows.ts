@@ -14,6 +14,9 @@ interface AccessTokenRow {
   readonly expires_at: string
   readonly revoked_at: string | null
   readonly parent_id: string | null
+  readonly prefix: string | null
+  readonly created_by: string | null
+  readonly last_used_at: string | null
 }
 
 export function createAccessTokenReader(connection: Connection): AccessTokenReader {
@@ -26,6 +29,10 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
   )
   const listOfOrganization = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE org = ? AND revoked_at IS NULL ORDER BY place',
+  )
+  const listMadeBy = connection.prepare<AccessTokenRow>(
+    `SELECT * FROM access_tokens
+     WHERE created_by = ? AND org IS NOT NULL AND revoked_at IS NULL ORDER BY place`,
   )
   return {
     async find(id) {
@@ -44,14 +51,21 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
       const tokens = (await listOfOrganization.all(org)).map(toAccessToken)
       return tokens.filter((token) => token.kind === 'organization')
     },
+    async listMadeBy(actor) {
+      const tokens = (await listMadeBy.all(actor)).map(toAccessToken)
+      return tokens.filter((token) => token.kind === 'organization')
+    },
   }
 }
 
 export function createAccessTokenWriter(connection: Connection): AccessTokenWriter {
   const insert = connection.prepare(`INSERT INTO access_tokens
        (id, org, username, name, permissions, secret_hash, created_at, expires_at, revoked_at,
-        parent_id)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+        parent_id, prefix, created_by, last_used_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const touch = connection.prepare(
+    'UPDATE access_tokens SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, ?) <= ?',
+  )
   const revoke = connection.prepare<AccessTokenRow>(`WITH RECURSIVE family (id) AS (
        SELECT id FROM access_tokens WHERE id = ?
        UNION
@@ -74,7 +88,13 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
         token.expires_at,
         token.revoked_at,
         token.parent_id,
+        token.prefix,
+        token.created_by,
+        token.last_used_at,
       )
+    },
+    async touch(id, usedAt) {
+      await touch.run(usedAt, id, usedAt, usedAt)
     },
     async revoke(id, revokedAt) {
       const rows = await revoke.all(id, revokedAt)
@@ -139,6 +159,9 @@ function toAccessToken(row: AccessTokenRow): AccessTokenRecord {
     expires_at: rest.expires_at,
     revoked_at: rest.revoked_at,
     parent_id: rest.parent_id,
+    prefix: rest.prefix,
+    created_by: rest.created_by,
+    last_used_at: rest.last_used_at,
   }
   if (username !== null) return { kind: 'personal', username, ...fields }
   // INVARIANT: the table's CHECK gives every token exactly one of the two.

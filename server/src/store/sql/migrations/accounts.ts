@@ -7,7 +7,7 @@ export function accounts({ text, integer }: Dialect): string {
 
   ALTER TABLE users ADD COLUMN password_generation ${integer} NOT NULL DEFAULT 0;
 
-  ALTER TABLE access_tokens ADD COLUMN hint ${text};
+  ALTER TABLE access_tokens ADD COLUMN prefix ${text};
   ALTER TABLE access_tokens ADD COLUMN created_by ${text};
   ALTER TABLE access_tokens ADD COLUMN last_used_at ${text};
   `

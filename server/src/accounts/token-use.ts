@@ -1,0 +1,88 @@
+import type { Store } from '../store/store.ts'
+import type { Authenticate } from './authenticate.ts'
+
+const MINUTE_MS = 60_000
+/** Rows of one transaction: a slice holds up other writers for about a millisecond. */
+const SLICE = 200
+/** A store that stays away must not fill the memory; what is left out is noted at the next use. */
+const MAX_WAITING = 10_000
+
+/**
+ * When each secret token was last used, to the minute. Requests only note it in memory; once a
+ * minute what is new is written, so a crash loses the last minute of it.
+ */
+export interface TokenUse {
+  note(tokenId: string): void
+  /** Writes what has been noted; to be awaited before the store is closed. Never rejects. */
+  flush(): Promise<void>
+}
+
+export function createTokenUse(deps: {
+  readonly store: Pick<Store, 'transaction'>
+  readonly now: () => Date
+  /** Calls back once, later; must not keep the process alive. Default: after a minute. */
+  readonly later?: (work: () => Promise<void>) => void
+}): TokenUse {
+  const { store, now, later = inAMinute } = deps
+  const waiting = new Map<string, number>()
+  /** What is written already, so that a busy token costs one row a minute. */
+  let written = new Map<string, number>()
+  let isArmed = false
+
+  function arm(): void {
+    if (isArmed) return
+    isArmed = true
+    later(() => {
+      isArmed = false
+      return flush()
+    })
+  }
+
+  async function flush(): Promise<void> {
+    const slice = [...waiting].slice(0, SLICE)
+    if (slice.length === 0) return
+    try {
+      await store.transaction(async ({ accessTokens }) => {
+        for (const [id, minute] of slice) await accessTokens.touch(id, formatMinute(minute))
+      })
+    } catch {
+      // It stays noted. Whoever asks for the store's health is told by other means.
+      arm()
+      return
+    }
+    for (const [id, minute] of slice) {
+      if (waiting.get(id) === minute) waiting.delete(id)
+      written.set(id, minute)
+    }
+    return flush()
+  }
+
+  return {
+    note(tokenId) {
+      const minute = Math.floor(now().getTime() / MINUTE_MS)
+      if (written.get(tokenId) === minute) return
+      if (waiting.size >= MAX_WAITING && !waiting.has(tokenId)) return
+      if (written.size >= MAX_WAITING) written = new Map()
+      waiting.set(tokenId, minute)
+      arm()
+    },
+    flush,
+  }
+}
+
+/** `authenticate`, noting each use of a session that came from a secret token. */
+export function notingUse(authenticate: Authenticate, use: TokenUse): Authenticate {
+  return async (authorizationHeader) => {
+    const principal = await authenticate(authorizationHeader)
+    if (principal.tokenId !== null) use.note(principal.tokenId)
+    return principal
+  }
+}
+
+function formatMinute(minute: number): string {
+  return new Date(minute * MINUTE_MS).toISOString()
+}
+
+function inAMinute(work: () => Promise<void>): void {
+  setTimeout(() => void work(), MINUTE_MS).unref()
+}
