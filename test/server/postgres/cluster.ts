@@ -1,4 +1,5 @@
-import { execFile, spawn } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { chownSync, cpSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -11,8 +12,7 @@ const NOBODY = 65_534
 /** A PostgreSQL of the tests' own, on a Unix socket, without a network. */
 export interface Cluster {
   readonly directory: string
-  /** Of the first process of all; ends with SIGINT at once. */
-  readonly pid: number
+  readonly process: ChildProcess
 }
 
 /** The folder of the binaries for this platform; null when there are none. */
@@ -65,9 +65,14 @@ export async function startCluster(
     { ...identity(), stdio: ['ignore', log, log], detached: true },
   )
   child.unref()
-  if (child.pid === undefined) throw new Error('postgres cannot be started')
   await untilAnswering(directory, () => child.exitCode)
-  return { directory, pid: child.pid }
+  return { directory, process: child }
+}
+
+/** Cuts all connections and ends the cluster in order. */
+export async function stopCluster({ process }: Cluster): Promise<void> {
+  const ended = once(process, 'exit')
+  if (process.exitCode === null && process.kill('SIGINT')) await ended
 }
 
 /** The URL of a database of the cluster in `directory`. */

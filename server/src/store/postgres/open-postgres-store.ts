@@ -13,7 +13,7 @@ import {
 } from './postgres-connection.ts'
 import { translate } from './postgres-error.ts'
 import { clientConfig, createSessions } from './sessions.ts'
-import { inSnapshot, inWriteTransaction } from './transactions.ts'
+import { beginSnapshot, beginWriting, endSnapshot, endWriting } from './transactions.ts'
 import { watchCommits } from './watch-commits.ts'
 
 /** How long a writer waits for those of all processes before it. */
@@ -51,15 +51,19 @@ export async function openPostgresStore(
   const commits = watchCommits(address)
   await commits.started
   return {
-    read: (work) => readers.use((reader, connection) => inSnapshot(connection, () => work(reader))),
+    read: (work) =>
+      readers.use(beginSnapshot, (reader, connection) =>
+        endSnapshot(connection, () => work(reader)),
+      ),
     transaction(work) {
       const deadline = performance.now() + WRITE_WITHIN_MS
-      return writers.use((writer, connection) =>
-        inWriteTransaction(connection, deadline, () => work(writer), commits.committed),
+      return writers.use(
+        (connection) => beginWriting(connection, deadline),
+        (writer, connection) => endWriting(connection, () => work(writer), commits.committed),
       )
     },
     generation: commits.generation,
-    ping: () => readers.use((_reader, connection) => requirePrimary(connection)),
+    ping: () => readers.use(requirePrimary, () => Promise.resolve()),
     async close() {
       await Promise.all([readers.close(), writers.close()])
       await commits.close()

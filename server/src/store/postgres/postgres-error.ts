@@ -11,6 +11,9 @@ const SUBJECTS: Readonly<Record<string, ConflictSubject>> = {
   rules_policy_id_name_key: 'rule_name',
 }
 
+/** Shut down by the administrator, or after a crash. */
+const ENDED_BY_DATABASE = /^57P0[123]$/
+
 /** SQLSTATE class 23. */
 const INTEGRITY_VIOLATION = /^23/
 
@@ -41,4 +44,11 @@ export function codeOf(error: unknown): string | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'string'
     ? error.code
     : null
+}
+
+/** The database ended the connection, or the network did. */
+export function isLost(error: unknown): boolean {
+  if (!(error instanceof StoreError)) return false
+  const { cause } = error
+  return !(cause instanceof pg.DatabaseError) || ENDED_BY_DATABASE.test(cause.code ?? '')
 }

@@ -7,17 +7,26 @@ import {
   type PostgresConnection,
   type StatementTexts,
 } from './postgres-connection.ts'
-import { translate } from './postgres-error.ts'
+import { isLost, translate } from './postgres-error.ts'
 
 /** Longest wait for a free connection, and for the database to accept a new one. */
 const CONNECT_WITHIN_MS = 5_000
 /** Beyond the `statement_timeout`, so that the database gets to speak first. */
 const ANSWER_WITHIN_MS = 12_000
 
+/** A lost connection says so at once; a network that swallows everything does not. */
+const AGAIN_WITHIN_MS = 1_000
+
+type Begin = (connection: PostgresConnection) => Promise<void>
+type Work<Session, T> = (session: Session, connection: PostgresConnection) => Promise<T>
+
 /** Connections of one kind, each with what was made of it once. */
 export interface Sessions<Session> {
-  /** Lends a session; one that breaks is thrown away. Throws `ERR_STORE_UNAVAILABLE`. */
-  use<T>(work: (session: Session, connection: PostgresConnection) => Promise<T>): Promise<T>
+  /**
+   * Lends a session on which `begin` went well, and throws one that breaks away. Throws
+   * `ERR_STORE_UNAVAILABLE`.
+   */
+  use<T>(begin: Begin, work: Work<Session, T>): Promise<T>
   /** Waits for what is running. */
   close(): Promise<void>
 }
@@ -48,13 +57,27 @@ export function createSessions<Session>(
     return made
   }
 
-  async function lend<T>(
-    work: (session: Session, connection: PostgresConnection) => Promise<T>,
-  ): Promise<T> {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw translate(error)
-    })
-    const { connection, session } = sessionOf(client)
+  /** A connection that was idle may have ended unnoticed; then another is taken. */
+  async function borrow(begin: Begin) {
+    const startedAt = performance.now()
+    for (;;) {
+      const client = await pool.connect().catch((error: unknown) => {
+        throw translate(error)
+      })
+      const isNew = !opened.has(client)
+      const { connection, session } = sessionOf(client)
+      try {
+        await begin(connection)
+        return { client, connection, session }
+      } catch (error) {
+        client.release(true)
+        if (isNew || !isLost(error) || performance.now() - startedAt > AGAIN_WITHIN_MS) throw error
+      }
+    }
+  }
+
+  async function lend<T>(begin: Begin, work: Work<Session, T>): Promise<T> {
+    const { client, connection, session } = await borrow(begin)
     try {
       return await work(session, connection)
     } finally {
@@ -68,10 +91,10 @@ export function createSessions<Session>(
   }
 
   return {
-    use(work) {
+    use(begin, work) {
       if (closing !== null)
         return Promise.reject(new StoreError('ERR_STORE_UNAVAILABLE', 'the store is closed'))
-      const result = lend(work)
+      const result = lend(begin, work)
       running.add(result)
       const forget = (): unknown => running.delete(result)
       result.then(forget, forget)

@@ -14,29 +14,21 @@ const BOUNDS =
 /** The lock is tried for this long even when the time was spent waiting for other writers. */
 const LEAST_LOCK_WAIT_MS = 20
 
-/** Runs `work` on one snapshot. */
-export async function inSnapshot<T>(
-  connection: PostgresConnection,
-  work: () => Promise<T>,
-): Promise<T> {
+/** Begins what sees one snapshot and writes nothing. */
+export async function beginSnapshot(connection: PostgresConnection): Promise<void> {
   await connection.execute(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${BOUNDS}`)
-  return untilEnded(connection, work, async () => {
-    await connection.execute('COMMIT')
-  })
 }
 
 /**
- * Runs `work` alone among the writers of all processes; waits for them until `deadline`
- * (`performance.now`). `committed` gets the number of commits when something was written, and null
- * when it cannot be known whether it was.
+ * Begins what runs alone among the writers of all processes; waits for them until `deadline`
+ * (`performance.now`).
  */
-export async function inWriteTransaction<T>(
+export async function beginWriting(
   connection: PostgresConnection,
   deadline: number,
-  work: () => Promise<T>,
-  committed: (commits: number | null) => void,
-): Promise<T> {
+): Promise<void> {
   const waitMs = Math.max(LEAST_LOCK_WAIT_MS, Math.ceil(deadline - performance.now()))
+  // A database may be told to acknowledge what is not on disk yet; this store must not.
   await connection.execute(
     `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${BOUNDS}
      SET LOCAL lock_timeout = ${waitMs};
@@ -45,6 +37,24 @@ export async function inWriteTransaction<T>(
      ${TAKE_WRITE_LOCK}`,
   )
   connection.forgetWrites()
+}
+
+/** Ends a snapshot after `work`. */
+export function endSnapshot<T>(connection: PostgresConnection, work: () => Promise<T>): Promise<T> {
+  return untilEnded(connection, work, async () => {
+    await connection.execute('COMMIT')
+  })
+}
+
+/**
+ * Commits after `work`, or undoes it when it throws. `committed` gets the number of commits when
+ * something was written, and null when it cannot be known whether it was.
+ */
+export function endWriting<T>(
+  connection: PostgresConnection,
+  work: () => Promise<T>,
+  committed: (commits: number | null) => void,
+): Promise<T> {
   return untilEnded(connection, work, async () => {
     if (!connection.hasWritten()) {
       await connection.execute('COMMIT')

@@ -69,7 +69,11 @@ export function watchCommits(address: DatabaseAddress): CommitWatch {
 
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
-      const client = new pg.Client({ ...clientConfig(address), query_timeout: ANSWER_WITHIN_MS })
+      const client = new pg.Client({
+        ...clientConfig(address),
+        application_name: 'palisade-server commits',
+        query_timeout: ANSWER_WITHIN_MS,
+      })
       await follow(client).catch(() => undefined)
       started.resolve()
       await client.end().catch(() => undefined)

@@ -1,0 +1,169 @@
+import Sqlite from 'better-sqlite3'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parseDatabaseUrl } from '../../../server/src/store/postgres/database-url.ts'
+import { migrate as migratePostgres } from '../../../server/src/store/postgres/migrate.ts'
+import {
+  openPostgresStore,
+  withConnection,
+} from '../../../server/src/store/postgres/open-postgres-store.ts'
+import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
+import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
+import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import { hasPostgres, unusedDatabase } from '../postgres/test-postgres.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+const AT = '2026-11-21T08:00:00.000Z'
+const TEAM = '11111111-1111-4111-8111-111111111111'
+
+/** What a server of schema 1 had written; frozen with that schema. */
+const ROWS = `
+  INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
+    VALUES ('acme', 1, 7, 0, '${AT}');
+  INSERT INTO users (username, password_hash, created_at) VALUES ('ann', 'hash', '${AT}');
+  INSERT INTO memberships (org, username, role) VALUES ('acme', 'ann', 'owner');
+  INSERT INTO teams (id, org, name) VALUES ('${TEAM}', 'acme', 'one');
+  INSERT INTO team_members (org, team_id, username) VALUES ('acme', '${TEAM}', 'ann');
+  INSERT INTO policies (id, org, name, created_at, updated_at, revision)
+    VALUES ('pol_1', 'acme', 'web', '${AT}', '${AT}', 7);
+  INSERT INTO policy_teams (org, policy_id, position, team_id)
+    VALUES ('acme', 'pol_1', 0, '${TEAM}');
+  INSERT INTO rules (policy_id, id, name, actions, decision, resources)
+    VALUES ('pol_1', 'rule_1', 'r', '["connect:tcp"]', 'allow', '["example.com:443"]');
+  INSERT INTO access_tokens
+    (id, username, name, permissions, secret_hash, created_at, expires_at)
+    VALUES ('t1', 'ann', 'laptop', '["policies:read"]', 'hash of t1', '${AT}', '${AT}');
+  INSERT INTO devices (id, org, username, token_hash, created_at)
+    VALUES ('d1', 'acme', 'ann', 'hash of d1', '${AT}');
+  INSERT INTO signing_keys (kid, purpose, private_jwk, created_at)
+    VALUES ('k1', 'bundle', '{"kty":"OKP"}', '${AT}');
+  INSERT INTO idempotency (scope, body_hash, status, headers, body, expires_at)
+    VALUES ('s', 'h', 201, '{}', '{}', '${AT}');`
+
+interface Driver {
+  readonly name: string
+  readonly isThere: boolean
+  /** A database that the first `version` steps have made, with `sql` run at version 1. */
+  prepare(version: number, sql: string): Promise<() => Promise<Store>>
+}
+
+const DRIVERS: readonly Driver[] = [
+  {
+    name: 'SQLite',
+    isThere: true,
+    async prepare(version, sql) {
+      const path = join(temporaryDirectory(), 'server.db')
+      const database = new Sqlite(path)
+      if (version > 0) migrateSqlite(database, MIGRATIONS.slice(0, 1))
+      database.exec(sql)
+      migrateSqlite(database, MIGRATIONS.slice(0, version))
+      database.close()
+      return async () => openSqliteStore(path)
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    isThere: hasPostgres(),
+    async prepare(version, sql) {
+      const url = await unusedDatabase()
+      if (version > 0)
+        await withConnection(parseDatabaseUrl(url), { mayTakeLong: true }, async (connection) => {
+          await migratePostgres(connection, MIGRATIONS.slice(0, 1))
+          await connection.execute(sql)
+          await migratePostgres(connection, MIGRATIONS.slice(0, version))
+        })
+      return () => openPostgresStore(url)
+    },
+  },
+]
+
+describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', ({ prepare }) => {
+  it.each(MIGRATIONS.map((_, index) => index + 1))(
+    'comes from version %i to the newest with its data',
+    async (version) => {
+      const open = await prepare(version, ROWS)
+
+      const store = await open()
+
+      const found = await store.read(async (reader) => ({
+        organization: await reader.organizations.find('acme'),
+        user: await reader.users.find('ann'),
+        teams: await reader.teams.listOfUser('acme', 'ann'),
+        policy: await reader.policies.find('acme', 'pol_1'),
+        token: await reader.accessTokens.findBySecretHash('hash of t1'),
+        device: await reader.devices.findByTokenHash('hash of d1'),
+        keys: await reader.signingKeys.list('bundle'),
+        answer: await reader.idempotency.find('s'),
+      }))
+      expect(found).toMatchObject({
+        organization: { name: 'acme', entitled: true, revision: 7, created_at: AT },
+        user: { username: 'ann', password_hash: 'hash' },
+        teams: [TEAM],
+        policy: { teams: [TEAM], rules: [{ id: 'rule_1', resources: ['example.com:443'] }] },
+        token: { kind: 'personal', username: 'ann', permissions: ['policies:read'] },
+        device: { id: 'd1', revoked_at: null },
+        keys: [{ kid: 'k1', private_jwk: { kty: 'OKP' } }],
+        answer: { status: 201 },
+      })
+      await store.transaction((writer) => writer.policies.delete('acme', 'pol_1'))
+      await store.close()
+    },
+  )
+
+  it('is made once when eight open an empty database together', async () => {
+    const open = await prepare(0, '')
+
+    const stores = await Promise.all(Array.from({ length: 8 }, open))
+
+    await Promise.all(
+      stores.map((store, index) =>
+        store.transaction((writer) =>
+          writer.users.insert({
+            username: `user${index}`,
+            password_hash: null,
+            created_at: AT,
+          }),
+        ),
+      ),
+    )
+    for (const store of stores) {
+      expect(await store.read((reader) => reader.users.find('user7'))).not.toBeNull()
+      await store.close()
+    }
+  })
+})
+
+describe.skipIf(!hasPostgres())('a PostgreSQL database', () => {
+  const inDatabase = (
+    url: string,
+    work: Parameters<typeof withConnection<unknown>>[2],
+  ): Promise<unknown> => withConnection(parseDatabaseUrl(url), { mayTakeLong: false }, work)
+
+  it('of a newer release is refused and left as it is', async () => {
+    const url = await unusedDatabase()
+    const newer = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
+    await inDatabase(url, (connection) => migratePostgres(connection, newer))
+
+    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'ERR_STORE_SCHEMA_TOO_NEW' })
+
+    const rows = inDatabase(url, (connection) =>
+      connection.execute('SELECT version FROM palisade_store'),
+    )
+    expect(await rows).toEqual([{ version: newer.length }])
+  })
+
+  it('keeps its old schema when a step of a migration fails', async () => {
+    const url = await unusedDatabase()
+    const broken = [() => 'CREATE TABLE more (id TEXT)', () => 'CREATE TABLE oops (']
+
+    await expect(
+      inDatabase(url, (connection) => migratePostgres(connection, broken)),
+    ).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' })
+
+    const tables = inDatabase(url, (connection) =>
+      connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"),
+    )
+    expect(await tables).toEqual([])
+  })
+})

@@ -1,0 +1,131 @@
+import { enrolmentSchema } from '@palisade/protocol'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { openPostgresStore } from '../../../../server/src/store/postgres/open-postgres-store.ts'
+import type { BorrowedDatabase } from '../../postgres/database-pool.ts'
+import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
+import { runServerCommand, startServerProcess, type RunningServer } from '../../server-process.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+
+const SOON = { timeout: 1_000, interval: 25 }
+const CUT_WATCHERS = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name LIKE '%commits'`
+
+describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
+  let database: BorrowedDatabase
+  let settings: Record<string, string>
+  let directory: string
+  let one: RunningServer
+  let other: RunningServer
+  let alice: string
+
+  beforeEach(async () => {
+    database = await testDatabase()
+    directory = temporaryDirectory()
+    const dataDir = join(directory, 'data')
+    settings = { DATABASE_URL: database.url, PALISADE_DATA_DIR: dataDir }
+    const outcome = await runServerCommand(
+      ['init', '--org', 'acme', '--owner', 'alice', '--json'],
+      settings,
+    )
+    expect(outcome.stderr).toBe('')
+    const { personal_token } = JSON.parse(outcome.stdout) as { personal_token: string }
+    ;[one, other] = await Promise.all([startServerProcess(settings), startServerProcess(settings)])
+    expect(existsSync(dataDir)).toBe(false)
+    const credentials = { username: 'alice', password: personal_token }
+    const answer = await send(one, 'POST', '/v2/auth/token', credentials, '')
+    alice = ((await answer.json()) as { access_token: string }).access_token
+  })
+
+  function send(
+    server: RunningServer,
+    method: string,
+    path: string,
+    body?: object,
+    token = alice,
+  ): Promise<Response> {
+    return fetch(`${server.url}${path}`, {
+      method,
+      headers: {
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  }
+
+  async function enrol() {
+    const out = join(directory, 'device.json')
+    const { stderr } = await runServerCommand(
+      ['device', 'enrol', '--org', 'acme', '--server', one.url, '--out', out],
+      settings,
+    )
+    expect(stderr).toBe('')
+    return enrolmentSchema.parse(JSON.parse(readFileSync(out, 'utf8')))
+  }
+
+  const poll = (server: RunningServer, token: string) =>
+    send(server, 'GET', '/api/v1/device/bundle', undefined, token)
+
+  it('serve within a second what was changed on one, also when its announcement is lost', async () => {
+    const device = await enrol()
+    const tagOf = async (server: RunningServer) =>
+      (await poll(server, device.device_token)).headers.get('etag')
+    const path = '/v2/orgs/acme/governance/policies'
+
+    for (const disturb of ['SELECT 1', CUT_WATCHERS]) {
+      const before = await tagOf(other)
+      expect(await tagOf(one)).toBe(before)
+      await database.administer(disturb)
+
+      const created = await send(one, 'POST', path, { name: disturb.slice(0, 9), scope: {} })
+      expect(created.status, await created.clone().text()).toBe(201)
+
+      await expect.poll(() => tagOf(other), SOON).not.toBe(before)
+      expect(await tagOf(other)).toBe(await tagOf(one))
+      const { id } = (await created.json()) as { id: string }
+      expect((await send(other, 'GET', `${path}/${id}`)).status).toBe(200)
+    }
+
+    const url = `/api/v1/orgs/acme/devices/${device.device_id}`
+    await database.administer(CUT_WATCHERS)
+    expect((await send(one, 'DELETE', url)).status).toBe(204)
+
+    await expect.poll(async () => (await poll(other, device.device_token)).status, SOON).toBe(401)
+    expect((await poll(one, device.device_token)).status).toBe(401)
+  })
+})
+
+describe.skipIf(!hasPostgres())('a store on PostgreSQL', () => {
+  it('notices within a second a commit that nobody announced', async () => {
+    const { url, administer } = await testDatabase()
+    const store = await openPostgresStore(url)
+    onTestFinished(() => store.close())
+    const before = store.generation()
+
+    await administer('UPDATE palisade_store SET commits = commits + 1')
+
+    await expect.poll(() => store.generation(), SOON).not.toBe(before)
+  })
+})
+
+describe.skipIf(!hasPostgres())('a server whose database is not there', () => {
+  it('says so in one line without the password', async () => {
+    const start = (url: string) =>
+      runServerCommand(['start'], { DATABASE_URL: url, PALISADE_PORT: '0' })
+
+    const away = await start('postgres://ann:secret@%2Fabsent/palisade')
+
+    expect(away).toEqual({
+      status: 1,
+      stdout: '',
+      stderr:
+        'palisade-server: database `postgres://%2Fabsent/palisade` cannot be opened: the database does not answer: ENOENT\n',
+    })
+    const { url } = await testDatabase()
+    const missing = await start(url.replace(/[^/]*$/, 'absent'))
+    expect(missing.status).toBe(78)
+    expect(missing.stderr).toContain('3D000; create the database\n')
+  })
+})
