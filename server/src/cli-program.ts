@@ -1,4 +1,5 @@
 import { Argument, Command } from 'commander'
+import { addBackup } from './cli-backup-program.ts'
 import { enrolDeviceCommand, type EnrolOptions } from './cli-device.ts'
 import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } from './cli-keys.ts'
 import { verifyHistoryCommand, type VerifyHistoryOptions } from './cli-history.ts'
@@ -47,6 +48,7 @@ export function createProgram(): Command {
   addDevice(program)
   addVerifyHistory(program)
   addKeys(program)
+  addBackup(program)
   return program
 }
 

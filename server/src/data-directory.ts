@@ -6,13 +6,16 @@ import { openSqliteStore } from './store/sqlite/open-sqlite-store.ts'
 import { StoreError } from './store/store-error.ts'
 import type { Store } from './store/store.ts'
 
+/** Name of the database in the data directory. */
+export const DATABASE_FILE = 'server.db'
+
 /**
  * Opens the store in the data directory, creating the directory (mode 0700) and the database
  * (mode 0600) when they are not there. Throws ConfigError.
  */
 export function openDataDirectory(path: string): Store {
   ensureDirectory(path)
-  const file = join(path, 'server.db')
+  const file = join(path, DATABASE_FILE)
   try {
     return openSqliteStore(file)
   } catch (error) {

@@ -29,6 +29,7 @@ interface Connections {
  */
 export function openSqliteStore(path: string): Store {
   createPrivateFile(path)
+  const requireSameFile = watchFiles([path])
   const writing = openConnection(path, { readonly: false })
   try {
     guard(() => migrate(writing, MIGRATIONS))
@@ -36,6 +37,8 @@ export function openSqliteStore(path: string): Store {
     guard(() => writing.pragma('busy_timeout = 0'))
     const reading = openConnection(path, { readonly: true })
     const watching = openConnection(path, { readonly: true })
+    // A restore may have put another database there while this one was being opened.
+    requireSameFile()
     return createStore({ writing, reading, watching }, watchFiles([path, `${path}-wal`]))
   } catch (error) {
     writing.close()

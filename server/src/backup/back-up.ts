@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, lstatSync, statSync } from 'node:fs'
+import { link, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { CommandFailure } from '../cli-failure.ts'
+import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
+import { openDatabase } from './verify-database.ts'
+
+export interface BackupRequest {
+  /** Path of the database; a server may be using it. */
+  readonly database: string
+  /** Absolute path of the backup. */
+  readonly file: string
+  /** Whether a file that is there may be replaced. */
+  readonly replace: boolean
+  /** Makes the name of the draft beside it. */
+  readonly suffix: string
+  readonly onProgress: OnProgress
+}
+
+export interface Backup {
+  readonly file: string
+  readonly bytes: number
+  readonly sha256: string
+  readonly schema: number
+  readonly rows: number
+}
+
+/** Makes a checked copy of the database, whole under its name or not at all. Throws CommandFailure. */
+export async function backUp(request: BackupRequest): Promise<Backup> {
+  const { database, file, replace, suffix, onProgress } = request
+  if (!replace && isTaken(file)) throw taken(file)
+  if (!existsSync(dirname(file)))
+    throw new CommandFailure('refused', `there is no directory \`${dirname(file)}\``)
+  const draft = `${file}.${suffix}`
+  const source = openDatabase(database, { readonly: false })
+  try {
+    const { schema, rows } = await copyDatabase(source, draft, onProgress)
+    const { size } = statSync(draft)
+    const sha256 = await hashFile(draft)
+    await publish(draft, file, replace)
+    return { file, bytes: size, sha256, schema, rows }
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw isSystemError(error, 'EEXIST') ? taken(file) : error
+  } finally {
+    source.close()
+  }
+}
+
+async function publish(draft: string, file: string, replace: boolean): Promise<void> {
+  if (replace) await rename(draft, file)
+  else {
+    // Unlike rename, link refuses to replace what appeared meanwhile.
+    await link(draft, file)
+    await rm(draft)
+  }
+  syncFile(dirname(file))
+}
+
+async function hashFile(path: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(path), hash)
+  return hash.digest('hex')
+}
+
+/** Also for a link that leads nowhere. */
+function isTaken(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}
+
+function taken(file: string): CommandFailure {
+  return new CommandFailure('refused', `file \`${file}\` exists already; use --force to replace it`)
+}
+
+function isSystemError(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

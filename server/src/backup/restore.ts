@@ -1,0 +1,129 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import { existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { CommandFailure } from '../cli-failure.ts'
+import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
+import { migrate } from '../store/sqlite/migrate.ts'
+import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
+import { openDatabase, verifyDatabase } from './verify-database.ts'
+
+/**
+ * Added to the revision of every organization: more than anybody changes between a backup and its
+ * restore. Devices refuse a lower revision than they have had, and an `ETag` handed out since the
+ * backup must not come to name something else.
+ */
+export const REVISIONS_SKIPPED = 1_000_000
+
+export interface RestoreRequest {
+  /** Path of the backup. */
+  readonly file: string
+  /** Absolute path of the database to be. */
+  readonly database: string
+  /** Whether a database that is there is put aside. */
+  readonly replace: boolean
+  /** Makes the names of the draft and of what is put aside. */
+  readonly suffix: string
+  readonly onProgress: OnProgress
+}
+
+export interface Restored {
+  readonly database: string
+  readonly rows: number
+  /** Schema of the backup, and the one it was brought to. */
+  readonly schema: { readonly from: number; readonly to: number }
+  /** Where the database that was there has gone; null when there was none. */
+  readonly aside: string | null
+}
+
+/**
+ * Puts a checked copy of the backup in the place of the database. Nothing has changed when it
+ * throws CommandFailure.
+ */
+export async function restore(request: RestoreRequest): Promise<Restored> {
+  const { file, database, replace, suffix, onProgress } = request
+  if (!replace && isAnythingThere(database))
+    throw new CommandFailure(
+      'refused',
+      `there is a database at \`${database}\` already; use --force to put it aside`,
+    )
+  const backup = openDatabase(file, { readonly: true })
+  const draft = `${database}.${suffix}`
+  try {
+    const { schema, rows } = await copyDatabase(backup, draft, onProgress)
+    bringUpToDate(draft)
+    const aside = replaceDatabase(database, draft, `${database}.before-restore.${suffix}`)
+    return { database, rows, schema: { from: schema, to: MIGRATIONS.length }, aside }
+  } finally {
+    backup.close()
+    rmSync(draft, { force: true })
+  }
+}
+
+function bringUpToDate(draft: string): void {
+  const copy = openDatabase(draft, { readonly: false })
+  try {
+    copy.pragma('foreign_keys = ON')
+    migrate(copy, MIGRATIONS)
+    copy.prepare('UPDATE organizations SET revision = revision + ?').run(REVISIONS_SKIPPED)
+    verifyDatabase(copy, draft)
+  } finally {
+    copy.close()
+  }
+  syncFile(draft)
+}
+
+/** Answers where the old database has gone. There is a whole database under the name all the time. */
+function replaceDatabase(database: string, draft: string, aside: string): string | null {
+  const directory = dirname(database)
+  const lock = existsSync(database) ? lockForGood(database) : null
+  try {
+    const isMoved = moveAside(database, aside)
+    renameSync(draft, database)
+    syncFile(directory)
+    return isMoved ? aside : null
+  } finally {
+    lock?.close()
+  }
+}
+
+/**
+ * Locks out every other process, or throws when one has the database open: leaving the write-ahead
+ * log behind takes the only connection there is. Null for a file that SQLite cannot read, which no
+ * server can be using to any effect.
+ */
+function lockForGood(database: string): Database | null {
+  const old = new Sqlite(database, { fileMustExist: true, timeout: 0 })
+  try {
+    old.pragma('journal_mode = DELETE')
+    old.exec('BEGIN EXCLUSIVE')
+    return old
+  } catch (error) {
+    old.close()
+    const code = error instanceof Sqlite.SqliteError ? error.code : ''
+    if (code === 'SQLITE_NOTADB' || code.startsWith('SQLITE_CORRUPT')) return null
+    if (!code.startsWith('SQLITE_BUSY') && code !== 'SQLITE_LOCKED') throw error
+    throw new CommandFailure(
+      'refused',
+      `a server or command is using \`${database}\`; stop it and try again`,
+    )
+  }
+}
+
+/** A log that is left beside a new database would be played into it. */
+function moveAside(database: string, aside: string): boolean {
+  const there = ['-wal', '-shm', '-journal'].filter((suffix) => isThere(`${database}${suffix}`))
+  for (const suffix of there) renameSync(`${database}${suffix}`, `${aside}${suffix}`)
+  if (!isThere(database)) return there.length > 0
+  // A link, not a move: a server that starts at this moment must not find an empty place.
+  linkSync(database, aside)
+  return true
+}
+
+function isAnythingThere(database: string): boolean {
+  return ['', '-wal', '-shm', '-journal'].some((suffix) => isThere(`${database}${suffix}`))
+}
+
+/** Also a link that leads nowhere. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander'
+import { backupCommand, restoreCommand, type BackupOptions } from './cli-backup.ts'
+import { readProcessConfig } from './config.ts'
+import { systemSources } from './sources.ts'
+
+const BACKUP_HELP = `
+Works while the server runs. The copy is of one moment, and every page, reference and row of it
+was checked when the command succeeds. It holds the keys that sign bundles and access tokens, and
+the hashes of all passwords and tokens: keep it as you keep the data directory (it has mode 0600),
+encrypted when it leaves the machine. For PostgreSQL use \`pg_dump\`.
+
+Examples:
+  $ palisade-server backup /var/backups/palisade-2026-11-21.db
+  $ palisade-server backup --force --json /var/backups/palisade.db`
+
+const RESTORE_HELP = `
+The server must be stopped. The backup is checked first, and brought to the schema of this release.
+With --force a database that is there is kept beside the new one, never overwritten.
+
+Everything is as it was at the backup: what was revoked since is valid again, and what was made
+since is gone. Revisions jump ahead by a million, so that devices accept the older policies.
+
+Example:
+  $ palisade-server restore /var/backups/palisade-2026-11-21.db`
+
+/** `backup` and `restore`. */
+export function addBackup(program: Command): void {
+  program
+    .command('backup')
+    .description('copy the database of the data directory to a file; it holds secrets')
+    .argument('<file>', 'file to write')
+    .option('--force', 'replace the file when there is one')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', BACKUP_HELP)
+    .action((file: string, options: BackupOptions) =>
+      backupCommand(readProcessConfig(), systemSources(), { ...options, file }),
+    )
+  program
+    .command('restore')
+    .description('make the database of the data directory from a backup')
+    .argument('<file>', 'what `backup` wrote')
+    .option('--force', 'put a database that is there aside')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', RESTORE_HELP)
+    .action((file: string, options: BackupOptions) =>
+      restoreCommand(readProcessConfig(), systemSources(), { ...options, file }),
+    )
+}

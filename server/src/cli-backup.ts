@@ -1,0 +1,84 @@
+import { join, resolve } from 'node:path'
+import { backUp } from './backup/back-up.ts'
+import type { OnProgress } from './backup/copy-database.ts'
+import { restore, REVISIONS_SKIPPED } from './backup/restore.ts'
+import { CommandFailure } from './cli-failure.ts'
+import type { Config } from './config.ts'
+import { DATABASE_FILE } from './data-directory.ts'
+import type { Sources } from './sources.ts'
+
+export interface BackupOptions {
+  readonly force?: true
+  readonly json?: true
+}
+
+const TELL_EVERY_MS = 1_000
+
+/** `backup FILE`: a checked copy of the database, also of one that a server is using. */
+export async function backupCommand(
+  config: Config,
+  sources: Sources,
+  options: BackupOptions & { readonly file: string },
+): Promise<void> {
+  requireSqlite(config, 'back it up with `pg_dump`')
+  const backup = await backUp({
+    database: join(config.dataDir, DATABASE_FILE),
+    file: resolve(options.file),
+    replace: options.force === true,
+    suffix: sources.newId(),
+    onProgress: tellProgress(sources, options),
+  })
+  print(
+    options.json === true
+      ? JSON.stringify(backup)
+      : `backed up ${backup.rows} rows, schema ${backup.schema}, ${backup.bytes} bytes\nsha256 ${backup.sha256}\nfile   ${backup.file}`,
+  )
+}
+
+/** `restore FILE`: the data directory as it was when the backup was made. */
+export async function restoreCommand(
+  config: Config,
+  sources: Sources,
+  options: BackupOptions & { readonly file: string },
+): Promise<void> {
+  requireSqlite(config, 'restore it with `pg_restore`')
+  const restored = await restore({
+    file: resolve(options.file),
+    database: join(config.dataDir, DATABASE_FILE),
+    replace: options.force === true,
+    suffix: sources.newId(),
+    onProgress: tellProgress(sources, options),
+  })
+  if (options.json === true) {
+    print(JSON.stringify({ ...restored, revisions_skipped: REVISIONS_SKIPPED }))
+    return
+  }
+  const { from, to } = restored.schema
+  print(`restored ${restored.rows} rows, schema ${from}${from === to ? '' : ` brought to ${to}`}`)
+  print(`database ${restored.database}`)
+  if (restored.aside !== null) print(`the one before it is kept as ${restored.aside}`)
+  print('What was revoked since the backup is valid again: look through tokens, keys and members.')
+}
+
+function requireSqlite(config: Config, instead: string): void {
+  if (config.databaseUrl !== null)
+    throw new CommandFailure(
+      'refused',
+      `\`DATABASE_URL\` names a PostgreSQL database; ${instead}, or unset it for the data directory`,
+    )
+}
+
+/** One line a second on standard error, the first after a second. */
+function tellProgress(sources: Sources, { json }: BackupOptions): OnProgress {
+  let toldMs = sources.now().getTime()
+  return (done) => {
+    const nowMs = sources.now().getTime()
+    if (json === true || nowMs - toldMs < TELL_EVERY_MS) return
+    toldMs = nowMs
+    process.stderr.write(`palisade-server: ${Math.floor(done * 100)} % copied\n`)
+  }
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
