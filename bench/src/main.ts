@@ -10,6 +10,7 @@ import { describeMachine } from './report/describe-machine.ts'
 import { formatGoals } from './report/goals-table.ts'
 import { formatLeftOutCases, formatTable } from './report/table.ts'
 import { writeResults } from './report/write-results.ts'
+import { runServerBench } from './server/run-server-bench.ts'
 
 const RESULTS = join(import.meta.dirname, '..', 'results')
 
@@ -65,7 +66,7 @@ async function runPlanned(planned: PlannedCase, timeoutMs: number): Promise<Case
   return single !== undefined && readings.length === 1 ? single : mergeReadings(readings)
 }
 
-async function run({ quick, only }: Options): Promise<number> {
+async function runDecisions({ quick, only }: Options & { subject: 'decisions' }): Promise<number> {
   const started_at = new Date().toISOString()
   const machine = describeMachine()
   const { results, left_out, failed } = await runPlan(planRun(quick, only))
@@ -93,5 +94,8 @@ if (typeof options === 'string') {
   tell(options)
   process.exitCode = 2
 } else {
-  process.exitCode = await run(options)
+  process.exitCode =
+    options.subject === 'server'
+      ? await runServerBench(options, RESULTS, tell)
+      : await runDecisions(options)
 }

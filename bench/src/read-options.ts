@@ -1,26 +1,41 @@
 import { parseArgs } from 'node:util'
 import { GROUPS, type Group } from './plan.ts'
+import { SERVER_GROUPS, type ServerGroup } from './server/run-server-bench.ts'
 
-export interface Options {
-  readonly quick: boolean
-  readonly only: Group | null
-}
+export type Options =
+  | { readonly subject: 'decisions'; readonly quick: boolean; readonly only: Group | null }
+  | { readonly subject: 'server'; readonly quick: boolean; readonly only: ServerGroup | null }
 
 /** The command's arguments, or the sentence that says what is wrong with them. */
 export function readOptions(argv: readonly string[]): Options | string {
   try {
-    const { values } = parseArgs({
+    const { values, positionals } = parseArgs({
       args: [...argv],
       options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+      allowPositionals: true,
     })
     const { quick, only } = values
-    if (only === undefined) return { quick, only: null }
-    const group = GROUPS.find((name) => name === only)
-    return group === undefined
-      ? `\`--only ${only}\` names no group; write one of ${GROUPS.join(', ')}`
-      : { quick, only: group }
+    const [subject, ...more] = positionals
+    if (more.length > 0 || (subject !== undefined && subject !== 'server'))
+      return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, or nothing for decisions`
+    return subject === 'server'
+      ? choose('server', quick, only, SERVER_GROUPS)
+      : choose('decisions', quick, only, GROUPS)
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
-    return `${why ?? ''}; write \`[--quick] [--only ${GROUPS.join('|')}]\``
+    return `${why ?? ''}; write \`[server] [--quick] [--only ${GROUPS.join('|')}]\``
   }
+}
+
+function choose<S, G extends string>(
+  subject: S,
+  quick: boolean,
+  only: string | undefined,
+  groups: readonly G[],
+): { readonly subject: S; readonly quick: boolean; readonly only: G | null } | string {
+  if (only === undefined) return { subject, quick, only: null }
+  const group = groups.find((name) => name === only)
+  return group === undefined
+    ? `\`--only ${only}\` names no group; write one of ${groups.join(', ')}`
+    : { subject, quick, only: group }
 }

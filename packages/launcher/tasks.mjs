@@ -51,7 +51,8 @@ export const TASKS = {
     steps: [[VITEST, 'run', '--coverage', 'test/policy-core']],
   },
   bench: {
-    summary: 'how long decisions take, beside `Map.get` and peers; `--quick` for a minute of it',
+    summary:
+      'how long decisions take, beside `Map.get` and peers; `server` for the server; `--quick`',
     build: 'everything',
     product: false,
     extra: 'bench/peers',

@@ -23,7 +23,10 @@ export interface Goal {
 export type Verdict = 'met' | 'missed' | 'not measured'
 
 /** Judges by the median as it was measured; the quartiles beside it say how sure that is. */
-export function verdictOf({ reached, isAtLeast }: Goal, bound: number): Verdict {
+export function verdictOf(
+  { reached, isAtLeast }: Pick<Goal, 'reached' | 'isAtLeast'>,
+  bound: number,
+): Verdict {
   if (reached === null) return 'not measured'
   return (isAtLeast ? reached >= bound : reached <= bound) ? 'met' : 'missed'
 }

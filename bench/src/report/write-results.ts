@@ -11,7 +11,7 @@ export function writeResults(folder: string, run: Results): void {
 }
 
 /** Four digits say all that a measurement knows. */
-function roundNumber(_key: string, value: unknown): unknown {
+export function roundNumber(_key: string, value: unknown): unknown {
   if (typeof value !== 'number' || Number.isInteger(value)) return value
   return Number(value.toPrecision(4))
 }

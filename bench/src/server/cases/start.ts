@@ -1,0 +1,36 @@
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { fillDataDirectory } from '../fill/fill-data-directory.ts'
+import { rangeOf, type Range } from '../rounds.ts'
+import { startServer } from './request-rows.ts'
+
+export interface StartResult {
+  /** From the start of the process to the first 200. */
+  readonly start_ms: Range
+  /** Resident bytes, some time after that. */
+  readonly idle_rss: Range
+}
+
+/** Garbage of the start is gone by then as far as it ever goes by itself. */
+const IDLE_MS = 2000
+
+/** Starts the server of one small organization again and again. */
+export async function measureStart(folder: string, runs: number): Promise<StartResult> {
+  const directory = join(folder, 'start')
+  await fillDataDirectory(directory, 'start', 1, {
+    policies: 4,
+    rulesPerPolicy: 20,
+    editors: 2,
+    devices: 10,
+  })
+  const startMs: number[] = []
+  const idleRss: number[] = []
+  for (let run = 0; run < runs; run += 1) {
+    const server = await startServer(directory)
+    startMs.push(server.startMs)
+    await setTimeout(IDLE_MS)
+    idleRss.push(server.rss().now)
+    await server.stop()
+  }
+  return { start_ms: rangeOf(startMs), idle_rss: rangeOf(idleRss) }
+}

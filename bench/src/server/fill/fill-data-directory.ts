@@ -1,0 +1,22 @@
+import { openDataDirectory } from '../../../../server/src/data-directory.ts'
+import { fillOrganization, type Filled, type Shape } from './fill-organization.ts'
+
+/** Makes a data directory with `count` organizations `prefix-0`, … of one shape. */
+export async function fillDataDirectory(
+  directory: string,
+  prefix: string,
+  count: number,
+  shape: Shape,
+): Promise<Filled[]> {
+  const store = openDataDirectory(directory)
+  try {
+    const filled: Filled[] = []
+    for (let n = 0; n < count; n += 1)
+      filled.push(
+        await store.transaction((writer) => fillOrganization(writer, `${prefix}-${n}`, shape)),
+      )
+    return filled
+  } finally {
+    await store.close()
+  }
+}

@@ -1,0 +1,109 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import type { StoreWriter } from '../../../../server/src/store/store.ts'
+import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
+
+const CREATED_AT = '2026-11-01T00:00:00Z'
+const EXPIRES_AT = '2036-11-01T00:00:00.000Z'
+
+export interface Shape {
+  readonly policies: number
+  readonly rulesPerPolicy: number
+  readonly editors: number
+  readonly devices: number
+}
+
+/** What clients of one organization need to know. */
+export interface Filled {
+  readonly org: string
+  readonly policyIds: readonly string[]
+  readonly editors: readonly { readonly username: string; readonly token: string }[]
+  readonly deviceTokens: readonly string[]
+}
+
+/** Writes an organization through the driver: editors with a token each, policies, devices. */
+export async function fillOrganization(
+  writer: StoreWriter,
+  org: string,
+  shape: Shape,
+): Promise<Filled> {
+  await writer.organizations.insert({
+    name: org,
+    entitled: true,
+    resolve_unlisted_names: false,
+    created_at: CREATED_AT,
+  })
+  const editors = await Promise.all(numbers(shape.editors).map((n) => fillEditor(writer, org, n)))
+  const policyIds = numbers(shape.policies).map((n) => `pol_${org.replaceAll('-', '')}${pad(n)}`)
+  for (const id of policyIds) await fillPolicy(writer, org, id, shape.rulesPerPolicy)
+  const deviceTokens = await Promise.all(
+    numbers(shape.devices).map((n) => fillDevice(writer, org, editors[n % editors.length])),
+  )
+  return { org, policyIds, editors, deviceTokens }
+}
+
+async function fillEditor(writer: StoreWriter, org: string, n: number) {
+  const username = `editor-${n}.${org}`
+  await writer.users.insert({ username, password_hash: null, created_at: CREATED_AT })
+  await writer.memberships.insert({ org, username, role: 'editor' })
+  const token = createSecretToken('personal', randomBytes)
+  await writer.accessTokens.insert({
+    kind: 'personal',
+    username,
+    id: randomUUID(),
+    name: 'bench',
+    permissions: ['policies:read', 'policies:write'],
+    secret_hash: hashSecretToken(token),
+    created_at: CREATED_AT,
+    expires_at: EXPIRES_AT,
+    revoked_at: null,
+    parent_id: null,
+  })
+  return { username, token }
+}
+
+async function fillPolicy(writer: StoreWriter, org: string, id: string, rules: number) {
+  await writer.policies.insert({
+    id,
+    org,
+    name: `policy ${id}`,
+    teams: [],
+    created_at: CREATED_AT,
+    updated_at: CREATED_AT,
+  })
+  for (const n of numbers(rules))
+    await writer.policies.insertRule(
+      { org, policyId: id, updated_at: CREATED_AT },
+      {
+        id: `rule_${id.slice(4)}${pad(n)}`,
+        name: `service ${n} of ${id}`,
+        actions: ['connect:tcp'],
+        decision: n % 5 === 4 ? 'deny' : 'allow',
+        resources: [`service-${n}.${org}.example.com:443`],
+      },
+    )
+}
+
+async function fillDevice(
+  writer: StoreWriter,
+  org: string,
+  owner: { readonly username: string } | undefined,
+): Promise<string> {
+  const token = createSecretToken('device', randomBytes)
+  await writer.devices.insert({
+    id: randomUUID(),
+    org,
+    username: owner?.username ?? null,
+    token_hash: hashSecretToken(token),
+    created_at: CREATED_AT,
+    revoked_at: null,
+  })
+  return token
+}
+
+function numbers(count: number): number[] {
+  return Array.from({ length: count }, (_, index) => index)
+}
+
+function pad(n: number): string {
+  return String(n).padStart(6, '0')
+}

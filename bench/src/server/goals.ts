@@ -1,0 +1,73 @@
+import type { Range, Row } from './rounds.ts'
+import { BUNDLE, CREATE, CREATE_ALONE, POLICY, POLL, POLL_SEEN } from './cases/request-rows.ts'
+import type { LargeResult } from './cases/large-store.ts'
+import type { StartResult } from './cases/start.ts'
+
+/** One line of the goals; the same meaning of met and missed as for decisions. */
+export interface ServerGoal {
+  readonly name: string
+  readonly unit: 'x bare' | 'x one commit each' | 'ms' | 'MiB'
+  readonly isAtLeast: boolean
+  readonly must: number
+  readonly aim: number | null
+  /** Null when the run did not measure it. */
+  readonly reached: number | null
+  readonly range: Range | null
+}
+
+export interface ServerFigures {
+  readonly rows: readonly Row[]
+  readonly start: StartResult | null
+  readonly large: LargeResult | null
+}
+
+const MIB = 1024 * 1024
+
+/** Every goal of the server with what the run reached. */
+export function judgeServer({ rows, start, large }: ServerFigures): ServerGoal[] {
+  const row = (name: string): Row | undefined => rows.find((each) => each.name === name)
+  const ratio = (name: string, must: number, aim: number): ServerGoal => {
+    const range = row(name)?.ratio ?? null
+    const reached = range?.median ?? null
+    return { name, unit: 'x bare', isAtLeast: true, must, aim, reached, range }
+  }
+  const most = (name: string, unit: 'ms' | 'MiB', must: number, range: Range | null) => ({
+    name,
+    unit,
+    isAtLeast: false,
+    must,
+    aim: null,
+    reached: range?.median ?? null,
+    range,
+  })
+  return [
+    ratio(POLL, 0.6, 0.8),
+    ratio(POLL_SEEN, 0.25, 0.4),
+    ratio(BUNDLE, 0.65, 0.75),
+    ratio(POLICY, 0.35, 0.5),
+    ratio(CREATE, 0.12, 0.3),
+    groupGoal(row(CREATE), row(CREATE_ALONE)),
+    most('start to first 200', 'ms', 1000, start?.start_ms ?? null),
+    most('idle memory', 'MiB', 130, inMib(start?.idle_rss ?? null)),
+    most('1,000 x 100 x 50, memory', 'MiB', 600, large === null ? null : single(large.peak_rss)),
+  ]
+}
+
+function groupGoal(together: Row | undefined, alone: Row | undefined): ServerGoal {
+  const reached =
+    together === undefined || alone === undefined
+      ? null
+      : together.per_second.median / alone.per_second.median
+  const goal = { unit: 'x one commit each', isAtLeast: true, must: 4, aim: null } as const
+  return { name: `${CREATE}, a second`, ...goal, reached, range: null }
+}
+
+function inMib(range: Range | null): Range | null {
+  if (range === null) return null
+  return { median: range.median / MIB, least: range.least / MIB, most: range.most / MIB }
+}
+
+function single(bytes: number): Range {
+  const value = bytes / MIB
+  return { median: value, least: value, most: value }
+}

@@ -1,0 +1,133 @@
+import { quantile } from '../../measure/quantile.ts'
+import { openConnection, type LoadAnswer } from './connection.ts'
+import { COUNTER, type LoadReport, type LoadRequest } from './load-request.ts'
+
+/** Requests that are sent in turns, and which is next. */
+interface RequestSet {
+  readonly requests: readonly Buffer[]
+  readonly counterAt: readonly number[]
+  next: number
+  counter: number
+}
+
+const sets = new Map<string, RequestSet>()
+
+function define(name: string, texts: readonly string[]): void {
+  const requests = texts.map((text) => Buffer.from(text, 'latin1'))
+  const counterAt = texts.map((text) => text.indexOf(COUNTER))
+  sets.set(name, { requests, counterAt, next: 0, counter: 0 })
+}
+
+function setOf(name: string): RequestSet {
+  const set = sets.get(name)
+  if (set === undefined) throw new Error(`no set of requests \`${name}\``)
+  return set
+}
+
+/** The next request of the set, and its place in it. */
+function take(set: RequestSet): { request: Buffer; index: number } {
+  const index = set.next
+  set.next = (index + 1) % set.requests.length
+  const request = set.requests[index] ?? Buffer.alloc(0)
+  const at = set.counterAt[index] ?? -1
+  if (at >= 0) {
+    set.counter += 1
+    request.write(String(set.counter).padStart(COUNTER.length, '0'), at, 'latin1')
+  }
+  return { request, index }
+}
+
+/** Keeps `connections` busy while `wantsMore`; every answer goes to `heard`. */
+async function drive(
+  { port, connections }: { readonly port: number; readonly connections: number },
+  set: RequestSet,
+  wantsMore: () => boolean,
+  heard: (answer: LoadAnswer, index: number) => void,
+): Promise<LoadReport> {
+  const opened = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
+  const statuses: Record<string, number> = {}
+  const tookMs: number[] = []
+  const start = performance.now()
+  await Promise.all(
+    opened.map(async (connection) => {
+      while (wantsMore()) {
+        const { request, index } = take(set)
+        const asked = performance.now()
+        const answer = await connection.ask(request)
+        tookMs.push(performance.now() - asked)
+        statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+        heard(answer, index)
+      }
+    }),
+  )
+  const elapsedMs = performance.now() - start
+  for (const connection of opened) connection.close()
+  const [p50Ms, p99Ms] = [quantile(tookMs, 0.5), quantile(tookMs, 0.99)]
+  return { completed: tookMs.length, elapsedMs, statuses, p50Ms, p99Ms }
+}
+
+async function prime(request: LoadRequest & { kind: 'prime' }): Promise<LoadReport> {
+  const set = setOf(request.set)
+  const known = Array.from({ length: set.requests.length }, () => '')
+  set.next = 0
+  const wantsMore = until(known.length, request.timeoutMs)
+  const report = await drive(request, set, wantsMore, ({ head }, index) => {
+    const etag = etagOf(head)
+    const text = set.requests[index]?.toString('latin1') ?? ''
+    known[index] = text.replace('\r\n\r\n', `\r\nif-none-match: ${etag}\r\n\r\n`)
+  })
+  define(
+    request.known,
+    known.filter((text) => text !== ''),
+  )
+  return report
+}
+
+async function run(request: LoadRequest & { kind: 'run' }): Promise<LoadReport> {
+  const wantsMore = until(request.count, request.timeoutMs)
+  const set = setOf(request.set)
+  return drive(request, set, wantsMore, (answer, index) => learn(set, answer, index))
+}
+
+function until(count: number, timeoutMs: number): () => boolean {
+  const deadline = performance.now() + timeoutMs
+  let asked = 0
+  return () => {
+    asked += 1
+    return asked <= count && performance.now() < deadline
+  }
+}
+
+/** As an agent does: a bundle that was signed anew in its hour is the one to ask about next. */
+function learn(set: RequestSet, { status, head }: LoadAnswer, index: number): void {
+  if (status !== 200) return
+  const request = set.requests[index]
+  const at = request?.indexOf('if-none-match: ', 0, 'latin1') ?? -1
+  const etag = etagOf(head)
+  if (at >= 0) request?.write(etag, at + 'if-none-match: '.length, 'latin1')
+}
+
+function etagOf(head: string): string {
+  return /\r\netag: *(\S+)/i.exec(head)?.[1] ?? ''
+}
+
+/** The entry of the process that makes load: asked and answered over its channel. */
+async function answer(request: LoadRequest): Promise<LoadReport | null> {
+  switch (request.kind) {
+    case 'define':
+      define(request.set, request.requests)
+      return null
+    case 'prime':
+      return prime(request)
+    case 'run':
+      return run(request)
+  }
+}
+
+process.on('message', (request: LoadRequest) => {
+  answer(request).then(
+    (report) => process.send?.({ report }),
+    (error: unknown) => process.send?.({ failure: String(error) }),
+  )
+})
+process.on('disconnect', () => process.exit(0))

@@ -1,0 +1,64 @@
+import { connect, type Socket } from 'node:net'
+
+/** One keep-alive connection with one request in flight, as little as can be read of HTTP/1.1. */
+export interface LoadConnection {
+  /** Resolves with the answer's status and header lines, once its body is in. */
+  ask(request: Buffer): Promise<LoadAnswer>
+  close(): void
+}
+
+export interface LoadAnswer {
+  readonly status: number
+  /** Latin-1 text from the status line to the empty line. */
+  readonly head: string
+}
+
+const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const LENGTH = /\r\ncontent-length: *(\d+)/i
+
+export function openConnection(port: number): Promise<LoadConnection> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+    socket.once('error', reject)
+    socket.once('connect', () => resolve(serve(socket)))
+  })
+}
+
+function serve(socket: Socket): LoadConnection {
+  let waiting: { resolve: (answer: LoadAnswer) => void; reject: (error: Error) => void } | null =
+    null
+  let answer: LoadAnswer | null = null
+  let missing = 0
+  let pending: Buffer | null = null
+
+  const fail = (error: Error): void => waiting?.reject(error)
+  socket.on('error', fail)
+  socket.on('close', () => fail(new Error('the server closed a connection')))
+  socket.on('data', (chunk) => {
+    if (answer === null) {
+      const bytes: Buffer = pending === null ? chunk : Buffer.concat([pending, chunk])
+      const end = bytes.indexOf(END_OF_HEAD)
+      pending = end < 0 ? bytes : null
+      if (end < 0) return
+      const head = bytes.toString('latin1', 0, end)
+      const status = Number(head.slice(9, 12))
+      answer = { status, head }
+      const length = status === 304 || status === 204 ? 0 : Number(LENGTH.exec(head)?.[1] ?? 0)
+      missing = length - (bytes.length - end - END_OF_HEAD.length)
+    } else missing -= chunk.length
+    if (missing > 0) return
+    const [complete, { resolve }] = [answer, waiting ?? { resolve: () => undefined }]
+    answer = null
+    waiting = null
+    resolve(complete)
+  })
+  return {
+    ask(request) {
+      return new Promise((resolve, reject) => {
+        waiting = { resolve, reject }
+        socket.write(request)
+      })
+    },
+    close: () => socket.destroy(),
+  }
+}

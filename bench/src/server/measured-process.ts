@@ -1,0 +1,98 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, readdirSync } from 'node:fs'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+
+/** A server in a process of its own, whose work and memory the kernel counts. */
+export interface MeasuredProcess {
+  readonly pid: number
+  readonly port: number
+  /** From the start of the process to the first answer with status 200. */
+  readonly startMs: number
+  /** Microseconds of processor time, user and system, of all threads so far. */
+  cpuUs(): number
+  /** Bytes; `peak` is the most that there was. */
+  rss(): { readonly now: number; readonly peak: number }
+  stop(): Promise<void>
+}
+
+const START_TIMEOUT_MS = 60_000
+const PAUSE_MS = 2
+
+/** Starts `node` with `args`; the port to listen on comes as `PALISADE_PORT`. */
+export async function startProcess(
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  readyPath: string,
+): Promise<MeasuredProcess> {
+  const port = await freePort()
+  const started = performance.now()
+  const child = spawn(process.execPath, [...args], {
+    env: { ...settings, PALISADE_PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  await untilReady(child, port, readyPath)
+  const startMs = performance.now() - started
+  const { pid = 0 } = child
+  return {
+    pid,
+    port,
+    startMs,
+    cpuUs() {
+      // To the nanosecond, where `/proc/<pid>/stat` counts in hundredths of a second.
+      const tasks = readdirSync(`/proc/${pid}/task`)
+      const spentNs = tasks.map((task) =>
+        Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ', 1)[0]),
+      )
+      return spentNs.reduce((sum, ns) => sum + ns, 0) / 1000
+    },
+    rss() {
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+      const bytes = (name: string): number =>
+        Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
+      return { now: bytes('VmRSS'), peak: bytes('VmHWM') }
+    },
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+async function untilReady(child: ChildProcess, port: number, path: string): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  while ((await statusOf(port, path)) !== 200) {
+    if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}`)
+    if (performance.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`the server did not answer within ${START_TIMEOUT_MS} ms`)
+    }
+    await setTimeout(PAUSE_MS)
+  }
+}
+
+/** Null when nobody listens. */
+function statusOf(port: number, path: string): Promise<number | null> {
+  return new Promise((resolve) => {
+    const asked = request({ port, path, host: '127.0.0.1', agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? null)
+    })
+    asked.on('error', () => resolve(null))
+    asked.end()
+  })
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer()
+  listener.listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const address = listener.address()
+  listener.close()
+  await once(listener, 'close')
+  if (typeof address !== 'object' || address === null) throw new Error('there is no free port')
+  return address.port
+}

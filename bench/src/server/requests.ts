@@ -1,0 +1,95 @@
+import { COUNTER } from './load/load-request.ts'
+import type { Filled } from './fill/fill-organization.ts'
+
+/** An access token of each editor, for the requests below. */
+export interface SignedIn extends Filled {
+  readonly accessTokens: readonly string[]
+}
+
+export async function signIn(port: number, filled: readonly Filled[]): Promise<SignedIn[]> {
+  const organizations: SignedIn[] = []
+  for (const each of filled) {
+    const accessTokens: string[] = []
+    for (const { username, token } of each.editors)
+      accessTokens.push(await exchange(port, username, token))
+    organizations.push({ ...each, accessTokens })
+  }
+  return organizations
+}
+
+async function exchange(port: number, username: string, password: string): Promise<string> {
+  const response = await fetch(`http://127.0.0.1:${port}/v2/auth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username, password }),
+  })
+  if (!response.ok) throw new Error(`no access token: ${response.status} ${await response.text()}`)
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+export function bareRequests(): string[] {
+  return [formatRequest('GET', '/', null)]
+}
+
+/** One a device, organizations in turns. */
+export function bundleRequests(filled: readonly Filled[]): string[] {
+  return interleave(
+    filled.map(({ deviceTokens }) =>
+      deviceTokens.map((token) => formatRequest('GET', '/api/v1/device/bundle', token)),
+    ),
+  )
+}
+
+/** Every policy by every editor, organizations in turns. */
+export function policyRequests(organizations: readonly SignedIn[]): string[] {
+  return interleave(
+    organizations.map(({ org, policyIds, accessTokens }) =>
+      policyIds.flatMap((id) =>
+        accessTokens.map((token) =>
+          formatRequest('GET', `/v2/orgs/${org}/governance/policies/${id}`, token),
+        ),
+      ),
+    ),
+  )
+}
+
+/** A new rule for every policy, organizations in turns; the counter makes its name new. */
+export function createRuleRequests(organizations: readonly SignedIn[]): string[] {
+  const body = JSON.stringify({
+    name: `added ${COUNTER}`,
+    actions: ['connect:tcp'],
+    decision: 'allow',
+    resources: [`added-${COUNTER.length}.example.com:443`],
+  })
+  return interleave(
+    organizations.map(({ org, policyIds, accessTokens }) =>
+      policyIds.map((id, index) =>
+        formatRequest(
+          'POST',
+          `/v2/orgs/${org}/governance/policies/${id}/rules`,
+          accessTokens[index % accessTokens.length] ?? null,
+          body,
+        ),
+      ),
+    ),
+  )
+}
+
+function formatRequest(method: string, path: string, token: string | null, body = ''): string {
+  return [
+    `${method} ${path} HTTP/1.1`,
+    'host: 127.0.0.1',
+    ...(token === null ? [] : [`authorization: Bearer ${token}`]),
+    ...(body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
+    '',
+    body,
+  ].join('\r\n')
+}
+
+/** The first of each list, the second of each, and so on. */
+function interleave(lists: readonly (readonly string[])[]): string[] {
+  const longest = Math.max(...lists.map((list) => list.length))
+  return Array.from({ length: longest }, (_, index) =>
+    lists.flatMap((list) => (index < list.length ? [list[index] ?? ''] : [])),
+  ).flat()
+}

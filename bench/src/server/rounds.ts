@@ -1,0 +1,107 @@
+import { quantile } from '../measure/quantile.ts'
+import type { Load } from './load/start-load.ts'
+import type { MeasuredProcess } from './measured-process.ts'
+
+/** A kind of request to one of the servers. */
+export interface Lane {
+  readonly name: string
+  readonly server: MeasuredProcess
+  readonly set: string
+  readonly expected: number
+  /** Requests a round. */
+  readonly count: number
+}
+
+/** Median and range over the rounds. */
+export interface Range {
+  readonly median: number
+  readonly least: number
+  readonly most: number
+}
+
+export interface Row {
+  readonly name: string
+  /** Processor time of the server, microseconds a request. */
+  readonly cpu_us: Range
+  /** That of the bare reply in the same round, divided by it. */
+  readonly ratio: Range
+  readonly per_second: Range
+  readonly p99_ms: Range
+  readonly requests: number
+}
+
+export interface RoundOptions {
+  readonly rounds: number
+  /** The longest that a lane may take in a round. */
+  readonly timeoutMs: number
+  readonly connections: number
+}
+
+interface Reading {
+  readonly cpuUs: number
+  readonly perSecond: number
+  readonly p99Ms: number
+  readonly requests: number
+}
+
+/** A device's bundle is signed anew every hour, so one poll in some thousands is answered 200. */
+const LEAST_EXPECTED = 0.98
+
+/** Lanes take turns, so that what else the machine does falls on all; the first is the bare reply. */
+export async function runRounds(
+  load: Load,
+  lanes: readonly Lane[],
+  options: RoundOptions,
+): Promise<Row[]> {
+  const readings = lanes.map((): Reading[] => [])
+  // One round more than counts: the first warms up.
+  for (let round = 0; round <= options.rounds; round += 1)
+    for (const turn of lanes.keys()) {
+      const at = (turn + round) % lanes.length
+      const lane = lanes[at]
+      if (lane === undefined) continue
+      const reading = await read(load, lane, options)
+      if (round > 0) readings[at]?.push(reading)
+    }
+  const bare = readings[0] ?? []
+  return lanes.map(({ name }, at) => rowOf(name, readings[at] ?? [], bare))
+}
+
+async function read(
+  load: Load,
+  { name, server, set, expected, count }: Lane,
+  { timeoutMs, connections }: RoundOptions,
+): Promise<Reading> {
+  const before = server.cpuUs()
+  const { port } = server
+  const report = await load.ask({ kind: 'run', port, set, connections, count, timeoutMs })
+  const spentUs = server.cpuUs() - before
+  if ((report.statuses[expected] ?? 0) < report.completed * LEAST_EXPECTED)
+    throw new Error(`\`${name}\` was answered ${JSON.stringify(report.statuses)}, not ${expected}`)
+  return {
+    cpuUs: spentUs / report.completed,
+    perSecond: (report.completed / report.elapsedMs) * 1000,
+    p99Ms: report.p99Ms,
+    requests: report.completed,
+  }
+}
+
+function rowOf(name: string, readings: readonly Reading[], bare: readonly Reading[]): Row {
+  const ratios = readings.map(({ cpuUs }, round) => (bare[round]?.cpuUs ?? Number.NaN) / cpuUs)
+  return {
+    name,
+    cpu_us: rangeOf(readings.map(({ cpuUs }) => cpuUs)),
+    ratio: rangeOf(ratios),
+    per_second: rangeOf(readings.map(({ perSecond }) => perSecond)),
+    p99_ms: rangeOf(readings.map(({ p99Ms }) => p99Ms)),
+    requests: readings.reduce((sum, { requests }) => sum + requests, 0),
+  }
+}
+
+export function rangeOf(values: readonly number[]): Range {
+  return {
+    median: quantile(values, 0.5),
+    least: Math.min(...values),
+    most: Math.max(...values),
+  }
+}

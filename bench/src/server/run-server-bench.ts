@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { verdictOf } from '../goals/goal.ts'
+import { describeMachine } from '../report/describe-machine.ts'
+import { roundNumber } from '../report/write-results.ts'
+import { measureAgents, type AgentsResult } from './cases/agents.ts'
+import { measureLarge } from './cases/large-store.ts'
+import { measureRequests, type RequestOptions } from './cases/request-rows.ts'
+import { measureStart } from './cases/start.ts'
+import { judgeServer } from './goals.ts'
+import { startLoad, type Load } from './load/start-load.ts'
+import { plotPolls } from './report/plot-polls.ts'
+import type { ServerResults } from './report/results.ts'
+import { formatAgents, formatRows, formatServerGoals } from './report/tables.ts'
+
+export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents'] as const
+export type ServerGroup = (typeof SERVER_GROUPS)[number]
+
+interface Extent {
+  readonly requests: RequestOptions
+  readonly startRuns: number
+  /** Organizations of the large store; 0 leaves it out. */
+  readonly organizations: number
+  readonly agents: readonly number[]
+}
+
+const FULL: Extent = {
+  requests: { rounds: 7, reads: 20_000, writes: 4_000, timeoutMs: 20_000, connections: 64 },
+  startRuns: 7,
+  organizations: 1000,
+  agents: [1000, 10_000, 100_000],
+}
+
+/** Too short for the optimizing compiler to settle: it shows that everything works. */
+const QUICK: Extent = {
+  requests: { rounds: 5, reads: 2_000, writes: 250, timeoutMs: 3_000, connections: 64 },
+  startRuns: 3,
+  organizations: 0,
+  agents: [1000],
+}
+
+/** Measures the server beside a bare one; answers the exit status. */
+export async function runServerBench(
+  { quick, only }: { readonly quick: boolean; readonly only: ServerGroup | null },
+  results: string,
+  tell: (line: string) => void,
+): Promise<number> {
+  const started_at = new Date().toISOString()
+  const machine = describeMachine()
+  const extent = quick ? QUICK : FULL
+  const folder = mkdtempSync(join(tmpdir(), 'palisade-bench-'))
+  const load = startLoad()
+  const wants = (group: ServerGroup): boolean => only === null || only === group
+  try {
+    tell('start')
+    const start = wants('start') ? await measureStart(folder, extent.startRuns) : null
+    tell('requests')
+    const rows = wants('requests') ? await measureRequests(load, folder, extent.requests) : []
+    tell('agents')
+    const agents = wants('agents') ? await measureFleets(load, folder, extent) : []
+    tell('large store')
+    const { organizations } = extent
+    const large =
+      wants('large') && organizations > 0 ? await measureLarge(load, folder, organizations) : null
+    const goals = judgeServer({ rows, start, large })
+    process.stdout.write(
+      [
+        rows.length > 0 ? formatRows(rows) : '',
+        agents.length > 0 ? formatAgents(agents) : '',
+        formatServerGoals(only === null ? goals : goals.filter(({ reached }) => reached !== null)),
+      ].join(''),
+    )
+    const judged = goals.map((goal) => ({
+      ...goal,
+      must_verdict: verdictOf(goal, goal.must),
+      aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
+    }))
+    const mode = quick ? 'quick' : 'full'
+    const run = { mode, started_at, machine, goals: judged, rows, start, large, agents } as const
+    // A quick run, or a part of one, must not replace the figures of a whole one.
+    if (only === null && !quick) write(results, run, tell)
+    return 0
+  } finally {
+    load.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function measureFleets(
+  load: Load,
+  folder: string,
+  { agents, requests }: Extent,
+): Promise<AgentsResult[]> {
+  const results: AgentsResult[] = []
+  for (const count of agents) results.push(await measureAgents(load, folder, count, requests))
+  return results
+}
+
+function write(folder: string, run: ServerResults, tell: (line: string) => void): void {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'server.json'), `${JSON.stringify(run, roundNumber, 2)}\n`)
+  writeFileSync(join(folder, 'polls.svg'), plotPolls(run))
+  tell('written: bench/results/server.json, bench/results/polls.svg')
+}

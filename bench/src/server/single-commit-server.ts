@@ -1,0 +1,27 @@
+import { createServer, readConfig } from '../../../server/src/index.ts'
+import { openDataDirectory } from '../../../server/src/data-directory.ts'
+import { systemSources } from '../../../server/src/sources.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+
+/** The same server on a store that never has two writers at once: one commit per request. */
+function oneAtATime(store: Store): Store {
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    ...store,
+    transaction(work) {
+      const result = last.then(() => store.transaction(work))
+      last = result.catch(() => undefined)
+      return result
+    },
+  }
+}
+
+const config = readConfig(process.env, process.cwd())
+const server = await createServer({
+  config,
+  sources: systemSources(),
+  store: oneAtATime(openDataDirectory(config.dataDir)),
+  logger: { level: config.logLevel },
+})
+await server.app.listen({ host: config.host, port: config.port })
+process.once('SIGTERM', () => void server.close().then(() => process.exit(0)))
