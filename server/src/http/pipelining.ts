@@ -15,14 +15,14 @@ export function limitPipelining(app: FastifyInstance): void {
     waiting.set(socket, total)
     return total
   }
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { socket } = request.raw
     if (count(socket, 1) > MAX_WAITING) {
       reply.hijack()
       socket.destroy()
-      return reply
+      return
     }
-    reply.raw.once('close', () => count(socket, -1))
-    return undefined
+    reply.raw.on('close', () => count(socket, -1))
+    done()
   })
 }

@@ -25,16 +25,18 @@ export function registerUnrouted(app: FastifyInstance): void {
     if (unrouted.kind === 'refused') throw unrouted.error
     return reply.code(204).header('allow', unrouted.allow).send()
   }
-  app.addHook('onRequest', async (request, reply) =>
-    request.is404 || hasEmptyParameter(request) ? answer(request, reply) : undefined,
-  )
+  app.addHook('onRequest', (request, reply, done) => {
+    if (request.is404 || hasEmptyParameter(request)) answer(request, reply)
+    else done()
+  })
   app.setNotFoundHandler(answer)
 }
 
 /** The router lets `:name` be empty, so that `/policies/` would be a policy without an id. */
 function hasEmptyParameter(request: FastifyRequest): boolean {
-  const parameters = Object.entries(request.params as Readonly<Record<string, string>>)
-  return parameters.some(([name, value]) => name !== '*' && value === '')
+  const parameters = request.params as Readonly<Record<string, string>>
+  for (const name in parameters) if (parameters[name] === '' && name !== '*') return true
+  return false
 }
 
 /** 404 for an unknown path, 405 with `Allow` for a known one, and an answer to OPTIONS. */
