@@ -5,8 +5,7 @@ const ENTRY_BYTES = 512
 
 /** A compact JWS as it is sent, and its strong entity tag with the quotes. */
 export interface SignedBundle {
-  /** ASCII. */
-  readonly body: string
+  readonly body: Buffer
   readonly etag: string
 }
 

@@ -3,7 +3,7 @@ import {
   ORGANIZATION_TOKEN_PREFIX,
   PERSONAL_TOKEN_PREFIX,
 } from '@palisade/protocol'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 const PREFIXES = {
@@ -45,7 +45,7 @@ export function claimedKind(text: string): TokenKind | null {
 
 /** What the store keeps of a secret. 256 random bits need no slow hash. */
 export function hashSecretToken(token: string): string {
-  return createHash('sha256').update(token).digest('hex')
+  return hash('sha256', token, 'hex')
 }
 
 function checksumOf(body: string): string {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createBundleCache } from '../../../server/src/distribution/bundle-cache.ts'
 
-const bundle = (bytes: number) => ({ body: 'x'.repeat(bytes), etag: '"e"' })
+const bundle = (bytes: number) => ({ body: Buffer.alloc(bytes), etag: '"e"' })
 const MIB = 1024 * 1024
 
 describe('the bundle cache', () => {
