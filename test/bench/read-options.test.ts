@@ -6,15 +6,32 @@ import { readOptions } from '../../bench/src/read-options.ts'
 
 describe('readOptions', () => {
   it('reads both arguments', () => {
-    expect(readOptions([])).toEqual({ quick: false, only: null })
-    expect(readOptions(['--quick', '--only', 'paths'])).toEqual({ quick: true, only: 'paths' })
+    const subject = 'decisions'
+    expect(readOptions([])).toEqual({ subject, quick: false, only: null })
+    expect(readOptions(['--quick', '--only', 'paths'])).toEqual({
+      subject,
+      quick: true,
+      only: 'paths',
+    })
+  })
+
+  it('reads what to measure instead of decisions', () => {
+    const subject = 'server'
+    expect(readOptions(['server'])).toEqual({ subject, quick: false, only: null })
+    expect(readOptions(['server', '--only', 'large'])).toEqual({
+      subject,
+      quick: false,
+      only: 'large',
+    })
+    expect(readOptions(['server', '--only', 'paths'])).toContain('write one of requests, start')
+    expect(readOptions(['agent'])).toContain('write `server`')
   })
 
   it('says what to write instead of an unknown group or argument', () => {
     expect(readOptions(['--only', 'ports'])).toBe(
       '`--only ports` names no group; write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
-    expect(readOptions(['--fast'])).toContain('write `[--quick]')
+    expect(readOptions(['--fast'])).toContain('write `[server] [--quick]')
   })
 })
 

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest'
+import { CREATE, CREATE_ALONE, POLL } from '../../../bench/src/server/cases/request-rows.ts'
+import { judgeServer } from '../../../bench/src/server/goals.ts'
+import { rangeOf, type Row } from '../../../bench/src/server/rounds.ts'
+import { verdictOf } from '../../../bench/src/goals/goal.ts'
+
+const row = (name: string, ratio: number, perSecond: number): Row => ({
+  name,
+  cpu_us: rangeOf([1]),
+  ratio: rangeOf([ratio]),
+  per_second: rangeOf([perSecond]),
+  p99_ms: rangeOf([1]),
+  requests: 1,
+})
+const judge = (rows: readonly Row[]) => {
+  const goals = judgeServer({ rows, start: null, large: null })
+  return (name: string) => {
+    const goal = goals.find((each) => each.name === name)
+    return goal === undefined ? 'no such goal' : verdictOf(goal, goal.must)
+  }
+}
+
+describe('the goals of the server', () => {
+  it('are met from their bound on', () => {
+    expect(judge([row(POLL, 0.6, 1)])(POLL)).toBe('met')
+    expect(judge([row(POLL, 0.59, 1)])(POLL)).toBe('missed')
+  })
+
+  it('compare durable writes with those of one commit each', () => {
+    const together = `${CREATE}, a second`
+    expect(judge([row(CREATE, 1, 400), row(CREATE_ALONE, 1, 100)])(together)).toBe('met')
+    expect(judge([row(CREATE, 1, 399), row(CREATE_ALONE, 1, 100)])(together)).toBe('missed')
+  })
+
+  it('are met by nothing that was not measured', () => {
+    const goals = judgeServer({ rows: [], start: null, large: null })
+
+    expect(new Set(goals.map((goal) => verdictOf(goal, goal.must)))).toEqual(
+      new Set(['not measured']),
+    )
+  })
+})
+
+describe('a range', () => {
+  it('has the median between the least and the most', () => {
+    expect(rangeOf([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3 })
+  })
+})
