@@ -57,6 +57,9 @@ async function fillEditor(writer: StoreWriter, org: string, n: number) {
     expires_at: EXPIRES_AT,
     revoked_at: null,
     parent_id: null,
+    prefix: null,
+    created_by: null,
+    last_used_at: null,
   })
   return { username, token }
 }
