@@ -6,6 +6,13 @@ import { permissionDenied } from '../http/api-error.ts'
 import { authorize, type Access } from './authorize.ts'
 import { formatPrincipal, type Caller, type Principal, type UserPrincipal } from './principal.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who was let in by a hook of `createAdmission`. */
+    admitted: { readonly principal: Principal; readonly caller: Caller } | null
+  }
+}
+
 type OnRequest = (request: FastifyRequest) => Promise<void>
 
 type Params = Readonly<Record<string, string>>
@@ -31,14 +38,14 @@ export interface Admission {
   organization(permission: Permission | null, lookUp?: LookUp): OnRequest
   /** Who was admitted; throws when no hook above ran. */
   callerOf(request: FastifyRequest): Caller
+  /** The same, as `Authenticate` gave him: one object while nothing about him changes. */
+  principalOf(request: FastifyRequest): Principal
 }
 
 export function createAdmission(deps: {
   readonly authenticate: Authenticate
   readonly store: Pick<Store, 'read'>
 }): Admission {
-  const callers = new WeakMap<FastifyRequest, Caller>()
-
   async function identify(request: FastifyRequest): Promise<Principal> {
     const principal = await deps.authenticate(request.headers.authorization)
     const author = {
@@ -46,7 +53,7 @@ export function createAdmission(deps: {
       address: request.ip,
       request_id: request.id,
     }
-    callers.set(request, { ...principal, author })
+    request.admitted = { principal, caller: { ...principal, author } }
     request.actor = author.actor
     return principal
   }
@@ -73,10 +80,12 @@ export function createAdmission(deps: {
       })
     },
 
-    callerOf(request) {
-      const caller = callers.get(request)
-      if (caller === undefined) throw new TypeError('the route has no admission hook')
-      return caller
-    },
+    callerOf: (request) => admittedOf(request).caller,
+    principalOf: (request) => admittedOf(request).principal,
   }
+}
+
+function admittedOf({ admitted }: FastifyRequest) {
+  if (admitted === null) throw new TypeError('the route has no admission hook')
+  return admitted
 }

@@ -8,22 +8,36 @@ import type { Principal } from './principal.ts'
 
 export type Authenticate = (authorizationHeader: string | undefined) => Promise<Principal>
 
+/** What the store said of a subject, and until when that stands by itself. */
+interface Found {
+  readonly principal: Principal
+  readonly untilMs: number
+}
+
 /**
- * Turns an `Authorization` header into the caller, or throws 401. Besides the signature it asks
- * the store whether user and secret token are still good, so a revocation counts at once.
+ * Turns an `Authorization` header into the caller, or throws 401. Besides the signature the store
+ * must say that user and secret token are still good. What it said is kept until something is
+ * committed, so a revocation counts at once; the same principal is then the same object.
  */
 export function createAuthenticator(deps: {
-  readonly store: Store
+  readonly store: Pick<Store, 'read' | 'generation'>
   readonly accessTokens: AccessTokenIssuer
   readonly now: () => Date
 }): Authenticate {
+  const known = new WeakMap<AccessTokenSubject, Found & { readonly generation: number }>()
   return async (authorizationHeader) => {
     const token = parseBearer(authorizationHeader)
     const subject = await deps.accessTokens.verify(token)
     if (subject === null) throw unauthenticated('the access token is invalid or has expired')
-    const principal = await deps.store.read((reader) => findPrincipal(reader, subject, deps.now()))
-    if (principal === null) throw unauthenticated('the access token has been revoked')
-    return principal
+    // Asked first: what is committed while the store is read makes the answer an old one.
+    const generation = deps.store.generation()
+    const kept = known.get(subject)
+    if (kept?.generation === generation && deps.now().getTime() < kept.untilMs)
+      return kept.principal
+    const found = await deps.store.read((reader) => findPrincipal(reader, subject, deps.now()))
+    if (found === null) throw unauthenticated('the access token has been revoked')
+    known.set(subject, { ...found, generation })
+    return found.principal
   }
 }
 
@@ -36,14 +50,16 @@ async function findPrincipal(
   reader: StoreReader,
   subject: AccessTokenSubject,
   now: Date,
-): Promise<Principal | null> {
-  if (subject.tokenId === null) {
-    if (subject.kind !== 'user' || (await reader.users.find(subject.name)) === null) return null
-    return { kind: 'user', username: subject.name, tokenId: null, permissions: PERMISSIONS }
+): Promise<Found | null> {
+  const { kind, name: username, tokenId } = subject
+  if (tokenId === null) {
+    if (kind !== 'user' || (await reader.users.find(username)) === null) return null
+    const principal = { kind, username, tokenId, permissions: PERMISSIONS }
+    return { principal, untilMs: Number.POSITIVE_INFINITY }
   }
-  const token = await reader.accessTokens.find(subject.tokenId)
+  const token = await reader.accessTokens.find(tokenId)
   if (token === null || !isLive(token, now)) return null
-  return principalOf(token)
+  return { principal: principalOf(token), untilMs: Date.parse(token.expires_at) }
 }
 
 function principalOf(token: AccessTokenRecord): Principal {

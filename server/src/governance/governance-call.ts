@@ -8,6 +8,7 @@ import type { RawQuery } from '../http/read-query.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Author } from '../history/author.ts'
 import type { PolicyLimits } from './policy-limits.ts'
+import type { PolicyViews } from './policy-views.ts'
 
 /** What governance works with. */
 export interface GovernanceDeps {
@@ -22,6 +23,7 @@ export interface GovernanceDeps {
 export interface GovernanceRouteDeps extends GovernanceDeps {
   readonly admission: Admission
   readonly pageTokenKey: Uint8Array
+  readonly views: PolicyViews
 }
 
 /**
@@ -58,7 +60,7 @@ export function callOf(
   const caller = admission.callerOf(request)
   const key = request.headers['idempotency-key']
   return {
-    principal: caller,
+    principal: admission.principalOf(request),
     author: caller.author,
     org: request.params.org,
     query: request.query as RawQuery,

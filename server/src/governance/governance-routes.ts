@@ -4,6 +4,7 @@ import { deferredValidator } from '../http/validation.ts'
 import { registerDocumentRoutes } from './document/document-routes.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
+import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 
@@ -13,7 +14,8 @@ export function governanceRoutes(
 ): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
-    const routeDeps = { ...deps, admission }
+    const views = createPolicyViews(() => deps.store.generation())
+    const routeDeps = { ...deps, admission, views }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)

@@ -7,12 +7,14 @@ import { formatPolicy, formatSummary } from './format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceCall,
-  type GovernanceDeps,
   type GovernanceRouteDeps,
   type PolicyCall,
 } from './governance-call.ts'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import { findPolicy } from './policy-lookup.ts'
+import type { PolicyView } from './policy-views.ts'
+
+const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
 /** One page of an organization's policies by ascending id. */
 export async function listPolicies(
@@ -44,17 +46,32 @@ export async function listPolicies(
 }
 
 /** The full policy, or 304 when the caller names the tag it has. */
-export async function getPolicy(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
-  return deps.store.read(async (reader) => {
-    await authorize(reader, call.principal, call.org, 'policies:read')
-    const policy = await findPolicy(reader, call.org, call.policyId)
-    readQuery(noQuerySchema, call.query)
-    const ifMatch = readEntityTags('If-Match', call.ifMatch)
-    const ifNoneMatch = readEntityTags('If-None-Match', call.ifNoneMatch)
+export async function getPolicy(
+  deps: Pick<GovernanceRouteDeps, 'store' | 'views'>,
+  call: PolicyCall,
+): Promise<Answer> {
+  const { etag, body } = deps.views.find(call) ?? (await readView(deps, call))
+  readQuery(noQuerySchema, call.query)
+  const ifMatch = readEntityTags('If-Match', call.ifMatch)
+  const ifNoneMatch = readEntityTags('If-None-Match', call.ifNoneMatch)
 
-    const etag = formatEntityTag(policy.revision)
-    requireMatch(ifMatch, etag)
-    if (isKnown(ifNoneMatch, etag)) return { status: 304, headers: { etag } }
-    return { status: 200, headers: { etag }, body: formatPolicy(policy) }
+  requireMatch(ifMatch, etag)
+  if (isKnown(ifNoneMatch, etag)) return { status: 304, headers: { etag } }
+  return { status: 200, headers: { etag, 'content-type': JSON_MEDIA_TYPE }, body }
+}
+
+async function readView(
+  { store, views }: Pick<GovernanceRouteDeps, 'store' | 'views'>,
+  call: PolicyCall,
+): Promise<PolicyView> {
+  // Asked first: what is committed while the store is read makes the view an old one.
+  const generation = store.generation()
+  const policy = await store.read(async (reader) => {
+    await authorize(reader, call.principal, call.org, 'policies:read')
+    return findPolicy(reader, call.org, call.policyId)
   })
+  const body = Buffer.from(JSON.stringify(formatPolicy(policy)))
+  const view = { etag: formatEntityTag(policy.revision), body }
+  views.keep(call, generation, view)
+  return view
 }

@@ -7,7 +7,7 @@ import { createChangeLog } from './change-log.ts'
  * The store as services have it: there is no way to write without saying who does, and every
  * change that goes through `write` leaves its event in the same transaction.
  */
-export interface AuditedStore extends Pick<Store, 'read'> {
+export interface AuditedStore extends Pick<Store, 'read' | 'generation'> {
   /** As `Store.transaction`. */
   write<T>(author: Author, work: (writer: StoreWriter) => Promise<T>): Promise<T>
 }
@@ -22,6 +22,7 @@ export interface AuditedStoreDeps {
 export function createAuditedStore({ store, now, onEvents }: AuditedStoreDeps): AuditedStore {
   return {
     read: (work) => store.read(work),
+    generation: () => store.generation(),
     async write(author, work) {
       const { result, orgs } = await store.transaction(async (writer) => {
         const log = createChangeLog(writer)

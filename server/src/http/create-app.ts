@@ -115,6 +115,7 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
 
 function registerBodies(app: FastifyInstance): void {
   app.decorateRequest('contentType', undefined)
+  app.decorateRequest('admitted', null)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', collectBody)
   app.addHook('onRequest', (request, _reply, done) => {

@@ -1,5 +1,7 @@
 import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
+import { hash } from 'node:crypto'
 import type { AccessTokenKeys } from './access-token-keys.ts'
+import { createVerifiedTokens } from './verified-tokens.ts'
 
 const ALGORITHM = 'EdDSA'
 /** RFC 9068 §2.1; a bundle or any other document of ours never passes for an access token. */
@@ -18,7 +20,10 @@ export interface AccessTokenSubject {
 export interface AccessTokenIssuer {
   /** A compact JWS that expires after `lifetimeSeconds`. */
   issue(subject: AccessTokenSubject, lifetimeSeconds: number): Promise<string>
-  /** The subject of a token that is ours, whole and not expired; null for any other text. */
+  /**
+   * The subject of a token that is ours, whole and not expired; null for any other text. The same
+   * object for the same token, while it is remembered.
+   */
   verify(token: string): Promise<AccessTokenSubject | null>
 }
 
@@ -28,6 +33,7 @@ export function createAccessTokenIssuer(deps: {
   readonly now: () => Date
   readonly newId: () => string
 }): AccessTokenIssuer {
+  const verified = createVerifiedTokens<AccessTokenSubject>()
   return {
     async issue(subject, lifetimeSeconds) {
       const { kid, key } = await deps.keys.signing()
@@ -44,9 +50,13 @@ export function createAccessTokenIssuer(deps: {
     },
 
     async verify(token) {
-      const kid = readKeyId(token)
+      const tokenHash = hash('sha256', token, 'base64url')
+      const known = verified.find(tokenHash)
+      const kid = known?.kid ?? readKeyId(token)
+      // Asked also for a known token: its key may have been retired.
       const key = kid === null ? null : await deps.keys.verifying(kid)
-      if (key === null) return null
+      if (kid === null || key === null) return null
+      if (known !== null) return known.expiresMs > deps.now().getTime() ? known.subject : null
       try {
         const { payload } = await jwtVerify(token, key, {
           algorithms: [ALGORITHM],
@@ -56,7 +66,10 @@ export function createAccessTokenIssuer(deps: {
           requiredClaims: ['sub', 'jti', 'exp', 'iat'],
           currentDate: deps.now(),
         })
-        return readSubject(payload.sub, payload['kind'], payload['tid'])
+        const subject = readSubject(payload.sub, payload['kind'], payload['tid'])
+        if (subject !== null && payload.exp !== undefined)
+          verified.keep(tokenHash, { subject, kid, expiresMs: payload.exp * 1000 })
+        return subject
       } catch {
         // Every way in which a token is not ours gets the same answer.
         return null

@@ -1,0 +1,80 @@
+import type { Principal } from '../accounts/principal.ts'
+
+/** A policy may have 400 KB, so entries differ a thousandfold and bytes are what is bounded. */
+const MAX_BYTES = 32 * 1024 * 1024
+/** What an entry costs besides its body. */
+const ENTRY_BYTES = 512
+
+/** A policy as it is sent, and its strong entity tag with the quotes. */
+export interface PolicyView {
+  readonly etag: string
+  /** JSON. */
+  readonly body: Buffer
+}
+
+/** Who asks for which policy. */
+export interface ViewCall {
+  readonly principal: Principal
+  readonly org: string
+  readonly policyId: string
+}
+
+/**
+ * Policies that were shown, and to whom: both as of a generation of the store, and worth nothing in
+ * any other. So a right that was taken away is missed at the next request.
+ */
+export interface PolicyViews {
+  /** Null unless the caller was let into the organization and the policy was read since. */
+  find(call: ViewCall): PolicyView | null
+  /** `generation` is that of before the store was read. */
+  keep(call: ViewCall, generation: number, view: PolicyView): void
+}
+
+/** Keeps at most 32 MiB of policies; `generation` is `Store.generation`. */
+export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES): PolicyViews {
+  // A principal is forgotten with the last that knows it, which is the authenticator.
+  const readers = new WeakMap<Principal, { generation: number; orgs: Set<string> }>()
+  const views = new Map<string, { generation: number; view: PolicyView }>()
+  let bytes = 0
+
+  function drop(key: string): void {
+    const entry = views.get(key)
+    if (entry === undefined) return
+    views.delete(key)
+    bytes -= sizeOf(entry.view)
+  }
+
+  return {
+    find({ principal, org, policyId }) {
+      const reader = readers.get(principal)
+      const entry = views.get(keyOf(org, policyId))
+      if (reader === undefined || entry === undefined || !reader.orgs.has(org)) return null
+      const current = generation()
+      return reader.generation === current && entry.generation === current ? entry.view : null
+    },
+
+    keep({ principal, org, policyId }, readAt, view) {
+      const reader = readers.get(principal)
+      if (reader?.generation === readAt) reader.orgs.add(org)
+      else readers.set(principal, { generation: readAt, orgs: new Set([org]) })
+
+      const key = keyOf(org, policyId)
+      drop(key)
+      views.set(key, { generation: readAt, view })
+      bytes += sizeOf(view)
+      for (const oldest of views.keys()) {
+        if (bytes <= maxBytes) return
+        drop(oldest)
+      }
+    },
+  }
+}
+
+/** Neither a name nor an id holds a line feed. */
+function keyOf(org: string, policyId: string): string {
+  return `${org}\n${policyId}`
+}
+
+function sizeOf({ body }: PolicyView): number {
+  return body.length + ENTRY_BYTES
+}
