@@ -1,5 +1,6 @@
 import { Argument, Command } from 'commander'
 import { addBackup } from './cli-backup-program.ts'
+import { copyCommand, type CopyOptions } from './cli-copy.ts'
 import { enrolDeviceCommand, type EnrolOptions } from './cli-device.ts'
 import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } from './cli-keys.ts'
 import { verifyHistoryCommand, type VerifyHistoryOptions } from './cli-history.ts'
@@ -49,6 +50,7 @@ export function createProgram(): Command {
   addVerifyHistory(program)
   addKeys(program)
   addBackup(program)
+  addCopy(program)
   return program
 }
 
@@ -184,4 +186,27 @@ Examples:
 function endAtOnce(): never {
   process.stderr.write('palisade-server: ended by a second signal; running requests were cut off\n')
   process.exit(1)
+}
+
+function addCopy(program: Command): void {
+  program
+    .command('copy')
+    .description('copy everything in one store to another, which must be empty')
+    .requiredOption(
+      '--from <store>',
+      '`sqlite` (the data directory), `postgres` (DATABASE_URL), a path or a URL',
+    )
+    .requiredOption('--to <store>', 'the same')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+One snapshot is copied in one transaction, read again and compared. The source is only read, and
+may be in use; stop its servers first, or what they accept meanwhile stays behind.
+
+Examples:
+  $ DATABASE_URL=postgres://palisade:secret@db/palisade palisade-server copy --from sqlite --to postgres
+  $ palisade-server copy --from postgres://palisade:secret@db/palisade --to /var/lib/palisade/server.db`,
+    )
+    .action((options: CopyOptions) => copyCommand(readProcessConfig(), options))
 }

@@ -1,0 +1,90 @@
+import { dirname, join, resolve } from 'node:path'
+import { CommandFailure } from './cli-failure.ts'
+import type { Config } from './config.ts'
+import { ensurePrivateDirectory } from './private-directory.ts'
+import { CopyError } from './store/copy/copy-error.ts'
+import { copyStore, type CopiedTable, type CopyEnd } from './store/copy/copy-store.ts'
+import { createSqliteEnd } from './store/copy/sqlite-end.ts'
+
+export interface CopyOptions {
+  readonly from: string
+  readonly to: string
+  readonly json?: true
+}
+
+/** The first word of progress, and how often there is another. */
+const SAY_EVERY_MS = 1_000
+
+/** `copy`: everything in one store to another, which is empty. */
+export async function copyCommand(config: Config, options: CopyOptions): Promise<void> {
+  const from = await endOf('--from', options.from, config)
+  const to = await endOf('--to', options.to, config)
+  const startedAt = performance.now()
+  const tables = await run(from, to)
+  const report = {
+    from: from.label,
+    to: to.label,
+    tables,
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    duration_ms: Math.round(performance.now() - startedAt),
+  }
+  process.stdout.write(options.json === true ? `${JSON.stringify(report)}\n` : describe(report))
+}
+
+async function run(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedTable[]> {
+  let saidAt = performance.now()
+  try {
+    return await copyStore(from, to, (table, rows) => {
+      if (performance.now() - saidAt < SAY_EVERY_MS) return
+      saidAt = performance.now()
+      process.stderr.write(`${table}: ${rows} rows so far\n`)
+    })
+  } catch (error) {
+    if (error instanceof CopyError) throw new CommandFailure('refused', error.message)
+    throw error
+  }
+}
+
+async function endOf(option: string, place: string, config: Config): Promise<CopyEnd> {
+  if (place === 'postgres' || /^postgres(ql)?:/.test(place)) {
+    const url = place === 'postgres' ? config.databaseUrl : place
+    if (url === null)
+      throw new CommandFailure('usage', `\`${option} postgres\` means \`DATABASE_URL\`; set it`)
+    // Loaded late, as in `openStore`.
+    const { createPostgresEnd } = await import('./store/copy/postgres-end.ts')
+    try {
+      return createPostgresEnd(url)
+    } catch (error) {
+      if (error instanceof RangeError)
+        throw new CommandFailure('usage', `the URL of \`${option}\` ${error.message}`)
+      throw error
+    }
+  }
+  const path = place === 'sqlite' ? join(config.dataDir, 'server.db') : resolve(place)
+  if (option === '--to') ensurePrivateDirectory(dirname(path))
+  return createSqliteEnd(path)
+}
+
+function describe(report: {
+  readonly from: string
+  readonly to: string
+  readonly tables: readonly CopiedTable[]
+  readonly rows: number
+  readonly duration_ms: number
+}): string {
+  const width = Math.max(...report.tables.map(({ name }) => name.length))
+  const lines = report.tables
+    .filter(({ rows }) => rows > 0)
+    .map(
+      ({ name, rows, sha256 }) => `${name.padEnd(width)}  ${String(rows).padStart(9)}  ${sha256}`,
+    )
+  return [
+    `copied ${report.rows} rows from \`${report.from}\` to \`${report.to}\` in ${report.duration_ms} ms`,
+    '',
+    ...lines,
+    '',
+    'Every row was read again and is the same. Stop the servers of the old store before the new one',
+    'takes writes: what they still accept is not copied.',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,27 @@
+/** A table of the schema, and the columns of its primary key. */
+export interface Table {
+  readonly name: string
+  readonly key: readonly string[]
+}
+
+/**
+ * Every table, each after those that it refers to. Rows that refer to others of their own table
+ * come after them in the order of the key.
+ */
+export const TABLES: readonly Table[] = [
+  { name: 'organizations', key: ['name'] },
+  { name: 'users', key: ['username'] },
+  { name: 'memberships', key: ['org', 'username'] },
+  { name: 'teams', key: ['id'] },
+  { name: 'team_members', key: ['org', 'username', 'team_id'] },
+  { name: 'policies', key: ['id'] },
+  { name: 'policy_teams', key: ['policy_id', 'position'] },
+  { name: 'rules', key: ['place'] },
+  { name: 'access_tokens', key: ['place'] },
+  { name: 'devices', key: ['id'] },
+  { name: 'signing_keys', key: ['kid'] },
+  { name: 'idempotency', key: ['scope'] },
+  { name: 'secrets', key: ['name'] },
+  { name: 'events', key: ['org', 'sequence'] },
+  { name: 'event_heads', key: ['org'] },
+]

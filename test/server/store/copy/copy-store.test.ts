@@ -1,0 +1,242 @@
+import { createServer, readConfig } from '@palisade/server'
+import Sqlite from 'better-sqlite3'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createOrganization } from '../../../../server/src/accounts/create-organization.ts'
+import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
+import { copyStore } from '../../../../server/src/store/copy/copy-store.ts'
+import { createPostgresEnd } from '../../../../server/src/store/copy/postgres-end.ts'
+import { createSqliteEnd } from '../../../../server/src/store/copy/sqlite-end.ts'
+import { openPostgresStore } from '../../../../server/src/store/postgres/open-postgres-store.ts'
+import { TABLES } from '../../../../server/src/store/sql/tables.ts'
+import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import type { Store } from '../../../../server/src/store/store.ts'
+import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
+import { runServerCommand } from '../../server-process.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+
+const POLICIES = '/v2/orgs/acme/governance/policies'
+const BUNDLE = '/api/v1/device/bundle'
+const AT = '2026-11-21T08:00:00.000Z'
+const silent = (): void => undefined
+
+const newPath = () => join(temporaryDirectory(), 'server.db')
+
+const sources = {
+  now: () => new Date(AT),
+  random: (bytes: number) => randomBytes(bytes),
+  newId: () => randomUUID(),
+}
+
+/** The whole server on a store, and how to ask it. */
+async function serve(store: Store) {
+  const config = readConfig({}, '/')
+  const { app, close } = await createServer({ config, sources, store, logger: false })
+  onTestFinished(close)
+  const send = (method: 'GET' | 'POST', url: string, token: string, payload?: object) =>
+    app.inject({
+      method,
+      url,
+      headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+      ...(payload === undefined ? {} : { payload }),
+    })
+  return { send }
+}
+
+function createAcme(store: Store) {
+  const organization = { name: 'acme', owner: 'alice', entitled: true }
+  const audited = createAuditedStore({ store, ...sources })
+  return createOrganization({ store: audited, ...sources }, organization)
+}
+
+/** A store at `path` as an organization leaves it that works with it. */
+async function fillSqlite(path: string) {
+  const store = openSqliteStore(path)
+  const { personal_token } = await createAcme(store)
+  const { send } = await serve(store)
+  const signIn = { username: 'alice', password: personal_token }
+  const token = (await send('POST', '/v2/auth/token', '', signIn)).json<{ access_token: string }>()
+    .access_token
+  const make = async (url: string, payload: object) => {
+    const response = await send('POST', url, token, payload)
+    expect(response.statusCode, response.body).toBe(201)
+    return response.json<{ id: string; device_token: string }>()
+  }
+  const admin = '/api/v1/orgs/acme'
+  const password = 'a long enough password'
+  await make(`${admin}/members`, { username: 'bob', role: 'editor', password })
+  const team = await make(`${admin}/teams`, { name: 'Ünïcode' })
+  await make(`${admin}/access-tokens`, { name: 'ci', permissions: [], expires_in_days: 1 })
+  const policy = await make(POLICIES, { name: 'wëb', scope: { teams: [team.id] } })
+  // More than a page of them.
+  await store.transaction(async (writer) => {
+    const at = { org: 'acme', policyId: policy.id, updated_at: AT }
+    for (let index = 0; index < 120; index += 1)
+      await writer.policies.insertRule(at, {
+        id: `rule_${index}`,
+        name: `rule ${index}`,
+        actions: ['connect:tcp'],
+        decision: 'allow',
+        resources: [`h${index}.example.com:443`],
+      })
+  })
+  const device = await make(`${admin}/devices`, { user: 'alice' })
+  await store.close()
+  return { token, policy: policy.id, device: device.device_token, signIn }
+}
+
+/** What a client sees of a store, without what differs from request to request. */
+async function answersOf(store: Store, filled: Awaited<ReturnType<typeof fillSqlite>>) {
+  const { send } = await serve(store)
+  const asked = [
+    await send('GET', `${POLICIES}/${filled.policy}`, filled.token),
+    await send('GET', '/api/v1/orgs/acme/members', filled.token),
+    await send('GET', '/api/v1/orgs/acme/events', filled.token),
+    await send('GET', BUNDLE, filled.device),
+  ]
+  const signedIn = await send('POST', '/v2/auth/token', '', filled.signIn)
+  return {
+    statuses: [signedIn, ...asked].map(({ statusCode }) => statusCode),
+    answers: asked.map(({ headers, body }) => [headers.etag, body]),
+  }
+}
+
+describe.skipIf(!hasPostgres())('a copy', () => {
+  it('to PostgreSQL and back answers as the original does, and goes on from there', async () => {
+    const [path, back] = [newPath(), newPath()]
+    const filled = await fillSqlite(path)
+    const { url } = await testDatabase()
+
+    const sent = await copyStore(createSqliteEnd(path), createPostgresEnd(url), silent)
+    const returned = await copyStore(createPostgresEnd(url), createSqliteEnd(back), silent)
+
+    expect(returned).toEqual(sent)
+    expect(sent.find(({ name }) => name === 'rules')).toMatchObject({ rows: 120 })
+    const stores = [openSqliteStore(path), await openPostgresStore(url), openSqliteStore(back)]
+    const answers: unknown[] = []
+    for (const store of stores) answers.push(await answersOf(store, filled))
+    expect(answers[0]).toMatchObject({ statuses: [200, 200, 200, 200, 200] })
+    expect(answers[1]).toEqual(answers[0])
+    expect(answers[2]).toEqual(answers[0])
+    for (const store of stores.slice(1)) {
+      const { send } = await serve(store)
+      const rule = {
+        name: 'next',
+        actions: ['connect:tcp'],
+        decision: 'deny',
+        resources: ['x.example'],
+      }
+      const rules = `${POLICIES}/${filled.policy}/rules`
+      const response = await send('POST', rules, filled.token, rule)
+      expect(response.statusCode, response.body).toBe(201)
+      const policy = await send('GET', `${POLICIES}/${filled.policy}`, filled.token)
+      expect(policy.json().allowlist_v0.rules.at(-1)).toMatchObject({ name: 'next' })
+    }
+    for (const store of stores) await store.close()
+  })
+
+  it('by the command says what it did, and refuses a store in use', async () => {
+    const path = newPath()
+    const store = openSqliteStore(path)
+    await createAcme(store)
+    await store.close()
+    const { url } = await testDatabase()
+    const settings = { DATABASE_URL: url, PALISADE_DATA_DIR: join(path, '..') }
+    const copy = (...args: string[]) => runServerCommand(['copy', ...args], settings)
+
+    const first = await copy('--from', 'sqlite', '--to', 'postgres', '--json')
+    const again = await copy('--from', path, '--to', 'postgres')
+
+    expect(first.stderr).toBe('')
+    expect(JSON.parse(first.stdout)).toMatchObject({ from: path, rows: expect.any(Number) })
+    expect(again).toMatchObject({ status: 1, stdout: '' })
+    expect(again.stderr).toContain('is in use already (it has organizations)')
+    const nothing = await copy('--from', `${path}.absent`, '--to', `${path}.new`)
+    expect(nothing).toMatchObject({ status: 1 })
+    expect(nothing.stderr).toContain('there is no database')
+  })
+
+  it('knows every table of the schema', async () => {
+    const { administer } = await testDatabase()
+    const rows = await administer<{ tablename: string }>(
+      "SELECT tablename FROM pg_tables WHERE schemaname = 'public'",
+    )
+
+    expect(rows.map(({ tablename }) => tablename).toSorted()).toEqual(
+      [...TABLES.map(({ name }) => name), 'palisade_store'].toSorted(),
+    )
+  })
+})
+
+describe('a copy from SQLite to SQLite', () => {
+  async function seeded(): Promise<string> {
+    const path = newPath()
+    const store = openSqliteStore(path)
+    await store.transaction((writer) =>
+      writer.users.insert({ username: 'ann', password_hash: null, created_at: AT }),
+    )
+    await store.close()
+    return path
+  }
+
+  it('knows every table of the schema, by its primary key', async () => {
+    const path = await seeded()
+    const database = new Sqlite(path)
+    const keys = database
+      .prepare<[], { name: string; key: string }>(
+        `SELECT s.name, (SELECT string_agg(c.name, ',' ORDER BY c.pk)
+           FROM pragma_table_info(s.name) c WHERE c.pk > 0) AS key
+         FROM sqlite_schema s WHERE s.type = 'table' ORDER BY s.name`,
+      )
+      .all()
+    database.close()
+
+    const known = TABLES.map(({ name, key }) => ({ name, key: key.join(',') }))
+    expect(known.toSorted((one, other) => (one.name < other.name ? -1 : 1))).toEqual(keys)
+  })
+
+  it('keeps nothing when something arrives otherwise than it was sent', async () => {
+    const [from, to] = [await seeded(), newPath()]
+    await openSqliteStore(to).close()
+    const target = new Sqlite(to)
+    target.exec(`CREATE TRIGGER meddle AFTER INSERT ON users BEGIN
+      UPDATE users SET created_at = 'never'; END`)
+
+    const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
+
+    await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_DIFFERS' })
+    expect(target.prepare('SELECT count(*) AS n FROM users').get()).toEqual({ n: 0 })
+    target.close()
+  })
+
+  it('takes what was committed when it began, and nothing later', async () => {
+    const [from, to] = [await seeded(), newPath()]
+    const store = openSqliteStore(from)
+    onTestFinished(() => store.close())
+    const writes: Promise<void>[] = []
+
+    await copyStore(createSqliteEnd(from), createSqliteEnd(to), (table) => {
+      if (table !== 'users') return
+      writes.push(store.transaction((writer) => writer.secrets.insert('late', new Uint8Array(1))))
+    })
+    await Promise.all(writes)
+
+    expect(writes).toHaveLength(1)
+    const copied = openSqliteStore(to)
+    onTestFinished(() => copied.close())
+    expect(await copied.read((reader) => reader.users.find('ann'))).not.toBeNull()
+    expect(await copied.read((reader) => reader.secrets.find('late'))).toBeNull()
+  })
+
+  it('refuses a source of another schema', async () => {
+    const [from, to] = [await seeded(), newPath()]
+    const source = new Sqlite(from)
+    source.pragma('user_version = 1')
+    source.close()
+
+    const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
+
+    await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_SCHEMA' })
+  })
+})
