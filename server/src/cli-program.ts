@@ -16,7 +16,10 @@ Settings (environment):
   PALISADE_DATA_DIR              directory of the database (.palisade)
   DATABASE_URL                   postgres://user:password@host/database, instead of the directory
   PALISADE_DATABASE_CONNECTIONS  connections to PostgreSQL that serve reads (10)
-  PALISADE_PUBLIC_URL            origin under which devices reach the server (http://host:port)
+  PALISADE_PUBLIC_URL            origin under which devices reach the server (http(s)://host:port)
+  PALISADE_TLS_CERT              PEM file of the certificate and those that lead to its authority;
+                                 read again when it changes and at SIGHUP (plain HTTP)
+  PALISADE_TLS_KEY               PEM file of its key, which others may not read
   PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
   PALISADE_LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
   PALISADE_TRUST_PROXY           whose X-Forwarded-For is believed: off, addresses and ranges of

@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { z } from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from './http/trusted-proxies.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
+import type { CertificateFiles } from './tls/certificate.ts'
 
 /** Settings of the server, read once from the environment. */
 export interface Config {
@@ -14,6 +15,8 @@ export interface Config {
   readonly databaseUrl: string | null
   /** Connections that serve reads; each server has two more. */
   readonly databaseConnections: number
+  /** Null to speak plain HTTP. */
+  readonly tls: CertificateFiles | null
   /** Origin under which clients reach the server; null for that of host and port. */
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
@@ -61,6 +64,8 @@ const environmentSchema = z.object({
     .string()
     .refine(isOrigin, 'must be an origin such as `https://palisade.example.com`, without a path')
     .optional(),
+  PALISADE_TLS_CERT: z.string().min(1, 'must be the path of a PEM file').optional(),
+  PALISADE_TLS_KEY: z.string().min(1, 'must be the path of a PEM file').optional(),
   PALISADE_ACCESS_TOKEN_MINUTES: wholeNumber(1, 60).default(15),
   PALISADE_LOG_LEVEL: z
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
@@ -88,10 +93,8 @@ export function readConfig(
   cwd: string,
 ): Config {
   const result = environmentSchema.safeParse(environment)
-  if (!result.success)
-    throw new ConfigError(
-      result.error.issues.map((issue) => `\`${issue.path.join('.')}\` ${issue.message}`),
-    )
+  const problems = [...describeIssues(result.error), ...unpaired(environment)]
+  if (!result.success || problems.length > 0) throw new ConfigError(problems)
   const settings = result.data
   return {
     host: settings.PALISADE_HOST,
@@ -99,6 +102,7 @@ export function readConfig(
     dataDir: resolve(cwd, settings.PALISADE_DATA_DIR),
     databaseUrl: settings.DATABASE_URL === '' ? null : settings.DATABASE_URL,
     databaseConnections: settings.PALISADE_DATABASE_CONNECTIONS,
+    tls: readCertificateFiles(settings, cwd),
     publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
     logLevel: settings.PALISADE_LOG_LEVEL,
@@ -134,6 +138,28 @@ function checkDatabaseUrl(text: string, context: z.RefinementCtx): void {
     if (!(error instanceof RangeError)) throw error
     context.addIssue({ code: 'custom', message: error.message })
   }
+}
+
+function describeIssues(error: z.ZodError | undefined): string[] {
+  return (error?.issues ?? []).map((issue) => `\`${issue.path.join('.')}\` ${issue.message}`)
+}
+
+/** A certificate without its key, or the other way round. */
+function unpaired(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const names = ['PALISADE_TLS_CERT', 'PALISADE_TLS_KEY'] as const
+  const missing = names.filter((name) => environment[name] === undefined)
+  return missing.length === 1
+    ? [`\`${missing.join()}\` must be set as well: TLS needs a certificate and its key`]
+    : []
+}
+
+function readCertificateFiles(
+  settings: { readonly [Name in 'PALISADE_TLS_CERT' | 'PALISADE_TLS_KEY']?: string | undefined },
+  cwd: string,
+): CertificateFiles | null {
+  const { PALISADE_TLS_CERT: certificate, PALISADE_TLS_KEY: key } = settings
+  if (certificate === undefined || key === undefined) return null
+  return { certificate: resolve(cwd, certificate), key: resolve(cwd, key) }
 }
 
 function readTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies {

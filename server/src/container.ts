@@ -2,6 +2,7 @@
 import '@abraham/reflection'
 import type { FastifyInstance } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { Server as TlsServer } from 'node:https'
 import {
   container as root,
   instanceCachingFactory,
@@ -32,6 +33,8 @@ import { formatOrigin } from './origin.ts'
 import type { Sources } from './sources.ts'
 import type { SigningKeyRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
+import type { Certificate } from './tls/certificate.ts'
+import { replaceCertificate } from './tls/listener.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
@@ -45,6 +48,8 @@ export interface Server {
   origin(): string
   /** From now on `/readyz` answers 503; everything else is served as before. */
   announceStop(): void
+  /** Shows another certificate from the next handshake on; only with TLS. */
+  replaceCertificate(certificate: Certificate): void
   /** Takes no more connections and lets running requests finish. */
   close(): Promise<void>
 }
@@ -55,6 +60,8 @@ export interface ServerOptions {
   /** Stays the caller's; to be closed after the server. */
   readonly store: Store
   readonly logger: LogSettings | false
+  /** For TLS; plain HTTP without it. */
+  readonly certificate?: Certificate | undefined
 }
 
 const BUNDLE_KEYS = token<readonly SigningKeyRecord[]>('BundleKeys')
@@ -137,13 +144,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     random: sources.random,
     ping: () => readiness.check(),
     trustedProxies: config.trustedProxies,
+    certificate: options.certificate,
     routes: container.resolve(ROUTES),
   })
 
   function origin(): string {
     const address = app.server.address()
     const port = typeof address === 'object' && address !== null ? address.port : config.port
-    return formatOrigin(config.host, port)
+    return formatOrigin(options.certificate === undefined ? 'http' : 'https', config.host, port)
   }
 
   return {
@@ -151,6 +159,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     log,
     origin,
     announceStop: () => readiness.announceStop(),
+    replaceCertificate(certificate) {
+      if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
+    },
     close: async () => app.close(),
   }
 }

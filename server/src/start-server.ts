@@ -5,6 +5,8 @@ import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './log/log-destination.ts'
 import { openStore } from './open-store.ts'
 import type { Sources } from './sources.ts'
+import { CertificateError, loadCertificate, type Certificate } from './tls/certificate.ts'
+import { warnOfExpiry, watchCertificate, type CertificateWatch } from './tls/watch-certificate.ts'
 
 /** Longest wait for running requests after a signal. */
 const STOP_WITHIN_MS = 10_000
@@ -21,14 +23,53 @@ export async function startServer(
   stop: Promise<string>,
 ): Promise<void> {
   // Before the store is opened: a taken port must not leave a new database behind.
-  await requireFreeAddress(config)
+  const certificate = await requireUsable(config, sources)
   const store = await openStore(config)
   try {
     const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
-    await serve(config, await createServer({ config, sources, store, logger }), stop)
+    const server = await createServer({ config, sources, store, logger, certificate })
+    const renewal = followCertificate(config, sources, server, certificate)
+    await serve(config, server, stop)
+    renewal?.stop()
   } finally {
     await store.close()
   }
+}
+
+/** Throws ConfigError with everything that is wrong outside the store. */
+async function requireUsable(config: Config, sources: Sources): Promise<Certificate | undefined> {
+  const problems: string[] = []
+  const collect = (error: unknown): undefined => {
+    if (!(error instanceof ConfigError) && !(error instanceof CertificateError)) throw error
+    problems.push(...error.problems)
+  }
+  await requireFreeAddress(config).catch(collect)
+  let certificate: Certificate | undefined
+  try {
+    if (config.tls !== null) certificate = loadCertificate(config.tls, sources.now())
+  } catch (error) {
+    collect(error)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return certificate
+}
+
+/** Takes over a renewed certificate when its file changes, and at SIGHUP. */
+function followCertificate(
+  config: Config,
+  sources: Sources,
+  server: Server,
+  certificate: Certificate | undefined,
+): CertificateWatch | null {
+  if (config.tls === null || certificate === undefined) return null
+  warnOfExpiry(server.log, certificate, sources.now())
+  const watch = watchCertificate(config.tls, {
+    log: server.log,
+    now: sources.now,
+    use: (renewed) => server.replaceCertificate(renewed),
+  })
+  process.on('SIGHUP', watch.reload)
+  return watch
 }
 
 async function serve(config: Config, server: Server, stop: Promise<string>): Promise<void> {

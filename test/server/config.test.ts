@@ -19,6 +19,7 @@ describe('the configuration', () => {
       dataDir: '/srv/.palisade',
       databaseUrl: null,
       databaseConnections: 10,
+      tls: null,
       publicUrl: null,
       accessTokenMinutes: 15,
       logLevel: 'info',
@@ -86,6 +87,8 @@ describe('the configuration', () => {
     ['PALISADE_STOP_DELAY_SECONDS', ['-1', '301', 'soon']],
     ['PALISADE_METRICS', ['', 'yes']],
     ['PALISADE_METRICS_TOKEN', ['', 'short', 'with a space in it']],
+    ['PALISADE_TLS_CERT', ['/etc/palisade/cert.pem']],
+    ['PALISADE_TLS_KEY', ['/etc/palisade/key.pem']],
     ['PALISADE_HOST', ['', 'a b']],
     ['PALISADE_DATA_DIR', ['']],
   ])('refuses bad values of %s', (name, values) => {

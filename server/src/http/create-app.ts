@@ -1,8 +1,10 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
-import type { IncomingMessage } from 'node:http'
+import type { Certificate } from '../tls/certificate.ts'
+import { createTlsServer } from '../tls/listener.ts'
 import { invalidArgument, type ApiError } from './api-error.ts'
 import { registerHealthRoutes } from './health-routes.ts'
 import { observeRequests } from './observe-requests.ts'
@@ -29,6 +31,8 @@ export interface AppDeps {
   /** Throws while the store does not answer; behind `/readyz`. */
   readonly ping: () => Promise<void>
   readonly trustedProxies: TrustedProxies
+  /** For TLS; plain HTTP without it. */
+  readonly certificate?: Certificate | undefined
   /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
   readonly routes: readonly FastifyPluginAsyncZod[]
 }
@@ -36,6 +40,9 @@ export interface AppDeps {
 /** Longest path parameter; longer ones are 404. Names are at most 127 characters. */
 const MAX_PARAM_LENGTH = 512
 const REQUEST_TIMEOUT_MS = 60_000
+/** Longer than the idle time of usual proxies, who must be the ones to close. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000
+const ONE_YEAR_SECONDS = 31_536_000
 /** For a client that takes nothing of its answer; longer, so that a slow request is told 408. */
 const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
 
@@ -59,15 +66,12 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     genReqId: newRequestId,
     requestIdHeader: false,
     trustProxy: trustProxyOption(deps.trustedProxies),
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    connectionTimeout: STALLED_TIMEOUT_MS,
     bodyLimit: MAX_BODY_BYTES,
     // While closing, what still arrives is served; the raw 503 of the framework has no envelope.
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler(newRequestId, observer),
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
-    // Node would answer a missing Host header without the envelope; `registerHeaders` does it with one.
-    http: { requireHostHeader: false },
+    serverFactory: (handler) => createListener(deps.certificate, handler),
     routerOptions: {
       maxParamLength: MAX_PARAM_LENGTH,
       querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,
@@ -80,6 +84,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   observeRequests(app, observer)
   limitPipelining(app)
   registerHeaders(app)
+  if (deps.certificate !== undefined) registerTransportSecurity(app)
   requireForwardedAddress(app, deps.trustedProxies)
   registerUnrouted(app)
   registerBodies(app)
@@ -90,6 +95,28 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   for (const routes of deps.routes) await app.register(routes)
   await app.ready()
   return app
+}
+
+function createListener(certificate: Certificate | undefined, handler: RequestListener): Server {
+  const options = {
+    // Node would answer a missing Host header without the envelope; `registerHeaders` does it with one.
+    requireHostHeader: false,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  }
+  const server =
+    certificate === undefined
+      ? createServer(options, handler)
+      : createTlsServer(certificate, options, handler)
+  return server.setTimeout(STALLED_TIMEOUT_MS)
+}
+
+/** Browsers then never ask without TLS again; for this name alone, others below it are not ours. */
+function registerTransportSecurity(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('strict-transport-security', `max-age=${ONE_YEAR_SECONDS}`)
+    done()
+  })
 }
 
 function registerHeaders(app: FastifyInstance): void {
