@@ -132,3 +132,20 @@ export {
   type ListEventsQuery,
   type ListEventsResponse,
 } from './history/event.ts'
+export {
+  DELIVERY_STATES,
+  createWebhookRequestSchema,
+  deliverySchema,
+  listDeliveriesQuerySchema,
+  listDeliveriesResponseSchema,
+  listWebhooksResponseSchema,
+  updateWebhookRequestSchema,
+  webhookSchema,
+  webhookWithSecretSchema,
+  type CreateWebhookRequest,
+  type Delivery,
+  type DeliveryState,
+  type UpdateWebhookRequest,
+  type Webhook,
+  type WebhookWithSecret,
+} from './history/webhook.ts'

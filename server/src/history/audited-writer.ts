@@ -3,6 +3,7 @@ import { auditAccessTokens, auditDevices, auditSigningKeys } from './audit-crede
 import { auditOrganizations } from './audit-organizations.ts'
 import { auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
 import { auditPolicies } from './audit-policies.ts'
+import { auditWebhooks } from './audit-webhooks.ts'
 import type { RecordChange } from './change.ts'
 
 /**
@@ -10,8 +11,8 @@ import type { RecordChange } from './change.ts'
  * write and no others, so that the compiler refuses a new one until somebody has said what it is
  * in the history.
  *
- * Left out on purpose: kept answers of idempotent requests, the server's own secrets, and when a
- * token was last used, which are no change of anything.
+ * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
+ * was last used, and how far deliveries have come, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   return {
@@ -26,6 +27,8 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
     accessTokens: { ...writer.accessTokens, ...auditAccessTokens(writer.accessTokens, record) },
     devices: { ...writer.devices, ...auditDevices(writer.devices, record) },
     signingKeys: { ...writer.signingKeys, ...auditSigningKeys(writer.signingKeys, record) },
+    webhooks: { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) },
+    deliveries: writer.deliveries,
     idempotency: writer.idempotency,
     secrets: writer.secrets,
     events: {

@@ -1,5 +1,5 @@
 import type { Action, RuleDecision } from '@palisade/policy-core'
-import type { HistoryEvent, Permission, Role } from '@palisade/protocol'
+import type { DeliveryState, HistoryEvent, Permission, Role } from '@palisade/protocol'
 import type { JWK } from 'jose'
 
 /**
@@ -131,4 +131,31 @@ export type EventRecord = Readonly<HistoryEvent>
 export interface EventHead {
   readonly sequence: number
   readonly hash: string
+}
+
+/** Where the events of an organization are delivered to. */
+export interface WebhookRecord {
+  readonly id: string
+  readonly org: string
+  readonly url: string
+  readonly enabled: boolean
+  /** `whsec_` and base64; in clear text, because it signs. */
+  readonly secret: string
+  readonly secret_created_at: string
+  /** Signs as well until `previous_secret_until`; null when there was none. */
+  readonly previous_secret: string | null
+  readonly previous_secret_until: string | null
+  readonly created_at: string
+}
+
+/** What became of one event for one webhook. */
+export interface DeliveryRecord {
+  readonly webhook_id: string
+  readonly sequence: number
+  readonly state: DeliveryState
+  readonly attempts: number
+  readonly status: number | null
+  readonly error: string | null
+  readonly attempted_at: string | null
+  readonly next_attempt_at: string | null
 }

@@ -21,6 +21,7 @@ import {
   device,
   key,
   token,
+  webhook,
   type Work,
 } from './audited-writes.ts'
 
@@ -53,6 +54,7 @@ async function open() {
     await writer.devices.insert(device('d0', 'bob'))
     await writer.devices.insert(device('d1', 'bob'))
     await writer.signingKeys.insert(key('k0'))
+    await writer.webhooks.insert(webhook('w0'), 0)
   })
   const audited = createAuditedStore({ store, now: () => new Date(NOW) })
   const history = (org = 'acme') =>
@@ -256,6 +258,7 @@ describe('the audited store', () => {
       'metrics/store-metrics.ts',
       'tokens/ensure-secret.ts',
       'tokens/signing-keys.ts',
+      'webhooks/courier.ts',
     ])
   })
 })

@@ -60,6 +60,18 @@ export const key = (kid: string) => ({
 })
 const SHOWN_KEY = { kid: 'k0', purpose: 'bundle', created_at: NOW }
 
+const HOOK = 'https://hooks.example.com/'
+export const webhook = (id: string) => ({
+  id,
+  org: 'acme',
+  url: HOOK,
+  enabled: true,
+  secret: SECRET,
+  secret_created_at: NOW,
+  created_at: NOW,
+})
+const { org: _org, secret: _secret, ...SHOWN_WEBHOOK } = webhook('w0')
+
 export type Work = (writer: StoreWriter) => Promise<unknown>
 type Expected = [kind: string, subject: object, before: unknown, after: unknown]
 
@@ -333,9 +345,50 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
   },
 }
 
+AUDITED['webhooks'] = {
+  insert: [
+    (writer) => writer.webhooks.insert({ ...webhook('w9'), secret: SECRET }, 0),
+    [['webhook.created', { id: 'w9', name: HOOK }, null, { ...SHOWN_WEBHOOK, id: 'w9' }]],
+  ],
+  update: [
+    (writer) => writer.webhooks.update({ org: 'acme', id: 'w0', url: HOOK, enabled: false }, LATER),
+    [
+      [
+        'webhook.updated',
+        { id: 'w0', name: HOOK },
+        SHOWN_WEBHOOK,
+        { ...SHOWN_WEBHOOK, enabled: false },
+      ],
+    ],
+  ],
+  replaceSecret: [
+    (writer) =>
+      writer.webhooks.replaceSecret({
+        org: 'acme',
+        id: 'w0',
+        secret: SECRET,
+        at: LATER,
+        previousUntil: LATER,
+      }),
+    [
+      [
+        'webhook.secret_rotated',
+        { id: 'w0', name: HOOK },
+        SHOWN_WEBHOOK,
+        { ...SHOWN_WEBHOOK, secret_created_at: LATER },
+      ],
+    ],
+  ],
+  delete: [
+    (writer) => writer.webhooks.delete('acme', 'w0'),
+    [['webhook.deleted', { id: 'w0', name: HOOK }, SHOWN_WEBHOOK, null]],
+  ],
+}
+
 /** Writes that are no change of anything that anybody governs. */
 export const NOT_AUDITED: Record<string, readonly string[]> = {
   idempotency: ['put', 'deleteExpired'],
+  deliveries: ['claim', 'settle', 'release', 'put'],
   secrets: ['insert'],
   accessTokens: ['touch'],
 }

@@ -5,6 +5,7 @@ import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
+import { describeWebhooks } from './webhook-conformance.ts'
 
 /** Opens the store of one test; called again it opens the same data once more. */
 export type OpenStore = () => Store | Promise<Store>
@@ -538,6 +539,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     describeCredentials(() => store)
     describeEvents(() => store)
     describeIdempotency(() => store)
+    describeWebhooks(() => store)
 
     it('has everything again after it was closed and opened', async () => {
       const key = signingKey('k', 'bundle')

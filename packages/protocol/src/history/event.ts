@@ -25,6 +25,10 @@ export const EVENT_KINDS = [
   'device.revoked',
   'signing_key.created',
   'signing_key.retired',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.secret_rotated',
+  'webhook.deleted',
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 

@@ -6,6 +6,7 @@ import {
   createDeviceReader,
   createDeviceWriter,
 } from './credential-rows.ts'
+import { createDeliveryReader, createDeliveryWriter } from './delivery-rows.ts'
 import { createEventReader, createEventWriter } from './event-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
@@ -26,6 +27,7 @@ import {
   createSigningKeyWriter,
 } from './server-state-rows.ts'
 import { createTeamReader, createTeamWriter } from './team-rows.ts'
+import { createWebhookReader, createWebhookWriter } from './webhook-rows.ts'
 
 /** All readers of one connection, their statements prepared once. */
 export function createReader(connection: Connection): StoreReader {
@@ -41,6 +43,8 @@ export function createReader(connection: Connection): StoreReader {
     idempotency: createIdempotencyReader(connection),
     secrets: createSecretReader(connection),
     events: createEventReader(connection),
+    webhooks: createWebhookReader(connection),
+    deliveries: createDeliveryReader(connection),
   }
 }
 
@@ -59,5 +63,7 @@ export function createWriter(connection: Connection): StoreWriter {
     idempotency: createIdempotencyWriter(connection),
     secrets: createSecretWriter(connection),
     events: createEventWriter(connection),
+    webhooks: createWebhookWriter(connection),
+    deliveries: createDeliveryWriter(connection),
   }
 }

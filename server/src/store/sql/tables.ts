@@ -24,4 +24,6 @@ export const TABLES: readonly Table[] = [
   { name: 'secrets', key: ['name'] },
   { name: 'events', key: ['org', 'sequence'] },
   { name: 'event_heads', key: ['org'] },
+  { name: 'webhooks', key: ['id'] },
+  { name: 'webhook_deliveries', key: ['webhook_id', 'sequence'] },
 ]

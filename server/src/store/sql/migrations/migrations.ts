@@ -2,9 +2,10 @@ import type { Migration } from '../dialect.ts'
 import { accounts } from './accounts.ts'
 import { events } from './events.ts'
 import { initial } from './initial.ts'
+import { webhooks } from './webhooks.ts'
 
 /**
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
  * to version n + 1. A released step is never edited.
  */
-export const MIGRATIONS: readonly Migration[] = [initial, accounts, events]
+export const MIGRATIONS: readonly Migration[] = [initial, accounts, events, webhooks]

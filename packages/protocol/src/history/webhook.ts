@@ -1,0 +1,73 @@
+import { z } from 'zod'
+
+const MAX_URL_LENGTH = 2048
+
+/** Judged further by the server: which addresses may be reached is its operator's decision. */
+const urlSchema = z
+  .string()
+  .max(MAX_URL_LENGTH, `must be at most ${MAX_URL_LENGTH} characters`)
+  .regex(/^https?:\/\//, 'must be a URL such as `https://example.com/hook`')
+
+/** `POST /api/v1/orgs/{org}/webhooks` */
+export const createWebhookRequestSchema = z.strictObject({ url: urlSchema }).meta({
+  id: 'CreateWebhookRequest',
+  examples: [{ url: 'https://hooks.example.com/palisade' }],
+})
+export type CreateWebhookRequest = z.infer<typeof createWebhookRequestSchema>
+
+/** While a webhook is not enabled its events wait; once it is, they are delivered. */
+export const updateWebhookRequestSchema = z
+  .strictObject({ url: urlSchema.optional(), enabled: z.boolean().optional() })
+  .refine((body) => Object.keys(body).length > 0, 'at least one member must be present')
+  .meta({ id: 'UpdateWebhookRequest', examples: [{ enabled: false }] })
+export type UpdateWebhookRequest = z.infer<typeof updateWebhookRequestSchema>
+
+export const webhookSchema = z
+  .strictObject({
+    id: z.string(),
+    url: z.string(),
+    enabled: z.boolean(),
+    created_at: z.string(),
+    secret_created_at: z.string(),
+  })
+  .meta({ id: 'Webhook' })
+export type Webhook = z.infer<typeof webhookSchema>
+
+/** `secret` signs what is delivered (Standard Webhooks, `whsec_…`) and is shown this once. */
+export const webhookWithSecretSchema = webhookSchema
+  .extend({ secret: z.string() })
+  .meta({ id: 'WebhookWithSecret' })
+export type WebhookWithSecret = z.infer<typeof webhookWithSecretSchema>
+
+export const listWebhooksResponseSchema = z.strictObject({ data: z.array(webhookSchema) })
+
+export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'dead'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+/** One event on its way to one webhook. */
+export const deliverySchema = z
+  .strictObject({
+    /** What the receiver gets as `webhook-id`; the same for every attempt. */
+    id: z.string(),
+    /** Of the event. */
+    sequence: z.int().positive(),
+    state: z.enum(DELIVERY_STATES).meta({
+      description:
+        '`pending`: to be delivered again; `retrying`: later events wait for it; `dead`: given up',
+    }),
+    attempts: z.int().nonnegative(),
+    /** HTTP status of the last answer; null when there was none. */
+    status: z.int().nullable(),
+    /** Why the last attempt failed, such as `timeout`; null when it did not. */
+    error: z.string().nullable(),
+    attempted_at: z.string().nullable(),
+    next_attempt_at: z.string().nullable(),
+  })
+  .meta({ id: 'Delivery' })
+export type Delivery = z.infer<typeof deliverySchema>
+
+/** `GET …/deliveries`: the newest hundred. */
+export const listDeliveriesQuerySchema = z.strictObject({
+  state: z.enum(DELIVERY_STATES).optional(),
+})
+export const listDeliveriesResponseSchema = z.strictObject({ data: z.array(deliverySchema) })

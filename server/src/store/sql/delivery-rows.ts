@@ -1,0 +1,106 @@
+import type { DeliveryRecord } from '../records.ts'
+import type { DeliveryReader, DeliveryWriter } from '../store.ts'
+import type { Connection } from './connection.ts'
+import { toWebhook, type WebhookRow } from './webhook-rows.ts'
+
+/** Delivered ones are kept for so many events; those given up for good. */
+const KEPT = 100
+
+/** Enabled, leased by nobody, and with something to deliver; parameters: now, now. */
+const DUE = `w.enabled = 1 AND (w.lease_until IS NULL OR w.lease_until <= ?)
+  AND (
+    EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending')
+    OR (w.next_attempt_at <= ? AND EXISTS (
+      SELECT 1 FROM event_heads h WHERE h.org = w.org AND h.sequence > w.delivered_sequence))
+  )`
+
+export function createDeliveryReader(connection: Connection): DeliveryReader {
+  const due = connection.prepare<{ id: string }>(
+    `SELECT w.id FROM webhooks w WHERE ${DUE} ORDER BY w.next_attempt_at, w.id LIMIT ?`,
+  )
+  const list = connection.prepare<DeliveryRecord>(
+    `SELECT * FROM webhook_deliveries
+     WHERE webhook_id = ? AND (CAST(? AS TEXT) IS NULL OR state = ?)
+     ORDER BY sequence DESC LIMIT ?`,
+  )
+  const position = connection.prepare<{ delivered_sequence: number }>(
+    'SELECT delivered_sequence FROM webhooks WHERE id = ?',
+  )
+  return {
+    async due(now, limit) {
+      return (await due.all(now, now, limit)).map(({ id }) => id)
+    },
+    async list(webhookId, { state, limit }) {
+      return list.all(webhookId, state, state, limit)
+    },
+    async position(webhookId) {
+      return (await position.get(webhookId))?.delivered_sequence ?? 0
+    },
+  }
+}
+
+export function createDeliveryWriter(connection: Connection): DeliveryWriter {
+  const findDue = connection.prepare<WebhookRow>(
+    `SELECT w.* FROM webhooks w WHERE w.id = ? AND ${DUE}`,
+  )
+  const pending = connection.prepare<{ sequence: number }>(
+    `SELECT sequence FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'
+     ORDER BY sequence LIMIT 1`,
+  )
+  const lease = connection.prepare(
+    'UPDATE webhooks SET lease_owner = ?, lease_until = ? WHERE id = ?',
+  )
+  const release = connection.prepare(
+    'UPDATE webhooks SET lease_owner = NULL, lease_until = NULL WHERE id = ? AND lease_owner = ?',
+  )
+  const advance = connection.prepare(
+    'UPDATE webhooks SET delivered_sequence = ?, attempts = ?, next_attempt_at = ? WHERE id = ?',
+  )
+  const put = connection.prepare(`INSERT INTO webhook_deliveries
+       (webhook_id, sequence, state, attempts, status, error, attempted_at, next_attempt_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (webhook_id, sequence) DO UPDATE SET
+       state = excluded.state, attempts = excluded.attempts, status = excluded.status,
+       error = excluded.error, attempted_at = excluded.attempted_at,
+       next_attempt_at = excluded.next_attempt_at`)
+  const prune = connection.prepare(
+    `DELETE FROM webhook_deliveries WHERE webhook_id = ? AND state = 'delivered' AND sequence <= ?`,
+  )
+
+  async function putDelivery(record: DeliveryRecord): Promise<void> {
+    const { webhook_id, sequence, state, attempts, status, error } = record
+    const times = [record.attempted_at, record.next_attempt_at]
+    await put.run(webhook_id, sequence, state, attempts, status, error, ...times)
+  }
+
+  return {
+    ...createDeliveryReader(connection),
+    async claim(webhookId, { owner, now, until }) {
+      const row = await findDue.get(webhookId, now, now)
+      if (row === undefined) return null
+      await lease.run(owner, until, webhookId)
+      const again = await pending.get(webhookId)
+      return {
+        webhook: toWebhook(row),
+        sequence: again?.sequence ?? row.delivered_sequence + 1,
+        attempts: again === undefined ? row.attempts : 0,
+        isAgain: again !== undefined,
+      }
+    },
+    async settle(owner, delivery, position) {
+      const { webhook_id } = delivery
+      if ((await release.run(webhook_id, owner)) === 0) return false
+      await putDelivery(delivery)
+      if (position !== null) {
+        const { delivered_sequence, attempts, next_attempt_at } = position
+        await advance.run(delivered_sequence, attempts, next_attempt_at, webhook_id)
+        await prune.run(webhook_id, delivered_sequence - KEPT)
+      }
+      return true
+    },
+    async release(webhookId, owner) {
+      await release.run(webhookId, owner)
+    },
+    put: putDelivery,
+  }
+}
