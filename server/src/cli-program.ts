@@ -27,6 +27,8 @@ Settings (environment):
                                  nothing else reaches (off)
   PALISADE_STOP_DELAY_SECONDS    how long to serve after SIGTERM while /readyz answers 503, for
                                  load balancers to notice, 0 to 300 (0)
+  PALISADE_WEBHOOK_NETWORKS      addresses and ranges that webhooks may reach besides the public
+                                 internet; plain HTTP to loopback ones only (none)
   PALISADE_METRICS               on or off: whether there is /metrics (on)
   PALISADE_METRICS_TOKEN         bearer token that /metrics asks for (none)
   PALISADE_MAX_POLICIES          policies of an organization (100)

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { parseTrustedProxies, type TrustedProxies } from './http/trusted-proxies.ts'
+import { isAddressRange, parseTrustedProxies, type TrustedProxies } from './http/trusted-proxies.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 import type { CertificateFiles } from './tls/certificate.ts'
 
@@ -22,6 +22,8 @@ export interface Config {
   readonly accessTokenMinutes: number
   readonly logLevel: (typeof LOG_LEVELS)[number]
   readonly trustedProxies: TrustedProxies
+  /** Addresses and ranges that webhooks may be delivered to besides the public internet. */
+  readonly webhookNetworks: readonly string[]
   /** How long to go on serving, not ready any more, after the first signal to stop. */
   readonly stopDelayMs: number
   readonly metrics: {
@@ -71,6 +73,7 @@ const environmentSchema = z.object({
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info'),
   PALISADE_TRUST_PROXY: z.string().default('off').transform(readTrustedProxies),
+  PALISADE_WEBHOOK_NETWORKS: z.string().default('').transform(readNetworks),
   PALISADE_STOP_DELAY_SECONDS: wholeNumber(0, 300).default(0),
   PALISADE_METRICS: z.enum(['on', 'off'], { error: 'must be on or off' }).default('on'),
   PALISADE_METRICS_TOKEN: z
@@ -107,6 +110,7 @@ export function readConfig(
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
     logLevel: settings.PALISADE_LOG_LEVEL,
     trustedProxies: settings.PALISADE_TRUST_PROXY,
+    webhookNetworks: settings.PALISADE_WEBHOOK_NETWORKS,
     stopDelayMs: settings.PALISADE_STOP_DELAY_SECONDS * 1000,
     metrics: {
       enabled: settings.PALISADE_METRICS === 'on',
@@ -160,6 +164,14 @@ function readCertificateFiles(
   const { PALISADE_TLS_CERT: certificate, PALISADE_TLS_KEY: key } = settings
   if (certificate === undefined || key === undefined) return null
   return { certificate: resolve(cwd, certificate), key: resolve(cwd, key) }
+}
+
+function readNetworks(text: string, context: z.RefinementCtx): readonly string[] {
+  const networks = text.split(',').flatMap((part) => (part.trim() === '' ? [] : [part.trim()]))
+  if (networks.every(isAddressRange)) return networks
+  const message = 'must be addresses and ranges with commas, such as `10.1.2.0/24,192.168.7.9`'
+  context.addIssue({ code: 'custom', message })
+  return z.NEVER
 }
 
 function readTrustedProxies(text: string, context: z.RefinementCtx): TrustedProxies {

@@ -39,6 +39,7 @@ import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
 import { readVersion } from './version.ts'
+import { createWebhooks } from './webhooks/create-webhooks.ts'
 
 /** The server, ready to listen. */
 export interface Server {
@@ -82,7 +83,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   await ensureSigningKeys(store, 'access_token', sources.now)
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
-  const audited = createAuditedStore({ store, ...sources })
+  const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
+  const audited = createAuditedStore({ store, ...sources, onEvents: () => webhooks.courier.wake() })
 
   const container = root.createChildContainer()
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
@@ -126,6 +128,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           publicUrl: () => config.publicUrl ?? origin(),
           ...sources,
         }),
+        webhooks.routes({ store: audited, authenticate }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
         bundleRoutes({ bundles: c.resolve(BUNDLES) }),
         ...(config.metrics.enabled
@@ -148,6 +151,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     routes: container.resolve(ROUTES),
   })
 
+  app.server.once('listening', () => webhooks.courier.start())
+
   function origin(): string {
     const address = app.server.address()
     const port = typeof address === 'object' && address !== null ? address.port : config.port
@@ -162,7 +167,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     replaceCertificate(certificate) {
       if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
     },
-    close: async () => app.close(),
+    async close() {
+      await webhooks.courier.stop()
+      await app.close()
+    },
   }
 }
 

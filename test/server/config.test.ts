@@ -24,6 +24,7 @@ describe('the configuration', () => {
       accessTokenMinutes: 15,
       logLevel: 'info',
       trustedProxies: { kind: 'none' },
+      webhookNetworks: [],
       stopDelayMs: 0,
       metrics: { enabled: true, token: null },
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },

@@ -30,6 +30,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
         { name: 'teams', description: 'Groups that a policy can be limited to' },
         { name: 'devices', description: 'Machines and what they fetch' },
         { name: 'events', description: 'What was changed, by whom and when' },
+        { name: 'webhooks', description: 'Where events are delivered to' },
         { name: 'health', description: 'State of the server' },
       ],
       components: {

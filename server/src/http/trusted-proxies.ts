@@ -17,7 +17,7 @@ export function parseTrustedProxies(text: string): TrustedProxies | null {
   if (text === 'off') return { kind: 'none' }
   if (/^[1-9]$/.test(text)) return { kind: 'hops', hops: Number(text) }
   const ranges = text.split(',').map((range) => range.trim())
-  return ranges.every(isRange) ? { kind: 'ranges', ranges } : null
+  return ranges.every(isAddressRange) ? { kind: 'ranges', ranges } : null
 }
 
 /** The framework's own setting of this name. */
@@ -48,7 +48,7 @@ export function requireForwardedAddress(app: FastifyInstance, trusted: TrustedPr
 }
 
 /** An address, or a range that is not everybody. */
-function isRange(text: string): boolean {
+export function isAddressRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const version = isIP(address)
   // A zone names an interface of one machine; the framework does not know it.

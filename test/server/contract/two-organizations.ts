@@ -20,6 +20,8 @@ export const NOTHING = {
   device: '00000000-0000-4000-8000-000000000000',
   token: '00000000-0000-4000-8000-000000000000',
   personal_token: '00000000-0000-4000-8000-000000000000',
+  webhook: '00000000-0000-4000-8000-000000000000',
+  delivery: 'evt_nowhere_1',
 } as const
 
 /**
@@ -111,6 +113,8 @@ async function furnish(server: TestServer, as: string, org: string): Promise<Ide
     device: idOf(await create(server, as, `${api}/devices`, { user: username }), 'device_id'),
     token: idOf(await create(server, as, `${api}/access-tokens`, secret)),
     personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
+    webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
+    delivery: `evt_${org}_1`,
   }
 }
 

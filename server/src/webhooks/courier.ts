@@ -1,0 +1,176 @@
+import type { DeliveryRecord, EventRecord } from '../store/records.ts'
+import type { ClaimedDelivery, Store } from '../store/store.ts'
+import { nextAttempt } from './retry-schedule.ts'
+import type { SendDelivery, SendOutcome } from './send-delivery.ts'
+import { signDelivery } from './sign-delivery.ts'
+
+/** Beyond the longest attempt; then another server may send the event again. */
+const LEASE_MS = 60_000
+/** How long it takes at most to notice what another server has written, or that a retry is due. */
+const LOOK_EVERY_MS = 5_000
+/** Webhooks that are sent to at a time. */
+const AT_ONCE = 8
+
+export interface CourierDeps {
+  readonly store: Pick<Store, 'read' | 'transaction'>
+  readonly send: SendDelivery
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly newId: () => string
+  /** Told of what keeps it from working, such as a store that does not answer. */
+  readonly onError: (error: unknown) => void
+}
+
+/**
+ * Delivers events to webhooks: each webhook gets its events in order and at least once. The events
+ * themselves are the outbox, so that what was committed is delivered, also after a crash.
+ */
+export interface Courier {
+  /** Looks for work every few seconds from now on. */
+  start(): void
+  /** Looks for work at once: something was written. Without effect before `start`. */
+  wake(): void
+  /** Delivers what is due, and answers when nothing is any more. */
+  deliverDue(): Promise<void>
+  /** Breaks off what is being sent, which will be sent again, and does nothing more. */
+  stop(): Promise<void>
+}
+
+export function createCourier(deps: CourierDeps): Courier {
+  const { store, now } = deps
+  const owner = deps.newId()
+  const stopping = new AbortController()
+  let nudge = Promise.withResolvers<void>()
+  let running: Promise<void> | null = null
+  let isWanted = false
+  let timer: NodeJS.Timeout | undefined
+  let isStarted = false
+
+  /** One event of each webhook at a time, so that a slow receiver holds up nobody but himself. */
+  async function deliverDue(): Promise<void> {
+    const active = new Map<string, Promise<unknown>>()
+    try {
+      while (!stopping.signal.aborted) {
+        nudge = Promise.withResolvers()
+        const at = now().toISOString()
+        const due = await store.read((reader) => reader.deliveries.due(at, AT_ONCE + active.size))
+        const free = due.filter((id) => !active.has(id)).slice(0, AT_ONCE - active.size)
+        for (const id of free) {
+          const sent = deliverNext(deps, id, owner, stopping.signal)
+          active.set(
+            id,
+            sent.finally(() => active.delete(id)),
+          )
+        }
+        if (active.size === 0) return
+        await Promise.race([...active.values(), nudge.promise])
+      }
+    } finally {
+      await Promise.allSettled(active.values())
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (isWanted && !stopping.signal.aborted) {
+      isWanted = false
+      await deliverDue().catch(deps.onError)
+    }
+  }
+
+  function wake(): void {
+    if (!isStarted || stopping.signal.aborted) return
+    isWanted = true
+    nudge.resolve()
+    running ??= run().finally(() => {
+      running = null
+    })
+  }
+
+  function look(): void {
+    wake()
+    timer = setTimeout(look, LOOK_EVERY_MS).unref()
+  }
+
+  return {
+    start() {
+      isStarted = true
+      look()
+    },
+    wake,
+    deliverDue,
+    async stop() {
+      clearTimeout(timer)
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+/** Sends the next event of a webhook, unless nothing is due or another server has it. */
+async function deliverNext(
+  deps: CourierDeps,
+  webhookId: string,
+  owner: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const { store, send, now } = deps
+  const found = await store.transaction((writer) => {
+    const at = now()
+    const until = new Date(at.getTime() + LEASE_MS).toISOString()
+    return writer.deliveries.claim(webhookId, { owner, now: at.toISOString(), until })
+  })
+  if (found === null) return
+  const { webhook, sequence } = found
+  const event = await findEvent(store, webhook.org, sequence)
+  const outcome =
+    event === null
+      ? { status: null, error: 'no_event' }
+      : await send(webhook.url, signDelivery(webhook, event, now()), stop)
+  await store.transaction(async (writer) => {
+    if (stop.aborted) return writer.deliveries.release(webhookId, owner)
+    const { delivery, position } = judge(found, outcome, now(), chanceOf(deps))
+    await writer.deliveries.settle(owner, delivery, position)
+  })
+}
+
+async function findEvent(
+  store: CourierDeps['store'],
+  org: string,
+  sequence: number,
+): Promise<EventRecord | null> {
+  const page = { after: sequence - 1, through: sequence, limit: 1 }
+  return (await store.read((reader) => reader.events.list(org, page)))[0] ?? null
+}
+
+/** What an attempt means for the event, and for those that wait behind it. */
+function judge(
+  { webhook, sequence, attempts: before, isAgain }: ClaimedDelivery,
+  { status, error }: SendOutcome,
+  at: Date,
+  chance: number,
+) {
+  const attempts = before + 1
+  const now = at.toISOString()
+  const retryAt =
+    error === null || isAgain ? null : (nextAttempt(attempts, at, chance)?.toISOString() ?? null)
+  const delivery: DeliveryRecord = {
+    webhook_id: webhook.id,
+    sequence,
+    state: error === null ? 'delivered' : retryAt === null ? 'dead' : 'retrying',
+    attempts,
+    status,
+    error,
+    attempted_at: now,
+    next_attempt_at: retryAt,
+  }
+  if (isAgain) return { delivery, position: null }
+  const position =
+    retryAt === null
+      ? { delivered_sequence: sequence, attempts: 0, next_attempt_at: now }
+      : { delivered_sequence: sequence - 1, attempts, next_attempt_at: retryAt }
+  return { delivery, position }
+}
+
+function chanceOf({ random }: CourierDeps): number {
+  return (random(1)[0] ?? 0) / 255
+}

@@ -1,0 +1,123 @@
+import { lookup as resolve } from 'node:dns/promises'
+import { request as requestPlain, type ClientRequest } from 'node:http'
+import { request as requestSecure } from 'node:https'
+import { isIPv6, type LookupFunction } from 'node:net'
+import type { ReachableAddresses } from './reachable-addresses.ts'
+import type { SignedDelivery } from './sign-delivery.ts'
+import { addressOf } from './webhook-url.ts'
+
+export interface SendOutcome {
+  /** Null when there was no answer. */
+  readonly status: number | null
+  /** A short word for what failed; null for a 2xx. */
+  readonly error: string | null
+}
+
+export type SendDelivery = (
+  url: string,
+  delivery: SignedDelivery,
+  signal: AbortSignal,
+) => Promise<SendOutcome>
+
+export interface SendDeps {
+  readonly reachable: ReachableAddresses
+  /** For all of it, resolving included. */
+  readonly timeoutMs: number
+  /** Default: the system's resolver. */
+  readonly lookup?: ((name: string) => Promise<readonly string[]>) | undefined
+}
+
+/**
+ * Sends one delivery and answers what came of it; never throws. The name is resolved once, and
+ * exactly an address that may be reached is dialled: a second answer of the resolver, which may
+ * be another, is never asked for. Redirects are not followed, and of the answer only the status is
+ * read.
+ */
+export function createSendDelivery({ reachable, timeoutMs, lookup }: SendDeps): SendDelivery {
+  const addressesOf = lookup ?? resolveAll
+  return async (text, delivery, stop) => {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)])
+    try {
+      const url = new URL(text)
+      const literal = addressOf(url)
+      const known = literal === null ? await within(addressesOf(url.hostname), signal) : [literal]
+      const address = known.find((candidate) => mayDial(url, candidate, reachable))
+      if (address === undefined) return failure('address_not_allowed')
+      const status = await post(url, address, delivery, signal)
+      if (status >= 200 && status < 300) return { status, error: null }
+      return { status, error: status >= 300 && status < 400 ? 'redirect' : 'status' }
+    } catch (error) {
+      return failure(signal.aborted ? 'timeout' : wordFor(error))
+    }
+  }
+}
+
+/** The operator may have closed since what was open when the URL was taken. */
+function mayDial({ protocol }: URL, address: string, reachable: ReachableAddresses): boolean {
+  return protocol === 'https:' ? reachable.includes(address) : reachable.isOpenLoopback(address)
+}
+
+function post(
+  url: URL,
+  address: string,
+  { headers, body }: SignedDelivery,
+  signal: AbortSignal,
+): Promise<number> {
+  const family = isIPv6(address) ? 6 : 4
+  const lookup: LookupFunction = (_name, { all }, done) => {
+    if (all === true) done(null, [{ address, family }])
+    else done(null, address, family)
+  }
+  const options = {
+    method: 'POST',
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    agent: false,
+    signal,
+    lookup,
+  }
+  return new Promise((settle, reject) => {
+    const request: ClientRequest =
+      url.protocol === 'https:' ? requestSecure(url, options) : requestPlain(url, options)
+    request.once('error', reject)
+    request.once('response', (response) => {
+      settle(response.statusCode ?? 0)
+      // Whatever the receiver has to say beyond its status is not waited for.
+      response.destroy()
+    })
+    request.end(body)
+  })
+}
+
+async function resolveAll(name: string): Promise<string[]> {
+  const found = await resolve(name, { all: true })
+  return found.map(({ address }) => address)
+}
+
+/** The resolver cannot be told to stop; what it answers later is dropped. */
+async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const refuse = () => reject(new Error('aborted'))
+  signal.addEventListener('abort', refuse, { once: true })
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', refuse)
+  }
+}
+
+function wordFor(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  switch (code) {
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return 'name_not_found'
+    case 'ECONNREFUSED':
+      return 'connection_refused'
+    default:
+      return /CERT|SSL|TLS|SELF_SIGNED|VERIFY/.test(code) ? 'certificate' : 'connection_failed'
+  }
+}
+
+function failure(error: string): SendOutcome {
+  return { status: null, error }
+}

@@ -1,0 +1,182 @@
+import type {
+  CreateWebhookRequest,
+  Delivery,
+  DeliveryState,
+  UpdateWebhookRequest,
+  Webhook,
+  WebhookWithSecret,
+} from '@palisade/protocol'
+import { authorize } from '../accounts/authorize.ts'
+import type { Caller } from '../accounts/principal.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import { limitExceeded, notFound, permissionDenied } from '../http/api-error.ts'
+import type { DeliveryRecord, WebhookRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'
+import type { ReachableAddresses } from './reachable-addresses.ts'
+import { createWebhookSecret } from './webhook-secret.ts'
+import { requireWebhookUrl } from './webhook-url.ts'
+
+const MAX_WEBHOOKS = 20
+/** Deliveries that somebody has asked for once more and that still wait. */
+const MAX_PENDING = 100
+const MAX_LISTED = 100
+/** How long a replaced secret signs as well, so that receivers can change theirs. */
+const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
+
+export interface WebhookServiceDeps {
+  readonly store: AuditedStore
+  readonly reachable: ReachableAddresses
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly newId: () => string
+}
+
+/**
+ * Webhooks of an organization. Everything throws ApiError. Besides `organization:admin` it asks for
+ * `audit:read` of whoever decides where events go: they would be delivered to him.
+ */
+export interface WebhookService {
+  list(caller: Caller, org: string): Promise<Webhook[]>
+  get(caller: Caller, org: string, id: string): Promise<Webhook>
+  /** Its first event is that of its own creation. */
+  create(caller: Caller, org: string, request: CreateWebhookRequest): Promise<WebhookWithSecret>
+  update(caller: Caller, org: string, id: string, change: UpdateWebhookRequest): Promise<Webhook>
+  rotateSecret(caller: Caller, org: string, id: string): Promise<WebhookWithSecret>
+  remove(caller: Caller, org: string, id: string): Promise<void>
+  listDeliveries(
+    caller: Caller,
+    at: { readonly org: string; readonly id: string; readonly state: DeliveryState | undefined },
+  ): Promise<Delivery[]>
+  /** Any event up to where the webhook has come, also one from before it was made. */
+  redeliver(
+    caller: Caller,
+    at: { readonly org: string; readonly id: string; readonly delivery: string },
+  ): Promise<Delivery>
+}
+
+export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
+  const { store, now } = deps
+  return {
+    list: (caller, org) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        return (await reader.webhooks.list(org)).map(formatWebhook)
+      }),
+
+    get: (caller, org, id) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        return formatWebhook(await findWebhook(reader, org, id))
+      }),
+
+    create: (caller, org, request) =>
+      store.write(caller.author, async (writer) => {
+        await requireMayDirect(writer, caller, org)
+        const url = requireWebhookUrl(request.url, deps.reachable)
+        if ((await writer.webhooks.list(org)).length >= MAX_WEBHOOKS)
+          throw limitExceeded(`an organization may have at most ${MAX_WEBHOOKS} webhooks`)
+        const at = now().toISOString()
+        const secret = createWebhookSecret(deps.random)
+        const times = { created_at: at, secret_created_at: at }
+        const webhook = { id: deps.newId(), org, url, enabled: true, secret, ...times }
+        const head = await writer.events.head(org)
+        await writer.webhooks.insert(webhook, head?.sequence ?? 0)
+        return { ...formatWebhook(webhook), secret }
+      }),
+
+    update: (caller, org, id, { url, enabled }) =>
+      store.write(caller.author, async (writer) => {
+        await requireMayDirect(writer, caller, org)
+        const old = await findWebhook(writer, org, id)
+        const changed = {
+          ...old,
+          url: url === undefined ? old.url : requireWebhookUrl(url, deps.reachable),
+          enabled: enabled ?? old.enabled,
+        }
+        await writer.webhooks.update(changed, now().toISOString())
+        return formatWebhook(changed)
+      }),
+
+    rotateSecret: (caller, org, id) =>
+      store.write(caller.author, async (writer) => {
+        await requireMayDirect(writer, caller, org)
+        const webhook = await findWebhook(writer, org, id)
+        const secret = createWebhookSecret(deps.random)
+        const at = now().toISOString()
+        const previousUntil = new Date(now().getTime() + SECRET_OVERLAP_MS).toISOString()
+        await writer.webhooks.replaceSecret({ org, id, secret, at, previousUntil })
+        return { ...formatWebhook({ ...webhook, secret_created_at: at }), secret }
+      }),
+
+    remove: (caller, org, id) =>
+      store.write(caller.author, async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        await findWebhook(writer, org, id)
+        await writer.webhooks.delete(org, id)
+      }),
+
+    listDeliveries: (caller, { org, id, state = null }) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        const webhook = await findWebhook(reader, org, id)
+        const found = await reader.deliveries.list(webhook.id, { state, limit: MAX_LISTED })
+        return found.map((delivery) => formatDelivery(org, delivery))
+      }),
+
+    redeliver: (caller, { org, id, delivery: deliveryId }) =>
+      store.write(caller.author, async (writer) => {
+        await requireMayDirect(writer, caller, org)
+        const webhook = await findWebhook(writer, org, id)
+        const sequence = parseDeliveryId(org, deliveryId)
+        if (sequence === null || sequence > (await writer.deliveries.position(id)))
+          throw notFound('delivery not found')
+        const waiting = { state: 'pending' as const, limit: MAX_PENDING }
+        if ((await writer.deliveries.list(webhook.id, waiting)).length >= MAX_PENDING)
+          throw limitExceeded(`at most ${MAX_PENDING} deliveries may wait to be made again`)
+        const again: DeliveryRecord = {
+          webhook_id: webhook.id,
+          sequence,
+          state: 'pending',
+          attempts: 0,
+          status: null,
+          error: null,
+          attempted_at: null,
+          next_attempt_at: now().toISOString(),
+        }
+        await writer.deliveries.put(again)
+        return formatDelivery(org, again)
+      }),
+  }
+}
+
+/** The webhook; throws 404. */
+export async function findWebhook(
+  reader: StoreReader,
+  org: string,
+  id: string,
+): Promise<WebhookRecord> {
+  const webhook = await reader.webhooks.find(org, id)
+  if (webhook === null) throw notFound('webhook not found')
+  return webhook
+}
+
+async function requireMayDirect(reader: StoreReader, caller: Caller, org: string): Promise<void> {
+  const { permissions } = await authorize(reader, caller, org, 'organization:admin')
+  if (!permissions.includes('audit:read'))
+    throw permissionDenied('a webhook delivers the history; this needs `audit:read` as well')
+}
+
+function formatWebhook(
+  webhook: Pick<WebhookRecord, 'id' | 'url' | 'enabled' | 'created_at' | 'secret_created_at'>,
+): Webhook {
+  const { id, url, enabled, created_at, secret_created_at } = webhook
+  return { id, url, enabled, created_at, secret_created_at }
+}
+
+function formatDelivery(
+  org: string,
+  { webhook_id: _webhook, ...delivery }: DeliveryRecord,
+): Delivery {
+  return { id: formatDeliveryId(org, delivery.sequence), ...delivery }
+}

@@ -1,0 +1,312 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import { OPERATOR } from '../../../server/src/history/author.ts'
+import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import { createCourier, type Courier } from '../../../server/src/webhooks/courier.ts'
+import { createReachableAddresses } from '../../../server/src/webhooks/reachable-addresses.ts'
+import { createSendDelivery } from '../../../server/src/webhooks/send-delivery.ts'
+import { createWebhookSecret } from '../../../server/src/webhooks/webhook-secret.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+import { openReceiver, verify, type Receiver } from './receiver.ts'
+
+const START = '2026-11-21T08:00:00.250Z'
+const SECRET = createWebhookSecret((bytes) => new Uint8Array(bytes).fill(7))
+const NEW_SECRET = createWebhookSecret((bytes) => new Uint8Array(bytes).fill(8))
+
+describe('the courier', () => {
+  let clockMs: number
+  let path: string
+  let store: Store
+  let receiver: Receiver
+  let courier: Courier
+
+  beforeEach(async () => {
+    clockMs = Date.parse(START)
+    path = join(temporaryDirectory(), 'server.db')
+    store = openSqliteStore(path)
+    onTestFinished(() => store.close())
+    receiver = await openReceiver()
+    courier = createTestCourier(store)
+    await createAuditedStore({ store, now }).write(OPERATOR, async (writer) => {
+      await writer.organizations.insert({
+        name: 'acme',
+        entitled: true,
+        resolve_unlisted_names: false,
+        created_at: START,
+      })
+      await writer.webhooks.insert(
+        {
+          id: 'w1',
+          org: 'acme',
+          url: receiver.url,
+          enabled: true,
+          secret: SECRET,
+          secret_created_at: START,
+          created_at: START,
+        },
+        2,
+      )
+    })
+  })
+
+  const now = () => new Date(clockMs)
+
+  function createTestCourier(on: Store, timeoutMs = 5000): Courier {
+    const reachable = createReachableAddresses(['127.0.0.1'])
+    const made = createCourier({
+      store: on,
+      send: createSendDelivery({ reachable, timeoutMs }),
+      now,
+      random: (bytes) => new Uint8Array(bytes),
+      newId: () => randomUUID(),
+      onError: (error) => {
+        throw error
+      },
+    })
+    onTestFinished(() => made.stop())
+    return made
+  }
+
+  /** One event each; the organization's own and the webhook's are 1 and 2. */
+  async function change(...names: string[]): Promise<void> {
+    const audited = createAuditedStore({ store, now })
+    for (const name of names)
+      await audited.write(OPERATOR, (writer) =>
+        writer.teams.insert({ id: name, org: 'acme', name }),
+      )
+  }
+  const ids = () => receiver.received.map(({ headers }) => headers['webhook-id'])
+  const deliveries = () =>
+    store.read((reader) => reader.deliveries.list('w1', { state: null, limit: 100 }))
+  async function pass(seconds: number): Promise<void> {
+    clockMs += seconds * 1000
+    await courier.deliverDue()
+  }
+
+  it('delivers each event once, in order, as the feed shows it and signed', async () => {
+    await change('one', 'two', 'three')
+
+    await courier.deliverDue()
+    await courier.deliverDue()
+
+    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_4', 'evt_acme_5'])
+    const page = { after: 2, through: 5, limit: 10 }
+    const events = await store.read((reader) => reader.events.list('acme', page))
+    expect(receiver.received.map((request) => verify(request, SECRET, now()))).toEqual(events)
+    expect(receiver.received[0]).toMatchObject({
+      path: '/hook',
+      headers: { 'content-type': 'application/json' },
+    })
+    expect((await deliveries()).map(({ sequence, state }) => [sequence, state])).toEqual([
+      [5, 'delivered'],
+      [4, 'delivered'],
+      [3, 'delivered'],
+    ])
+  })
+
+  it('signs so that another secret or another body is refused', async () => {
+    await change('one')
+    await courier.deliverDue()
+    const [request] = receiver.received
+    if (request === undefined) throw new Error('nothing was delivered')
+
+    expect(() => verify(request, NEW_SECRET, now())).toThrow('No matching signature')
+    const forged = { ...request, body: request.body.replace('operator', 'user:x') }
+    expect(() => verify(forged, SECRET, now())).toThrow('No matching signature')
+    const late = new Date(clockMs + 6 * 60_000)
+    expect(() => verify(request, SECRET, late)).toThrow('too old')
+  })
+
+  it('signs with both secrets for a day after a rotation', async () => {
+    await store.transaction((writer) =>
+      writer.webhooks.replaceSecret({
+        org: 'acme',
+        id: 'w1',
+        secret: NEW_SECRET,
+        at: START,
+        previousUntil: '2026-11-22T08:00:00.250Z',
+      }),
+    )
+    await change('one')
+    await courier.deliverDue()
+    const first = now()
+    await change('two')
+    await pass(24 * 60 * 60)
+
+    const [during, after] = receiver.received
+    if (during === undefined || after === undefined) throw new Error('nothing was delivered')
+    for (const secret of [SECRET, NEW_SECRET])
+      expect(() => verify(during, secret, first)).not.toThrow()
+    expect(() => verify(after, NEW_SECRET, now())).not.toThrow()
+    expect(() => verify(after, SECRET, now())).toThrow('No matching signature')
+  })
+
+  it('tries again by schedule while later events wait, under the same id', async () => {
+    receiver.replies.push(500, 302, 429)
+    await change('one', 'two')
+
+    await courier.deliverDue()
+    expect(ids()).toEqual(['evt_acme_3'])
+    await pass(4)
+    expect(ids()).toHaveLength(1)
+    expect(await deliveries()).toEqual([
+      expect.objectContaining({ state: 'retrying', attempts: 1, status: 500, error: 'status' }),
+    ])
+    await pass(1)
+    expect(await deliveries()).toMatchObject([{ attempts: 2, status: 302, error: 'redirect' }])
+    await pass(30)
+    await pass(119)
+    expect(ids()).toHaveLength(3)
+    await pass(1)
+
+    expect(ids()).toEqual([...Array.from({ length: 4 }, () => 'evt_acme_3'), 'evt_acme_4'])
+    expect(receiver.received.every((request) => request.path === '/hook')).toBe(true)
+    expect(await deliveries()).toMatchObject([
+      { sequence: 4, state: 'delivered', attempts: 1 },
+      { sequence: 3, state: 'delivered', attempts: 4, status: 204, error: null },
+    ])
+  })
+
+  it('gives an event up after eight attempts and goes on with the next', async () => {
+    receiver.replies.push(...Array.from({ length: 8 }, () => 503))
+    await change('one', 'two')
+
+    await courier.deliverDue()
+    for (const seconds of [5, 30, 120, 600, 1800, 7200, 21_600]) await pass(seconds)
+
+    expect(ids()).toEqual([...Array.from({ length: 8 }, () => 'evt_acme_3'), 'evt_acme_4'])
+    expect(await deliveries()).toMatchObject([
+      { sequence: 4, state: 'delivered' },
+      { sequence: 3, state: 'dead', attempts: 8, status: 503, next_attempt_at: null },
+    ])
+  })
+
+  it('delivers once more what somebody asks for, and leaves the order of the others alone', async () => {
+    receiver.replies.push(204, 500)
+    await change('one', 'two')
+    await courier.deliverDue()
+    const again = {
+      webhook_id: 'w1',
+      sequence: 1,
+      state: 'pending' as const,
+      attempts: 0,
+      status: null,
+      error: null,
+      attempted_at: null,
+      next_attempt_at: START,
+    }
+    await store.transaction((writer) => writer.deliveries.put(again))
+    await courier.deliverDue()
+    await pass(5)
+
+    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_4', 'evt_acme_1', 'evt_acme_4'])
+    expect(await deliveries()).toMatchObject([
+      { sequence: 4, state: 'delivered', attempts: 2 },
+      { sequence: 3, state: 'delivered' },
+      { sequence: 1, state: 'delivered', attempts: 1 },
+    ])
+  })
+
+  it('gives up at once what was asked for once more and fails', async () => {
+    await change('one')
+    await courier.deliverDue()
+    receiver.replies.push(500)
+    const [delivery] = await deliveries()
+    if (delivery === undefined) throw new Error('nothing was delivered')
+    await store.transaction((writer) => writer.deliveries.put({ ...delivery, state: 'pending' }))
+
+    await courier.deliverDue()
+
+    expect(await deliveries()).toMatchObject([{ sequence: 3, state: 'dead', attempts: 1 }])
+  })
+
+  it('breaks off a receiver that does not answer', async () => {
+    receiver.replies.push('silence')
+    await change('one')
+
+    await createTestCourier(store, 100).deliverDue()
+
+    expect(await deliveries()).toMatchObject([
+      { state: 'retrying', error: 'timeout', status: null },
+    ])
+  })
+
+  it('delivers to nothing while the webhook is not enabled, and all that waited afterwards', async () => {
+    const enable = (enabled: boolean) =>
+      store.transaction((writer) =>
+        writer.webhooks.update({ org: 'acme', id: 'w1', url: receiver.url, enabled }, START),
+      )
+    await enable(false)
+    await change('one', 'two')
+    await courier.deliverDue()
+    expect(ids()).toEqual([])
+
+    await enable(true)
+    await courier.deliverDue()
+
+    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_4'])
+  })
+
+  it('is not doubled by a second server, and takes over from one that died', async () => {
+    await change('one', 'two', 'three', 'four', 'five')
+    const other = openSqliteStore(path)
+    onTestFinished(() => other.close())
+
+    await Promise.all([courier.deliverDue(), createTestCourier(other).deliverDue()])
+    expect(ids()).toEqual([3, 4, 5, 6, 7].map((sequence) => `evt_acme_${sequence}`))
+
+    await change('six')
+    const until = new Date(clockMs + 60_000).toISOString()
+    const lease = { owner: 'died', now: now().toISOString(), until }
+    expect(await store.transaction((writer) => writer.deliveries.claim('w1', lease))).toMatchObject(
+      { sequence: 8 },
+    )
+    await pass(59)
+    expect(ids()).toHaveLength(5)
+    await pass(1)
+    expect(ids()).toHaveLength(6)
+  })
+
+  it('lets a slow receiver hold up nobody but himself', async () => {
+    const slow = await openReceiver()
+    slow.replies.push('silence')
+    await store.transaction((writer) =>
+      writer.webhooks.insert(
+        {
+          id: 'w0',
+          org: 'acme',
+          url: slow.url,
+          enabled: true,
+          secret: SECRET,
+          secret_created_at: START,
+          created_at: START,
+        },
+        2,
+      ),
+    )
+    await change('one', 'two', 'three')
+
+    const done = courier.deliverDue()
+    await Promise.all([slow.count(1), receiver.count(3)])
+    await courier.stop()
+    await done
+
+    expect(ids()).toHaveLength(3)
+  })
+
+  it('leaves what it breaks off at the end to be sent again, as if not tried', async () => {
+    receiver.replies.push('silence')
+    await change('one')
+    courier.start()
+    await receiver.count(1)
+
+    await courier.stop()
+    await createTestCourier(store).deliverDue()
+
+    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_3'])
+    expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1 }])
+  })
+})

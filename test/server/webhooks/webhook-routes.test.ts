@@ -1,0 +1,225 @@
+import type { Permission } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openTestServer, type TestServer } from '../test-server.ts'
+import { openReceiver, verify } from './receiver.ts'
+
+const WEBHOOKS = '/api/v1/orgs/acme/webhooks'
+const HOOK = 'https://hooks.example.com/palisade'
+const NOW = '2026-11-21T08:00:00.250Z'
+
+describe('webhooks', () => {
+  let test: TestServer
+  let owner: string
+
+  beforeEach(async () => {
+    test = await openTestServer(undefined, {
+      settings: { PALISADE_WEBHOOK_NETWORKS: '127.0.0.1' },
+    })
+    const { username, password } = await test.createOrganization('acme', 'alice')
+    owner = await test.signIn(username, password ?? '')
+  })
+
+  const create = async (url = HOOK) =>
+    (await test.send('POST', WEBHOOKS, { as: owner, payload: { url } })).json()
+  const kinds = async () => {
+    const { data } = (await test.send('GET', '/api/v1/orgs/acme/events', { as: owner })).json()
+    return data.map(({ kind }: { kind: string }) => kind).slice(4)
+  }
+  async function tokenWith(permissions: Permission[]): Promise<string> {
+    const payload = { name: permissions.join(), permissions, expires_in_days: 1 }
+    const url = '/api/v1/orgs/acme/access-tokens'
+    const { token } = (await test.send('POST', url, { as: owner, payload })).json()
+    return test.signIn('acme', token)
+  }
+
+  it('are made, shown, changed and deleted; the secret is shown once', async () => {
+    const made = await test.send('POST', WEBHOOKS, { as: owner, payload: { url: HOOK } })
+    const { secret, ...webhook } = made.json()
+    const one = `${WEBHOOKS}/${webhook.id}`
+
+    expect(made.statusCode).toBe(201)
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
+    expect(webhook).toEqual({
+      id: expect.any(String),
+      url: HOOK,
+      enabled: true,
+      created_at: NOW,
+      secret_created_at: NOW,
+    })
+    expect((await test.send('GET', one, { as: owner })).json()).toEqual(webhook)
+    expect((await test.send('GET', WEBHOOKS, { as: owner })).json()).toEqual({ data: [webhook] })
+    const changed = await test.send('PATCH', one, { as: owner, payload: { enabled: false } })
+    expect(changed.json()).toEqual({ ...webhook, enabled: false })
+    await test.send('PATCH', one, { as: owner, payload: { enabled: false } })
+    expect((await test.send('DELETE', one, { as: owner })).statusCode).toBe(204)
+    expect((await test.send('GET', one, { as: owner })).statusCode).toBe(404)
+    expect(await kinds()).toEqual(['webhook.created', 'webhook.updated', 'webhook.deleted'])
+    const events = await test.send('GET', '/api/v1/orgs/acme/events', { as: owner })
+    expect(events.body).not.toContain('whsec_')
+  })
+
+  it('get another secret, shown once', async () => {
+    const { secret, ...webhook } = await create()
+    test.advance(1000)
+
+    const rotated = await test.send('POST', `${WEBHOOKS}/${webhook.id}/rotate-secret`, {
+      as: owner,
+    })
+
+    expect(rotated.json()).toEqual({
+      ...webhook,
+      secret: expect.stringMatching(/^whsec_/),
+      secret_created_at: '2026-11-21T08:00:01.250Z',
+    })
+    expect(rotated.json().secret).not.toBe(secret)
+    expect(await kinds()).toEqual(['webhook.created', 'webhook.secret_rotated'])
+  })
+
+  it('deliver what is changed to a receiver that checks the signature', async () => {
+    const receiver = await openReceiver()
+    const { secret, id } = await create(receiver.url)
+    await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+    await receiver.count(1)
+
+    await test.send('POST', '/v2/orgs/acme/governance/policies', {
+      as: owner,
+      payload: { name: 'web' },
+    })
+    await receiver.count(2)
+
+    const events = receiver.received.map((request) => verify(request, secret, new Date(NOW)))
+    expect(events).toMatchObject([
+      { kind: 'webhook.created', subject: { id } },
+      { kind: 'policy.created', subject: { name: 'web' }, actor: 'user:alice' },
+    ])
+    const { data } = (await test.send('GET', '/api/v1/orgs/acme/events', { as: owner })).json()
+    expect(events).toEqual(data.slice(4))
+  })
+
+  it('deliver once more what is asked for, also from before they were made', async () => {
+    const receiver = await openReceiver()
+    const { id } = await create(receiver.url)
+    const redeliver = (delivery: string) =>
+      test.send('POST', `${WEBHOOKS}/${id}/deliveries/${delivery}/redeliver`, { as: owner })
+
+    const asked = await redeliver('evt_acme_1')
+    expect(asked.json()).toMatchObject({ id: 'evt_acme_1', state: 'pending', attempts: 0 })
+    for (const delivery of ['evt_acme_5', 'evt_acme_99', 'evt_rival_1', 'x'])
+      expect((await redeliver(delivery)).statusCode, delivery).toBe(404)
+    const list = async (query = '') =>
+      (await test.send('GET', `${WEBHOOKS}/${id}/deliveries${query}`, { as: owner })).json().data
+    expect(await list('?state=pending')).toHaveLength(1)
+    expect(await list('?state=dead')).toEqual([])
+
+    await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+    await receiver.count(2)
+
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([
+      'evt_acme_1',
+      'evt_acme_5',
+    ])
+  })
+
+  it('take no more than a hundred requests to deliver again', async () => {
+    const { id } = await create()
+    const audit = (index: number) =>
+      test.send('POST', '/api/v1/orgs/acme/teams', { as: owner, payload: { name: `${index}` } })
+    for (let index = 0; index < 101; index += 1) await audit(index)
+    await test.store.transaction(async (writer) => {
+      const lease = { owner: 'test', now: NOW, until: NOW }
+      await writer.deliveries.claim(id, lease)
+      const delivered = { webhook_id: id, sequence: 105, state: 'delivered' as const, attempts: 1 }
+      const rest = { status: 204, error: null, attempted_at: NOW, next_attempt_at: null }
+      const position = { delivered_sequence: 105, attempts: 0, next_attempt_at: NOW }
+      await writer.deliveries.settle('test', { ...delivered, ...rest }, position)
+    })
+    const redeliver = (sequence: number) =>
+      test.send('POST', `${WEBHOOKS}/${id}/deliveries/evt_acme_${sequence}/redeliver`, {
+        as: owner,
+      })
+
+    for (let sequence = 1; sequence <= 100; sequence += 1)
+      expect((await redeliver(sequence)).statusCode).toBe(200)
+
+    const refused = await redeliver(101)
+    expect(refused.statusCode).toBe(403)
+    expect(refused.json().error.code).toBe('limit_exceeded')
+  })
+
+  it('are at most twenty', async () => {
+    for (let index = 0; index < 20; index += 1)
+      expect(await create(`${HOOK}/${index}`)).toHaveProperty('id')
+
+    const one = await test.send('POST', WEBHOOKS, { as: owner, payload: { url: HOOK } })
+
+    expect(one.statusCode).toBe(403)
+    expect(one.json().error.code).toBe('limit_exceeded')
+  })
+
+  it.each([
+    'http://hooks.example.com/',
+    'https://169.254.169.254/latest/meta-data/',
+    'https://10.0.0.1/',
+    'http://[::1]:80/',
+    'javascript:alert(1)',
+    `https://example.com/${'x'.repeat(2048)}`,
+  ])('do not take the URL %s, new or changed', async (url) => {
+    const { id } = await create()
+
+    for (const response of [
+      await test.send('POST', WEBHOOKS, { as: owner, payload: { url } }),
+      await test.send('PATCH', `${WEBHOOKS}/${id}`, { as: owner, payload: { url } }),
+    ]) {
+      expect(response.statusCode).toBe(400)
+      expect(response.json().error).toMatchObject({ code: 'invalid_argument', field: 'url' })
+    }
+  })
+
+  it.each([{}, { url: HOOK, secret: 'mine' }, { enabled: 'yes' }, { enabled: null }])(
+    'refuse the change %j',
+    async (payload) => {
+      const { id } = await create()
+
+      const response = await test.send('PATCH', `${WEBHOOKS}/${id}`, { as: owner, payload })
+
+      expect(response.statusCode).toBe(400)
+    },
+  )
+
+  it('are for administrators, and directed by those alone who may read the history', async () => {
+    const { id } = await create()
+    const one = `${WEBHOOKS}/${id}`
+    const status = async (method: 'GET' | 'POST' | 'PATCH', url: string, as: string) =>
+      (
+        await test.send(method, url, {
+          as,
+          payload: method === 'GET' ? undefined : { url: HOOK },
+        } as never)
+      ).statusCode
+
+    const admin = await tokenWith(['organization:admin'])
+    expect(await status('GET', WEBHOOKS, admin)).toBe(200)
+    expect(await status('POST', WEBHOOKS, admin)).toBe(403)
+    expect(await status('PATCH', one, admin)).toBe(403)
+    expect(await status('POST', `${one}/deliveries/evt_acme_1/redeliver`, admin)).toBe(403)
+    expect(await status('POST', `${one}/rotate-secret`, admin)).toBe(403)
+    const auditor = await tokenWith(['audit:read', 'policies:write'])
+    expect(await status('GET', WEBHOOKS, auditor)).toBe(403)
+    expect(await status('POST', WEBHOOKS, auditor)).toBe(403)
+    const both = await tokenWith(['audit:read', 'organization:admin'])
+    expect(await status('POST', WEBHOOKS, both)).toBe(201)
+    expect(await status('PATCH', one, both)).toBe(200)
+  })
+
+  it('are 401 for a stranger and 404 for another organization', async () => {
+    const { id } = await create()
+    const { username, password } = await test.createOrganization('rival', 'rita')
+    const rita = await test.signIn(username, password ?? '')
+
+    expect((await test.send('GET', `${WEBHOOKS}/${id}`)).statusCode).toBe(401)
+    for (const url of [`${WEBHOOKS}/${id}`, `/api/v1/orgs/rival/webhooks/${id}`])
+      for (const method of ['GET', 'DELETE'] as const)
+        expect((await test.send(method, url, { as: rita })).statusCode).toBe(404)
+    expect((await test.send('GET', `${WEBHOOKS}/${id}`, { as: owner })).statusCode).toBe(200)
+  })
+})
