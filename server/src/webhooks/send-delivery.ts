@@ -78,8 +78,10 @@ function post(
   return new Promise((settle, reject) => {
     const request: ClientRequest =
       url.protocol === 'https:' ? requestSecure(url, options) : requestPlain(url, options)
-    request.once('error', reject)
+    // For all of its life: what goes wrong after the answer must not end the process.
+    request.on('error', reject)
     request.once('response', (response) => {
+      response.on('error', reject)
       settle(response.statusCode ?? 0)
       // Whatever the receiver has to say beyond its status is not waited for.
       response.destroy()
