@@ -5,11 +5,10 @@ import { quote } from '../../http/describe-issue.ts'
 import { readInput, requireFewValues } from '../../http/read-body.ts'
 import { withinField } from '../../http/within-field.ts'
 import type { RuleRecord } from '../../store/records.ts'
-import { requireCompilableRule } from '../require-compilable.ts'
 import { peekActions, requireDomain, ruleDomain } from '../rule-domain.ts'
 import type { TeamNames } from './team-names.ts'
 
-/** A policy of a document, its teams known and its rules each fit to be compiled. */
+/** A policy of a document, its teams known; whether it compiles is judged when it would change. */
 export interface WantedPolicy {
   /** Where it stands, such as `policies[2]`. */
   readonly place: string
@@ -29,7 +28,7 @@ export interface WantedDocument {
 
 /**
  * Judged in parts, each by its own schema, so that the first fault of a large document ends it;
- * rules in the order of the single calls: domain, members, resources.
+ * rules in the order of the single calls: domain, then members.
  */
 const headSchema = z.strictObject({
   policies: z.array(z.unknown()),
@@ -67,9 +66,7 @@ function readPolicy(json: unknown, place: string, teamNames: TeamNames): WantedP
 
 function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
   requireDomain(peekActions(json) ?? [], ruleDomain(before))
-  const rule = readInput(createRuleRequestSchema, json)
-  requireCompilableRule(rule)
-  return rule
+  return readInput(createRuleRequestSchema, json)
 }
 
 /** By name or id, each once, in the order written. */
