@@ -11,6 +11,8 @@ export type CliErrorCode =
   | 'ERR_FILE_NOT_WRITTEN'
   | 'ERR_OUTPUT'
   | 'ERR_CANCELLED'
+  | 'ERR_PLAN_STALE'
+  | 'ERR_OUTCOME_UNKNOWN'
 
 /** An expected failure: printed as its lines, without a stack, and left with its exit code. */
 export class CliError extends Error {

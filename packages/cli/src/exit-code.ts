@@ -6,6 +6,8 @@ export const EXIT = {
   failed: 1,
   /** Wrong usage, or nothing could be evaluated. */
   usage: 2,
+  /** For `plan --exit-code`: something would change. */
+  changes: 3,
   /** A defect of this program. */
   bug: 70,
   /** Broken or missing configuration, such as credentials. */

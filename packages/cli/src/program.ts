@@ -7,6 +7,9 @@ import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
 import { addLintCommand } from './policy-file/lint-command.ts'
+import { addApplyCommand } from './policy-source/apply-command.ts'
+import { addPlanCommand } from './policy-source/plan-command.ts'
+import { addSchemaCommand } from './policy-source/schema-command.ts'
 import type { RunContext } from './run-context.ts'
 import { VERSION } from './version.ts'
 
@@ -50,5 +53,9 @@ Examples:
   addPolicyCommands(program, context)
   addRuleCommands(program, context)
   addEnrolCommand(program, context)
+  program.commandsGroup('Policies as files:')
+  addPlanCommand(program, context)
+  addApplyCommand(program, context)
+  addSchemaCommand(program, context)
   return program
 }

@@ -22,6 +22,7 @@ export type {
   TeamsClient,
 } from './server/organization.ts'
 export type { Changed, PoliciesClient, RulesClient } from './server/policies.ts'
+export type { AppliedDocument, PolicySetClient } from './server/policy-set.ts'
 export type { Pace } from './server/retry.ts'
 export {
   createServerClient,

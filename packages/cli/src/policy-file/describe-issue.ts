@@ -14,19 +14,21 @@ export interface SchemaIssue {
 
 /** One line for each thing that is wrong, without the file's name. */
 export function describeIssue(root: unknown, issue: SchemaIssue): readonly string[] {
-  if (issue.code === 'unrecognized_keys')
-    return (issue.keys ?? []).map((key) => unknownMember(root, issue.path, key))
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownMembers(issue.path)
+    return (issue.keys ?? []).map((key) => line(root, issue.path, unknownMember(key, known)))
+  }
   return [line(root, issue.path, describeValue(root, issue))]
 }
 
-function unknownMember(root: unknown, path: readonly PropertyKey[], key: string): string {
-  const known = knownMembers(path)
+/** What is said of a member that is none of `known`. */
+export function unknownMember(key: string, known: readonly string[]): string {
   const nearest = nearestName(key, known)
   const mend =
     nearest === null
       ? `write one of ${known.map((name) => `\`${name}\``).join(', ')}`
       : `did you mean \`${nearest}\`?`
-  return line(root, path, `unknown member \`${key}\`; ${mend}`)
+  return `unknown member \`${key}\`; ${mend}`
 }
 
 function line(root: unknown, path: readonly PropertyKey[], message: string): string {
@@ -34,7 +36,8 @@ function line(root: unknown, path: readonly PropertyKey[], message: string): str
   return [owner, member, message].filter((part) => part !== '').join(': ')
 }
 
-function describeValue(root: unknown, issue: SchemaIssue): string {
+/** What is said of the value at the issue's path. */
+export function describeValue(root: unknown, issue: SchemaIssue): string {
   const value = valueAt(root, issue.path)
   if (value === undefined && issue.path.length > 0) return `is missing; ${expectation(issue)}`
   switch (issue.code) {

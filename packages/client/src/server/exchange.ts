@@ -19,6 +19,8 @@ export interface WireRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON when present. */
   readonly body?: unknown
+  /** For an answer that may be longer than others. */
+  readonly maxAnswerBytes?: number
 }
 
 /**
@@ -39,7 +41,7 @@ export async function exchange(wire: Wire, request: WireRequest): Promise<string
       },
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
     })
-    return await readAnswer(response, wire.maxAnswerBytes)
+    return await readAnswer(response, request.maxAnswerBytes ?? wire.maxAnswerBytes)
   } catch (error) {
     if (error instanceof ClientError) throw error
     if (signal.aborted)

@@ -22,6 +22,7 @@ import {
   type PoliciesClient,
   type RulesClient,
 } from './policies.ts'
+import { createPolicySetClient, type PolicySetClient } from './policy-set.ts'
 import { apiPath, formatQuery } from './server-url.ts'
 
 export interface MembersClient {
@@ -53,6 +54,7 @@ export interface DevicesClient {
 export interface OrganizationClient {
   readonly policies: PoliciesClient
   readonly rules: RulesClient
+  readonly policySet: PolicySetClient
   readonly members: MembersClient
   readonly teams: TeamsClient
   readonly accessTokens: AccessTokensClient
@@ -69,6 +71,7 @@ export function createOrganizationClient(
   return {
     policies: createPoliciesClient(call, org, newKey),
     rules: createRulesClient(call, org, newKey),
+    policySet: createPolicySetClient(call, root),
     members: createMembersClient(call, `${root}/members`),
     teams: createTeamsClient(call, `${root}/teams`),
     accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),

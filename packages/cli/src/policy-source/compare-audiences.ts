@@ -1,0 +1,116 @@
+import {
+  compare,
+  compilePolicy,
+  effectivePolicies,
+  type Change,
+  type Policy,
+} from '@palisade/policy-core'
+import type { ApplyResponse, ExportResponse, ShownPolicy } from '@palisade/protocol'
+
+/** What a plan means for machines whose user is in exactly these teams, as far as policies go. */
+export interface AudienceChanges {
+  /** Empty for a user without a team, and for a machine without a user. */
+  readonly teams: readonly string[]
+  readonly reachable: readonly Change[]
+  readonly blocked: readonly Change[]
+  /** False when the comparison was too large to be finished: something more may change. */
+  readonly complete: boolean
+}
+
+export interface PlanComparison {
+  /** Those for whom something may change; nobody's team first. */
+  readonly audiences: readonly AudienceChanges[]
+  /** How many sets of teams were left out because there are too many. */
+  readonly omitted: number
+}
+
+/** Each is a comparison of its own. */
+const MAX_AUDIENCES = 60
+/** For all audiences together; ten seconds or so. */
+const MAX_STEPS = 10_000_000
+const MIN_STEPS = 200_000
+
+/**
+ * Compares for everybody there is: machines without a team, members of each single team, and every
+ * set of teams that some member is in. A member of two teams is subject to the policies of both, so
+ * what changes for him does not follow from what changes for each.
+ */
+export function comparePlan(
+  snapshot: Pick<ExportResponse, 'policies' | 'team_sets'>,
+  changes: ApplyResponse['changes'],
+  home: string,
+): PlanComparison {
+  const before = snapshot.policies
+  const after = applyChanges(before, changes)
+  const changed = changes.flatMap((change) => [change.old, change.new].filter(isPolicy))
+  const used = new Set([...before, ...after].flatMap(({ scope }) => scope.teams ?? []))
+  const of = createAudience(used)
+  const concerned = listAudiences(used, snapshot.team_sets).filter(
+    (teams) => of(changed, teams).length > 0,
+  )
+  const audiences = concerned.slice(0, MAX_AUDIENCES)
+  const maxSteps = Math.max(MIN_STEPS, Math.floor(MAX_STEPS / Math.max(1, audiences.length)))
+  return {
+    audiences: audiences.map((teams) => {
+      const [older, newer] = [before, after].map((policies) =>
+        compilePolicy({ policies: of(policies, teams), home }),
+      )
+      if (older === undefined || newer === undefined) throw new TypeError('two were compiled')
+      const { reachable, blocked, complete } = compare(older, newer, { maxSteps })
+      return { teams, reachable, blocked, complete }
+    }),
+    omitted: concerned.length - audiences.length,
+  }
+}
+
+/** The policies as they become. */
+export function applyChanges(
+  before: readonly ShownPolicy[],
+  changes: ApplyResponse['changes'],
+): readonly ShownPolicy[] {
+  const after = new Map(before.map((policy) => [policy.name, policy]))
+  for (const { name, new: policy } of changes)
+    if (policy === undefined) after.delete(name)
+    else after.set(name, policy)
+  return [...after.values()]
+}
+
+/** Smaller sets first. */
+function listAudiences(
+  used: ReadonlySet<string>,
+  teamSets: readonly (readonly string[])[],
+): readonly (readonly string[])[] {
+  const sets = new Map<string, readonly string[]>()
+  const singles = [...used].toSorted().map((team) => [team])
+  for (const teams of [[], ...singles, ...teamSets]) {
+    const concerned = teams.filter((team) => used.has(team)).toSorted()
+    sets.set(JSON.stringify(concerned), concerned)
+  }
+  return [...sets.values()].toSorted((a, b) => a.length - b.length)
+}
+
+/** Finds what applies to somebody in `teams`. Numbers stand in for team ids: names differ in case. */
+function createAudience(
+  used: ReadonlySet<string>,
+): (policies: readonly ShownPolicy[], teams: readonly string[]) => Policy[] {
+  const ids = new Map([...used].map((team, index) => [team, String(index)]))
+  const idsOf = (teams: readonly string[]) => teams.map((team) => ids.get(team) ?? '')
+  return (policies, teams) => {
+    const all = policies.map((policy) => toPolicy(policy, idsOf(policy.scope.teams ?? [])))
+    return effectivePolicies(all, idsOf(teams))
+  }
+}
+
+function isPolicy(policy: ShownPolicy | undefined): policy is ShownPolicy {
+  return policy !== undefined
+}
+
+/** Names stand in for ids, which the evaluator needs only to tell rules from each other. */
+function toPolicy({ name, rules }: ShownPolicy, teams: string[]): Policy {
+  return {
+    id: name,
+    name,
+    scope: { teams },
+    allowlist_v0: { rules: rules.map((rule) => ({ id: rule.name, ...rule })) },
+  }
+}

@@ -1,0 +1,38 @@
+import { documentPolicySchema, policyDocumentSchema } from '@palisade/protocol'
+import { describeValue, unknownMember, type SchemaIssue } from '../policy-file/describe-issue.ts'
+import { valueAt } from '../policy-file/locate-member.ts'
+
+export interface SourceProblem {
+  readonly path: readonly PropertyKey[]
+  readonly message: string
+}
+
+/** What is wrong with a document, each with its path. */
+export function describeSourceIssue(root: unknown, issue: SchemaIssue): readonly SourceProblem[] {
+  const { path } = issue
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownMembers(path)
+    return (issue.keys ?? []).map((key) => ({
+      path: [...path, key],
+      message: unknownMember(key, known),
+    }))
+  }
+  const member = path.at(-1)
+  const named = typeof member === 'string' ? `\`${member}\` ` : ''
+  return [{ path, message: `${named}${describeValue(root, issue)}${advice(root, issue)}` }]
+}
+
+/** YAML reads what looks like a number or a truth value as one. */
+function advice(root: unknown, { path, expected }: SchemaIssue): string {
+  const value = valueAt(root, path)
+  const isPlain = typeof value === 'number' || typeof value === 'boolean'
+  return expected === 'string' && isPlain ? '; put it in quotes' : ''
+}
+
+/** Read off the schema, so that a new member is suggested without a change here. */
+function knownMembers(path: readonly PropertyKey[]): readonly string[] {
+  const policy = documentPolicySchema.shape
+  if (path.includes('rules')) return Object.keys(policy.rules.element.shape)
+  if (path.includes('scope')) return Object.keys(policy.scope.unwrap().shape)
+  return Object.keys(path.length === 0 ? policyDocumentSchema.shape : policy)
+}

@@ -1,0 +1,65 @@
+import type { AppliedDocument, OrganizationClient } from '@palisade/client'
+import { PolicyError } from '@palisade/policy-core'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+import { comparePlan, type PlanComparison } from './compare-audiences.ts'
+import { fetchPlan, type FetchedPlan } from './fetch-plan.ts'
+import type { ShownPlan } from './format-plan.ts'
+import { loadSources } from './load-sources.ts'
+
+/** What `plan` and `apply` have in common. */
+export interface PlanOptions {
+  readonly prune?: true
+  readonly home: string
+  readonly json?: true
+}
+
+export interface MadePlan extends ShownPlan {
+  readonly organization: OrganizationClient
+  readonly document: AppliedDocument
+}
+
+export const PLAN_NOTES = `
+A directory stands for every *.yaml, *.yml and *.json in it and below; names that begin with a dot
+are left out, links out of it are refused. Policies are known by their names: a policy that is not
+in the files stays unless \`--prune\` says otherwise, a rule that is not in its policy is removed,
+and what is renamed is deleted and created anew. The form is told by \`palisade schema\`.`
+
+export function addPlanOptions(command: Command): Command {
+  return command
+    .argument('<files...>', 'files or directories of policies')
+    .option('--prune', 'delete the policies that are not in the files')
+    .option('--home <path>', 'what `~` is taken for where changes are compared', '/home/user')
+    .option('--json', 'print one JSON object')
+}
+
+/** Reads the files, asks the server what they would change, and compares what that means. */
+export async function makePlan(
+  io: Io,
+  files: readonly string[],
+  options: PlanOptions,
+): Promise<MadePlan> {
+  const policies = await loadSources(io, files)
+  const { org, organization } = await connectOrganization(io)
+  const document = { policies: [...policies], prune: options.prune === true }
+  const fetched = await fetchPlan(organization, document)
+  const comparison = compareFor(fetched, options.home)
+  return { org, organization, document, plan: fetched.plan, comparison, home: options.home }
+}
+
+/** The plan as one JSON value. */
+export function planValue({ org, plan, comparison }: ShownPlan): object {
+  return { org, ...plan, comparison }
+}
+
+function compareFor({ snapshot, plan }: FetchedPlan, home: string): PlanComparison {
+  try {
+    return comparePlan(snapshot, plan.changes, home)
+  } catch (error) {
+    if (error instanceof PolicyError && error.code === 'ERR_OPTION_INVALID')
+      throw usageError(`\`--home\`: ${error.message}`)
+    throw error
+  }
+}

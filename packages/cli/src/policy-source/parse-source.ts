@@ -1,0 +1,112 @@
+import { parseJson } from '@palisade/protocol'
+import { isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml'
+import { composeYaml, YamlDepthError } from './compose-yaml.ts'
+import { findTrouble, type Trouble } from './find-trouble.ts'
+
+/** One document of a text: what it says, and where each part of it stands. */
+export interface SourceDocument {
+  readonly value: unknown
+  /** Of the value at `path`, or of what is nearest above it. */
+  offsetOf(path: readonly PropertyKey[]): number
+}
+
+/** Lines and columns count from 1. */
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+export interface ParsedSource {
+  readonly documents: readonly SourceDocument[]
+  /** Empty when everything could be read. */
+  readonly troubles: readonly Trouble[]
+  positionOf(offset: number): Position
+}
+
+/** Reads JSON, or the documents of a YAML text; empty ones are left out. Never throws. */
+export function parseSource(text: string, format: 'json' | 'yaml'): ParsedSource {
+  const source = format === 'json' ? parseJsonSource(text) : parseYamlSource(text)
+  return { ...source, positionOf: positionIn(text) }
+}
+
+type Parsed = Omit<ParsedSource, 'positionOf'>
+
+function parseJsonSource(text: string): Parsed {
+  const json = parseJson(text)
+  if (!json.ok) {
+    const message = json.problem.message.replace(/ at line \d+, column \d+$/, '')
+    return { documents: [], troubles: [{ message, offset: json.problem.offset }] }
+  }
+  // JSON is YAML, so that one reader knows the places of both; most files have nothing to place.
+  let contents: unknown
+  const offset = (path: readonly PropertyKey[]): number => {
+    contents ??= composeYaml(text)[0]?.contents
+    return offsetOf(contents, path)
+  }
+  return { documents: [{ value: json.value, offsetOf: offset }], troubles: [] }
+}
+
+function parseYamlSource(text: string): Parsed {
+  try {
+    const documents = composeYaml(text)
+    const troubles = documents.flatMap(findTrouble)
+    return {
+      documents: troubles.length > 0 ? [] : documents.filter(hasContents).map(toSource),
+      troubles,
+    }
+  } catch (error) {
+    if (!(error instanceof YamlDepthError)) throw error
+    return { documents: [], troubles: [{ message: error.message, offset: error.offset }] }
+  }
+}
+
+function hasContents({ contents }: Document.Parsed): boolean {
+  return !(contents === null || (isScalar(contents) && contents.value === null))
+}
+
+function toSource(document: Document.Parsed): SourceDocument {
+  return {
+    value: document.toJS({ maxAliasCount: 0 }) as unknown,
+    offsetOf: (path) => offsetOf(document.contents, path),
+  }
+}
+
+function offsetOf(root: unknown, path: readonly PropertyKey[]): number {
+  let node: unknown = root
+  let offset = startOf(root) ?? 0
+  for (const key of path) {
+    const inner = innerOf(node, key)
+    if (inner === null) break
+    offset = inner.offset
+    node = inner.node
+  }
+  return offset
+}
+
+/** A member is where its name stands; an element, where it begins. */
+function innerOf(node: unknown, key: PropertyKey): { node: unknown; offset: number } | null {
+  if (isSeq(node) && typeof key === 'number') {
+    const item = node.items[key]
+    const offset = startOf(item)
+    return offset === null ? null : { node: item, offset }
+  }
+  if (!isMap(node)) return null
+  const pair = node.items.find((item) => isScalar(item.key) && item.key.value === key)
+  const offset = startOf(pair?.key)
+  return pair === undefined || offset === null ? null : { node: pair.value, offset }
+}
+
+function startOf(node: unknown): number | null {
+  return isNode(node) ? ((node as Node).range?.[0] ?? null) : null
+}
+
+/** Asked for every policy of a file, so the lines are counted once. */
+function positionIn(text: string): (offset: number) => Position {
+  let starts: readonly number[] | undefined
+  return (offset) => {
+    starts ??= [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
+    const after = starts.findIndex((start) => start > offset)
+    const line = after < 0 ? starts.length : after
+    return { line, column: offset - (starts[line - 1] ?? 0) + 1 }
+  }
+}

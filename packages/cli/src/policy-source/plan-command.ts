@@ -1,0 +1,32 @@
+import type { Command } from 'commander'
+import { EXIT } from '../exit-code.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatPlan } from './format-plan.ts'
+import { addPlanOptions, makePlan, PLAN_NOTES, planValue, type PlanOptions } from './make-plan.ts'
+
+/** `palisade plan` */
+export function addPlanCommand(program: Command, context: RunContext): void {
+  addPlanOptions(program.command('plan'))
+    .summary('show what files of policies would change')
+    .description(
+      'Show what applying files of policies would change, and what becomes reachable or blocked by that. Changes nothing and needs only `policies:read`.',
+    )
+    .option('--exit-code', 'exit 3 when something would change')
+    .addHelpText(
+      'after',
+      `${PLAN_NOTES}
+
+Exit codes: 0 planned, 1 refused, 2 wrong usage or bad file,
+            3 something would change (only with \`--exit-code\`)
+
+Examples:
+  palisade plan policies/
+  palisade plan web.yaml files.yaml --prune
+  palisade plan policies/ --exit-code --json`,
+    )
+    .action(async (files: string[], options: PlanOptions & { readonly exitCode?: true }) => {
+      const made = await makePlan(context.io, files, options)
+      await present(context, options.json, planValue(made), () => formatPlan(made, context.style))
+      if (options.exitCode === true && made.plan.changes.length > 0) context.exit(EXIT.changes)
+    })
+}

@@ -1,0 +1,25 @@
+import { policyDocumentJsonSchema } from '@palisade/protocol'
+import type { Command } from 'commander'
+import type { RunContext } from '../run-context.ts'
+import { write } from '../terminal/write.ts'
+
+/** `palisade schema` */
+export function addSchemaCommand(program: Command, { io }: RunContext): void {
+  program
+    .command('schema')
+    .summary('print the JSON Schema of policy files')
+    .description('Print the JSON Schema (2020-12) of files of policies, for editors and checks.')
+    .addHelpText(
+      'after',
+      `
+An editor with the YAML language server reads it where the first line of a file is
+  # yaml-language-server: $schema=palisade.schema.json
+and every editor where a JSON file has the member "$schema".
+
+Examples:
+  palisade schema > policies/.palisade.schema.json`,
+    )
+    .action(async () => {
+      await write(io.stdout, `${JSON.stringify(policyDocumentJsonSchema(), null, 2)}\n`)
+    })
+}
