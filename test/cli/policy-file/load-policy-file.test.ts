@@ -188,6 +188,36 @@ describe('a policy file', () => {
   })
 })
 
+describe('a policy file in YAML', () => {
+  const lintYaml = async (content: string) => {
+    await using directory = await temporaryDirectory()
+    await directory.write('p.yaml', content)
+    return await runCli(['lint', 'p.yaml'], { cwd: directory.path })
+  }
+
+  it('says what one in JSON says', async () => {
+    const result = await lintYaml(JSON.stringify(POLICY_FILE))
+
+    expect(result).toEqual({ code: 0, out: 'p.yaml: 2 policies, 4 rules, all good\n', err: '' })
+    expect((await lintYaml('# none yet\npolicies: []\n')).code).toBe(0)
+  })
+
+  it.each([
+    ['home: /a\nhome: /b', 'member `home` stands twice at line 2, column 1'],
+    ['policies: &p []\nlocal: *p', 'alias `*p` is not read; write it out at line 2, column 8'],
+    ['policies: [', 'at line 1, column'],
+    ['{}\n---\n{}', 'holds 2 documents; write exactly one'],
+    ['', 'holds 0 documents; write exactly one'],
+    ['governed: yes', 'governed: must be a boolean, not a string'],
+    ['? '.repeat(5_000), 'nesting is deeper than 32 levels'],
+  ])('is refused where it could be read in two ways: %j', async (content, message) => {
+    const result = await lintYaml(content)
+
+    expect(result).toMatchObject({ code: 2, out: '' })
+    expect(result.err).toContain(message)
+  })
+})
+
 describe('whose policies count', () => {
   const team = '6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11'
   const [web] = (policyOf(rule('r1 x', 'allow read', ['/x'])) as { policies: object[] }).policies

@@ -10,6 +10,7 @@ import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { readTextFile } from '../file-argument.ts'
 import type { Io } from '../io.ts'
+import { parseSource } from '../policy-source/parse-source.ts'
 import { describeIssue } from './describe-issue.ts'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -30,17 +31,32 @@ export async function loadPolicyFile(
 }
 
 function parsePolicyFile(file: string, text: string): PolicyFile {
-  const json = parseJson(text)
-  if (!json.ok) {
-    const { message, offset } = json.problem
-    const known = offset < 0 || /at line \d/.test(message)
-    throw invalid(file, [known ? message : `${message} at ${formatPosition(text, offset)}`])
-  }
-  const parsed = policyFileSchema.safeParse(json.value)
+  const value = /\.ya?ml$/.test(file) ? parseYamlText(file, text) : parseJsonText(file, text)
+  const parsed = policyFileSchema.safeParse(value)
   if (parsed.success) return parsed.data
   throw invalid(
     file,
-    parsed.error.issues.flatMap((issue) => describeIssue(json.value, issue)),
+    parsed.error.issues.flatMap((issue) => describeIssue(value, issue)),
+  )
+}
+
+function parseJsonText(file: string, text: string): unknown {
+  const json = parseJson(text)
+  if (json.ok) return json.value
+  const { message, offset } = json.problem
+  const known = offset < 0 || /at line \d/.test(message)
+  throw invalid(file, [known ? message : `${message} at ${formatPosition(text, offset)}`])
+}
+
+function parseYamlText(file: string, text: string): unknown {
+  const { documents, troubles } = parseSource(text, 'yaml')
+  const [document] = documents
+  if (document !== undefined && documents.length === 1) return document.value
+  if (troubles.length === 0)
+    throw invalid(file, [`holds ${documents.length} documents; write exactly one`])
+  throw invalid(
+    file,
+    troubles.map(({ message, offset }) => `${message} at ${formatPosition(text, offset)}`),
   )
 }
 
