@@ -8,6 +8,7 @@ import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
 import { addLintCommand } from './policy-file/lint-command.ts'
 import { addApplyCommand } from './policy-source/apply-command.ts'
+import { addExportCommand } from './policy-source/export-command.ts'
 import { addPlanCommand } from './policy-source/plan-command.ts'
 import { addSchemaCommand } from './policy-source/schema-command.ts'
 import type { RunContext } from './run-context.ts'
@@ -56,6 +57,7 @@ Examples:
   program.commandsGroup('Policies as files:')
   addPlanCommand(program, context)
   addApplyCommand(program, context)
+  addExportCommand(program, context)
   addSchemaCommand(program, context)
   return program
 }

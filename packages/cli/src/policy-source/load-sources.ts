@@ -8,7 +8,8 @@ import { describeSourceIssue } from './describe-source-issue.ts'
 import { listSourceFiles, type SourceFile } from './list-source-files.ts'
 import { parseSource, type SourceDocument } from './parse-source.ts'
 
-const MAX_FILE_BYTES = 16 * 1024 * 1024
+/** Of one file. */
+export const MAX_FILE_BYTES = 16 * 1024 * 1024
 /** A generated file may be wrong in every rule; nobody reads more than this. */
 const MAX_LINES = 100
 

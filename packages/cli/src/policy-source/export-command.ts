@@ -1,0 +1,127 @@
+import type { ExportResponse } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { randomBytes } from 'node:crypto'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { extname } from 'node:path'
+import { connectOrganization } from '../account/connect-server.ts'
+import { notWritten } from '../account/credentials-file.ts'
+import { usageError } from '../cli-error.ts'
+import { readTextFile, resolveFile, unreadable } from '../file-argument.ts'
+import type { RunContext } from '../run-context.ts'
+import { systemCode } from '../system-error.ts'
+import { write } from '../terminal/write.ts'
+import { composeYaml } from './compose-yaml.ts'
+import { loadSources, MAX_FILE_BYTES } from './load-sources.ts'
+import { formatDocument, renderJson, renderYaml } from './render-policies.ts'
+import { updateDocument } from './update-document.ts'
+
+type Format = 'json' | 'yaml'
+
+interface ExportOptions {
+  readonly format?: string
+  readonly out?: string
+}
+
+/** `palisade export` */
+export function addExportCommand(program: Command, context: RunContext): void {
+  program
+    .command('export')
+    .summary("write the organization's policies as a file")
+    .description(
+      "Write all of the organization's policies in the form that `palisade apply` reads: to standard output, or to a file.",
+    )
+    .option('--format <format>', 'yaml or json (default: by the name of the file, otherwise yaml)')
+    .option('--out <file>', 'file to write; a YAML file that is there keeps its comments')
+    .addHelpText(
+      'after',
+      `
+A YAML file that is there is brought up to date: its comments, the order of its policies and the way
+things are written stay where the library can keep them.
+
+Examples:
+  palisade export > policies.yaml
+  palisade export --out policies/all.yaml
+  palisade export --format json`,
+    )
+    .action(async (options: ExportOptions) => {
+      const format = readFormat(options)
+      const { organization } = await connectOrganization(context.io)
+      const exported = await organization.policySet.export()
+      if (options.out === undefined) {
+        await write(context.io.stdout, render(exported, format))
+        return
+      }
+      const text = await renderFor(context, options.out, exported, format)
+      await replaceFile(resolveFile(context.io, options.out), options.out, text)
+      const count = `${exported.policies.length} policies of revision ${exported.revision}`
+      await write(context.io.stdout, context.style.plain(`${options.out}: ${count}`).concat('\n'))
+    })
+}
+
+function readFormat({ format, out }: ExportOptions): Format {
+  const byName = out === undefined ? undefined : extname(out) === '.json' ? 'json' : 'yaml'
+  if (format === undefined) return byName ?? 'yaml'
+  if (format !== 'json' && format !== 'yaml')
+    throw usageError(`unknown format \`${format}\`; write \`yaml\` or \`json\``)
+  if (byName !== undefined && byName !== format)
+    throw usageError(`\`--format ${format}\` does not fit the file \`${out ?? ''}\``)
+  return format
+}
+
+function render({ policies }: ExportResponse, format: Format): string {
+  return format === 'json' ? renderJson(policies) : renderYaml(policies)
+}
+
+/** A file that cannot be read as policies is not ours to replace. */
+async function renderFor(
+  { io }: RunContext,
+  out: string,
+  exported: ExportResponse,
+  format: Format,
+): Promise<string> {
+  if (!(await isThere(resolveFile(io, out)))) return render(exported, format)
+  await loadSources(io, [out])
+  if (format === 'json') return render(exported, format)
+  const documents = composeYaml(await readTextFile(io, out, MAX_FILE_BYTES))
+  const [document] = documents
+  if (document === undefined || documents.length > 1)
+    throw unreadable(out, 'holds several documents; export to a file of one')
+  const ids = new Map(exported.teams.flatMap(({ id, name }) => [[name, id] as const]))
+  const idOf = (team: string): string => ids.get(team) ?? team.toLowerCase()
+  updateDocument(document, exported.policies, (a, b) => a === b || idOf(a) === idOf(b))
+  return formatDocument(document)
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Whole or not at all; through a link, and with the rights that the file had. */
+async function replaceFile(path: string, shown: string, text: string): Promise<void> {
+  let temporary: string | null = null
+  try {
+    const target = await realpath(path).catch((error: unknown) => {
+      if (systemCode(error) === 'ENOENT') return path
+      throw error
+    })
+    const mode = await stat(target).then(
+      (status) => status.mode & 0o777,
+      () => 0o666,
+    )
+    temporary = `${target}.${randomBytes(6).toString('hex')}`
+    {
+      await using handle = await open(temporary, 'wx', mode)
+      await handle.writeFile(text)
+      await handle.sync()
+    }
+    await rename(temporary, target)
+  } catch (error) {
+    if (temporary !== null) await rm(temporary, { force: true }).catch(() => undefined)
+    throw notWritten(shown, error)
+  }
+}

@@ -1,0 +1,63 @@
+import type { ShownPolicy } from '@palisade/protocol'
+import { Document, isMap, isSeq, type YAMLMap } from 'yaml'
+
+const HEADER = ` yaml-language-server: $schema=.palisade.schema.json
+ Policies as \`palisade apply\` reads them; \`palisade schema\` prints the schema.`
+/** Long patterns stay on one line, or a difference would show a break as a change. */
+const NO_FOLDING = { lineWidth: 0 }
+
+/** A new YAML document of these policies. */
+export function renderYaml(policies: readonly ShownPolicy[]): string {
+  const document = new Document({ policies: policies.map(toPlain) })
+  document.commentBefore = HEADER
+  setStyle(document)
+  return formatDocument(document)
+}
+
+/** The same as JSON. */
+export function renderJson(policies: readonly ShownPolicy[]): string {
+  return `${JSON.stringify({ policies: policies.map(toPlain) }, null, 2)}\n`
+}
+
+/** The text of a document that was read or made. */
+export function formatDocument(document: Document): string {
+  return document.toString(NO_FOLDING)
+}
+
+/** In the order in which a person would write the members. */
+export function toPlain({ name, scope, rules }: ShownPolicy): object {
+  return {
+    name,
+    scope,
+    rules: rules.map((rule) => ({
+      name: rule.name,
+      actions: rule.actions,
+      decision: rule.decision,
+      resources: rule.resources,
+    })),
+  }
+}
+
+/** Short lists on one line, and a blank line between policies. */
+function setStyle(document: Document): void {
+  const policies = document.get('policies')
+  if (!isSeq(policies)) return
+  for (const [index, policy] of policies.items.entries())
+    if (isMap(policy)) {
+      if (index > 0) policy.spaceBefore = true
+      setPolicyStyle(policy)
+    }
+}
+
+/** Of a policy that is new in its document. */
+export function setPolicyStyle(policy: YAMLMap): void {
+  const scope = policy.get('scope')
+  if (isMap(scope)) scope.flow = true
+  const rules = policy.get('rules')
+  if (isSeq(rules)) for (const rule of rules.items) if (isMap(rule)) setRuleStyle(rule)
+}
+
+export function setRuleStyle(rule: YAMLMap): void {
+  const actions = rule.get('actions')
+  if (isSeq(actions)) actions.flow = true
+}

@@ -1,0 +1,98 @@
+import * as fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
+import { apply, exported } from './documents.ts'
+
+let governed: GovernedApp
+
+beforeAll(async () => {
+  governed = await openGovernedApp()
+})
+afterAll(() => governed.close())
+
+const NAMES = ['a', 'b', 'c', 'A', 'é', 'x y'] as const
+const RULES = {
+  network: {
+    actions: [['connect:tcp'], ['connect:udp'], ['connect:udp', 'connect:tcp']],
+    resources: [
+      'example.com',
+      '*.example.com:443',
+      '10.0.0.0/8',
+      'Example.COM:80',
+      '[2001:db8::1]:443',
+    ],
+  },
+  filesystem: {
+    actions: [['read'], ['write', 'read']],
+    resources: ['/data/**', '~/work/**', '/x/*.pem', '/'],
+  },
+} as const
+
+function rules() {
+  return fc.constantFrom('network' as const, 'filesystem' as const).chain((domain) =>
+    fc.uniqueArray(
+      fc.record({
+        name: fc.constantFrom(...NAMES),
+        actions: fc.constantFrom(...RULES[domain].actions).map((actions) => [...actions]),
+        decision: fc.constantFrom('allow' as const, 'deny' as const),
+        resources: fc.array(fc.constantFrom(...RULES[domain].resources), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+      }),
+      { selector: ({ name }) => name, maxLength: 4 },
+    ),
+  )
+}
+
+/** Whole organizations in the form of an export: policies by name, scopes always written. */
+function organizations() {
+  const scope = fc.constantFrom<{ teams?: string[] }>({}, {}, { teams: ['backend'] })
+  const policy = fc.record({ name: fc.constantFrom(...NAMES), scope, rules: rules() })
+  return fc
+    .uniqueArray(policy, { selector: ({ name }) => name, maxLength: 5 })
+    .map((policies) => policies.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+}
+
+/** Id of every policy and rule by its names. */
+async function ids(): Promise<Map<string, string>> {
+  const policies = await governed.store.read((reader) => reader.policies.listWithRules('acme'))
+  return new Map(
+    policies.flatMap((policy) => [
+      [policy.name, policy.id] as const,
+      ...policy.rules.map((rule) => [`${policy.name}/${rule.name}`, rule.id] as const),
+    ]),
+  )
+}
+
+it('whatever an organization has, a document with `prune` gives it exactly what it says', async () => {
+  const runs = 40 * Number(process.env['PALISADE_CASES'] ?? '1')
+  // Each case starts from where the one before it ended, so any organization meets any other.
+  await fc.assert(
+    fc.asyncProperty(organizations(), async (policies) => {
+      const before = await exported(governed)
+      const known = await ids()
+      const planned = await apply(governed, { policies, prune: true, dry_run: true })
+      expect(await exported(governed)).toEqual(before)
+
+      const done = await apply(governed, { policies, prune: true })
+
+      expect((await exported(governed)).policies).toEqual(policies)
+      const withoutIds = (changes: typeof done.changes) =>
+        changes.map(({ id: _id, ...rest }) => rest)
+      expect(withoutIds(planned.changes)).toEqual(withoutIds(done.changes))
+      for (const [name, id] of await ids()) expect(known.get(name) ?? id).toBe(id)
+
+      const again = await apply(governed, {
+        policies: (await exported(governed)).policies,
+        prune: true,
+      })
+      expect(again).toMatchObject({
+        changes: [],
+        revision: done.revision,
+        unchanged: policies.length,
+      })
+    }),
+    { numRuns: Math.max(1, Math.round(runs)) },
+  )
+})
