@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { addEnrolCommand } from './account/enrol-command.ts'
 import { addLoginCommand, addLogoutCommand } from './account/login-command.ts'
+import { addEventsCommand } from './administration/events-command.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
 import { addRuleCommands } from './administration/rule-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
@@ -53,6 +54,7 @@ Examples:
   addLogoutCommand(program, context)
   addPolicyCommands(program, context)
   addRuleCommands(program, context)
+  addEventsCommand(program, context)
   addEnrolCommand(program, context)
   program.commandsGroup('Policies as files:')
   addPlanCommand(program, context)

@@ -1,0 +1,41 @@
+import { expect, it } from 'vitest'
+import { openTestServer } from '../../server/test-server.ts'
+import { runCli } from '../run-cli.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+it('shows the newest changes of a real server as a table, or as JSON', async () => {
+  await using directory = await temporaryDirectory()
+  const { server, createOrganization } = await openTestServer()
+  const { personal_token } = await createOrganization('acme', 'alice')
+  const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
+  const setting = { home: directory.path, cwd: directory.path, stdin: personal_token }
+  const run = (...argv: string[]) => runCli(argv, setting)
+  await run('login', '--server', url, '--org', 'acme', '--username', 'alice', '--token-stdin')
+  for (const name of ['one', 'two', 'three']) await run('policy', 'create', name)
+  const since = ['--since', '2026-01-01T00:00:00Z']
+
+  const table = await run('events', ...since, '--limit', '2')
+  const json = await run('events', ...since, '--kind', 'policy.created', '--json')
+  const nothing = await run('events', ...since, '--actor', 'user:nobody')
+
+  expect(table).toMatchObject({ code: 0, err: '' })
+  const lines = table.out.split('\n')
+  expect(lines[0]).toMatch(/^TIME +WHO +WHAT +NAME +FROM$/)
+  expect(lines[1]).toMatch(
+    /^2026-11-21T08:00:00\.250Z +user:alice +policy\.created +two +127\.0\.0\.1$/,
+  )
+  expect(lines[2]).toContain(' three ')
+  expect(JSON.parse(json.out).data.map((event: { after: object }) => event.after)).toMatchObject([
+    { name: 'one' },
+    { name: 'two' },
+    { name: 'three' },
+  ])
+  expect(nothing).toMatchObject({ code: 0, out: 'no events\n' })
+  for (const argv of [
+    ['--limit', '0'],
+    ['--limit', 'x'],
+    ['--kind', 'policy.invented'],
+  ])
+    expect((await run('events', ...argv)).code).toBe(2)
+  expect((await run('events', '--since', 'yesterday')).code).toBe(1)
+})
