@@ -31,6 +31,11 @@ Settings (environment):
                                  internet; plain HTTP to loopback ones only (none)
   PALISADE_METRICS               on or off: whether there is /metrics (on)
   PALISADE_METRICS_TOKEN         bearer token that /metrics asks for (none)
+  OTEL_EXPORTER_OTLP_ENDPOINT    collector that gets traces by OTLP over HTTP (no traces)
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT  the same, as the whole URL
+  OTEL_TRACES_EXPORTER           otlp or none: traces though there is no endpoint, or none (none)
+  OTEL_TRACES_SAMPLER_ARG        share of requests that are traced, 0 to 1 (1)
+  OTEL_SERVICE_NAME              name of this server in traces (palisade-server)
   PALISADE_MAX_POLICIES          policies of an organization (100)
   PALISADE_MAX_RULES             rules of a policy (250)
   PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)

@@ -32,6 +32,12 @@ export interface Config {
     /** Bearer token that it asks for; null for none. */
     readonly token: string | null
   }
+  /** Null while traces are neither recorded nor exported. */
+  readonly tracing: {
+    readonly serviceName: string
+    /** Share of the traces that are recorded, from 0 to 1. */
+    readonly ratio: number
+  } | null
   readonly limits: {
     readonly maxPolicies: number
     readonly maxRules: number
@@ -87,8 +93,28 @@ const environmentSchema = z.object({
   DATABASE_URL: z.string().superRefine(checkDatabaseUrl).default(''),
 })
 
+const httpUrl = z
+  .string()
+  .refine((text) => text === '' || isHttpUrl(text), 'must be a URL such as `http://127.0.0.1:4318`')
+  .default('')
+
+/** By the names of OpenTelemetry, where an empty value is none; its exporter reads the rest. */
+const tracingSchema = z.object({
+  OTEL_TRACES_EXPORTER: z.enum(['', 'otlp', 'none'], { error: 'must be otlp or none' }).default(''),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: httpUrl,
+  OTEL_SERVICE_NAME: z.string().default(''),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(|0|1|0?\.\d{1,9}|[01]\.0{0,9})$/, 'must be a number from 0 to 1')
+    .default(''),
+})
+
 /** Every setting by its name. */
-export const SETTING_NAMES: readonly string[] = Object.keys(environmentSchema.shape)
+export const SETTING_NAMES: readonly string[] = Object.keys({
+  ...environmentSchema.shape,
+  ...tracingSchema.shape,
+})
 
 /** Reads `PALISADE_*`; throws ConfigError with every problem. Values are not echoed. */
 export function readConfig(
@@ -96,8 +122,13 @@ export function readConfig(
   cwd: string,
 ): Config {
   const result = environmentSchema.safeParse(environment)
-  const problems = [...describeIssues(result.error), ...unpaired(environment)]
-  if (!result.success || problems.length > 0) throw new ConfigError(problems)
+  const tracing = tracingSchema.safeParse(environment)
+  const problems = [
+    ...describeIssues(result.error),
+    ...describeIssues(tracing.error),
+    ...unpaired(environment),
+  ]
+  if (!result.success || !tracing.success || problems.length > 0) throw new ConfigError(problems)
   const settings = result.data
   return {
     host: settings.PALISADE_HOST,
@@ -116,6 +147,7 @@ export function readConfig(
       enabled: settings.PALISADE_METRICS === 'on',
       token: settings.PALISADE_METRICS_TOKEN ?? null,
     },
+    tracing: readTracing(tracing.data),
     limits: {
       maxPolicies: settings.PALISADE_MAX_POLICIES,
       maxRules: settings.PALISADE_MAX_RULES,
@@ -142,6 +174,22 @@ function checkDatabaseUrl(text: string, context: z.RefinementCtx): void {
     if (!(error instanceof RangeError)) throw error
     context.addIssue({ code: 'custom', message: error.message })
   }
+}
+
+function readTracing(settings: z.infer<typeof tracingSchema>): Config['tracing'] {
+  const { OTEL_TRACES_EXPORTER: exporter, OTEL_TRACES_SAMPLER_ARG: ratio } = settings
+  const hasEndpoint =
+    settings.OTEL_EXPORTER_OTLP_ENDPOINT !== '' ||
+    settings.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== ''
+  if (exporter === 'none' || (exporter === '' && !hasEndpoint)) return null
+  return {
+    serviceName: settings.OTEL_SERVICE_NAME || 'palisade-server',
+    ratio: ratio === '' ? 1 : Number(ratio),
+  }
+}
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text)
 }
 
 function describeIssues(error: z.ZodError | undefined): string[] {

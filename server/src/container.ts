@@ -38,6 +38,7 @@ import { replaceCertificate } from './tls/listener.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
+import type { Tracing } from './tracing/tracing.ts'
 import { readVersion } from './version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
 
@@ -78,7 +79,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { config, sources } = options
   const log = createLog(options.logger)
   const metrics = createMetrics({ version: readVersion() })
-  const store = metrics.observeStore(options.store)
+  const tracing = await openTracing(config, log)
+  const store = observeStore(options.store, metrics, tracing)
   const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
   await ensureSigningKeys(store, 'access_token', sources.now)
 
@@ -144,6 +146,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const app = await createApp({
     log,
     metrics: metrics.requests,
+    tracing,
     random: sources.random,
     ping: () => readiness.check(),
     trustedProxies: config.trustedProxies,
@@ -170,6 +173,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     async close() {
       await webhooks.courier.stop()
       await app.close()
+      await tracing?.close()
     },
   }
 }
@@ -208,6 +212,18 @@ function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessToken
     issue: (subject, lifetimeSeconds) =>
       metrics.timeSigning('access_token', () => issuer.issue(subject, lifetimeSeconds)),
   }
+}
+
+/** Loaded only when it is asked for. */
+async function openTracing({ tracing }: Config, log: Log): Promise<Tracing | null> {
+  if (tracing === null) return null
+  const { createTracing } = await import('./tracing/create-tracing.ts')
+  return createTracing({ ...tracing, version: readVersion(), log })
+}
+
+function observeStore(store: Store, metrics: Metrics, tracing: Tracing | null): Store {
+  const counted = metrics.observeStore(store)
+  return tracing === null ? counted : tracing.observeStore(counted)
 }
 
 /** Binds the type of a value to its token; a bare `Symbol()` would accept any. */

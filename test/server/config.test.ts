@@ -27,6 +27,7 @@ describe('the configuration', () => {
       webhookNetworks: [],
       stopDelayMs: 0,
       metrics: { enabled: true, token: null },
+      tracing: null,
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
     })
   })
@@ -56,6 +57,27 @@ describe('the configuration', () => {
       logLevel: 'silent',
       limits: { maxPolicies: 3, maxRules: 250 },
     })
+  })
+
+  it.each([
+    [{}, null],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: '' }, null],
+    [{ OTEL_TRACES_EXPORTER: 'otlp' }, { serviceName: 'palisade-server', ratio: 1 }],
+    [
+      { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://collector:4318/v1/traces' },
+      { serviceName: 'palisade-server', ratio: 1 },
+    ],
+    [
+      {
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example',
+        OTEL_SERVICE_NAME: 'policies',
+        OTEL_TRACES_SAMPLER_ARG: '0.25',
+      },
+      { serviceName: 'policies', ratio: 0.25 },
+    ],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c', OTEL_TRACES_EXPORTER: 'none' }, null],
+  ])('traces with %j as %j', (environment, tracing) => {
+    expect(readConfig(environment, '/srv').tracing).toEqual(tracing)
   })
 
   it('reports all problems at once, each in one line that names the setting', () => {
@@ -90,6 +112,9 @@ describe('the configuration', () => {
     ['PALISADE_METRICS_TOKEN', ['', 'short', 'with a space in it']],
     ['PALISADE_TLS_CERT', ['/etc/palisade/cert.pem']],
     ['PALISADE_TLS_KEY', ['/etc/palisade/key.pem']],
+    ['OTEL_TRACES_EXPORTER', ['zipkin']],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318']],
+    ['OTEL_TRACES_SAMPLER_ARG', ['2', '-1', 'half', '1.5']],
     ['PALISADE_HOST', ['', 'a b']],
     ['PALISADE_DATA_DIR', ['']],
   ])('refuses bad values of %s', (name, values) => {

@@ -5,6 +5,7 @@ import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import { createTlsServer } from '../tls/listener.ts'
+import type { Tracing } from '../tracing/tracing.ts'
 import { invalidArgument, type ApiError } from './api-error.ts'
 import { registerHealthRoutes } from './health-routes.ts'
 import { observeRequests } from './observe-requests.ts'
@@ -27,6 +28,7 @@ import { strictValidator } from './validation.ts'
 export interface AppDeps {
   readonly log: Log
   readonly metrics: RequestMetrics
+  readonly tracing?: Tracing | null
   readonly random: (bytes: number) => Uint8Array
   /** Throws while the store does not answer; behind `/readyz`. */
   readonly ping: () => Promise<void>
@@ -58,7 +60,7 @@ const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
  */
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const newRequestId = createRequestIds(deps.random)
-  const observer = { log: deps.log, metrics: deps.metrics }
+  const observer = { log: deps.log, metrics: deps.metrics, tracing: deps.tracing ?? null }
   const sendError = createErrorHandler(deps.log)
   const app = Fastify({
     // `observeRequests` writes one line for each; the framework makes a logger for each.

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics, RouteTally } from '../metrics/request-metrics.ts'
+import type { Tracing } from '../tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,6 +19,8 @@ declare module 'fastify' {
 export interface RequestObserver {
   readonly log: Log
   readonly metrics: RequestMetrics
+  /** Null while nothing is traced. */
+  readonly tracing: Tracing | null
 }
 
 /**
@@ -25,7 +28,11 @@ export interface RequestObserver {
  * is logged as the pattern of its route: what a client put into it is his, and may be a secret.
  * To be called before routes and other hooks are registered.
  */
-export function observeRequests(app: FastifyInstance, { log, metrics }: RequestObserver): void {
+export function observeRequests(
+  app: FastifyInstance,
+  { log, metrics, tracing }: RequestObserver,
+): void {
+  tracing?.observeRequests(app)
   const unknown = metrics.tallyOf(null)
   app.decorateRequest('actor', null)
   app.addHook('onRoute', (route) => {
@@ -45,10 +52,18 @@ export function observeRequests(app: FastifyInstance, { log, metrics }: RequestO
       tally.count(isAnswered ? reply.statusCode : null, ms / 1000)
       const isQuiet = config.quiet === true && isAnswered && reply.statusCode < 400
       if (log.isLevelEnabled(isQuiet ? 'debug' : 'info'))
-        log[isQuiet ? 'debug' : 'info'](describe(request, reply, ms), 'request')
+        log[isQuiet ? 'debug' : 'info'](
+          { ...describe(request, reply, ms), ...traceOf(request, tracing) },
+          'request',
+        )
     })
     done()
   })
+}
+
+function traceOf(request: FastifyRequest, tracing: Tracing | null): object {
+  const traceId = tracing?.traceIdOf(request) ?? null
+  return traceId === null ? {} : { trace_id: traceId }
 }
 
 function describe(request: FastifyRequest, reply: FastifyReply, ms: number): object {

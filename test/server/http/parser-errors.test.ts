@@ -81,7 +81,7 @@ it.each([
 it('survives a client that resets its connection after CONNECT', async () => {
   const server = createServer()
   const metrics = createMetrics({ version: 'test' }).requests
-  refuseUnsupported(server, () => 'req_1', { log: createLog(false), metrics })
+  refuseUnsupported(server, () => 'req_1', { log: createLog(false), metrics, tracing: null })
   const socket = new Duplex({
     read: () => undefined,
     write: (_chunk, _encoding, done) => done(new Error('write ECONNRESET')),
