@@ -2,13 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
+import type { OpenStore } from './open-again.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
-
-/** Opens the store of one test; called again it opens the same data once more. */
-export type OpenStore = () => Store | Promise<Store>
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
@@ -536,6 +535,10 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       expect(using.map(({ id }) => id)).toEqual(['pol_1'])
     })
 
+    describeConcurrency(
+      () => store,
+      () => open,
+    )
     describeCredentials(() => store)
     describeEvents(() => store)
     describeIdempotency(() => store)

@@ -1,0 +1,117 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import type { OpenStore } from './open-again.ts'
+
+const NOW = '2026-11-21T08:00:00.000Z'
+
+/** What every driver promises when several processes use it at once: here, several openings. */
+export function describeConcurrency(store: () => Store, open: () => OpenStore): void {
+  const policy = (id: string) => ({
+    id,
+    org: 'acme',
+    name: id,
+    teams: [],
+    created_at: NOW,
+    updated_at: NOW,
+  })
+
+  async function three(): Promise<Store[]> {
+    const stores = [store(), await open()(), await open()()]
+    for (const opened of stores.slice(1)) onTestFinished(() => opened.close())
+    return stores
+  }
+
+  /** `times` pieces of work, spread over three openings. */
+  async function race(
+    times: number,
+    work: (writer: StoreWriter, index: number) => Promise<unknown>,
+  ): Promise<PromiseSettledResult<unknown>[]> {
+    const stores = await three()
+    return Promise.allSettled(
+      Array.from({ length: times }, async (_, index) =>
+        stores[index % stores.length]?.transaction((writer) => work(writer, index)),
+      ),
+    )
+  }
+
+  describe('several openings at once', () => {
+    it('never exceed a limit that is checked inside', async () => {
+      const outcomes = await race(18, async (writer, index) => {
+        if ((await writer.policies.count('acme')) >= 5) throw new Error('full')
+        await writer.policies.insert(policy(`pol_${index}`))
+      })
+
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+      expect(await store().read((reader) => reader.policies.count('acme'))).toBe(5)
+    })
+
+    it('give a name to one', async () => {
+      const outcomes = await race(9, (writer, index) =>
+        writer.policies.insert({ ...policy(`pol_${index}`), name: 'wanted' }),
+      )
+
+      const refused = outcomes.filter(({ status }) => status === 'rejected')
+      expect(refused).toHaveLength(8)
+      for (const outcome of refused)
+        expect(outcome).toMatchObject({ reason: { subject: 'policy_name' } })
+    })
+
+    it('lose no update that reads before it writes', async () => {
+      await store().transaction((writer) =>
+        writer.policies.insert({ ...policy('pol_1'), name: '0' }),
+      )
+
+      const outcomes = await race(18, async (writer) => {
+        const found = await writer.policies.find('acme', 'pol_1')
+        const name = String(Number(found?.name) + 1)
+        await writer.policies.update({ ...policy('pol_1'), name })
+      })
+
+      expect(outcomes.every(({ status }) => status === 'fulfilled')).toBe(true)
+      const found = await store().read((reader) => reader.policies.find('acme', 'pol_1'))
+      expect(found?.name).toBe('18')
+    })
+
+    it('show many readers no half of a write', async () => {
+      const stores = await three()
+      const done = new AbortController()
+      const readers = stores.flatMap((opened) =>
+        Array.from({ length: 4 }, async () => {
+          let reads = 0
+          while (!done.signal.aborted) {
+            const [first, second] = await opened.read(async (reader) => [
+              await reader.policies.count('acme'),
+              (await reader.policies.listWithRules('acme')).length,
+            ])
+            expect(first).toBe(second)
+            expect((first ?? 1) % 2).toBe(0)
+            reads += 1
+          }
+          return reads
+        }),
+      )
+      for (let index = 0; index < 5; index += 1)
+        await stores[index % stores.length]?.transaction(async (writer) => {
+          await writer.policies.insert(policy(`pol_${index}a`))
+          await writer.policies.insert(policy(`pol_${index}b`))
+        })
+      done.abort()
+
+      const reads = await Promise.all(readers)
+
+      expect(Math.min(...reads)).toBeGreaterThan(0)
+      expect(await store().read((reader) => reader.policies.count('acme'))).toBe(10)
+    })
+  })
+
+  it('finds nothing by a text that no row can have', async () => {
+    await store().read(async (reader) => {
+      expect(await reader.organizations.find('ac\0me')).toBeNull()
+      expect(await reader.policies.find('acme', '\0')).toBeNull()
+      expect(await reader.users.find("ann'; --")).toBeNull()
+    })
+    await expect(
+      store().transaction((writer) => writer.policies.delete('acme', 'pol\0')),
+    ).rejects.toMatchObject({ code: expect.stringMatching(/NOT_FOUND|CONFLICT/) })
+  })
+}
