@@ -1,16 +1,39 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+
+/** Tests of the server that mean the same on every store; they run on PostgreSQL once more. */
+const ON_EVERY_STORE = [
+  'test/server/accounts/admin-routes.test.ts',
+  'test/server/governance/{idempotency,limits,preconditions}.test.ts',
+]
+
+function project(
+  name: string,
+  driver: 'sqlite' | 'postgres',
+  include: string[],
+): TestProjectInlineConfiguration {
+  return {
+    ssr: { resolve: { conditions: ['source'] } },
+    resolve: { conditions: ['source'] },
+    test: {
+      name,
+      include,
+      provide: { driver },
+      testTimeout: 30_000,
+      hookTimeout: 30_000,
+      // No module keeps state (a rule of its own), so files share a worker: a fifth less time.
+      isolate: false,
+    },
+  }
+}
 
 export default defineConfig({
-  ssr: { resolve: { conditions: ['source'] } },
-  resolve: { conditions: ['source'] },
   test: {
-    include: ['test/**/*.test.ts'],
+    projects: [
+      project('all', 'sqlite', ['test/**/*.test.ts']),
+      project('on PostgreSQL', 'postgres', ON_EVERY_STORE),
+    ],
     maxWorkers: '100%', // the default leaves one of two cores idle
     globalSetup: ['test/server/postgres/global-setup.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // No module keeps state (a rule of its own), so files share a worker: a fifth less time.
-    isolate: false,
     coverage: {
       provider: 'v8',
       include: ['packages/policy-core/src/**/*.ts'],

@@ -1,7 +1,6 @@
-import { readConfig, createServer, openSqliteStore, type Server } from '@palisade/server'
+import { readConfig, createServer, type Server } from '@palisade/server'
 import type { LightMyRequestResponse } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import {
   createOrganization,
@@ -10,6 +9,7 @@ import {
 import { createAuditedStore } from '../../server/src/history/audited-store.ts'
 import type { LogSettings } from '../../server/src/log/create-log.ts'
 import type { Store } from '../../server/src/store/store.ts'
+import { openTestStore } from './store/test-store.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
 /** The whole server as its container puts it together, on a real store and a clock of its own. */
@@ -47,12 +47,12 @@ export async function openTestServer(
     newId: () => randomUUID(),
   }
   const directory = temporaryDirectory(atEnd)
-  const store = openSqliteStore(join(directory, 'server.db'))
+  const { store, discard } = await openTestStore(directory)
   const config = readConfig(settings, directory)
   const server = await createServer({ config, sources, store, logger: log ?? false })
   atEnd(async () => {
     await server.close()
-    await store.close()
+    await discard()
   })
 
   const exchange = (username: string, password: string, address = '127.0.0.1') =>

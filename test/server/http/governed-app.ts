@@ -11,10 +11,10 @@ import { governanceRoutes } from '../../../server/src/governance/governance-rout
 import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
 import { createLog, type LogSettings } from '../../../server/src/log/create-log.ts'
 import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
-import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-keys.ts'
+import { openTestStore } from '../store/test-store.ts'
 import { ensureSigningKeys } from '../../../server/src/tokens/signing-keys.ts'
 
 /** The moment at which every test starts; `advance` moves it. */
@@ -48,7 +48,7 @@ export interface GovernedApp {
 
 export async function openGovernedApp(options: GovernedAppOptions = {}): Promise<GovernedApp> {
   const directory = await mkdtemp(join(tmpdir(), 'palisade-governance-'))
-  const store = openSqliteStore(join(directory, 'server.db'))
+  const { store, discard } = await openTestStore(directory)
   let clock = START.getTime()
   const now = (): Date => new Date(clock)
   const teams = await seed(store)
@@ -132,7 +132,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     },
     async close() {
       await app.close()
-      await store.close()
+      await discard()
       await rm(directory, { recursive: true })
     },
   }
