@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
+import { factorOfRun, seedOfRun } from '../run-size.ts'
 
 /** Milliseconds that one law may take on a slow machine. */
 export const LAW_TIMEOUT_MS = 120_000
@@ -49,22 +50,4 @@ export function everyCase<T>(
     rarerThan: (least) =>
       Object.keys(least).filter((outcome) => (counts.get(outcome) ?? 0) < least[outcome]! * total),
   }
-}
-
-function seedOfRun(): number {
-  const given = process.env['PALISADE_SEED']
-  if (given === undefined || given === '') return Math.floor(Math.random() * 0x7fffffff)
-  if (!/^-?\d{1,10}$/.test(given)) {
-    throw new Error(`\`${given}\` is no seed; write PALISADE_SEED as a whole number`)
-  }
-  return Number(given)
-}
-
-function factorOfRun(): number {
-  const given = process.env['PALISADE_CASES'] ?? ''
-  if (given === '') return 1
-  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(given)) {
-    throw new Error(`\`${given}\` is no factor; write PALISADE_CASES as a number such as 10`)
-  }
-  return Number(given)
 }

@@ -1,0 +1,19 @@
+/** `PALISADE_SEED`, or a new one; to be printed, so that a run can be repeated. */
+export function seedOfRun(): number {
+  const given = process.env['PALISADE_SEED']
+  if (given === undefined || given === '') return Math.floor(Math.random() * 0x7fffffff)
+  if (!/^-?\d{1,10}$/.test(given)) {
+    throw new Error(`\`${given}\` is no seed; write PALISADE_SEED as a whole number`)
+  }
+  return Number(given)
+}
+
+/** `PALISADE_CASES`: by how much more than usual is tried; 1 when it is not set. */
+export function factorOfRun(): number {
+  const given = process.env['PALISADE_CASES'] ?? ''
+  if (given === '') return 1
+  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(given)) {
+    throw new Error(`\`${given}\` is no factor; write PALISADE_CASES as a number such as 10`)
+  }
+  return Number(given)
+}
