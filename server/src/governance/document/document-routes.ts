@@ -9,7 +9,7 @@ import {
   getHeadersSchema,
   orgParamsSchema,
   postHeadersSchema,
-  readErrors,
+  deleteErrors,
   writeErrors,
   type OrgParams,
 } from '../route-schemas.ts'
@@ -57,7 +57,7 @@ export function registerDocumentRoutes(app: FastifyInstance, deps: GovernanceRou
         response: {
           200: exportResponseSchema,
           304: z.null().describe('The caller has this revision'),
-          ...readErrors,
+          ...deleteErrors,
         },
       },
     },
