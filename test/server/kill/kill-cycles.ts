@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createRandom } from '../../../bench/src/workload/random.ts'
+import { untilAnswered } from './patience.ts'
 import { createWriter, type Access, type KnownPolicy, type Writer } from './writer.ts'
 
 /** What is killed, and how it comes back. */
@@ -30,6 +31,8 @@ export interface KillReport {
 }
 
 const WRITERS = 16
+/** What a command of its own looks at takes longer than a cycle; so the first, some, and the last. */
+const INSPECT_EVERY = 10
 /** Acknowledgements before the kill. */
 const MOST_BEFORE_KILL = 150
 
@@ -54,7 +57,7 @@ export async function runKillCycles(victim: Victim, options: KillOptions): Promi
     const restored = await signIn(victim.origin(), options)
     await Promise.all(writers.map((writer) => writer.settle(restored)))
     await compare(restored, writers)
-    await victim.inspect()
+    if (cycle % INSPECT_EVERY === 0 || cycle === options.cycles - 1) await victim.inspect()
   }
   const known = writers.flatMap((writer) => [...writer.known.values()])
   const rules = known.reduce((sum, policy) => sum + policy.rules.size, 0)
@@ -123,20 +126,26 @@ interface StoredPolicy {
 }
 
 async function get<T>({ origin, token }: Access, path: string): Promise<T> {
-  const response = await fetch(`${origin}${path}`, {
-    headers: { authorization: `Bearer ${token}` },
-  })
+  const headers = { authorization: `Bearer ${token}` }
+  const response = await untilAnswered(() => reach(`${origin}${path}`, { headers }))
   if (!response.ok) throw new Error(`${path} answered ${String(response.status)}`)
   return (await response.json()) as T
 }
 
 async function signIn(origin: string, { username, secret }: KillOptions): Promise<Access> {
-  const response = await fetch(`${origin}/v2/auth/token`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username, password: secret }),
-  })
+  const response = await untilAnswered(() =>
+    reach(`${origin}/v2/auth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password: secret }),
+    }),
+  )
   const body = (await response.json()) as { access_token?: string }
   if (body.access_token === undefined) throw new Error(`sign-in failed: ${JSON.stringify(body)}`)
   return { origin, token: body.access_token }
+}
+
+async function reach(url: string, init: RequestInit): Promise<Response | null> {
+  const response = await fetch(url, init)
+  return response.status === 503 ? null : response
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { untilAnswered } from './patience.ts'
 
 /** Where the server is at the moment, and who writes. */
 export interface Access {
@@ -134,16 +135,17 @@ export function createWriter(index: number): Writer {
 
     async settle(access) {
       if (pending !== null) {
-        const reply = await send(access, pending)
-        if (reply === null) throw new Error('the server that came back does not answer')
+        const sent = pending
+        const reply = await untilAnswered(() => send(access, sent))
         // What was deleted before the end is not there any more.
         requireTaken(pending, reply, pending.method === 'DELETE' ? [404] : [])
         pending.acknowledge(reply.body)
         pending = null
       }
       if (lastCreation === null) return
-      const again = await send(access, lastCreation.intent)
-      if (again?.status !== 201 || !again.replayed || again.body.id !== lastCreation.id)
+      const { intent, id } = lastCreation
+      const again = await untilAnswered(() => send(access, intent))
+      if (again.status !== 201 || !again.replayed || again.body.id !== id)
         throw new Error(`an acknowledged creation was applied again: ${JSON.stringify(again)}`)
     },
   }

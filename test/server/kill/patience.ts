@@ -1,0 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises'
+
+const MOST_ATTEMPTS = 40
+const RETRY_AFTER_MS = 250
+
+/**
+ * Asks again, as a client does that was told 503, until the answer is not null; throws when it
+ * still is after ten seconds.
+ */
+export async function untilAnswered<T>(ask: () => Promise<T | null>): Promise<T> {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    const answer = await ask()
+    if (answer !== null) return answer
+    await pause(RETRY_AFTER_MS)
+  }
+  throw new Error('the server that came back does not answer')
+}
