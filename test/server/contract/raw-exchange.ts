@@ -12,6 +12,15 @@ export interface RawAnswer {
 /** In place of a piece: sends nothing more until the server has said something. */
 export const UNTIL_ANSWERED: unique symbol = Symbol('until answered')
 
+export interface ExchangeOptions {
+  /** Longest silence of the server. */
+  readonly withinMs?: number
+  /** What is answered is HEAD: no body, whatever its length says. */
+  readonly isHead?: boolean
+  /** Of silence, after which the server is told that nothing more comes. */
+  readonly endAfterMs?: number
+}
+
 /**
  * Sends the pieces one after the other over a connection of their own and gives all answers that
  * came until the server closed it. `UNTIL_ANSWERED` waits for the server to say something. Rejects when the connection stays open for `withinMs` without a
@@ -20,7 +29,7 @@ export const UNTIL_ANSWERED: unique symbol = Symbol('until answered')
 export async function exchangeRaw(
   port: number,
   pieces: readonly (string | Uint8Array | typeof UNTIL_ANSWERED)[],
-  withinMs = 10_000,
+  { withinMs = 10_000, isHead = false, endAfterMs }: ExchangeOptions = {},
 ): Promise<RawAnswer[]> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.setTimeout(withinMs, () =>
@@ -40,12 +49,14 @@ export async function exchangeRaw(
   for (const piece of pieces)
     if (piece === UNTIL_ANSWERED) await once(socket, 'data')
     else if (socket.writable) socket.write(piece)
+  const timer = setTimeout(() => socket.end(), endAfterMs ?? withinMs)
   await closed
-  return parseAnswers(Buffer.concat(received).toString('latin1'))
+  clearTimeout(timer)
+  return parseAnswers(Buffer.concat(received).toString('latin1'), isHead)
 }
 
 /** Splits what a server sent; bodies need a `content-length`. */
-export function parseAnswers(text: string): RawAnswer[] {
+export function parseAnswers(text: string, isHead: boolean): RawAnswer[] {
   const answers: RawAnswer[] = []
   let rest = text
   while (rest !== '') {
@@ -59,8 +70,10 @@ export function parseAnswers(text: string): RawAnswer[] {
         return [entry.slice(0, colon).toLowerCase(), entry.slice(colon + 1).trim()] as const
       }),
     )
-    const length = Number(headers.get('content-length') ?? 0)
     const after = others.join('\r\n\r\n')
+    // What is no request at all is refused with a body, whatever its first word was.
+    const hasNoBody = isHead && /^(?:HTTP\/1\.1 |$)/.test(after)
+    const length = hasNoBody ? 0 : Number(headers.get('content-length') ?? 0)
     answers.push({ status, headers, body: after.slice(0, length) })
     rest = after.slice(length)
   }

@@ -43,6 +43,8 @@ export interface TwoOrganizations extends TestServer {
     readonly auditor: string
     readonly member: string
   }
+  /** Of the token behind `callers.organizationToken`. */
+  readonly organizationSecret: string
   readonly rivalOwner: string
   close(): Promise<void>
 }
@@ -81,6 +83,7 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
       auditor: await server.signIn('acme-auditor', PASSWORD),
       member: await server.signIn('acme-member', PASSWORD),
     },
+    organizationSecret: String(ofAcme['token']),
     rivalOwner,
     async close() {
       for (const step of undo.toReversed()) await step()

@@ -1,0 +1,26 @@
+import type { Random } from '../../../../bench/src/workload/random.ts'
+import { HOSTILE_NAMES, HOSTILE_VALUES } from './hostile-values.ts'
+
+/** A copy of the value in which one place, at any depth, is not as it was. */
+export function spoilJson(random: Random, value: unknown): unknown {
+  const isLeaf = typeof value !== 'object' || value === null
+  if (isLeaf || random.next() < 0.15) return random.pick(HOSTILE_VALUES)
+  return Array.isArray(value) ? spoilArray(random, value) : spoilObject(random, value)
+}
+
+function spoilArray(random: Random, values: readonly unknown[]): unknown[] {
+  const index = random.integer(values.length + 1)
+  if (index === values.length) return [...values, random.pick(HOSTILE_VALUES)]
+  return values.with(index, spoilJson(random, values[index]))
+}
+
+function spoilObject(random: Random, value: object): object {
+  const members = Object.entries(value)
+  const [name, member] = members[random.integer(members.length)] ?? ['name', null]
+  const { [name]: _removed, ...others } = value as Record<string, unknown>
+  return random.weighted([
+    [1, () => others],
+    [1, () => ({ ...value, [random.pick(HOSTILE_NAMES)]: random.pick(HOSTILE_VALUES) })],
+    [4, () => ({ ...value, [name]: spoilJson(random, member) })],
+  ])()
+}
