@@ -4,6 +4,13 @@ import { copyCommand, type CopyOptions } from './cli-copy.ts'
 import { enrolDeviceCommand, type EnrolOptions } from './cli-device.ts'
 import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } from './cli-keys.ts'
 import { verifyHistoryCommand, type VerifyHistoryOptions } from './cli-history.ts'
+import {
+  entitleOrganizationCommand,
+  listOrganizationsCommand,
+  showOrganizationCommand,
+  type OrganizationOptions,
+} from './cli-organization-settings.ts'
+import { resetPasswordCommand, revokeUserCommand, type UserOptions } from './cli-user.ts'
 import { createOrganizationCommand, initCommand, type InitOptions } from './cli-organization.ts'
 import { readProcessConfig } from './config.ts'
 import { systemSources } from './sources.ts'
@@ -56,6 +63,7 @@ export function createProgram(): Command {
   addStart(program)
   addInit(program)
   addOrganization(program)
+  addUser(program)
   addDevice(program)
   addVerifyHistory(program)
   addKeys(program)
@@ -88,9 +96,8 @@ function addInit(program: Command): void {
 }
 
 function addOrganization(program: Command): void {
-  program
-    .command('org')
-    .description('organizations')
+  const org = program.command('org').description('organizations')
+  org
     .command('create')
     .description('add an organization; works while the server runs')
     .argument('<name>', 'name of the organization')
@@ -100,6 +107,72 @@ function addOrganization(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ palisade-server org create initech --owner bob --json')
     .action((name: string, options: { owner: string; withoutGovernance?: true; json?: true }) =>
       createOrganizationCommand(readProcessConfig(), systemSources(), { ...options, org: name }),
+    )
+  org
+    .command('list')
+    .description('show every organization')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  $ palisade-server org list')
+    .action((options: OrganizationOptions) =>
+      listOrganizationsCommand(readProcessConfig(), options),
+    )
+  org
+    .command('show')
+    .description('show one organization with its settings')
+    .argument('<name>', 'name of the organization')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  $ palisade-server org show acme --json')
+    .action((name: string, options: OrganizationOptions) =>
+      showOrganizationCommand(readProcessConfig(), name, options),
+    )
+  for (const [verb, entitled, description] of [
+    ['entitle', true, 'let an organization use governance, from the next request on'],
+    ['unentitle', false, 'stop an organization from using governance, from the next request on'],
+  ] as const)
+    org
+      .command(verb)
+      .description(description)
+      .argument('<name>', 'name of the organization')
+      .addHelpText('after', `\nExample:\n  $ palisade-server org ${verb} initech`)
+      .action((name: string) =>
+        entitleOrganizationCommand(readProcessConfig(), systemSources(), { name, entitled }),
+      )
+}
+
+function addUser(program: Command): void {
+  const user = program.command('user').description('users, in an emergency')
+  user
+    .command('revoke')
+    .description('end everything that a user could come in with, at once')
+    .argument('<user>', 'name of the user')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Ends his password and sessions, his personal tokens, the organization tokens that he made, what was
+made from any of these, and his machines in all organizations. He stays a member.
+
+Example:
+  $ palisade-server user revoke bob`,
+    )
+    .action((name: string, options: UserOptions) =>
+      revokeUserCommand(readProcessConfig(), systemSources(), name, options),
+    )
+  user
+    .command('reset-password')
+    .description('give a user a new password, and print it once')
+    .argument('<user>', 'name of the user')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Ends the sessions of the old password. Tokens stay; \`user revoke\` ends those.
+
+Example:
+  $ palisade-server user reset-password bob`,
+    )
+    .action((name: string, options: UserOptions) =>
+      resetPasswordCommand(readProcessConfig(), systemSources(), name, options),
     )
 }
 

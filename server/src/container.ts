@@ -14,6 +14,7 @@ import { createAuthenticator, type Authenticate } from './accounts/authenticate.
 import { createFailureThrottle } from './accounts/failure-throttle.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
+import type { Throttles } from './accounts/throttled.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config.ts'
@@ -70,6 +71,7 @@ const BUNDLE_KEYS = token<readonly SigningKeyRecord[]>('BundleKeys')
 const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
 const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
+const THROTTLES = token<Throttles>('Throttles')
 const TOKEN_USE = token<TokenUse>('TokenUse')
 const BUNDLES = token<BundleService>('BundleService')
 const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
@@ -116,13 +118,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           passwordQueue,
           tokenUse: c.resolve(TOKEN_USE),
           accessTokens: c.resolve(ACCESS_TOKENS),
-          accountThrottle: createFailureThrottle(sources.now),
-          addressThrottle: createFailureThrottle(sources.now),
+          throttles: c.resolve(THROTTLES),
           accessTokenMinutes: config.accessTokenMinutes,
           ...sources,
         }),
         keySetRoutes({ store, ...sources }),
-        adminRoutes({ store: audited, authenticate, passwordQueue, ...sources }),
+        adminRoutes({
+          store: audited,
+          authenticate,
+          passwordQueue,
+          throttles: c.resolve(THROTTLES),
+          ...sources,
+        }),
         deviceRoutes({
           store: audited,
           authenticate,
@@ -192,6 +199,12 @@ function registerAuthentication(
   })
   container.register(PASSWORD_QUEUE, {
     useFactory: instanceCachingFactory(() => createPasswordQueue()),
+  })
+  container.register(THROTTLES, {
+    useFactory: instanceCachingFactory(() => ({
+      account: createFailureThrottle(sources.now),
+      address: createFailureThrottle(sources.now),
+    })),
   })
   container.register(TOKEN_USE, {
     useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),

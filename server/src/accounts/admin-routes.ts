@@ -3,22 +3,29 @@ import { accessTokenRoutes } from './access-token-routes.ts'
 import { createAccessTokenService } from './access-token-service.ts'
 import { createAdmission } from './admission.ts'
 import type { Authenticate } from './authenticate.ts'
+import { createOrganizationService } from './organization-service.ts'
+import { organizationRoutes } from './organization-routes.ts'
+import { passwordRoutes } from './password-routes.ts'
+import { createPasswordService, type PasswordServiceDeps } from './password-service.ts'
 import { memberRoutes } from './member-routes.ts'
 import { createMemberService, type MemberServiceDeps } from './member-service.ts'
 import { teamRoutes } from './team-routes.ts'
 import { createTeamService } from './team-service.ts'
 
-export interface AdminRouteDeps extends MemberServiceDeps {
+export interface AdminRouteDeps extends MemberServiceDeps, PasswordServiceDeps {
   readonly authenticate: Authenticate
   /** A new lower-case UUID. */
   readonly newId: () => string
 }
 
-/** Members, teams and access tokens under `/api/v1`. */
+/** Organizations, members, passwords, teams and access tokens under `/api/v1`. */
 export function adminRoutes(deps: AdminRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
+    const organizations = createOrganizationService(deps)
+    await app.register(organizationRoutes({ admission, organizations }))
     await app.register(memberRoutes({ admission, members: createMemberService(deps) }))
+    await app.register(passwordRoutes({ admission, passwords: createPasswordService(deps) }))
     await app.register(teamRoutes({ admission, teams: createTeamService(deps) }))
     await app.register(accessTokenRoutes({ admission, tokens: createAccessTokenService(deps) }))
   }

@@ -66,7 +66,7 @@ export function createAdmission(deps: {
     person: (lookUp) => async (request) => {
       const principal = await identify(request)
       if (principal.kind !== 'user')
-        throw permissionDenied('an organization token has no personal tokens; sign in as a user')
+        throw permissionDenied('an organization token is no user; sign in as one')
       const params = request.params as Params
       if (lookUp !== undefined) await deps.store.read((reader) => lookUp(reader, params, principal))
     },

@@ -51,9 +51,10 @@ async function findPrincipal(
   subject: AccessTokenSubject,
   now: Date,
 ): Promise<Found | null> {
-  const { kind, name: username, tokenId } = subject
+  const { kind, name: username, tokenId, passwordGeneration = 0 } = subject
   if (tokenId === null) {
-    if (kind !== 'user' || (await reader.users.find(username)) === null) return null
+    const user = kind === 'user' ? await reader.users.find(username) : null
+    if (kind !== 'user' || user?.password_generation !== passwordGeneration) return null
     const principal = { kind, username, tokenId, permissions: PERMISSIONS }
     return { principal, untilMs: Number.POSITIVE_INFINITY }
   }

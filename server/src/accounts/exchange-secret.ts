@@ -1,20 +1,18 @@
 import type { TokenResponse } from '@palisade/protocol'
-import { createHash } from 'node:crypto'
 import { unauthenticated } from '../http/api-error.ts'
 import type { Store } from '../store/store.ts'
 import type { AccessTokenIssuer, AccessTokenSubject } from '../tokens/access-token-jwt.ts'
 import { claimedKind, hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
-import type { FailureThrottle } from './failure-throttle.ts'
-import { tooManyRequests, type PasswordQueue } from './password-queue.ts'
+import type { PasswordQueue } from './password-queue.ts'
 import { verifyPassword } from './password.ts'
+import { throttled, type Throttles } from './throttled.ts'
 import type { TokenUse } from './token-use.ts'
 
 export interface ExchangeDeps {
   readonly store: Store
   readonly accessTokens: AccessTokenIssuer
-  readonly accountThrottle: FailureThrottle
-  readonly addressThrottle: FailureThrottle
+  readonly throttles: Throttles
   readonly passwordQueue: PasswordQueue
   readonly tokenUse: TokenUse
   readonly accessTokenMinutes: number
@@ -57,24 +55,19 @@ async function attempt(
   credentials: Credentials,
   prove: (deps: ExchangeDeps, credentials: Credentials) => Promise<Proof | null>,
 ): Promise<Proof> {
-  // The name is hostile text of any length; its hash is what the throttle remembers.
-  const account = createHash('sha256').update(credentials.name).digest('base64')
-  const wait = Math.max(
-    deps.accountThrottle.retryAfterSeconds(account),
-    deps.addressThrottle.retryAfterSeconds(credentials.address),
-  )
-  if (wait > 0) throw tooManyRequests(wait)
-  const proof = await prove(deps, credentials)
+  const proof = await throttled(deps.throttles, credentials, () => prove(deps, credentials))
   if (proof !== null) return proof
-  deps.accountThrottle.recordFailure(account)
-  deps.addressThrottle.recordFailure(credentials.address)
   throw unauthenticated('the name or the secret is wrong')
 }
 
 async function provePassword(deps: ExchangeDeps, { name, secret }: Credentials) {
   const user = await deps.store.read((reader) => reader.users.find(name))
   if (!(await verifyPassword(secret, user?.password_hash ?? null))) return null
-  return { subject: { kind: 'user' as const, name, tokenId: null }, expiresAt: null }
+  const passwordGeneration = user?.password_generation ?? 0
+  return {
+    subject: { kind: 'user' as const, name, tokenId: null, passwordGeneration },
+    expiresAt: null,
+  }
 }
 
 async function proveToken(

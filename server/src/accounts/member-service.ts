@@ -5,13 +5,12 @@ import type {
   Permission,
   Role,
 } from '@palisade/protocol'
-import { conflict, invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
+import { conflict, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
-import { claimedKind } from '../tokens/secret-token.ts'
 import { authorize } from './authorize.ts'
 import type { PasswordQueue } from './password-queue.ts'
-import { hashPassword } from './password.ts'
+import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
@@ -52,7 +51,8 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
       }),
 
     async create(caller, org, { username, role, password }) {
-      const password_hash = password === undefined ? null : await hashNewPassword(deps, password)
+      const password_hash =
+        password === undefined ? null : await hashNewPassword(deps, password, 'password')
       return store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireRank(access.permissions, role)
@@ -109,7 +109,7 @@ export async function findMember(
 }
 
 /** Nobody hands out, changes or takes away rights beyond his own. */
-function requireRank(held: readonly Permission[], role: Role): void {
+export function requireRank(held: readonly Permission[], role: Role): void {
   const [missing] = missingPermissions(permissionsOf(role), held)
   if (missing !== undefined)
     throw permissionDenied(`the role \`${role}\` holds \`${missing}\`, which you do not have`)
@@ -123,12 +123,6 @@ async function requireAnotherOwner(
   const members = await reader.memberships.list(org)
   if (!members.some((member) => member.role === 'owner' && member.username !== username))
     throw conflict(`\`${username}\` is the last owner; make another member owner first`)
-}
-
-async function hashNewPassword(deps: MemberServiceDeps, password: string): Promise<string> {
-  if (claimedKind(password) !== null)
-    throw invalidArgument('`password` must not look like an access token', { field: 'password' })
-  return deps.passwordQueue.run(() => hashPassword(password, deps.random))
 }
 
 /** A password is for a new user only, or an organization could take over another's member. */

@@ -11,6 +11,13 @@ export function auditOrganizations(
     return organization === null ? null : showOrganization(organization)
   }
 
+  async function update(name: string, write: () => Promise<void>): Promise<void> {
+    const before = await show(name)
+    await write()
+    const after = await show(name)
+    await record({ ...change(name), kind: 'organization.updated', before, after })
+  }
+
   return {
     async insert(organization) {
       const inserted = await organizations.insert(organization)
@@ -18,12 +25,10 @@ export function auditOrganizations(
       await record({ ...change(inserted.name), kind: 'organization.created', before: null, after })
       return inserted
     },
-    async updateSettings(name, settings) {
-      const before = await show(name)
-      await organizations.updateSettings(name, settings)
-      const after = await show(name)
-      await record({ ...change(name), kind: 'organization.updated', before, after })
-    },
+    updateSettings: (name, settings) =>
+      update(name, () => organizations.updateSettings(name, settings)),
+    updateEntitled: (name, entitled) =>
+      update(name, () => organizations.updateEntitled(name, entitled)),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Member, Team } from '@palisade/protocol'
 import { StoreError } from '../store/store-error.ts'
-import type { TeamRecord } from '../store/records.ts'
+import type { TeamRecord, UserRecord } from '../store/records.ts'
 import type {
   MembershipReader,
   MembershipWriter,
@@ -28,7 +28,26 @@ export function auditUsers(
         after: { username, created_at },
       })
     },
+    async updatePassword(username, passwordHash) {
+      const before = await users.find(username)
+      await users.updatePassword(username, passwordHash)
+      const after = await users.find(username)
+      await record({
+        place: { username },
+        kind: 'user.password_changed',
+        subject: { id: username, name: username },
+        before: showPassword(before),
+        after: showPassword(after),
+      })
+    },
   }
+}
+
+/** Which password it is, and whether there is one; nothing that helps to guess it. */
+function showPassword(user: UserRecord | null) {
+  if (user === null) return null
+  const { username, password_generation, password_hash } = user
+  return { username, password_generation, has_password: password_hash !== null }
 }
 
 export function auditMemberships(

@@ -21,6 +21,8 @@ export interface UserRecord {
   readonly username: string
   /** PHC-like string, or null for a user who cannot sign in with a password. */
   readonly password_hash: string | null
+  /** Counts the passwords that there have been; a session of an earlier one is over. */
+  readonly password_generation: number
   readonly created_at: string
 }
 

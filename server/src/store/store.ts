@@ -93,13 +93,16 @@ export interface OrganizationReader {
 export interface OrganizationWriter extends OrganizationReader {
   insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
   updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
+  updateEntitled(name: string, entitled: boolean): Promise<void>
 }
 
 export interface UserReader {
   find(username: string): Promise<UserRecord | null>
 }
 export interface UserWriter extends UserReader {
-  insert(user: UserRecord): Promise<void>
+  insert(user: Omit<UserRecord, 'password_generation'>): Promise<void>
+  /** Raises the generation. Throws `ERR_STORE_NOT_FOUND`. */
+  updatePassword(username: string, passwordHash: string | null): Promise<void>
 }
 
 export interface MembershipReader {

@@ -1,4 +1,4 @@
-import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
+import { decodeProtectedHeader, jwtVerify, SignJWT, type JWTPayload } from 'jose'
 import { hash } from 'node:crypto'
 import type { AccessTokenKeys } from './access-token-keys.ts'
 import { createVerifiedTokens } from './verified-tokens.ts'
@@ -15,6 +15,8 @@ export interface AccessTokenSubject {
   /** Username or organization name. */
   readonly name: string
   readonly tokenId: string | null
+  /** Beside `tokenId: null`: which of the user's passwords opened the session; 0 when left out. */
+  readonly passwordGeneration?: number
 }
 
 export interface AccessTokenIssuer {
@@ -38,7 +40,7 @@ export function createAccessTokenIssuer(deps: {
     async issue(subject, lifetimeSeconds) {
       const { kid, key } = await deps.keys.signing()
       const issuedAt = Math.floor(deps.now().getTime() / 1000)
-      return new SignJWT({ kind: subject.kind, tid: subject.tokenId })
+      return new SignJWT(claimsOf(subject))
         .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
@@ -66,7 +68,7 @@ export function createAccessTokenIssuer(deps: {
           requiredClaims: ['sub', 'jti', 'exp', 'iat'],
           currentDate: deps.now(),
         })
-        const subject = readSubject(payload.sub, payload['kind'], payload['tid'])
+        const subject = readSubject(payload)
         if (subject !== null && payload.exp !== undefined)
           verified.keep(tokenHash, { subject, kid, expiresMs: payload.exp * 1000 })
         return subject
@@ -86,8 +88,14 @@ function readKeyId(token: string): string | null {
   }
 }
 
-function readSubject(name: unknown, kind: unknown, tokenId: unknown): AccessTokenSubject | null {
+function claimsOf({ kind, tokenId, passwordGeneration }: AccessTokenSubject): JWTPayload {
+  return { kind, tid: tokenId, ...(tokenId === null ? { pwd: passwordGeneration ?? 0 } : {}) }
+}
+
+function readSubject(payload: JWTPayload): AccessTokenSubject | null {
+  const { sub: name, kind, tid: tokenId, pwd = 0 } = payload
   if (typeof name !== 'string' || (kind !== 'user' && kind !== 'organization')) return null
-  if (tokenId !== null && typeof tokenId !== 'string') return null
-  return { kind, name, tokenId }
+  if (typeof tokenId === 'string') return { kind, name, tokenId }
+  if (tokenId !== null || typeof pwd !== 'number') return null
+  return { kind, name, tokenId, passwordGeneration: pwd }
 }

@@ -126,6 +126,24 @@ describe('POST /v2/auth/token', () => {
     expect((await test.exchange('alice', alice.password, '10.0.0.2')).statusCode).toBe(200)
   })
 
+  it('takes the addresses of one IPv6 network for one', async () => {
+    for (let failure = 0; failure < 20; failure += 1)
+      await test.exchange(`guess-${failure}`, 'pal_pat_x', `2001:db8:0:1::${failure.toString(16)}`)
+    const statusFrom = async (address: string) =>
+      (await test.exchange('alice', alice.password, address)).statusCode
+
+    expect(await statusFrom('2001:db8:0:1:ffff:ffff:ffff:ffff')).toBe(429)
+    expect(await statusFrom('2001:db8:0:2::1')).toBe(200)
+  })
+
+  it('takes an IPv4 address for the same in IPv6 notation', async () => {
+    for (let failure = 0; failure < 20; failure += 1)
+      await test.exchange(`guess-${failure}`, 'pal_pat_x', '::ffff:192.0.2.1')
+
+    expect((await test.exchange('alice', alice.password, '192.0.2.1')).statusCode).toBe(429)
+    expect((await test.exchange('alice', alice.password, '::ffff:192.0.2.2')).statusCode).toBe(200)
+  })
+
   it('lets no burst of guesses through the throttle', async () => {
     const attempts = Array.from({ length: 40 }, () => test.exchange('alice', 'wrong password'))
 

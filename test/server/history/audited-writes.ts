@@ -117,6 +117,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         ],
       ],
     ],
+    updateEntitled: [
+      (writer) => writer.organizations.updateEntitled('acme', false),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          SETTINGS,
+          { ...SETTINGS, entitled: false },
+        ],
+      ],
+    ],
   },
   users: {
     insert: [
@@ -131,6 +142,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           { id: 'eve', name: 'eve' },
           null,
           { username: 'eve', role: 'member', teams: [] },
+        ],
+      ],
+    ],
+    updatePassword: [
+      (writer) => writer.users.updatePassword('bob', SECRET),
+      [
+        [
+          'user.password_changed',
+          { id: 'bob', name: 'bob' },
+          { username: 'bob', password_generation: 0, has_password: false },
+          { username: 'bob', password_generation: 1, has_password: true },
         ],
       ],
     ],

@@ -156,6 +156,37 @@ export function describeCredentials(store: () => Store): void {
       ])
     })
 
+    it('counts the passwords of a user', async () => {
+      const passwordOf = async (username: string) => {
+        const user = await store().read((reader) => reader.users.find(username))
+        return [user?.password_hash, user?.password_generation]
+      }
+      expect(await passwordOf('ann')).toEqual([null, 0])
+
+      await store().transaction((writer) => writer.users.updatePassword('ann', 'hash 1'))
+      expect(await passwordOf('ann')).toEqual(['hash 1', 1])
+      await store().transaction((writer) => writer.users.updatePassword('ann', null))
+
+      expect(await passwordOf('ann')).toEqual([null, 2])
+      expect(await passwordOf('bob')).toEqual([null, 0])
+      await expect(
+        store().transaction((writer) => writer.users.updatePassword('nobody', 'hash')),
+      ).rejects.toMatchObject({ code: 'ERR_STORE_NOT_FOUND' })
+    })
+
+    it('raises the revision when an organization gains or loses governance', async () => {
+      const find = () => store().read((reader) => reader.organizations.find('acme'))
+      const before = await find()
+
+      await store().transaction((writer) => writer.organizations.updateEntitled('acme', false))
+
+      expect(await find()).toEqual({
+        ...before,
+        entitled: false,
+        revision: (before?.revision ?? 0) + 1,
+      })
+    })
+
     it('deletes the private part of a signing key with its retirement', async () => {
       const key = signingKey('k1', 'access_token')
       const retired = { ...key, private_jwk: { kty: 'OKP', x: 'public' }, verifies_until: LATER }

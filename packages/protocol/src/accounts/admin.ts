@@ -3,6 +3,67 @@ import { nameSchema, usernameSchema } from '../name.ts'
 import { PERMISSIONS, ROLES } from './token.ts'
 
 const roleSchema = z.enum(ROLES)
+const newPasswordSchema = z.string().min(12, 'must be at least 12 characters').max(1024)
+
+/** `/api/v1/orgs/{org}` */
+export const organizationSchema = z
+  .strictObject({
+    name: z.string(),
+    /** Whether it may use governance; only an operator of the server changes that. */
+    entitled: z.boolean(),
+    resolve_unlisted_names: z.boolean(),
+    /** Counts every change that a device or a reader of policies could notice. */
+    revision: z.int().nonnegative(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Organization' })
+export type OrganizationBody = z.infer<typeof organizationSchema>
+export const updateOrganizationRequestSchema = z
+  .strictObject({ resolve_unlisted_names: z.boolean() })
+  .meta({ id: 'UpdateOrganizationRequest', examples: [{ resolve_unlisted_names: true }] })
+export type UpdateOrganizationRequest = z.infer<typeof updateOrganizationRequestSchema>
+
+/** `/api/v1/user/organizations` */
+export const userOrganizationSchema = z
+  .strictObject({
+    name: z.string(),
+    role: roleSchema,
+    /** Of the role, within those of the token that the session came from. */
+    permissions: z.array(z.enum(PERMISSIONS)),
+    entitled: z.boolean(),
+  })
+  .meta({ id: 'UserOrganization' })
+export type UserOrganization = z.infer<typeof userOrganizationSchema>
+export const listUserOrganizationsResponseSchema = z.strictObject({
+  data: z.array(userOrganizationSchema),
+})
+
+/** `/api/v1/user/password` */
+export const changePasswordRequestSchema = z
+  .strictObject({
+    /** The one until now. */
+    password: z.string(),
+    new_password: newPasswordSchema,
+    /** Revokes every personal token of the user too; for a password that others may have. */
+    revoke_tokens: z.boolean().optional(),
+  })
+  .meta({
+    id: 'ChangePasswordRequest',
+    examples: [{ password: 'the old sentence', new_password: 'a long and unusual sentence' }],
+  })
+export type ChangePasswordRequest = z.infer<typeof changePasswordRequestSchema>
+/** `/api/v1/orgs/{org}/members/{username}/password` */
+export const resetPasswordRequestSchema = z
+  .strictObject({ password: newPasswordSchema, revoke_tokens: z.boolean().optional() })
+  .meta({
+    id: 'ResetPasswordRequest',
+    examples: [{ password: 'a long and unusual sentence', revoke_tokens: true }],
+  })
+export type ResetPasswordRequest = z.infer<typeof resetPasswordRequestSchema>
+export const passwordChangedSchema = z
+  .strictObject({ username: z.string(), revoked_tokens: z.int().nonnegative() })
+  .meta({ id: 'PasswordChanged' })
+export type PasswordChanged = z.infer<typeof passwordChangedSchema>
 
 /** `/api/v1/orgs/{org}/members` */
 export const createMemberRequestSchema = z
@@ -10,7 +71,7 @@ export const createMemberRequestSchema = z
     username: usernameSchema,
     role: roleSchema,
     /** Needed for a user who does not exist yet and shall sign in with a password. */
-    password: z.string().min(12, 'must be at least 12 characters').max(1024).optional(),
+    password: newPasswordSchema.optional(),
   })
   .meta({
     id: 'CreateMemberRequest',

@@ -5,6 +5,7 @@ export const EVENT_KINDS = [
   'organization.created',
   'organization.updated',
   'user.created',
+  'user.password_changed',
   'member.added',
   'member.role_changed',
   'member.removed',

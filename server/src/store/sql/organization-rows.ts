@@ -56,12 +56,17 @@ export function createOrganizationWriter(
   const updateSettings = connection.prepare(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',
   )
+  const updateEntitled = connection.prepare('UPDATE organizations SET entitled = ? WHERE name = ?')
   return {
     ...createOrganizationReader(connection),
     async insert(organization) {
       const { name, entitled, resolve_unlisted_names, created_at } = organization
       await insert.run(name, Number(entitled), Number(resolve_unlisted_names), created_at)
       return { ...organization, revision: 0 }
+    },
+    async updateEntitled(name, entitled) {
+      await updateEntitled.run(Number(entitled), name)
+      await bumpRevision(name)
     },
     async updateSettings(name, settings) {
       await updateSettings.run(Number(settings.resolve_unlisted_names), name)
@@ -83,8 +88,16 @@ export function createUserWriter(connection: Connection): UserWriter {
   const insert = connection.prepare(
     'INSERT INTO users (username, password_hash, created_at) VALUES (?, ?, ?)',
   )
+  const updatePassword = connection.prepare(
+    `UPDATE users SET password_hash = ?, password_generation = password_generation + 1
+     WHERE username = ?`,
+  )
   return {
     ...createUserReader(connection),
+    async updatePassword(username, passwordHash) {
+      if ((await updatePassword.run(passwordHash, username)) === 0)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` is not there`)
+    },
     async insert(user) {
       await insert.run(user.username, user.password_hash, user.created_at)
     },

@@ -1,0 +1,62 @@
+import type {
+  OrganizationBody,
+  UpdateOrganizationRequest,
+  UserOrganization,
+} from '@palisade/protocol'
+import { permissionDenied } from '../http/api-error.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import type { OrganizationRecord } from '../store/records.ts'
+import { authorize } from './authorize.ts'
+import type { Caller } from './principal.ts'
+import { permissionsOf } from './roles.ts'
+
+/** An organization's settings, and the organizations of a user. Everything throws ApiError. */
+export interface OrganizationService {
+  /** For every member. */
+  get(caller: Caller, org: string): Promise<OrganizationBody>
+  /** A change that changes nothing writes nothing. */
+  update(caller: Caller, org: string, request: UpdateOrganizationRequest): Promise<OrganizationBody>
+  /** By name, with what the caller may do in each. */
+  listOfUser(caller: Caller): Promise<UserOrganization[]>
+}
+
+export function createOrganizationService(deps: {
+  readonly store: AuditedStore
+}): OrganizationService {
+  const { store } = deps
+  return {
+    get: (caller, org) =>
+      store.read(async (reader) =>
+        formatOrganization((await authorize(reader, caller, org, null)).organization),
+      ),
+
+    update: (caller, org, { resolve_unlisted_names }) =>
+      store.write(caller.author, async (writer) => {
+        const { organization } = await authorize(writer, caller, org, 'organization:admin')
+        if (organization.resolve_unlisted_names !== resolve_unlisted_names)
+          await writer.organizations.updateSettings(org, { resolve_unlisted_names })
+        return formatOrganization((await writer.organizations.find(org)) ?? organization)
+      }),
+
+    listOfUser: (caller) =>
+      store.read(async (reader) => {
+        if (caller.kind !== 'user')
+          throw permissionDenied('an organization token is no user; sign in as one')
+        const list: UserOrganization[] = []
+        for (const { org, role } of await reader.memberships.listOfUser(caller.username)) {
+          const organization = await reader.organizations.find(org)
+          if (organization === null) continue
+          const permissions = permissionsOf(role).filter((held) =>
+            caller.permissions.includes(held),
+          )
+          list.push({ name: org, role, permissions, entitled: organization.entitled })
+        }
+        return list
+      }),
+  }
+}
+
+function formatOrganization(record: OrganizationRecord): OrganizationBody {
+  const { name, entitled, resolve_unlisted_names, revision, created_at } = record
+  return { name, entitled, resolve_unlisted_names, revision, created_at }
+}

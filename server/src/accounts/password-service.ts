@@ -1,0 +1,114 @@
+import type {
+  ChangePasswordRequest,
+  PasswordChanged,
+  ResetPasswordRequest,
+} from '@palisade/protocol'
+import { conflict, invalidArgument, permissionDenied } from '../http/api-error.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import type { StoreWriter } from '../store/store.ts'
+import { authorize } from './authorize.ts'
+import { findMember, requireRank } from './member-service.ts'
+import { hashNewPassword } from './new-password.ts'
+import type { PasswordQueue } from './password-queue.ts'
+import { verifyPassword } from './password.ts'
+import type { Caller } from './principal.ts'
+import { revokePersonalTokens } from './revoke-user.ts'
+import { throttled, type Throttles } from './throttled.ts'
+
+export interface PasswordServiceDeps {
+  readonly store: AuditedStore
+  readonly passwordQueue: PasswordQueue
+  readonly throttles: Throttles
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+}
+
+/**
+ * A new password ends every session that the old one opened, at the next request. Personal tokens
+ * stay unless the request says otherwise. Everything throws ApiError.
+ */
+export interface PasswordService {
+  /** One's own, proved by the old one; a wrong one counts in the throttles. */
+  change(caller: Caller, request: ChangePasswordRequest): Promise<PasswordChanged>
+  /** That of a member who belongs to no other organization, by somebody who outranks him. */
+  reset(
+    caller: Caller,
+    org: string,
+    username: string,
+    request: ResetPasswordRequest,
+  ): Promise<PasswordChanged>
+}
+
+export function createPasswordService(deps: PasswordServiceDeps): PasswordService {
+  const { store } = deps
+  return {
+    async change(caller, { password, new_password, revoke_tokens }) {
+      if (caller.kind !== 'user')
+        throw permissionDenied('an organization token has no password; sign in as a user')
+      const { username } = caller
+      const generation = await proveOld(deps, { ...caller, username }, password)
+      if (new_password === password)
+        throw invalidArgument('`new_password` must differ from the old one', {
+          field: 'new_password',
+        })
+      const hash = await hashNewPassword(deps, new_password, 'new_password')
+      return store.write(caller.author, async (writer) => {
+        const user = await writer.users.find(username)
+        // Somebody else changed it meanwhile: what was proved is worth nothing any more.
+        if (user?.password_generation !== generation)
+          throw conflict('the password was changed at the same time; sign in again')
+        await writer.users.updatePassword(username, hash)
+        return finish(deps, writer, username, revoke_tokens)
+      })
+    },
+
+    async reset(caller, org, username, { password, revoke_tokens }) {
+      const hash = await hashNewPassword(deps, password, 'password')
+      return store.write(caller.author, async (writer) => {
+        const access = await authorize(writer, caller, org, 'organization:admin')
+        const member = await findMember(writer, org, username)
+        // Or whoever got hold of a session could do without the old password.
+        if (caller.kind === 'user' && caller.username === username)
+          throw permissionDenied(
+            'your own password changes by `PUT /api/v1/user/password`, with the old one',
+          )
+        requireRank(access.permissions, member.role)
+        if ((await writer.memberships.listOfUser(username)).length > 1)
+          throw permissionDenied(
+            `only an operator can reset the password of \`${username}\`, who is not of this organization alone`,
+          )
+        await writer.users.updatePassword(username, hash)
+        return finish(deps, writer, username, revoke_tokens)
+      })
+    },
+  }
+}
+
+/** The generation of the password that was proved. Throws 403 or 429. */
+async function proveOld(
+  deps: PasswordServiceDeps,
+  { username, author }: Caller & { readonly username: string },
+  password: string,
+): Promise<number> {
+  const attempt = { name: username, address: author.address ?? '' }
+  const generation = await deps.passwordQueue.run(() =>
+    throttled(deps.throttles, attempt, async () => {
+      const user = await deps.store.read((reader) => reader.users.find(username))
+      const isRight = await verifyPassword(password, user?.password_hash ?? null)
+      return isRight && user !== null ? user.password_generation : null
+    }),
+  )
+  if (generation === null) throw permissionDenied('`password` is not your password')
+  return generation
+}
+
+async function finish(
+  deps: PasswordServiceDeps,
+  writer: StoreWriter,
+  username: string,
+  revokeTokens: boolean | undefined,
+): Promise<PasswordChanged> {
+  const revoked_tokens =
+    revokeTokens === true ? await revokePersonalTokens(writer, username, deps.now()) : 0
+  return { username, revoked_tokens }
+}

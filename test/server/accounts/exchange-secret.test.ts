@@ -1,0 +1,101 @@
+import type * as Crypto from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { ApiError } from '../../../server/src/http/api-error.ts'
+import { createOrganization } from '../../../server/src/accounts/create-organization.ts'
+import { createTokenExchange } from '../../../server/src/accounts/exchange-secret.ts'
+import { createFailureThrottle } from '../../../server/src/accounts/failure-throttle.ts'
+import { createPasswordQueue } from '../../../server/src/accounts/password-queue.ts'
+import { createTokenUse } from '../../../server/src/accounts/token-use.ts'
+import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-keys.ts'
+import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
+import { createSecretToken } from '../../../server/src/tokens/secret-token.ts'
+import { openTestServer } from '../test-server.ts'
+
+/** What an exchange does that costs time: slow hashes by their parameters, and reads. */
+const work = vi.hoisted(() => ({ done: [] as string[] }))
+vi.mock('node:crypto', async (importOriginal) => {
+  const crypto = await importOriginal<typeof Crypto>()
+  const argon2: typeof crypto.argon2 = (algorithm, parameters, callback) => {
+    const { memory, passes, parallelism, tagLength } = parameters
+    work.done.push(`${algorithm} m=${memory} t=${passes} p=${parallelism} ${tagLength}`)
+    return crypto.argon2(algorithm, parameters, callback)
+  }
+  return { ...crypto, default: { ...crypto, argon2 }, argon2 }
+})
+
+describe('an exchange that fails', () => {
+  let exchange: ReturnType<typeof createTokenExchange>
+  let alice: { password: string; personal_token: string }
+
+  beforeEach(async () => {
+    const { store } = await openTestServer()
+    const now = () => new Date('2026-11-21T08:00:00.250Z')
+    const sources = { now, random: randomBytes, newId: randomUUID }
+    const organization = { name: 'acme', owner: 'alice', entitled: true }
+    const created = await createOrganization(
+      { store: createAuditedStore({ store, now }), ...sources },
+      organization,
+    )
+    alice = { ...created, password: created.password ?? '' }
+    await store.transaction((writer) =>
+      writer.users.insert({ username: 'bot', password_hash: null, created_at: created.org }),
+    )
+    const counted: Store = {
+      ...store,
+      read: (body) => {
+        work.done.push('read')
+        return store.read(body)
+      },
+    }
+    const keys = createAccessTokenKeys({ store, now })
+    exchange = createTokenExchange({
+      store: counted,
+      accessTokens: createAccessTokenIssuer({ keys, ...sources }),
+      throttles: { account: createFailureThrottle(now), address: createFailureThrottle(now) },
+      passwordQueue: createPasswordQueue(),
+      tokenUse: createTokenUse({ store, now }),
+      accessTokenMinutes: 15,
+      now,
+    })
+  })
+
+  /** What was done, and how it was answered. */
+  async function attempt(name: string, secret: string): Promise<[string[], unknown]> {
+    work.done.length = 0
+    const answer: unknown = await exchange({ name, secret, address: '192.0.2.1' }).catch(
+      (error: unknown) => error,
+    )
+    const refusal =
+      answer instanceof ApiError
+        ? [answer.status, answer.code, answer.message, answer.headers]
+        : answer
+    return [[...work.done], refusal]
+  }
+
+  it('does the same work and answers the same for a user who is not there', async () => {
+    const wrong = await attempt('alice', 'a wrong password')
+
+    expect(wrong[0]).toEqual(['read', 'argon2id m=19456 t=2 p=1 32'])
+    expect(wrong[1]).toEqual(expect.arrayContaining([401, 'unauthenticated']))
+    expect(await attempt('nobody', 'a wrong password')).toEqual(wrong)
+    expect(await attempt('bot', 'a wrong password')).toEqual(wrong)
+    expect(await attempt('', 'a wrong password')).toEqual(wrong)
+    expect(await attempt('alice', '')).toEqual(wrong)
+    const [right] = await attempt('alice', alice.password)
+    expect(right).toEqual(wrong[0])
+  })
+
+  it('does the same work and answers the same for a token that is not there', async () => {
+    const unknown = await attempt('alice', createSecretToken('personal', randomBytes))
+
+    expect(unknown[0]).toEqual(['read'])
+    expect(unknown[1]).toEqual(expect.arrayContaining([401, 'unauthenticated']))
+    expect(await attempt('nobody', createSecretToken('personal', randomBytes))).toEqual(unknown)
+    expect(await attempt('nobody', alice.personal_token)).toEqual(unknown)
+    const [right] = await attempt('alice', alice.personal_token)
+    expect(right).toEqual(unknown[0])
+  })
+})

@@ -1,0 +1,136 @@
+import { organizationSchema, type Permission } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+
+describe('an organization', () => {
+  let test: TestServer
+  let alice: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    const { personal_token } = await test.createOrganization('acme', 'alice')
+    alice = await test.signIn('alice', personal_token)
+  })
+
+  const get = (as: string) => test.send('GET', ACME, { as })
+  const patch = (as: string, payload: object) => test.send('PATCH', ACME, { as, payload })
+
+  async function organizationToken(permissions: Permission[]): Promise<string> {
+    const payload = { name: 'ci', permissions, expires_in_days: 1 }
+    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
+    return test.signIn('acme', response.json().token)
+  }
+
+  async function addMember(username: string): Promise<string> {
+    const payload = { username, role: 'member', password: 'a long enough one' }
+    await test.send('POST', `${ACME}/members`, { as: alice, payload })
+    return test.signIn(username, 'a long enough one')
+  }
+
+  it('shows its settings to every member', async () => {
+    const bob = await addMember('bob')
+
+    const shown = await get(bob)
+
+    expect(shown.statusCode).toBe(200)
+    expect(organizationSchema.parse(shown.json())).toEqual({
+      name: 'acme',
+      entitled: true,
+      resolve_unlisted_names: false,
+      revision: 2,
+      created_at: '2026-11-21T08:00:00.250Z',
+    })
+    expect((await get(await organizationToken([]))).statusCode).toBe(200)
+  })
+
+  it('is not there for anybody else', async () => {
+    const { personal_token } = await test.createOrganization('rival', 'rita')
+    const rita = await test.signIn('rita', personal_token)
+    const message = async (url: string, method: 'GET' | 'PATCH') => {
+      const response = await test.send(method, url, { as: rita, payload: {} })
+      return [response.statusCode, response.json().error.message]
+    }
+
+    for (const method of ['GET', 'PATCH'] as const)
+      expect(await message(ACME, method)).toEqual(await message('/api/v1/orgs/absent', method))
+    expect((await get(rita)).statusCode).toBe(404)
+    expect((await test.send('GET', ACME)).statusCode).toBe(401)
+  })
+
+  it('lets administrators change how unlisted names are resolved', async () => {
+    const { revision } = (await get(alice)).json()
+
+    const changed = await patch(alice, { resolve_unlisted_names: true })
+
+    expect(changed.statusCode).toBe(200)
+    expect(changed.json()).toMatchObject({ resolve_unlisted_names: true, revision: revision + 1 })
+    expect((await get(alice)).json()).toEqual(changed.json())
+  })
+
+  it('writes nothing when nothing changes', async () => {
+    const before = (await get(alice)).json()
+
+    expect((await patch(alice, { resolve_unlisted_names: false })).json()).toEqual(before)
+  })
+
+  it('does not let its members change what they are entitled to, or its name', async () => {
+    const bob = await addMember('bob')
+    for (const payload of [
+      { entitled: true },
+      { name: 'other' },
+      { revision: 7 },
+      { resolve_unlisted_names: true, entitled: true },
+      { resolve_unlisted_names: 'yes' },
+      { resolve_unlisted_names: null },
+      {},
+    ])
+      expect((await patch(alice, payload)).statusCode, JSON.stringify(payload)).toBe(400)
+    const payload = { resolve_unlisted_names: true }
+    expect((await patch(bob, payload)).statusCode).toBe(403)
+    expect((await patch(await organizationToken(['policies:write']), payload)).statusCode).toBe(403)
+    expect((await get(alice)).json()).toMatchObject({ resolve_unlisted_names: false })
+  })
+
+  it('loses governance and gets it back at the next request', async () => {
+    const policies = async () =>
+      (await test.send('GET', '/v2/orgs/acme/governance/policies', { as: alice })).statusCode
+    const entitle = (entitled: boolean) =>
+      test.store.transaction(({ organizations }) => organizations.updateEntitled('acme', entitled))
+    expect(await policies()).toBe(200)
+
+    await entitle(false)
+    expect([await policies(), (await get(alice)).json().entitled]).toEqual([403, false])
+
+    await entitle(true)
+    expect(await policies()).toBe(200)
+  })
+
+  it('is listed with what its user may do there, within his token', async () => {
+    const bob = await addMember('bob')
+    const { personal_token } = await test.createOrganization('rival', 'bob', false)
+    const list = async (as: string) =>
+      (await test.send('GET', '/api/v1/user/organizations', { as })).json().data
+
+    expect(await list(bob)).toEqual([
+      { name: 'acme', role: 'member', permissions: [], entitled: true },
+      {
+        name: 'rival',
+        role: 'owner',
+        permissions: ['policies:read', 'policies:write', 'audit:read', 'organization:admin'],
+        entitled: false,
+      },
+    ])
+    const payload = { name: 'narrow', permissions: ['audit:read'], expires_in_days: 1 }
+    const as = await test.signIn('bob', personal_token)
+    const made = await test.send('POST', '/api/v1/user/access-tokens', { as, payload })
+    const narrow = await list(await test.signIn('bob', made.json().token))
+    expect(narrow.map(({ permissions }: { permissions: string[] }) => permissions)).toEqual([
+      [],
+      ['audit:read'],
+    ])
+    const ci = await organizationToken(['organization:admin'])
+    expect((await test.send('GET', '/api/v1/user/organizations', { as: ci })).statusCode).toBe(403)
+  })
+})

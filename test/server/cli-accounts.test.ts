@@ -1,0 +1,120 @@
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { runServerCommand, startServerProcess, type RunningServer } from './server-process.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
+
+/** Each command is a process of its own. */
+const PATIENCE = { timeout: 60_000 }
+
+describe('an operator', PATIENCE, () => {
+  let settings: { PALISADE_DATA_DIR: string }
+  let created: { password: string; personal_token: string }
+
+  beforeEach(async () => {
+    settings = { PALISADE_DATA_DIR: join(temporaryDirectory(), 'data') }
+    created = JSON.parse(await run('init', '--org', 'acme', '--owner', 'alice', '--json'))
+  })
+
+  async function run(...args: string[]): Promise<string> {
+    const outcome = await runServerCommand(args, settings)
+    expect(`${outcome.status} ${outcome.stderr}`, args.join(' ')).toBe('0 ')
+    return outcome.stdout
+  }
+
+  async function start(): Promise<RunningServer> {
+    const server = await startServerProcess(settings)
+    onTestFinished(async () => void (await server.stop('SIGTERM')))
+    return server
+  }
+
+  const exchange = async ({ url }: RunningServer, username: string, password: string) =>
+    fetch(`${url}/v2/auth/token`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ username, password }),
+    })
+
+  async function signIn(server: RunningServer, secret: string): Promise<string> {
+    const response = await exchange(server, 'alice', secret)
+    return ((await response.json()) as { access_token: string }).access_token
+  }
+
+  const statusOf = async ({ url }: RunningServer, path: string, token: string) =>
+    (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status
+
+  it('lists organizations, and switches governance under a server that runs', async () => {
+    const server = await start()
+    const alice = await signIn(server, created.personal_token)
+    const policies = () => statusOf(server, '/v2/orgs/acme/governance/policies', alice)
+    expect(await policies()).toBe(200)
+
+    expect(await run('org', 'unentitle', 'acme')).toContain('`acme` may not use governance')
+    expect(await policies()).toBe(403)
+    const table = await run('org', 'list')
+    expect(table).toMatch(/^ORGANIZATION +GOVERNANCE +MEMBERS +POLICIES +DEVICES +REVISION/)
+    expect(table).toMatch(/\nacme +not entitled +1 +0 +0 /)
+
+    await run('org', 'entitle', 'acme')
+    expect(await policies()).toBe(200)
+    expect(JSON.parse(await run('org', 'show', 'acme', '--json'))).toMatchObject({
+      name: 'acme',
+      entitled: true,
+      resolve_unlisted_names: false,
+      members: 1,
+    })
+  })
+
+  it('ends everything of a user, and gives him a new password', async () => {
+    const server = await start()
+    const byPassword = await signIn(server, created.password)
+    const byToken = await signIn(server, created.personal_token)
+    const response = await fetch(`${server.url}/api/v1/orgs/acme/access-tokens`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${byPassword}` },
+      body: JSON.stringify({
+        name: 'ci',
+        permissions: ['organization:admin'],
+        expires_in_days: 1,
+      }),
+    })
+    const { token } = (await response.json()) as { token: string }
+    const devices = `${server.url}/api/v1/orgs/acme/devices`
+    const enrolled = await fetch(devices, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${byPassword}` },
+      body: JSON.stringify({ user: 'alice' }),
+    })
+    expect(enrolled.status).toBe(201)
+
+    expect(JSON.parse(await run('user', 'revoke', 'alice', '--json'))).toEqual({
+      username: 'alice',
+      personal_tokens: 1,
+      organization_tokens: 1,
+      devices: 1,
+    })
+
+    for (const session of [byPassword, byToken])
+      expect(await statusOf(server, '/api/v1/user/organizations', session)).toBe(401)
+    expect((await exchange(server, 'alice', created.password)).status).toBe(401)
+    expect((await exchange(server, 'alice', created.personal_token)).status).toBe(401)
+    expect((await exchange(server, 'acme', token)).status).toBe(401)
+
+    const { password } = JSON.parse(await run('user', 'reset-password', 'alice', '--json'))
+    const fresh = await signIn(server, password)
+    expect(await statusOf(server, '/api/v1/orgs/acme/members', fresh)).toBe(200)
+    expect(await run('verify-history')).not.toBe('')
+  })
+
+  it('is told of names that are not there', async () => {
+    for (const [message, ...args] of [
+      ['there is no organization `x`', 'org', 'show', 'x'],
+      ['there is no organization `x`', 'org', 'unentitle', 'x'],
+      ['there is no user `x`', 'user', 'revoke', 'x'],
+      ['there is no user `x`', 'user', 'reset-password', 'x'],
+    ] as const) {
+      const outcome = await runServerCommand(args, settings)
+      expect([outcome.status, outcome.stdout], args.join(' ')).toEqual([1, ''])
+      expect(outcome.stderr).toContain(message)
+    }
+  })
+})
