@@ -3,7 +3,10 @@ import { addEnrolCommand } from './account/enrol-command.ts'
 import { addLoginCommand, addLogoutCommand } from './account/login-command.ts'
 import { addEventsCommand } from './administration/events-command.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
+import { addMemberCommands } from './administration/member-commands.ts'
 import { addRuleCommands } from './administration/rule-commands.ts'
+import { addTeamCommands } from './administration/team-commands.ts'
+import { addTokenCommands } from './administration/token-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
@@ -54,6 +57,9 @@ Examples:
   addLogoutCommand(program, context)
   addPolicyCommands(program, context)
   addRuleCommands(program, context)
+  addMemberCommands(program, context)
+  addTeamCommands(program, context)
+  addTokenCommands(program, context)
   addEventsCommand(program, context)
   addEnrolCommand(program, context)
   program.commandsGroup('Policies as files:')

@@ -8,6 +8,7 @@ import { present, type RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
 import { credentialsPath, deleteCredentials, writeCredentials } from './credentials-file.ts'
 import type { StoredCredentials } from './credentials.ts'
+import { readSecretLine } from './read-secret.ts'
 
 interface LoginOptions {
   readonly server?: string
@@ -16,8 +17,6 @@ interface LoginOptions {
   readonly tokenStdin?: true
   readonly json?: true
 }
-
-const MAX_TOKEN_BYTES = 4096
 
 /** `palisade login` */
 export function addLoginCommand(program: Command, context: RunContext): void {
@@ -93,7 +92,7 @@ async function ask(io: Io, option: string, message: string, initial: string): Pr
 }
 
 async function readToken(io: Io, options: LoginOptions): Promise<string> {
-  if (options.tokenStdin === true) return readTokenFrom(io)
+  if (options.tokenStdin === true) return readSecretLine(io, 'token')
   const given = io.env['PALISADE_TOKEN']
   if (given !== undefined && given !== '') return given
   if (io.prompts === null)
@@ -105,28 +104,6 @@ function answered(answer: string | null, what: string): string {
   if (answer === null) throw new CliError('ERR_CANCELLED', EXIT.failed, 'cancelled')
   if (answer === '') throw usageError(`${what} must not be empty`)
   return answer
-}
-
-async function readTokenFrom(io: Io): Promise<string> {
-  const token = (await readText(io)).replace(/\r?\n$/, '')
-  if (token === '') throw usageError('standard input is empty; pipe the token in')
-  if (/\p{Cc}/u.test(token))
-    throw usageError('standard input holds more than a token; write it on one line')
-  return token
-}
-
-/** Decoded at the end: a character may arrive in two chunks. */
-async function readText(io: Io): Promise<string> {
-  let bytes = Buffer.alloc(0)
-  for await (const chunk of io.stdin as AsyncIterable<Buffer | string>) {
-    bytes = Buffer.concat([bytes, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
-    if (bytes.length > MAX_TOKEN_BYTES) throw usageError('standard input is too long to be a token')
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    throw usageError('standard input is not UTF-8 text')
-  }
 }
 
 async function warnClearText({ io, style }: RunContext, server: string): Promise<void> {

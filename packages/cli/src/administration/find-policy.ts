@@ -51,7 +51,8 @@ async function getIfPresent(
   }
 }
 
-function notFound(kind: string, wanted: string, names: readonly string[]): CliError {
+/** `ERR_NOT_FOUND`, exit 1, with the name that was meant perhaps. */
+export function notFound(kind: string, wanted: string, names: readonly string[]): CliError {
   const nearest = nearestName(wanted, names)
   const mend = nearest === null ? '' : `; did you mean \`${nearest}\`?`
   return new CliError('ERR_NOT_FOUND', EXIT.failed, `no ${kind} \`${wanted}\`${mend}`)

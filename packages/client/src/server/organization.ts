@@ -4,9 +4,13 @@ import {
   listMembersResponseSchema,
   listTeamsResponseSchema,
   memberSchema,
+  organizationSchema,
   teamSchema,
   type CreateMemberRequest,
+  type DeleteMemberQuery,
   type DeleteTeamQuery,
+  type OrganizationBody,
+  type UpdateOrganizationRequest,
   type Device,
   type Enrolment,
   type Member,
@@ -29,7 +33,8 @@ export interface MembersClient {
   list(): Promise<readonly Member[]>
   create(body: CreateMemberRequest): Promise<Member>
   setRole(username: string, role: Role): Promise<Member>
-  remove(username: string): Promise<void>
+  /** Also revokes his devices; `made` says what becomes of the organization tokens he made. */
+  remove(username: string, made?: DeleteMemberQuery): Promise<void>
 }
 
 export interface TeamsClient {
@@ -52,6 +57,8 @@ export interface DevicesClient {
 
 /** Everything that belongs to one organization. */
 export interface OrganizationClient {
+  get(): Promise<OrganizationBody>
+  update(settings: UpdateOrganizationRequest): Promise<OrganizationBody>
   readonly policies: PoliciesClient
   readonly rules: RulesClient
   readonly policySet: PolicySetClient
@@ -69,6 +76,8 @@ export function createOrganizationClient(
 ): OrganizationClient {
   const root = `/api/v1${apiPath('orgs', org)}`
   return {
+    get: async () => call({ method: 'GET', path: root }, organizationSchema),
+    update: async (body) => call({ method: 'PATCH', path: root, body }, organizationSchema),
     policies: createPoliciesClient(call, org, newKey),
     rules: createRulesClient(call, org, newKey),
     policySet: createPolicySetClient(call, root),
@@ -87,7 +96,8 @@ function createMembersClient(call: Call, root: string): MembersClient {
     create: async (body) => call({ method: 'POST', path: root, body }, memberSchema),
     setRole: async (username, role) =>
       call({ method: 'PATCH', path: one(username), body: { role } }, memberSchema),
-    remove: async (username) => call.empty({ method: 'DELETE', path: one(username) }),
+    remove: async (username, made = {}) =>
+      call.empty({ method: 'DELETE', path: one(username) + formatQuery(made) }),
   }
 }
 

@@ -1,3 +1,10 @@
+import {
+  listUserOrganizationsResponseSchema,
+  passwordChangedSchema,
+  type ChangePasswordRequest,
+  type PasswordChanged,
+  type UserOrganization,
+} from '@palisade/protocol'
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createAccessTokenSource, type Credentials } from './access-token.ts'
@@ -27,6 +34,10 @@ export interface ServerClient {
   authenticate(): Promise<void>
   /** Throws `ERR_ARGUMENT_INVALID` when `org` cannot be a name. */
   organization(org: string): OrganizationClient
+  /** The organizations of the caller, and what he may do in each. */
+  organizations(): Promise<readonly UserOrganization[]>
+  /** Ends every session of the old password, this client's too when it came from that. */
+  changePassword(body: ChangePasswordRequest): Promise<PasswordChanged>
   /** Personal tokens of the caller. */
   readonly accessTokens: AccessTokensClient
 }
@@ -54,6 +65,15 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
       await tokens.get()
     },
     organization: (org) => createOrganizationClient(call, org, randomUUID),
+    organizations: async () =>
+      (
+        await call(
+          { method: 'GET', path: '/api/v1/user/organizations' },
+          listUserOrganizationsResponseSchema,
+        )
+      ).data,
+    changePassword: async (body) =>
+      call({ method: 'PUT', path: '/api/v1/user/password', body }, passwordChangedSchema),
     accessTokens: createAccessTokensClient(call, '/api/v1/user/access-tokens'),
   }
 }

@@ -1,0 +1,30 @@
+import { usageError } from '../cli-error.ts'
+import type { Io } from '../io.ts'
+
+const MAX_BYTES = 4096
+
+/** One line from standard input: a token or a password. Throws usage errors. */
+export async function readSecretLine(
+  { stdin }: Pick<Io, 'stdin'>,
+  what: 'token' | 'password',
+): Promise<string> {
+  const secret = (await readText(stdin, what)).replace(/\r?\n$/, '')
+  if (secret === '') throw usageError(`standard input is empty; pipe the ${what} in`)
+  if (/\p{Cc}/u.test(secret))
+    throw usageError(`standard input holds more than a ${what}; write it on one line`)
+  return secret
+}
+
+/** Decoded at the end: a character may arrive in two chunks. */
+async function readText(stdin: Io['stdin'], what: string): Promise<string> {
+  let bytes = Buffer.alloc(0)
+  for await (const chunk of stdin as AsyncIterable<Buffer | string>) {
+    bytes = Buffer.concat([bytes, typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+    if (bytes.length > MAX_BYTES) throw usageError(`standard input is too long to be a ${what}`)
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw usageError('standard input is not UTF-8 text')
+  }
+}

@@ -1,0 +1,155 @@
+import type { Member, Role, Team } from '@palisade/protocol'
+import { ROLES } from '@palisade/protocol'
+import { Argument, Option, type Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { readSecretLine } from '../account/read-secret.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatTable } from '../terminal/table.ts'
+import { confirmed } from './confirmed.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+const ROLE_HELP = `
+Roles:
+  owner    everything: policies, members, teams, tokens, settings
+  editor   reads and writes policies
+  auditor  reads policies and the history
+  member   has policies applied to him, and reads his own`
+
+/** `palisade member list|add|role|remove` */
+export function addMemberCommands(program: Command, context: RunContext): void {
+  const member = program
+    .command('member')
+    .summary('who belongs to the organization')
+    .description('Say who belongs to the organization, in which role.')
+    .helpCommand(false)
+  addList(member, context)
+  addAdd(member, context)
+  addRole(member, context)
+  addRemove(member, context)
+}
+
+function addList(member: Command, context: RunContext): void {
+  member
+    .command('list')
+    .description('List all members with their roles and teams.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade member list')
+    .action(async (options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const data = await organization.members.list()
+      const teams = options.json === true ? [] : await organization.teams.list()
+      await present(context, options.json, { data }, () => formatMembers(data, teams, context))
+    })
+}
+
+function addAdd(member: Command, context: RunContext): void {
+  member
+    .command('add')
+    .description('Add a member, and make the user when there is none of that name.')
+    .argument('<user>', 'name that he signs in with')
+    .addOption(
+      new Option('--role <role>', 'what he may do').choices(ROLES).default('member' satisfies Role),
+    )
+    .option('--password-stdin', 'read the password of a new user from standard input')
+    .option('--json', 'print the member as the API returns it')
+    .addHelpText(
+      'after',
+      `${ROLE_HELP}
+
+A new user without a password cannot sign in with one; machines can be enrolled for him.
+
+Examples:
+  palisade member add bob --role editor --password-stdin < password
+  palisade member add build-bot`,
+    )
+    .action(
+      async (
+        username: string,
+        options: JsonOption & { readonly role: Role; readonly passwordStdin?: true },
+      ) => {
+        const { role, json } = options
+        const password =
+          options.passwordStdin === true ? await readSecretLine(context.io, 'password') : undefined
+        const { organization } = await connectOrganization(context.io)
+        const body = { username, role, ...(password === undefined ? {} : { password }) }
+        const added = await organization.members.create(body)
+        await present(context, json, added, () =>
+          context.style.plain(`added ${added.username} as ${added.role}`).concat('\n'),
+        )
+      },
+    )
+}
+
+function addRole(member: Command, context: RunContext): void {
+  member
+    .command('role')
+    .description('Change what a member may do, from his next request on.')
+    .argument('<user>', 'name of the member')
+    .addArgument(new Argument('<role>', 'what he may do').choices(ROLES))
+    .option('--json', 'print the member as the API returns it')
+    .addHelpText('after', `${ROLE_HELP}\n\nExamples:\n  palisade member role bob auditor`)
+    .action(async (username: string, role: Role, options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const changed = await organization.members.setRole(username, role)
+      await present(context, options.json, changed, () =>
+        context.style.plain(`${changed.username} is ${changed.role} now`).concat('\n'),
+      )
+    })
+}
+
+function addRemove(member: Command, context: RunContext): void {
+  member
+    .command('remove')
+    .description('Remove a member and revoke his machines.')
+    .argument('<user>', 'name of the member')
+    .option('--revoke-tokens', "revoke the organization's tokens that he made, too")
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Tokens of the organization that he made stay good without --revoke-tokens, because what runs by them
+would stop; \`palisade token list --organization\` shows who made which.
+
+Examples:
+  palisade member remove bob
+  palisade member remove bob --revoke-tokens --yes`,
+    )
+    .action(
+      async (
+        username: string,
+        options: JsonOption & { readonly revokeTokens?: true; readonly yes?: true },
+      ) => {
+        const question = `Remove member \`${username}\` and revoke his machines?`
+        await confirmed(context, options.yes, { question, undone: 'nobody was removed' })
+        const { organization } = await connectOrganization(context.io)
+        const revoke = options.revokeTokens === true
+        const query = revoke ? { organization_tokens: 'revoke' as const } : {}
+        await organization.members.remove(username, query)
+        const removed = { removed: username, organization_tokens_revoked: revoke }
+        await present(context, options.json, removed, () =>
+          context.style.plain(`removed ${username}`).concat('\n'),
+        )
+      },
+    )
+}
+
+function formatMembers(
+  members: readonly Member[],
+  teams: readonly Team[],
+  { style }: RunContext,
+): string {
+  const names = new Map(teams.map(({ id, name }) => [id, name]))
+  return formatTable(
+    ['MEMBER', 'ROLE', 'TEAMS'],
+    members.map((member) => [
+      member.username,
+      member.role,
+      member.teams.map((id) => names.get(id) ?? id),
+    ]),
+    style,
+  )
+}

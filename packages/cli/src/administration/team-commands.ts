@@ -1,0 +1,134 @@
+import type { Team } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatTable } from '../terminal/table.ts'
+import { confirmed } from './confirmed.ts'
+import { findTeam } from './find-team.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+interface DeleteOptions extends JsonOption {
+  readonly detach?: true
+  readonly deleteSole?: true
+  readonly yes?: true
+}
+
+/** `palisade team list|create|delete|add|remove` */
+export function addTeamCommands(program: Command, context: RunContext): void {
+  const team = program
+    .command('team')
+    .summary('teams that policies apply to')
+    .description('Make teams, and say who is in them.')
+    .helpCommand(false)
+  addList(team, context)
+  addCreate(team, context)
+  addDelete(team, context)
+  addMembership(team, context)
+}
+
+function addList(team: Command, context: RunContext): void {
+  team
+    .command('list')
+    .description('List all teams with their members.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade team list')
+    .action(async (options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const teams = await organization.teams.list()
+      const members = await organization.members.list()
+      const data = teams.map((one) => ({
+        ...one,
+        members: members.filter(({ teams: ids }) => ids.includes(one.id)).map((m) => m.username),
+      }))
+      await present(context, options.json, { data }, () => formatTeams(data, context))
+    })
+}
+
+function addCreate(team: Command, context: RunContext): void {
+  team
+    .command('create')
+    .description('Make a team without members.')
+    .argument('<name>', 'unique in the organization')
+    .option('--json', 'print the team as the API returns it')
+    .addHelpText('after', '\nExamples:\n  palisade team create research')
+    .action(async (name: string, options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const created = await organization.teams.create(name)
+      await present(context, options.json, created, () =>
+        context.style.plain(`created team \`${created.name}\` (${created.id})`).concat('\n'),
+      )
+    })
+}
+
+function addDelete(team: Command, context: RunContext): void {
+  team
+    .command('delete')
+    .description('Delete a team.')
+    .argument('<team>', 'id or name')
+    .option('--detach', 'take it out of the policies that have other teams too')
+    .option('--delete-sole', 'beside --detach: delete the policies that have no other team')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the team that is gone')
+    .addHelpText(
+      'after',
+      `
+Without --detach a team that policies use is kept, and the refusal names them. A policy never
+becomes one for everybody because its last team goes.
+
+Examples:
+  palisade team delete research
+  palisade team delete research --detach --delete-sole --yes`,
+    )
+    .action(async (idOrName: string, options: DeleteOptions) => {
+      const { organization } = await connectOrganization(context.io)
+      const found = await findTeam(organization, idOrName)
+      const question = `Delete team \`${found.name}\` (${found.id})?`
+      await confirmed(context, options.yes, { question, undone: 'nothing was deleted' })
+      await organization.teams.delete(found.id, {
+        ...(options.detach === true ? { detach: 'policies' } : {}),
+        ...(options.deleteSole === true ? { sole: 'delete' } : {}),
+      })
+      await present(context, options.json, found, () =>
+        context.style.plain(`deleted team \`${found.name}\` (${found.id})`).concat('\n'),
+      )
+    })
+}
+
+function addMembership(team: Command, context: RunContext): void {
+  for (const [verb, description, done] of [
+    ['add', 'Put members into a team.', 'into'],
+    ['remove', 'Take members out of a team.', 'out of'],
+  ] as const)
+    team
+      .command(verb)
+      .description(`${description} Counts within five minutes on their machines.`)
+      .argument('<team>', 'id or name')
+      .argument('<users...>', 'names of members')
+      .option('--json', 'print one JSON object')
+      .addHelpText('after', `\nExamples:\n  palisade team ${verb} research bob carol`)
+      .action(async (idOrName: string, users: string[], options: JsonOption) => {
+        const { organization } = await connectOrganization(context.io)
+        const found = await findTeam(organization, idOrName)
+        for (const user of users)
+          if (verb === 'add') await organization.teams.addMember(found.id, user)
+          else await organization.teams.removeMember(found.id, user)
+        await present(context, options.json, { team: found, users }, () =>
+          context.style.plain(`${users.join(', ')} ${done} team \`${found.name}\``).concat('\n'),
+        )
+      })
+}
+
+function formatTeams(
+  teams: readonly (Team & { readonly members: readonly string[] })[],
+  { style }: RunContext,
+): string {
+  if (teams.length === 0) return 'no teams; write `palisade team create NAME`\n'
+  return formatTable(
+    ['TEAM', 'MEMBERS', 'ID'],
+    teams.map(({ name, members, id }) => [name, members.join(', '), id]),
+    style,
+  )
+}

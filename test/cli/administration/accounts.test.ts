@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest'
+import { openTestServer } from '../../server/test-server.ts'
+import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
+
+/** `palisade` as alice, the owner of acme on a real server. */
+async function openAcme() {
+  const { server, createOrganization, exchange } = await openTestServer()
+  const { personal_token } = await createOrganization('acme', 'alice')
+  const env = {
+    PALISADE_SERVER: await server.app.listen({ host: '127.0.0.1', port: 0 }),
+    PALISADE_ORG: 'acme',
+    PALISADE_USERNAME: 'alice',
+    PALISADE_TOKEN: personal_token,
+  }
+  const run = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+    runCli(argv, { env, now: () => Date.parse('2026-11-21T08:00:00.250Z'), ...setting })
+  async function ok(...argv: string[]): Promise<string> {
+    const { code, out, err } = await run(argv)
+    expect(`${code} ${err}`, argv.join(' ')).toBe('0 ')
+    return out
+  }
+  return { run, ok, exchange }
+}
+
+const answering = (answer: boolean | null): NonNullable<CliSetting['prompts']> => ({
+  text: async () => null,
+  secret: async () => null,
+  confirm: async () => answer,
+})
+
+describe('palisade member', () => {
+  it('adds with a password, lists, changes and removes', async () => {
+    const { run, ok, exchange } = await openAcme()
+    const stdin = 'a long enough password\n'
+
+    const added = await run(['member', 'add', 'bob', '--role', 'editor', '--password-stdin'], {
+      stdin,
+    })
+    expect(added).toMatchObject({ code: 0, out: 'added bob as editor\n', err: '' })
+    expect((await exchange('bob', 'a long enough password')).statusCode).toBe(200)
+    await ok('team', 'create', 'research')
+    await ok('team', 'add', 'research', 'bob')
+    expect(await ok('member', 'list')).toMatch(
+      /^MEMBER +ROLE +TEAMS\nalice +owner\nbob +editor +research\n$/,
+    )
+    expect(await ok('member', 'role', 'bob', 'auditor')).toBe('bob is auditor now\n')
+    expect(JSON.parse(await ok('member', 'remove', 'bob', '--yes', '--json'))).toEqual({
+      removed: 'bob',
+      organization_tokens_revoked: false,
+    })
+    expect(JSON.parse(await ok('member', 'list', '--json')).data).toHaveLength(1)
+  })
+
+  it('asks before it removes, and refuses when nobody can be asked', async () => {
+    const { run, ok } = await openAcme()
+    await ok('member', 'add', 'bob')
+
+    const alone = await run(['member', 'remove', 'bob'])
+    const refused = await run(['member', 'remove', 'bob'], { prompts: answering(false) })
+    expect([alone.code, refused.code]).toEqual([2, 1])
+    expect(refused.err).toContain('nobody was removed')
+    expect(await ok('member', 'list')).toContain('bob')
+
+    const agreed = await run(['member', 'remove', 'bob'], { prompts: answering(true) })
+    expect(agreed).toMatchObject({ code: 0, out: 'removed bob\n' })
+  })
+
+  it('says which roles there are, and passes on what the server refuses', async () => {
+    const { run } = await openAcme()
+
+    const wrong = await run(['member', 'add', 'bob', '--role', 'king'])
+    expect(wrong.code).toBe(2)
+    expect(wrong.err).toContain('owner, editor, auditor, member')
+    const last = await run(['member', 'remove', 'alice', '--yes'])
+    expect(last).toMatchObject({ code: 1, out: '' })
+    expect(last.err).toContain('last owner')
+  })
+})
+
+describe('palisade team', () => {
+  it('creates, fills, lists and empties by name or id', async () => {
+    const { ok } = await openAcme()
+    await ok('member', 'add', 'bob')
+    const { id } = JSON.parse(await ok('team', 'create', 'research', '--json'))
+
+    expect(await ok('team', 'add', id, 'alice', 'bob')).toBe('alice, bob into team `research`\n')
+    expect(await ok('team', 'list')).toMatch(
+      new RegExp(`^TEAM +MEMBERS +ID\nresearch +alice, bob +${id}\n$`),
+    )
+    await ok('team', 'remove', 'research', 'alice')
+    expect(JSON.parse(await ok('team', 'list', '--json')).data).toEqual([
+      { id, name: 'research', members: ['bob'] },
+    ])
+    await ok('team', 'delete', 'research', '--yes')
+    expect(await ok('team', 'list')).toBe('no teams; write `palisade team create NAME`\n')
+  })
+
+  it('takes a team out of policies only when that is spelled out', async () => {
+    const { run, ok } = await openAcme()
+    const { id } = JSON.parse(await ok('team', 'create', 'research', '--json'))
+    await ok('policy', 'create', 'only research', '--team', id)
+
+    const used = await run(['team', 'delete', 'research', '--yes'])
+    const sole = await run(['team', 'delete', 'research', '--yes', '--detach'])
+    for (const refused of [used, sole]) {
+      expect(refused).toMatchObject({ code: 1, out: '' })
+      expect(refused.err).toContain('only research')
+    }
+
+    await ok('team', 'delete', 'research', '--yes', '--detach', '--delete-sole')
+    expect(await ok('policy', 'list')).toContain('no policies')
+  })
+
+  it('suggests the nearest name', async () => {
+    const { run, ok } = await openAcme()
+    await ok('team', 'create', 'research')
+
+    expect((await run(['team', 'delete', 'reserch', '--yes'])).err).toBe(
+      'error: no team `reserch`; did you mean `research`?\n',
+    )
+  })
+})
+
+describe('palisade token', () => {
+  it('makes one, prints its secret alone, lists and revokes it', async () => {
+    const { ok, exchange } = await openAcme()
+
+    const secret = (
+      await ok('token', 'create', 'laptop', '--permission', 'policies:read,audit:read')
+    ).trimEnd()
+    expect(secret).toMatch(/^pal_pat_\w{49}$/)
+    expect((await exchange('alice', secret)).statusCode).toBe(200)
+    const table = await ok('token', 'list')
+    expect(table).toMatch(/^TOKEN +BEGINS +PERMISSIONS +MADE BY +EXPIRES +LAST USED +ID\n/)
+    expect(table).toMatch(
+      new RegExp(`\nlaptop +${secret.slice(0, 12)} +policies:read +user:alice +in 90 days +never `),
+    )
+    expect(table).not.toContain(secret)
+
+    expect(await ok('token', 'revoke', 'laptop', '--yes')).toContain('revoked token `laptop`')
+    expect((await exchange('alice', secret)).statusCode).toBe(401)
+  })
+
+  it('keeps the organization’s apart from one’s own', async () => {
+    const { run, ok, exchange } = await openAcme()
+
+    const made = JSON.parse(
+      await ok('token', 'create', 'ci', '--organization', '--days', '7', '--json'),
+    )
+    expect(made.token).toMatch(/^pal_oat_/)
+    expect((await exchange('acme', made.token)).statusCode).toBe(200)
+    expect(await ok('token', 'list')).not.toContain(made.id)
+    expect(await ok('token', 'list', '--organization')).toContain(made.id)
+    expect((await run(['token', 'revoke', made.id, '--yes'])).code).toBe(1)
+    await ok('token', 'revoke', made.id, '--organization', '--yes')
+    expect(await ok('token', 'list', '--organization')).toContain('no tokens')
+  })
+
+  it('revokes none of several with one name', async () => {
+    const { run, ok } = await openAcme()
+    await ok('token', 'create', 'twin')
+    await ok('token', 'create', 'twin')
+
+    const refused = await run(['token', 'revoke', 'twin', '--yes'])
+
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain('write the id')
+    expect((await ok('token', 'list')).match(/^twin /gm)).toHaveLength(2)
+  })
+
+  it.each([
+    ['--days', '0'],
+    ['--days', '3651'],
+    ['--days', '1.5'],
+    ['--permission', 'root'],
+  ])('refuses %s %s as wrong usage', async (option, value) => {
+    const { run } = await openAcme()
+
+    expect(await run(['token', 'create', 'x', option, value])).toMatchObject({ code: 2, out: '' })
+  })
+})
