@@ -26,8 +26,14 @@ const LADDER = [
 ] as const
 type Fault = (typeof LADDER)[number]
 
-/** A member may ask these about himself, so his 403 depends on what he asks. */
-const FOR_MEMBERS = new Set(['checkAccess', 'getEffectivePolicy', 'enrolDevice', 'revokeDevice'])
+/** Every member may ask these, some of them only about himself: then his 403 depends on that. */
+const FOR_MEMBERS = new Set([
+  'getOrganization',
+  'checkAccess',
+  'getEffectivePolicy',
+  'enrolDevice',
+  'revokeDevice',
+])
 
 /** Whether the fault can be made in the operation at all. */
 function applies(fault: Fault, operation: Operation): boolean {
