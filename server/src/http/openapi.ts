@@ -26,6 +26,7 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
         { name: 'rules', description: 'Rules of a policy' },
         { name: 'what-if', description: 'What the policies mean for one user' },
         { name: 'tokens', description: 'Credentials' },
+        { name: 'organizations', description: 'Settings of organizations' },
         { name: 'members', description: 'Who belongs to an organization' },
         { name: 'teams', description: 'Groups that a policy can be limited to' },
         { name: 'devices', description: 'Machines and what they fetch' },

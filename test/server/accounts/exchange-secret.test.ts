@@ -1,6 +1,6 @@
-import type * as Crypto from 'node:crypto'
-import { randomBytes, randomUUID } from 'node:crypto'
-import { beforeEach, describe, expect, it, vi } from 'vitest'
+import crypto, { randomBytes, randomUUID } from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { ApiError } from '../../../server/src/http/api-error.ts'
 import { createOrganization } from '../../../server/src/accounts/create-organization.ts'
 import { createTokenExchange } from '../../../server/src/accounts/exchange-secret.ts'
@@ -14,23 +14,15 @@ import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token
 import { createSecretToken } from '../../../server/src/tokens/secret-token.ts'
 import { openTestServer } from '../test-server.ts'
 
-/** What an exchange does that costs time: slow hashes by their parameters, and reads. */
-const work = vi.hoisted(() => ({ done: [] as string[] }))
-vi.mock('node:crypto', async (importOriginal) => {
-  const crypto = await importOriginal<typeof Crypto>()
-  const argon2: typeof crypto.argon2 = (algorithm, parameters, callback) => {
-    const { memory, passes, parallelism, tagLength } = parameters
-    work.done.push(`${algorithm} m=${memory} t=${passes} p=${parallelism} ${tagLength}`)
-    return crypto.argon2(algorithm, parameters, callback)
-  }
-  return { ...crypto, default: { ...crypto, argon2 }, argon2 }
-})
-
 describe('an exchange that fails', () => {
   let exchange: ReturnType<typeof createTokenExchange>
   let alice: { password: string; personal_token: string }
+  /** What an exchange does that costs time: slow hashes by their parameters, and reads. */
+  let work: string[]
 
   beforeEach(async () => {
+    work = []
+    countSlowHashes((parameters) => work.push(parameters))
     const { store } = await openTestServer()
     const now = () => new Date('2026-11-21T08:00:00.250Z')
     const sources = { now, random: randomBytes, newId: randomUUID }
@@ -46,7 +38,7 @@ describe('an exchange that fails', () => {
     const counted: Store = {
       ...store,
       read: (body) => {
-        work.done.push('read')
+        work.push('read')
         return store.read(body)
       },
     }
@@ -64,7 +56,7 @@ describe('an exchange that fails', () => {
 
   /** What was done, and how it was answered. */
   async function attempt(name: string, secret: string): Promise<[string[], unknown]> {
-    work.done.length = 0
+    work.length = 0
     const answer: unknown = await exchange({ name, secret, address: '192.0.2.1' }).catch(
       (error: unknown) => error,
     )
@@ -72,7 +64,7 @@ describe('an exchange that fails', () => {
       answer instanceof ApiError
         ? [answer.status, answer.code, answer.message, answer.headers]
         : answer
-    return [[...work.done], refusal]
+    return [[...work], refusal]
   }
 
   it('does the same work and answers the same for a user who is not there', async () => {
@@ -99,3 +91,18 @@ describe('an exchange that fails', () => {
     expect(right).toEqual(unknown[0])
   })
 })
+
+/** Reports each Argon2 of this process until the test is over; the hash itself is the real one. */
+function countSlowHashes(report: (parameters: string) => void): void {
+  const real = crypto.argon2
+  crypto.argon2 = (algorithm, parameters, callback) => {
+    const { memory, passes, parallelism, tagLength } = parameters
+    report(`${algorithm} m=${memory} t=${passes} p=${parallelism} ${tagLength}`)
+    return real(algorithm, parameters, callback)
+  }
+  syncBuiltinESMExports()
+  onTestFinished(() => {
+    crypto.argon2 = real
+    syncBuiltinESMExports()
+  })
+}
