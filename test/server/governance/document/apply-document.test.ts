@@ -108,6 +108,25 @@ describe('applying a document', () => {
     expect((await exported(governed)).policies.map(({ name }) => name)).toEqual(['b'])
   })
 
+  it('leaves an event for each policy and rule that changed, and none where nothing did', async () => {
+    const kinds = async () => {
+      const page = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 100 }
+      const events = await governed.store.read((reader) => reader.events.list('acme', page))
+      return events.map(({ kind, actor }) => `${actor} ${kind}`)
+    }
+    const document = { policies: [{ name: 'web', rules: [rule('a', 'a.example')] }] }
+    const before = (await kinds()).length
+
+    await apply(governed, { ...document, dry_run: true })
+    await apply(governed, document)
+    await apply(governed, document)
+
+    expect((await kinds()).slice(before)).toEqual([
+      'user:olga policy.created',
+      'user:olga rule.created',
+    ])
+  })
+
   it('counts what it deletes before what it creates', async () => {
     const named = (...names: string[]) => names.map((name) => ({ name, rules: [] }))
     await apply(governed, { policies: named('a', 'b', 'c') })
