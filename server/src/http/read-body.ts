@@ -1,6 +1,7 @@
 import { parseJson, type JsonProblem } from '@palisade/protocol'
 import type { z } from 'zod'
 import { ApiError, invalidArgument } from './api-error.ts'
+import { countJsonValues } from './count-json-values.ts'
 import { describeIssue, quote, shorten } from './describe-issue.ts'
 import { isJsonMediaType } from './media-type.ts'
 import type { RawBody } from './raw-body.ts'
@@ -28,10 +29,10 @@ export function readJson(body: RawBody, maxValues = MAX_VALUES): unknown {
     throw new ApiError(415, 'invalid_argument', 'send the body without a content encoding')
   if (body.tooLarge)
     throw new ApiError(413, 'invalid_argument', `the body must be at most ${body.maxBytes} bytes`)
+  if (countJsonValues(body.bytes) > maxValues)
+    throw invalidArgument(`the body must hold at most ${maxValues} values`)
   const result = parseJson(decodeUtf8(body.bytes))
   if (!result.ok) throw invalidJson(result.problem)
-  if (countValues(result.value) > maxValues)
-    throw invalidArgument(`the body must hold at most ${maxValues} values`)
   return result.value
 }
 
