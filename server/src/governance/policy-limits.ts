@@ -17,15 +17,20 @@ export function requireRoomForPolicy(limits: PolicyLimits, count: number): void 
     throw limitExceeded(`an organization may have at most ${limits.maxPolicies} policies`)
 }
 
-/** Throws 403 when a policy as it would become has too many rules. */
-export function requireRuleCount(limits: PolicyLimits, policy: PolicyRecord): void {
-  if (policy.rules.length > limits.maxRules)
+/** Throws 403 when a policy may not have `count` rules. */
+export function requireRuleCount(limits: PolicyLimits, count: number): void {
+  if (count > limits.maxRules)
     throw limitExceeded(`a policy may have at most ${limits.maxRules} rules`)
 }
 
 /** Throws 403 when a policy as it would become is too large. */
 export function requirePolicySize(limits: PolicyLimits, policy: PolicyRecord): void {
-  if (policyBytes(policy) > limits.maxPolicyBytes)
+  requirePolicyBytes(limits, policyBytes(policy))
+}
+
+/** Throws 403 when a policy may not have `bytes`, as `policyBytes` counts them. */
+export function requirePolicyBytes(limits: PolicyLimits, bytes: number): void {
+  if (bytes > limits.maxPolicyBytes)
     throw limitExceeded(`a policy may have at most ${limits.maxPolicyBytes} bytes of JSON`)
 }
 
@@ -33,6 +38,6 @@ export function requirePolicySize(limits: PolicyLimits, policy: PolicyRecord): v
  * Length of the RFC 8785 form. That form differs from `JSON.stringify` by the order of members
  * alone, and order does not change a length.
  */
-function policyBytes(policy: PolicyRecord): number {
+export function policyBytes(policy: PolicyRecord): number {
   return Buffer.byteLength(JSON.stringify(formatPolicy(policy)))
 }

@@ -48,7 +48,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
       async act({ rule, ifMatch }) {
         requireMatch(ifMatch, formatEntityTag(policy.revision))
         const changed = withRule(policy, rule)
-        requireRuleCount(deps.limits, changed)
+        requireRuleCount(deps.limits, changed.rules.length)
         requirePolicySize(deps.limits, changed)
         requireFreeName(policy, rule)
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)

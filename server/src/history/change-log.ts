@@ -1,9 +1,13 @@
 import type { EventRecord } from '../store/records.ts'
+import { nextTurn } from '../next-turn.ts'
 import type { StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 import type { Change, ChangePlace } from './change.ts'
 import { EMPTY_HISTORY, hashEvent } from './event-hash.ts'
+
+/** Events written in one go: of a large document there are tens of thousands. */
+const SLICE = 250
 
 /** The changes of one transaction, on their way into the histories of its organizations. */
 export interface ChangeLog {
@@ -42,7 +46,11 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
         }
       }
       for (const [org, list] of perOrganization)
-        await writer.events.append(org, await chain(writer, org, { author, at, changes: list }))
+        for (let first = 0; first < list.length; first += SLICE) {
+          if (first > 0) await nextTurn()
+          const slice = { author, at, changes: list.slice(first, first + SLICE) }
+          await writer.events.append(org, await chain(writer, org, slice))
+        }
       return [...perOrganization.keys()]
     },
   }

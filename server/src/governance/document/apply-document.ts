@@ -5,7 +5,8 @@ import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity
 import { readJson } from '../../http/read-body.ts'
 import type { RawBody } from '../../http/raw-body.ts'
 import { readQuery } from '../../http/read-query.ts'
-import type { PolicyRecord } from '../../store/records.ts'
+import { nextTurn } from '../../next-turn.ts'
+import type { PolicyRecord, TeamRecord } from '../../store/records.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../idempotency.ts'
@@ -32,15 +33,16 @@ const MAX_VALUES = 500_000
 export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
   // Parsed before anything is locked, and judged only when the caller is known to be allowed.
   const body = parse(call.body)
-  if (body.ok && asksForDryRun(body.json))
-    return deps.store.read(async (reader) => {
-      const { organization } = await authorize(reader, call.principal, call.org, 'policies:read')
-      const { plan, teamNames } = await judge(deps, reader, { ...call, json: body.json })
-      return answer(plan, teamNames, { revision: organization.revision, dryRun: true })
-    })
+  if (body.ok && asksForDryRun(body.json)) {
+    const state = await readState(deps, call, 'policies:read')
+    const { plan, teamNames } = await judge(deps, state, { ...call, json: body.json })
+    return answer(plan, teamNames, { revision: state.revision, dryRun: true })
+  }
 
+  const ahead = body.ok ? await judgeAhead(deps, { ...call, json: body.json }) : null
   return deps.store.write(call.author, async (writer) => {
-    await authorize(writer, call.principal, call.org, 'policies:write')
+    const access = await authorize(writer, call.principal, call.org, 'policies:write')
+    const { revision } = access.organization
     const once = readOnceRequest({
       key: call.idempotencyKey,
       principal: call.principal,
@@ -50,7 +52,9 @@ export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall):
     return answerOnce(writer, once, deps.now(), {
       async judge() {
         if (!body.ok) throw body.error
-        return judge(deps, writer, { ...call, json: body.json })
+        if (ahead?.revision === revision) return ahead.judgement
+        const state = await stateOf(writer, call.org, revision)
+        return judge(deps, state, { ...call, json: body.json })
       },
       async act({ plan, teamNames }) {
         await write(writer, plan)
@@ -72,17 +76,76 @@ function parse(body: RawBody): { ok: true; json: unknown } | { ok: false; error:
   }
 }
 
+/** What of an organization a document is judged by, as of one revision. */
+interface OrganizationState {
+  readonly revision: number
+  readonly teams: readonly TeamRecord[]
+  readonly stored: readonly PolicyRecord[]
+}
+
+type DocumentCall = GovernanceCall & { readonly json: unknown }
+
+interface Judgement {
+  readonly plan: PolicyPlan
+  readonly teamNames: TeamNames
+}
+
+function readState(
+  { store }: GovernanceDeps,
+  { principal, org }: GovernanceCall,
+  permission: 'policies:read' | 'policies:write',
+): Promise<OrganizationState> {
+  return store.read(async (reader) => {
+    const { organization } = await authorize(reader, principal, org, permission)
+    return stateOf(reader, org, organization.revision)
+  })
+}
+
+async function stateOf(
+  reader: StoreReader,
+  org: string,
+  revision: number,
+): Promise<OrganizationState> {
+  const teams = await reader.teams.list(org)
+  return { revision, teams, stored: await reader.policies.listWithRules(org) }
+}
+
+/**
+ * A large document takes seconds to judge, and so it is judged before other writers have to wait;
+ * what comes out holds while the organization has the same revision. A refusal waits for its turn
+ * like a plan, because the request may have been answered already.
+ */
+async function judgeAhead(
+  deps: GovernanceDeps,
+  call: DocumentCall,
+): Promise<{ readonly revision: number; readonly judgement: Promise<Judgement> }> {
+  const state = await readState(deps, call, 'policies:write')
+  const judgement = judge(deps, state, call)
+  await judgement.catch(() => undefined)
+  return { revision: state.revision, judgement }
+}
+
 /** Everything that a request can be refused for, in the order of the single calls. */
 async function judge(
   deps: GovernanceDeps,
-  reader: StoreReader,
-  call: GovernanceCall & { readonly json: unknown },
-): Promise<{ readonly plan: PolicyPlan; readonly teamNames: TeamNames }> {
+  { revision, teams, stored }: OrganizationState,
+  call: DocumentCall,
+): Promise<Judgement> {
   const { org, json } = call
-  const teamNames = createTeamNames(await reader.teams.list(org))
-  const { policies, prune } = readDocument(json, teamNames)
+  const { limits } = deps
+  const teamNames = createTeamNames(teams)
+  const requireConditions = (): void => {
+    readQuery(noQuerySchema, call.query)
+    const ifMatch = readEntityTags('If-Match', call.ifMatch)
+    requireMatch(ifMatch, formatEntityTag(revision), 'organization')
+  }
+  const context = { teamNames, limits, stored }
+  const { policies, prune } = await readDocument(json, context).catch((error: unknown) => {
+    // A limit comes last in the order of checks, also where it ended the reading.
+    if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
+    throw error
+  })
   const now = deps.now()
-  const stored = await reader.policies.listWithRules(org)
   const plan = planChanges(stored, policies, {
     org,
     prune,
@@ -90,11 +153,9 @@ async function judge(
     timestampAfter: (previous) =>
       previous === null ? formatTimestamp(now) : nextTimestamp(previous, now),
   })
-  requireCompilablePlan(plan)
-  readQuery(noQuerySchema, call.query)
-  const ifMatch = readEntityTags('If-Match', call.ifMatch)
-  requireMatch(ifMatch, formatEntityTag(await revisionOf(reader, org)), 'organization')
-  requirePlanWithinLimits(deps.limits, stored.length, plan)
+  await requireCompilablePlan(plan)
+  requireConditions()
+  requirePlanWithinLimits(limits, stored.length, plan)
   return { plan, teamNames }
 }
 
@@ -103,11 +164,13 @@ async function write(writer: StoreWriter, plan: PolicyPlan): Promise<void> {
   for (const { old, policy } of plan.updated) {
     if (!isSameList(old.teams, policy.teams)) await writer.policies.update(policy)
     if (!hasSameRules(old.rules, policy.rules)) await replaceRules(writer, policy)
+    await nextTurn()
   }
   for (const { policy } of plan.created) {
     const { rules: _rules, revision: _revision, ...head } = policy
     await writer.policies.insert(head)
     if (policy.rules.length > 0) await replaceRules(writer, policy)
+    await nextTurn()
   }
 }
 

@@ -1,6 +1,7 @@
-import { ApiError, invalidArgument } from '../../http/api-error.ts'
+import { invalidArgument } from '../../http/api-error.ts'
 import { quote } from '../../http/describe-issue.ts'
 import { withinField } from '../../http/within-field.ts'
+import { nextTurn } from '../../next-turn.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { IdPrefix } from '../object-id.ts'
 import {
@@ -12,6 +13,7 @@ import {
 import { requireCompilablePolicy } from '../require-compilable.ts'
 import type { WantedPolicy } from './read-document.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
+import { withinPolicy } from './within-policy.ts'
 
 /** What has to happen so that an organization has the policies of a document. */
 export interface PolicyPlan {
@@ -73,9 +75,11 @@ export function planChanges(
 }
 
 /** Throws 400 unless every changed policy compiles as a whole. */
-export function requireCompilablePlan({ created, updated }: PolicyPlan): void {
-  for (const { place, policy } of [...created, ...updated])
+export async function requireCompilablePlan({ created, updated }: PolicyPlan): Promise<void> {
+  for (const { place, policy } of [...created, ...updated]) {
     withinField(place, () => requireCompilablePolicy(policy))
+    await nextTurn()
+  }
 }
 
 /** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
@@ -87,7 +91,7 @@ export function requirePlanWithinLimits(
   if (created.length > 0) requireRoomForPolicy(limits, stored - deleted.length + created.length - 1)
   const grown = updated.filter(({ old, policy }) => policy.rules.length > old.rules.length)
   for (const { place, policy } of [...created, ...grown])
-    within(place, policy, () => requireRuleCount(limits, policy))
+    within(place, policy, () => requireRuleCount(limits, policy.rules.length))
   for (const { place, policy } of [...created, ...updated])
     within(place, policy, () => requirePolicySize(limits, policy))
 }
@@ -124,14 +128,6 @@ function change(
   return { ...old, teams, rules, updated_at: timestampAfter(old.updated_at) }
 }
 
-/** A limit names its policy, because a document has many. */
 function within(place: string, policy: PolicyRecord, judge: () => void): void {
-  withinField(place, () => {
-    try {
-      judge()
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      throw new ApiError(error.status, error.code, `policy ${quote(policy.name)}: ${error.message}`)
-    }
-  })
+  withinField(place, () => withinPolicy(policy.name, judge))
 }

@@ -4,9 +4,18 @@ import { invalidArgument } from '../../http/api-error.ts'
 import { quote } from '../../http/describe-issue.ts'
 import { readInput, requireFewValues } from '../../http/read-body.ts'
 import { withinField } from '../../http/within-field.ts'
-import type { RuleRecord } from '../../store/records.ts'
+import { nextTurn } from '../../next-turn.ts'
+import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
+import {
+  policyBytes,
+  requirePolicyBytes,
+  requireRoomForPolicy,
+  requireRuleCount,
+  type PolicyLimits,
+} from '../policy-limits.ts'
 import { peekActions, requireDomain, ruleDomain } from '../rule-domain.ts'
 import type { TeamNames } from './team-names.ts'
+import { withinPolicy } from './within-policy.ts'
 
 /** A policy of a document, its teams known; whether it compiles is judged when it would change. */
 export interface WantedPolicy {
@@ -37,13 +46,38 @@ const headSchema = z.strictObject({
 })
 const policyHeadSchema = documentPolicySchema.extend({ rules: z.array(z.unknown()) })
 
-/** Judges the body of an apply request; throws 400 whose `field` is the place of the first fault. */
-export function readDocument(json: unknown, teamNames: TeamNames): WantedDocument {
+/** What a document is judged by. */
+export interface DocumentContext {
+  readonly teamNames: TeamNames
+  readonly limits: PolicyLimits
+  /** The policies of the organization. */
+  readonly stored: readonly PolicyRecord[]
+}
+
+/** What a policy of a document is judged by; `old` is the one that has its name. */
+interface PolicyContext extends Pick<DocumentContext, 'teamNames' | 'limits'> {
+  readonly old: (name: string) => PolicyRecord | undefined
+}
+
+/**
+ * Judges the body of an apply request; throws 400 whose `field` is the place of the first fault, or
+ * 403 where a limit is passed. No more than the limits allow is read: what comes after is not worth
+ * the time, which is that of everybody. What was beyond a limit before may stay as large.
+ */
+export async function readDocument(
+  json: unknown,
+  { teamNames, limits, stored }: DocumentContext,
+): Promise<WantedDocument> {
   const head = readInput(headSchema, json)
-  const policies = head.policies.map((policy, index) => {
+  const byName = new Map(stored.map((policy) => [policy.name, policy]))
+  const context = { teamNames, limits, old: (name: string) => byName.get(name) }
+  const policies: WantedPolicy[] = []
+  for (const [index, policy] of head.policies.entries()) {
+    if (index >= stored.length) requireRoomForPolicy(limits, index)
     const place = `policies[${index}]`
-    return withinField(place, () => readPolicy(policy, place, teamNames))
-  })
+    policies.push(withinField(place, () => readPolicy(policy, place, context)))
+    await nextTurn()
+  }
   requireUnique('policies', policies)
   return { policies, prune: head.prune ?? false, dryRun: head.dry_run ?? false }
 }
@@ -53,13 +87,21 @@ export function asksForDryRun(json: unknown): boolean {
   return z.object({ dry_run: z.literal(true) }).safeParse(json).success
 }
 
-function readPolicy(json: unknown, place: string, teamNames: TeamNames): WantedPolicy {
+function readPolicy(
+  json: unknown,
+  place: string,
+  { teamNames, limits, old }: PolicyContext,
+): WantedPolicy {
   requireFewValues(json)
   const { name, scope, rules: written } = readInput(policyHeadSchema, json)
   const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
+  const requireRoom = createRoom(limits, name, old(name))
   const rules: WantedRule[] = []
-  for (const [index, rule] of written.entries())
-    withinField(`rules[${index}]`, () => rules.push(readRule(rule, rules)))
+  for (const [index, rule] of written.entries()) {
+    const read = withinField(`rules[${index}]`, () => readRule(rule, rules))
+    requireRoom(read)
+    rules.push(read)
+  }
   requireUnique('rules', rules)
   return { place, name, teams, rules }
 }
@@ -67,6 +109,24 @@ function readPolicy(json: unknown, place: string, teamNames: TeamNames): WantedP
 function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
   requireDomain(peekActions(json) ?? [], ruleDomain(before))
   return readInput(createRuleRequestSchema, json)
+}
+
+/** Takes the rules of one policy, one after another, and throws 403 at the first beyond a limit. */
+function createRoom(
+  limits: PolicyLimits,
+  name: string,
+  old: PolicyRecord | undefined,
+): (rule: WantedRule) => void {
+  let [count, bytes] = [0, 0]
+  return (rule) => {
+    count += 1
+    bytes += Buffer.byteLength(JSON.stringify(rule))
+    withinPolicy(name, () => {
+      if (count > (old?.rules.length ?? 0)) requireRuleCount(limits, count)
+      if (bytes > limits.maxPolicyBytes && (old === undefined || bytes > policyBytes(old)))
+        requirePolicyBytes(limits, bytes)
+    })
+  }
 }
 
 /** By name or id, each once, in the order written. */

@@ -244,6 +244,26 @@ describe('a dry run', () => {
     expect(broken.statusCode).toBe(403)
   })
 
+  it('lets others have their turn between any two policies', async () => {
+    const larger = await openGovernedApp()
+    const names = Array.from({ length: 50 }, (_, index) => `p${index}`)
+    const policies = names.map((name) => ({ name, rules: [rule('a', 'a.example')] }))
+    let turns = 0
+    let isDone = false
+    const count = (): void => {
+      turns += 1
+      if (!isDone) setImmediate(count)
+    }
+
+    setImmediate(count)
+    await apply(larger, { policies, dry_run: true })
+    isDone = true
+    await larger.close()
+
+    // Read and compiled.
+    expect(turns).toBeGreaterThanOrEqual(2 * names.length)
+  })
+
   it('is refused like the real one', async () => {
     const request = { policies: [{ name: 'x', rules: [rule('a', 'a*.example')] }] }
 

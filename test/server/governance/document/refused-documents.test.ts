@@ -24,6 +24,9 @@ function faultyRule(fault: object) {
 const many = (count: number) =>
   Array.from({ length: count }, (_, index) => rule(`r${index}`, `h${index}.example`))
 
+/** Resources of some bytes. */
+const long = (count: number) => Array.from({ length: count }, () => 'example.com')
+
 describe('a document with one fault', () => {
   it.each<[string, object, string, string]>([
     [
@@ -199,7 +202,7 @@ describe('a document with one fault', () => {
   })
 
   it('ends at the first fault, however many follow', async () => {
-    const policies = Array.from({ length: 4 }, (_, index) => ({
+    const policies = Array.from({ length: 3 }, (_, index) => ({
       name: `p${index}`,
       rules: Array.from({ length: 90_000 }, () => 0),
     }))
@@ -226,6 +229,16 @@ describe('a document with one fault', () => {
     expect(response.json().error.field).toBe(field)
   })
 
+  it.each([
+    ['policies', [...['p', 'q', 'r'].map((name) => ({ name, rules: [] })), { name: '', rules: 0 }]],
+    ['rules', [{ name: 'p', rules: [...many(5), 0] }]],
+    ['bytes', [{ name: 'p', rules: [rule('r', ...long(500)), 0] }]],
+  ])('reads no more %s than the limits allow', async (_title, policies) => {
+    const response = await post(governed, { dry_run: true, prune: true, policies })
+
+    expect(response.json().error.code).toBe('limit_exceeded')
+  })
+
   it('may be larger than the body of a single call, up to 16 MiB', async () => {
     const resources = Array.from({ length: 600 }, () => `${'x'.repeat(4000)}*.example`)
     const large = await post(governed, {
@@ -233,7 +246,7 @@ describe('a document with one fault', () => {
     })
     const tooLarge = await post(governed, ' '.repeat(16 * 1024 * 1024 + 1))
 
-    expect(large.statusCode).toBe(400)
+    expect(large.json().error.code).toBe('limit_exceeded')
     expect(tooLarge.statusCode).toBe(413)
   })
 })

@@ -1,0 +1,13 @@
+import { ApiError } from '../../http/api-error.ts'
+import { quote } from '../../http/describe-issue.ts'
+
+/** Runs `judge`; what it refuses names the policy, because a document has many. */
+export function withinPolicy<T>(name: string, judge: () => T): T {
+  try {
+    return judge()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const message = `policy ${quote(name)}: ${error.message}`
+    throw new ApiError(error.status, error.code, message)
+  }
+}
