@@ -33,6 +33,9 @@ export interface Store {
   /**
    * Runs `work` alone among all writers; it sees everything committed and its own writes. Durable
    * (on disk) before it resolves; undone entirely when `work` throws. Throws StoreError.
+   *
+   * A driver may make several transactions durable with one commit: each of them is told after it,
+   * and when it fails all of them have failed.
    */
   transaction<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>
   /**

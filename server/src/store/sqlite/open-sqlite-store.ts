@@ -6,6 +6,7 @@ import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import { beginImmediate } from './begin-immediate.ts'
 import { createGeneration } from './generation.ts'
+import { createGroupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
 import { createSqliteConnection, guard } from './sqlite-connection.ts'
 import { createTurnstile } from './turnstile.ts'
@@ -55,27 +56,23 @@ function createStore(
   const answer = createSqliteConnection(reading).prepare('SELECT 1')
   const generation = createGeneration(watching)
   const readers = createTurnstile()
-  const writers = createTurnstile()
+  const writers = createGroupCommit(writing, {
+    // Counted from the arrival, or everyone in a row would wait his own five seconds.
+    begin: (arrivedMs) => beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS),
+    beforeCommit: requireInPlace,
+    committed: () => generation.committed(),
+  })
   return {
     read: (work) =>
       readers.pass(async () => {
         guard(() => reading.exec('BEGIN'))
-        const commit = (): unknown => guard(() => reading.exec('COMMIT'))
-        return untilEnded(reading, () => work(reader), commit)
-      }),
-    transaction(work) {
-      // Counted from the arrival, or everyone in a row would wait his own five seconds.
-      const deadline = performance.now() + BUSY_TIMEOUT_MS
-      return writers.pass(async () => {
-        await beginImmediate(writing, deadline)
-        const commit = (): void => {
-          requireInPlace()
-          guard(() => writing.exec('COMMIT'))
-          generation.committed()
+        try {
+          return await work(reader)
+        } finally {
+          if (reading.inTransaction) guard(() => reading.exec('COMMIT'))
         }
-        return untilEnded(writing, () => work(writer), commit)
-      })
-    },
+      }),
+    transaction: (work) => writers.run(() => work(writer)),
     generation: () => generation.current(),
     async ping() {
       await answer.get()
@@ -87,23 +84,6 @@ function createStore(
       reading.close()
       writing.close()
     },
-  }
-}
-
-/** Ends the transaction that has begun: with `commit`, or undone when it or `work` throws. */
-async function untilEnded<T>(
-  database: Database,
-  work: () => Promise<T>,
-  commit: () => unknown,
-): Promise<T> {
-  try {
-    const result = await work()
-    commit()
-    return result
-  } catch (error) {
-    // SQLite has rolled back by itself after some failures, such as a full disk.
-    if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
-    throw error
   }
 }
 

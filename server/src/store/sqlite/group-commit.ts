@@ -1,0 +1,133 @@
+import type { Database } from 'better-sqlite3'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { StoreError } from '../store-error.ts'
+import { guard } from './sqlite-connection.ts'
+
+/** A group takes no more than this, so that the last waits for no more, and reads come between. */
+const MAX_MEMBERS = 64
+const MAX_MS = 10
+
+/**
+ * Runs pieces of work one after the other, each undone alone when it throws, and makes all that
+ * were waiting durable with one commit: flushing to disk takes ten times as long as a small write.
+ */
+export interface GroupCommit {
+  /** Settles after the commit, also with what `work` threw: it may have seen others' writes. */
+  run<T>(work: () => Promise<T>): Promise<T>
+  /** Resolves when everything that had arrived is through. */
+  drained(): Promise<void>
+}
+
+export interface GroupCommitDeps {
+  /** Takes the write lock. `arrivedMs` (`performance.now`) is when the first member came. */
+  readonly begin: (arrivedMs: number) => Promise<void>
+  /** Throws to have the group undone. */
+  readonly beforeCommit: () => void
+  /** Called at once after every commit, failed ones too. */
+  readonly committed: () => void
+}
+
+interface Member {
+  readonly arrivedMs: number
+  readonly work: () => Promise<unknown>
+  readonly resolve: (value: never) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Whether a member's writes are part of the group, and how to tell it what became of it. */
+interface Outcome {
+  readonly isKept: boolean
+  readonly tell: () => void
+}
+
+export function createGroupCommit(database: Database, deps: GroupCommitDeps): GroupCommit {
+  const mark = guard(() => database.prepare('SAVEPOINT member'))
+  const keep = guard(() => database.prepare('RELEASE member'))
+  const undo = guard(() => database.prepare('ROLLBACK TO member'))
+  const waiting: Member[] = []
+  let running: Promise<void> | null = null
+
+  async function runGroups(): Promise<void> {
+    for (let [first] = waiting; first !== undefined; [first] = waiting) {
+      // Whoever arrives in the same turn of the event loop shares the commit.
+      await nextTurn()
+      try {
+        await deps.begin(first.arrivedMs)
+      } catch (error) {
+        waiting.shift()
+        first.reject(error)
+        continue
+      }
+      for (const tell of await runGroup()) tell()
+    }
+    running = null
+  }
+
+  /** Within the transaction that has begun; ends it, and answers how to tell the members. */
+  async function runGroup(): Promise<Outcome['tell'][]> {
+    const members: Member[] = []
+    const outcomes: Outcome[] = []
+    const untilMs = performance.now() + MAX_MS
+    try {
+      for (let member = waiting.shift(); member !== undefined; member = waiting.shift()) {
+        members.push(member)
+        outcomes.push(await attempt(member))
+        if (members.length >= MAX_MEMBERS || performance.now() >= untilMs) break
+      }
+      end(outcomes.some(({ isKept }) => isKept))
+      return outcomes.map(({ tell }) => tell)
+    } catch (error) {
+      // SQLite has rolled back by itself after some failures, such as a full disk.
+      if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
+      const failure = asUnavailable(error)
+      return members.map(
+        ({ reject }) =>
+          () =>
+            reject(failure),
+      )
+    } finally {
+      deps.committed()
+    }
+  }
+
+  function end(hasWrites: boolean): void {
+    if (hasWrites) deps.beforeCommit()
+    // Pages that were written and undone again would be flushed for nothing.
+    guard(() => database.exec(hasWrites ? 'COMMIT' : 'ROLLBACK'))
+  }
+
+  /** Throws when nothing is left of the transaction. */
+  async function attempt({ work, resolve, reject }: Member): Promise<Outcome> {
+    guard(() => mark.run())
+    try {
+      const value = await work()
+      guard(() => keep.run())
+      return { isKept: true, tell: () => resolve(value as never) }
+    } catch (error) {
+      if (!database.inTransaction) throw error
+      guard(() => undo.run())
+      guard(() => keep.run())
+      return { isKept: false, tell: () => reject(error) }
+    }
+  }
+
+  return {
+    run<T>(work: () => Promise<T>): Promise<T> {
+      const { promise, resolve, reject } = Promise.withResolvers<T>()
+      waiting.push({ arrivedMs: performance.now(), work, resolve, reject })
+      running ??= runGroups()
+      return promise
+    },
+    async drained() {
+      await running
+    },
+  }
+}
+
+/** What one member's statement did to the transaction is no conflict of the others. */
+function asUnavailable(error: unknown): unknown {
+  if (error instanceof StoreError && error.code === 'ERR_STORE_UNAVAILABLE') return error
+  return new StoreError('ERR_STORE_UNAVAILABLE', 'the commit failed; nothing was written', {
+    cause: error,
+  })
+}
