@@ -43,6 +43,7 @@ Settings (environment):
   OTEL_TRACES_EXPORTER           otlp or none: traces though there is no endpoint, or none (none)
   OTEL_TRACES_SAMPLER_ARG        share of requests that are traced, 0 to 1 (1)
   OTEL_SERVICE_NAME              name of this server in traces (palisade-server)
+  PALISADE_LAST_SEEN_SECONDS     last polls of devices are written so often, 0 for never (60)
   PALISADE_MAX_POLICIES          policies of an organization (100)
   PALISADE_MAX_RULES             rules of a policy (250)
   PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)

@@ -38,6 +38,8 @@ export interface Config {
     /** Share of the traces that are recorded, from 0 to 1. */
     readonly ratio: number
   } | null
+  /** How long a device's last poll is kept in memory before it is written; 0 forgets it. */
+  readonly lastSeenMs: number
   readonly limits: {
     readonly maxPolicies: number
     readonly maxRules: number
@@ -86,6 +88,7 @@ const environmentSchema = z.object({
     .string()
     .regex(BEARER_SECRET, 'must be 16 or more of A-Z, a-z, 0-9 and ._~+/-')
     .optional(),
+  PALISADE_LAST_SEEN_SECONDS: wholeNumber(0, 3600).default(60),
   PALISADE_MAX_POLICIES: wholeNumber(1, LARGEST).default(100),
   PALISADE_MAX_RULES: wholeNumber(1, LARGEST).default(250),
   PALISADE_MAX_POLICY_BYTES: wholeNumber(1, LARGEST).default(409_600),
@@ -148,6 +151,7 @@ export function readConfig(
       token: settings.PALISADE_METRICS_TOKEN ?? null,
     },
     tracing: readTracing(tracing.data),
+    lastSeenMs: settings.PALISADE_LAST_SEEN_SECONDS * 1000,
     limits: {
       maxPolicies: settings.PALISADE_MAX_POLICIES,
       maxRules: settings.PALISADE_MAX_RULES,

@@ -21,6 +21,7 @@ import type { Config } from './config.ts'
 import { bundleRoutes } from './distribution/bundle-routes.ts'
 import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
+import { createLastSeen, UNSEEN, type LastSeen } from './distribution/last-seen.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
@@ -93,9 +94,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const container = root.createChildContainer()
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
   registerAuthentication(container, { store, metrics, sources })
+  const lastSeen = rememberLastSeen(config, store, log)
   container.register(BUNDLES, {
     useValue: await createBundleService({
       store,
+      lastSeen,
       keys: bundleKeys,
       ...sources,
       timeSigning: (sign) => metrics.timeSigning('bundle', sign),
@@ -180,6 +183,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     async close() {
       await webhooks.courier.stop()
       await app.close()
+      await lastSeen.close()
       await tracing?.close()
     },
   }
@@ -217,6 +221,12 @@ function registerAuthentication(
       ),
     ),
   })
+}
+
+function rememberLastSeen({ lastSeenMs: intervalMs }: Config, store: Store, log: Log): LastSeen {
+  const onFailure = (err: unknown): void =>
+    log.warn({ err }, 'last polls of devices could not be written')
+  return intervalMs === 0 ? UNSEEN : createLastSeen({ store, intervalMs, onFailure })
 }
 
 function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {

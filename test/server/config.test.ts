@@ -28,6 +28,7 @@ describe('the configuration', () => {
       stopDelayMs: 0,
       metrics: { enabled: true, token: null },
       tracing: null,
+      lastSeenMs: 60_000,
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
     })
   })

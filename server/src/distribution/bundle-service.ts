@@ -9,6 +9,7 @@ import { authenticateDevice } from './authenticate-device.ts'
 import { buildBundle } from './build-bundle.ts'
 import { createBundleCache, type SignedBundle } from './bundle-cache.ts'
 import { createKnownDevices } from './known-devices.ts'
+import type { LastSeen } from './last-seen.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -46,6 +47,8 @@ export async function createBundleService(deps: {
   readonly store: Store
   readonly keys: readonly SigningKeyRecord[]
   readonly now: () => Date
+  /** Told of every device that was let in. */
+  readonly lastSeen: Pick<LastSeen, 'record'>
   /** Runs the signing itself; for those who count how long it takes. */
   readonly timeSigning?: (sign: () => Promise<string>) => Promise<string>
 }): Promise<BundleService> {
@@ -72,6 +75,7 @@ export async function createBundleService(deps: {
       const nowMs = deps.now().getTime()
       if (nowMs < device.fromMs || nowMs >= device.untilMs) return null
       const { deviceId, version, etag } = device
+      deps.lastSeen.record(deviceId, nowMs)
       return { etag, body: () => cache.find(deviceId, version)?.body ?? null }
     },
 
@@ -93,6 +97,7 @@ export async function createBundleService(deps: {
         return { device: { deviceId, generation, fromMs, version }, etag, bundle, claims }
       })
       const { device, claims } = found
+      deps.lastSeen.record(device.deviceId, deps.now().getTime())
       const bundle = claims === null ? found.bundle : await sign(claims)
       if (claims !== null && bundle !== null) cache.keep(device.deviceId, device.version, bundle)
       const etag = bundle?.etag ?? found.etag ?? ''

@@ -49,7 +49,9 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
     list: (caller, org) =>
       deps.store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        return (await reader.devices.list(org)).map(formatDevice)
+        const lastSeen = await reader.devicePolls.list(org)
+        const devices = await reader.devices.list(org)
+        return devices.map((device) => formatDevice(device, lastSeen.get(device.id)))
       }),
 
     revoke: (caller, org, id) =>
@@ -105,6 +107,13 @@ export function requireMayRevoke(
   if (device === null) throw notFound('device not found')
 }
 
-function formatDevice({ id, username, created_at, revoked_at }: DeviceRecord): Device {
-  return { id, user: username, created_at, ...(revoked_at === null ? {} : { revoked_at }) }
+function formatDevice(device: DeviceRecord, last_seen_at: string | undefined): Device {
+  const { id, username, created_at, revoked_at } = device
+  return {
+    id,
+    user: username,
+    created_at,
+    ...(revoked_at === null ? {} : { revoked_at }),
+    ...(last_seen_at === undefined ? {} : { last_seen_at }),
+  }
 }

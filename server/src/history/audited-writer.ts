@@ -26,6 +26,8 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
     policies: { ...writer.policies, ...auditPolicies(writer.policies, record) },
     accessTokens: { ...writer.accessTokens, ...auditAccessTokens(writer.accessTokens, record) },
     devices: { ...writer.devices, ...auditDevices(writer.devices, record) },
+    // That a device polls changes nothing that anybody decided.
+    devicePolls: writer.devicePolls,
     signingKeys: { ...writer.signingKeys, ...auditSigningKeys(writer.signingKeys, record) },
     webhooks: { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) },
     deliveries: writer.deliveries,

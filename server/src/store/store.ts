@@ -59,6 +59,7 @@ export interface StoreReader {
   readonly policies: PolicyReader
   readonly accessTokens: AccessTokenReader
   readonly devices: DeviceReader
+  readonly devicePolls: DevicePollReader
   readonly signingKeys: SigningKeyReader
   readonly idempotency: IdempotencyReader
   readonly secrets: SecretReader
@@ -79,6 +80,7 @@ export interface StoreWriter extends StoreReader {
   readonly policies: PolicyWriter
   readonly accessTokens: AccessTokenWriter
   readonly devices: DeviceWriter
+  readonly devicePolls: DevicePollWriter
   readonly signingKeys: SigningKeyWriter
   readonly idempotency: IdempotencyWriter
   readonly secrets: SecretWriter
@@ -209,6 +211,15 @@ export interface DeviceWriter extends DeviceReader {
   revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
   /** Answers those that are revoked by this, by ascending id. */
   revokeOfUser(org: string, username: string, revokedAt: string): Promise<DeviceRecord[]>
+}
+
+export interface DevicePollReader {
+  /** When each device of the organization that ever polled was last recorded, by its id. */
+  list(org: string): Promise<Map<string, string>>
+}
+export interface DevicePollWriter extends DevicePollReader {
+  /** No change when a later poll (`Date.toISOString`) is recorded; never raises the revision. */
+  record(deviceId: string, seenAt: string): Promise<void>
 }
 
 export interface SigningKeyReader {

@@ -23,6 +23,7 @@ describe('the bundle service', () => {
   let bundles: BundleService
   let nowMs: number
   let token: string
+  let polls: [string, number][]
 
   const open = (): Store => {
     const opened = openSqliteStore(path)
@@ -40,6 +41,7 @@ describe('the bundle service', () => {
 
   beforeEach(async () => {
     nowMs = Date.parse(NOW)
+    polls = []
     path = join(temporaryDirectory(), 'server.db')
     store = open()
     await store.transaction(async (writer) => {
@@ -55,7 +57,12 @@ describe('the bundle service', () => {
     token = await enrol('d1', 'bob')
     const now = () => new Date(nowMs)
     const keys = await ensureSigningKeys(store, 'bundle', now)
-    bundles = await createBundleService({ store, keys, now })
+    bundles = await createBundleService({
+      store,
+      keys,
+      now,
+      lastSeen: { record: (deviceId, atMs) => void polls.push([deviceId, atMs]) },
+    })
   })
 
   it('knows a bundle after it was fetched, and gives the same bytes', async () => {
@@ -141,6 +148,19 @@ describe('the bundle service', () => {
     }
     nowMs = Date.parse(NOW)
     expect(bundles.known(token)).not.toBeNull()
+  })
+
+  it('tells of every poll of a device that was let in, and of no other', async () => {
+    const stranger = `Bearer ${createSecretToken('device', randomBytes)}`
+    await expect(bundles.fetch(stranger, always)).rejects.toMatchObject({ status: 401 })
+    await bundles.fetch(token, always)
+    nowMs += 1000
+    bundles.known(token)
+
+    expect(polls).toEqual([
+      ['d1', Date.parse(NOW)],
+      ['d1', Date.parse(NOW) + 1000],
+    ])
   })
 
   it('gives each device its own bundle', async () => {

@@ -57,6 +57,30 @@ describe('the devices of an organization', () => {
   const bundleStatus = async ({ device_token }: Enrolment) =>
     (await test.send('GET', BUNDLE, { as: device_token })).statusCode
 
+  it('are listed with their last poll, once that is written', async () => {
+    const [seen, unseen] = [await enrol(), await enrol()]
+    await test.store.transaction((writer) => writer.devicePolls.record(seen.device_id, START))
+
+    const { data } = listDevicesResponseSchema.parse((await list(alice)).json())
+
+    const lastSeenOf = (id: string) => data.find((device) => device.id === id)?.last_seen_at
+    expect(lastSeenOf(seen.device_id)).toBe(START)
+    expect(lastSeenOf(unseen.device_id)).toBeUndefined()
+  })
+
+  it('are known to have polled after the server was stopped', async () => {
+    const [seen, refused] = [await enrol(), await enrol()]
+    await revoke(alice, refused.device_id)
+    expect([await bundleStatus(seen), await bundleStatus(refused)]).toEqual([200, 401])
+    test.advance(1_000)
+    expect(await bundleStatus(seen)).toBe(200)
+
+    await test.server.close()
+
+    const polls = await test.store.read((reader) => reader.devicePolls.list('acme'))
+    expect(polls).toEqual(new Map([[seen.device_id, '2026-11-21T08:00:01.250Z']]))
+  })
+
   it('are listed by ascending id, without secrets, and with the revoked ones', async () => {
     const enrolled = [await enrol(), await enrol({ user: 'bob' }), await enrol({ user: 'alice' })]
     await enrol({}, RIVAL_DEVICES, rita)

@@ -253,6 +253,8 @@ describe('the audited store', () => {
     expect(files.toSorted()).toEqual([
       // When a token was last used is no change of anything.
       'accounts/token-use.ts',
+      // Nor is that a device polls.
+      'distribution/last-seen.ts',
       'history/audited-store.ts',
       // Passes on what others write.
       'metrics/store-metrics.ts',

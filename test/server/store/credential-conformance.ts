@@ -264,6 +264,36 @@ export function describeCredentials(store: () => Store): void {
       expect(found).toEqual(device('d3', 'acme', null))
     })
 
+    it('keeps the last poll of each device, and raises no revision by it', async () => {
+      const device = (id: string, org: string) => ({
+        id,
+        org,
+        username: null,
+        token_hash: `hash of ${id}`,
+        created_at: NOW,
+        revoked_at: null,
+      })
+      await store().transaction(async (writer) => {
+        for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])
+          await writer.devices.insert(each)
+      })
+      const revision = () =>
+        store().read(async (reader) => (await reader.organizations.find('acme'))?.revision)
+      const before = await revision()
+
+      await store().transaction(async (writer) => {
+        await writer.devicePolls.record('d1', LATER)
+        await writer.devicePolls.record('d1', NOW)
+        await writer.devicePolls.record('d2', NOW)
+      })
+
+      await store().read(async (reader) => {
+        expect(await reader.devicePolls.list('acme')).toEqual(new Map([['d1', LATER]]))
+        expect(await reader.devicePolls.list('rival')).toEqual(new Map([['d2', NOW]]))
+      })
+      expect(await revision()).toBe(before)
+    })
+
     it('lists the devices of one organization by ascending id, and finds no other', async () => {
       const device = (id: string, org: string, revoked_at: string | null = null) => ({
         id,

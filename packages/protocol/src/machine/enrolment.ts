@@ -44,6 +44,8 @@ export const deviceSchema = z
     created_at: z.string(),
     /** Present once the device is revoked. */
     revoked_at: z.string().optional(),
+    /** When it last fetched its policies, known a minute later at most; absent when it never did. */
+    last_seen_at: z.string().optional(),
   })
   .meta({ id: 'Device' })
 export type Device = z.infer<typeof deviceSchema>

@@ -8,6 +8,7 @@ import {
 } from './credential-rows.ts'
 import { createDeliveryReader, createDeliveryWriter } from './delivery-rows.ts'
 import { createEventReader, createEventWriter } from './event-rows.ts'
+import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
   createBumpRevision,
@@ -39,6 +40,7 @@ export function createReader(connection: Connection): StoreReader {
     policies: createPolicyReader(connection),
     accessTokens: createAccessTokenReader(connection),
     devices: createDeviceReader(connection),
+    devicePolls: createDevicePollReader(connection),
     signingKeys: createSigningKeyReader(connection),
     idempotency: createIdempotencyReader(connection),
     secrets: createSecretReader(connection),
@@ -59,6 +61,7 @@ export function createWriter(connection: Connection): StoreWriter {
     policies: createPolicyWriter(connection, bumpRevision),
     accessTokens: createAccessTokenWriter(connection),
     devices: createDeviceWriter(connection),
+    devicePolls: createDevicePollWriter(connection),
     signingKeys: createSigningKeyWriter(connection),
     idempotency: createIdempotencyWriter(connection),
     secrets: createSecretWriter(connection),

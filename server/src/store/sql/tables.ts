@@ -19,6 +19,7 @@ export const TABLES: readonly Table[] = [
   { name: 'rules', key: ['place'] },
   { name: 'access_tokens', key: ['place'] },
   { name: 'devices', key: ['id'] },
+  { name: 'device_polls', key: ['device_id'] },
   { name: 'signing_keys', key: ['kid'] },
   { name: 'idempotency', key: ['scope'] },
   { name: 'secrets', key: ['name'] },

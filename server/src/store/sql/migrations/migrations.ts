@@ -2,10 +2,11 @@ import type { Migration } from '../dialect.ts'
 import { accounts } from './accounts.ts'
 import { events } from './events.ts'
 import { initial } from './initial.ts'
+import { lastSeen } from './last-seen.ts'
 import { webhooks } from './webhooks.ts'
 
 /**
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
  * to version n + 1. A released step is never edited.
  */
-export const MIGRATIONS: readonly Migration[] = [initial, accounts, events, webhooks]
+export const MIGRATIONS: readonly Migration[] = [initial, accounts, events, webhooks, lastSeen]
