@@ -1,0 +1,224 @@
+import Sqlite from 'better-sqlite3'
+import { errorEnvelopeSchema } from '@palisade/protocol'
+import { execFileSync } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { fillPath, pathParameters, readDocument, type Operation } from '../contract/operations.ts'
+import { runServerCommand, startServerProcess } from '../server-process.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+const isRoot = process.getuid?.() === 0
+if (!isRoot) process.stderr.write('not root, so no disk can be filled: its tests are SKIPPED\n')
+
+/** Who is not in the team yet; `mia` is, and can be taken out. */
+const OTHERWISE: Readonly<Record<string, Record<string, string>>> = {
+  addTeamMember: { username: 'max' },
+}
+
+/** Writes nothing, or nothing that is kept. */
+const NO_WRITES = new Set(['checkAccess', 'createAccessToken'])
+/** More than fit on the disk. */
+const MOST_WRITES = 3000
+const POLICIES = '/v2/orgs/acme/governance/policies'
+
+interface Client {
+  readonly origin: string
+  readonly token: string
+}
+
+describe.skipIf(!isRoot)(
+  'a disk without room',
+  () => {
+    it('refuses every kind of write with 503, answers reads, and takes writes again', async () => {
+      const disk = mountDisk('4m')
+      const settings = { PALISADE_DATA_DIR: join(disk, 'data'), PALISADE_MAX_POLICIES: '100000' }
+      const init = await runServerCommand(
+        ['init', '--org', 'acme', '--owner', 'alice', '--json'],
+        settings,
+      )
+      const { personal_token: secret } = JSON.parse(init.stdout) as { personal_token: string }
+      const server = await startServerProcess(settings)
+      const client = { origin: server.url, token: await signIn(server.url, secret) }
+      const there = await furnish(client)
+      const document = readDocument(await (await fetch(`${server.url}/openapi.json`)).json())
+      const writes = document.operations.filter(
+        ({ id, method, security }) =>
+          method !== 'GET' && security === 'access_token' && !NO_WRITES.has(id),
+      )
+      expect(writes.length).toBeGreaterThan(15)
+
+      fill(join(disk, 'ballast'))
+      const taken = await writeUntilFull(client)
+      for (const operation of writes) {
+        const answer = await call(client, operation, there)
+        expect(`${operation.id}: ${answer.status} ${answer.code}`).toBe(
+          `${operation.id}: 503 internal`,
+        )
+        expect(Number(answer.retryAfter), operation.id).toBeGreaterThan(0)
+      }
+      const reads = document.operations.filter(
+        ({ method, security }) => method === 'GET' && security === 'access_token',
+      )
+      for (const operation of reads) {
+        const { status } = await call(client, operation, there)
+        expect(`${operation.id}: ${status}`).toBe(`${operation.id}: 200`)
+      }
+      expect(await send(client, 'GET', '/healthz')).toMatchObject({ status: 200 })
+      expect(await names(client)).toEqual(taken)
+
+      rmSync(join(disk, 'ballast'))
+      expect((await send(client, 'POST', POLICIES, { name: 'room again' })).status).toBe(201)
+      await server.stop('SIGKILL')
+      requireWhole(join(disk, 'data', 'server.db'))
+      const again = await startServerProcess(settings)
+      expect(await names({ ...client, origin: again.url })).toEqual([...taken, 'room again'])
+      await again.stop('SIGTERM')
+    })
+
+    it('that may only be read keeps a server from starting, which says so', async () => {
+      const disk = mountDisk('4m')
+      const settings = { PALISADE_DATA_DIR: join(disk, 'data') }
+      await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
+      execFileSync('mount', ['-o', 'remount,ro', disk])
+
+      const outcome = await runServerCommand(['start'], settings)
+
+      expect(outcome.status).toBe(78)
+      expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1)
+      execFileSync('mount', ['-o', 'remount,rw', disk])
+      const server = await startServerProcess(settings)
+      expect((await server.stop('SIGTERM')).status).toBe(0)
+    })
+  },
+  120_000,
+)
+
+/** A small disk in memory, gone when the test is. */
+function mountDisk(size: string): string {
+  const disk = join(temporaryDirectory(), 'disk')
+  mkdirSync(disk)
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=0700`, 'tmpfs', disk])
+  onTestFinished(() => {
+    // Lazily: a server that is ending still has files open.
+    execFileSync('umount', ['--lazy', disk])
+  })
+  return disk
+}
+
+/** Takes all the room that is left. */
+function fill(path: string): void {
+  const file = openSync(path, 'w')
+  for (const size of [65_536, 4096, 1]) while (hasRoomFor(file, size));
+  closeSync(file)
+}
+
+function hasRoomFor(file: number, size: number): boolean {
+  try {
+    return writeSync(file, Buffer.alloc(size)) === size
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOSPC') return false
+    throw error
+  }
+}
+
+/** The log of the database has some room of its own: writes until that is used up as well. */
+async function writeUntilFull(client: Client): Promise<string[]> {
+  for (let count = 0; count < MOST_WRITES; count += 1) {
+    const { status } = await send(client, 'POST', POLICIES, { name: `filling ${String(count)}` })
+    if (status !== 503) continue
+    const small = await send(client, 'POST', POLICIES, { name: 'x' })
+    if (small.status === 503) return names(client)
+  }
+  throw new Error('the disk does not get full')
+}
+
+async function names(client: Client): Promise<string[]> {
+  const { body } = await send(client, 'GET', '/api/v1/orgs/acme/effective-policy')
+  return (body as { policies: { name: string }[] }).policies.map(({ name }) => name)
+}
+
+/** One of everything, for the path parameters of all operations. */
+async function furnish(client: Client): Promise<Record<string, string>> {
+  const api = '/api/v1/orgs/acme'
+  const make = async (path: string, payload: object, member = 'id'): Promise<string> => {
+    const { status, body } = await send(client, 'POST', path, payload)
+    if (status !== 201) throw new Error(`${path}: ${JSON.stringify(body)}`)
+    return String((body as Record<string, unknown>)[member])
+  }
+  const secret = { name: 'one', permissions: ['policies:read'], expires_in_days: 1 }
+  const rule = {
+    name: 'r',
+    actions: ['connect:tcp'],
+    decision: 'allow',
+    resources: ['example.org'],
+  }
+  for (const username of ['mia', 'max']) await make(`${api}/members`, { username, role: 'member' })
+  const policy_id = await make(POLICIES, { name: 'first' })
+  const team = await make(`${api}/teams`, { name: 'of its own' })
+  await send(client, 'PUT', `${api}/teams/${team}/members/mia`)
+  return {
+    org: 'acme',
+    username: 'mia',
+    team,
+    policy_id,
+    rule_id: await make(`${POLICIES}/${policy_id}/rules`, rule),
+    device: await make(`${api}/devices`, { user: 'mia' }, 'device_id'),
+    token: await make(`${api}/access-tokens`, secret),
+    personal_token: await make('/api/v1/user/access-tokens', secret),
+  }
+}
+
+async function call(
+  client: Client,
+  { id, method, path, example }: Operation,
+  there: Readonly<Record<string, string>>,
+) {
+  const all: Readonly<Record<string, string>> = { ...there, ...OTHERWISE[id] }
+  const values = pathParameters(path).map((name) => {
+    const kind = name === 'token' && path.startsWith('/api/v1/user/') ? 'personal_token' : name
+    return [name, all[kind] ?? ''] as const
+  })
+  // A rehearsal writes nothing.
+  const payload =
+    example !== null && 'dry_run' in example ? { ...example, dry_run: false } : example
+  return send(client, method, fillPath(path, Object.fromEntries(values)), payload ?? undefined)
+}
+
+async function send(client: Client, method: string, path: string, payload?: object) {
+  const response = await fetch(`${client.origin}${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${client.token}`,
+      ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(payload === undefined ? {} : { body: JSON.stringify(payload) }),
+  })
+  const text = await response.text()
+  const body: unknown = text === '' ? null : JSON.parse(text)
+  const envelope = errorEnvelopeSchema.safeParse(body)
+  return {
+    status: response.status,
+    code: envelope.data?.error.code,
+    retryAfter: response.headers.get('retry-after'),
+    body,
+  }
+}
+
+async function signIn(origin: string, password: string): Promise<string> {
+  const response = await fetch(`${origin}/v2/auth/token`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ username: 'alice', password }),
+  })
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+function requireWhole(path: string): void {
+  const database = new Sqlite(path, { readonly: true, fileMustExist: true })
+  try {
+    expect(database.pragma('integrity_check')).toEqual([{ integrity_check: 'ok' }])
+  } finally {
+    database.close()
+  }
+}
