@@ -1,4 +1,4 @@
-import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -14,6 +14,7 @@ export interface Outcome {
 
 export interface RunningServer {
   readonly url: string
+  readonly pid: number
   /** Sends the signal and waits for the end. */
   stop(signal: NodeJS.Signals): Promise<Outcome>
 }
@@ -48,6 +49,7 @@ export async function startServerProcess(settings: Settings): Promise<RunningSer
   ])
   return {
     url,
+    pid: pidOf(child),
     stop(signal) {
       child.kill(signal)
       return outcome
@@ -75,12 +77,18 @@ export async function startServerWithFullLog(
   await expect.poll(() => isReady(url), { timeout: 10_000 }).toBe(true)
   return {
     url,
+    pid: pidOf(child),
     async stop(signal) {
       child.kill(signal)
       await once(child, 'close')
       return { status: child.exitCode, stdout: '', stderr }
     },
   }
+}
+
+function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error('the server cannot be started')
+  return child.pid
 }
 
 async function isReady(url: string): Promise<boolean> {
