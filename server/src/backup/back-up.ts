@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, lstatSync, statSync } from 'node:fs'
+import { createReadStream, existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { link, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { CommandFailure } from '../cli-failure.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
@@ -33,6 +33,7 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
   if (!replace && isTaken(file)) throw taken(file)
   if (!existsSync(dirname(file)))
     throw new CommandFailure('refused', `there is no directory \`${dirname(file)}\``)
+  requireReplaceable(database, file)
   const draft = `${file}.${suffix}`
   const source = openDatabase(database, { readonly: false })
   try {
@@ -47,6 +48,26 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
   } finally {
     source.close()
   }
+}
+
+/**
+ * Throws CommandFailure for what must never be replaced: the database and its log, by whatever path,
+ * and what is no file at all, such as `/dev/null`.
+ */
+function requireReplaceable(database: string, file: string): void {
+  const places = [realPlace(database), existsSync(database) ? realpathSync(database) : database]
+  const own = places.flatMap((place) => ['', '-wal', '-shm', '-journal'].map((end) => place + end))
+  if (own.includes(realPlace(file)))
+    throw new CommandFailure('refused', `\`${file}\` belongs to the database; name another file`)
+  const there = lstatSync(file, { throwIfNoEntry: false })
+  if (there !== undefined && !there.isFile() && !there.isSymbolicLink())
+    throw new CommandFailure('refused', `\`${file}\` is no file; name another`)
+}
+
+/** The path with all links of its directory followed, but not its own: a link is replaced itself. */
+function realPlace(path: string): string {
+  const directory = dirname(path)
+  return existsSync(directory) ? join(realpathSync(directory), basename(path)) : path
 }
 
 async function publish(draft: string, file: string, replace: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import { backUp, type BackupRequest } from '../../../server/src/backup/back-up.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
@@ -70,6 +70,28 @@ it('replaces nothing that is there, not even a link, unless it is told to', asyn
 
   await backUp({ ...request(database, file), replace: true })
   expect(organizationsOf(file)).toHaveLength(1)
+})
+
+it('never replaces the database, its log, or what is no file', async () => {
+  const database = await makeDatabase('acme')
+  const byLink = newPath('data')
+  symlinkSync(dirname(database), byLink)
+  const store = openSqliteStore(database)
+  const directory = newPath('directory')
+  mkdirSync(directory)
+  const own = ['', '-wal', '-shm', '-journal'].map((suffix) => `${database}${suffix}`)
+
+  for (const file of [...own, join(byLink, 'server.db'), join(byLink, 'server.db-wal')])
+    await expect(backUp({ ...request(database, file), replace: true }), file).rejects.toThrow(
+      'belongs to the database',
+    )
+  await expect(backUp({ ...request(database, directory), replace: true })).rejects.toThrow(
+    'is no file',
+  )
+
+  await addOrganization(store, 'initech')
+  await store.close()
+  expect(organizationsOf(database)).toHaveLength(2)
 })
 
 it('refuses what is not a whole database of its own, and leaves nothing behind', async () => {
