@@ -44,7 +44,15 @@ export async function verifyHistoryCommand(
 }
 
 async function organizationsOf(reader: StoreReader, org: string | undefined): Promise<string[]> {
-  if (org === undefined) return reader.organizations.names()
+  if (org === undefined) {
+    const names = await reader.organizations.names()
+    if (names.length > 0) return names
+    // Nothing was proved: a nightly job may look into the wrong directory, or the database be gone.
+    throw new CommandFailure(
+      'refused',
+      'there is no organization, and so no history; check `PALISADE_DATA_DIR` and `DATABASE_URL`',
+    )
+  }
   if ((await reader.organizations.find(org)) === null)
     throw new CommandFailure('refused', `there is no organization \`${org}\``)
   return [org]

@@ -253,6 +253,14 @@ describe('verifying a history', () => {
       expect([other.status, other.stderr]).toEqual([1, expect.stringContaining('noted head')])
     })
 
+    it('proves nothing where there is no organization, and says so', async () => {
+      const { status, stderr } = await runServerCommand(['verify-history'], {
+        PALISADE_DATA_DIR: join(dataDir, 'another'),
+      })
+
+      expect([status, stderr]).toEqual([1, expect.stringContaining('there is no organization')])
+    })
+
     it.each([
       [['--head', '1'.repeat(64)], 2, '`--org`'],
       [['--org', 'acme', '--head', 'x'], 2, '64 lower-case'],
