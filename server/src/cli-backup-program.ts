@@ -18,7 +18,8 @@ The server must be stopped. The backup is checked first, and brought to the sche
 With --force a database that is there is kept beside the new one, never overwritten.
 
 Everything is as it was at the backup: what was revoked since is valid again, and what was made
-since is gone. Revisions jump ahead by a million, so that devices accept the older policies.
+since is gone. Revisions jump ahead, to the time in milliseconds at least, so that devices accept
+the older policies, also after a second restore; see that the clock is right.
 
 Example:
   $ palisade-server restore /var/backups/palisade-2026-11-21.db`

@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { backUp } from './backup/back-up.ts'
 import type { OnProgress } from './backup/copy-database.ts'
-import { restore, REVISIONS_SKIPPED } from './backup/restore.ts'
+import { restore } from './backup/restore.ts'
 import { CommandFailure } from './cli-failure.ts'
 import type { Config } from './config.ts'
 import { DATABASE_FILE } from './data-directory.ts'
@@ -47,10 +47,11 @@ export async function restoreCommand(
     database: join(config.dataDir, DATABASE_FILE),
     replace: options.force === true,
     suffix: sources.newId(),
+    nowMs: sources.now().getTime(),
     onProgress: tellProgress(sources, options),
   })
   if (options.json === true) {
-    print(JSON.stringify({ ...restored, revisions_skipped: REVISIONS_SKIPPED }))
+    print(JSON.stringify(restored))
     return
   }
   const { from, to } = restored.schema

@@ -8,9 +8,9 @@ import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
 import { openDatabase, verifyDatabase } from './verify-database.ts'
 
 /**
- * Added to the revision of every organization: more than anybody changes between a backup and its
- * restore. Devices refuse a lower revision than they have had, and an `ETag` handed out since the
- * backup must not come to name something else.
+ * Added to the revision of every organization at least: more than anybody changes between a backup
+ * and its restore. Devices refuse a lower revision than they have had, and an `ETag` handed out
+ * since the backup must not come to name something else.
  */
 export const REVISIONS_SKIPPED = 1_000_000
 
@@ -23,6 +23,12 @@ export interface RestoreRequest {
   readonly replace: boolean
   /** Makes the names of the draft and of what is put aside. */
   readonly suffix: string
+  /**
+   * Now, in milliseconds since 1970: the least revision that an organization gets. A backup may be
+   * restored again, or an older one; what was served between the two restores had revisions that
+   * the second must pass, and no server makes one a millisecond.
+   */
+  readonly nowMs: number
   readonly onProgress: OnProgress
 }
 
@@ -40,7 +46,7 @@ export interface Restored {
  * throws CommandFailure.
  */
 export async function restore(request: RestoreRequest): Promise<Restored> {
-  const { file, database, replace, suffix, onProgress } = request
+  const { file, database, replace, suffix, nowMs, onProgress } = request
   if (!replace && isAnythingThere(database))
     throw new CommandFailure(
       'refused',
@@ -50,7 +56,7 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   const draft = `${database}.${suffix}`
   try {
     const { schema, rows } = await copyDatabase(backup, draft, onProgress)
-    bringUpToDate(draft)
+    bringUpToDate(draft, nowMs)
     const aside = replaceDatabase(database, draft, `${database}.before-restore.${suffix}`)
     return { database, rows, schema: { from: schema, to: MIGRATIONS.length }, aside }
   } finally {
@@ -59,12 +65,14 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   }
 }
 
-function bringUpToDate(draft: string): void {
+function bringUpToDate(draft: string, nowMs: number): void {
   const copy = openDatabase(draft, { readonly: false })
   try {
     copy.pragma('foreign_keys = ON')
     migrate(copy, MIGRATIONS)
-    copy.prepare('UPDATE organizations SET revision = revision + ?').run(REVISIONS_SKIPPED)
+    copy
+      .prepare('UPDATE organizations SET revision = max(revision + ?, ?)')
+      .run(REVISIONS_SKIPPED, nowMs)
     verifyDatabase(copy, draft)
   } finally {
     copy.close()

@@ -25,6 +25,7 @@ const request = (file: string, database: string, replace = false): RestoreReques
   database,
   replace,
   suffix: randomUUID(),
+  nowMs: 0,
   onProgress: () => undefined,
 })
 
@@ -60,6 +61,19 @@ describe('into an empty place', () => {
         revision: revision + REVISIONS_SKIPPED,
       })),
     )
+  })
+
+  it('jumps ahead of what was served since the same backup was restored before', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+    const first = Date.parse('2026-11-21T08:00:00Z')
+    const served = 50
+    await restore({ ...request(file, database), nowMs: first })
+    alter(database, `UPDATE organizations SET revision = revision + ${served}`)
+
+    await restore({ ...request(file, database, true), nowMs: first + 60_000 })
+
+    expect(organizationsOf(database)[0]?.revision).toBeGreaterThan(first + served)
   })
 
   it('brings the backup of an older release up to date, and leaves the backup as it is', async () => {
