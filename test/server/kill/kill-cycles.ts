@@ -71,11 +71,12 @@ async function killWhileWriting(
   moment: { readonly afterAcknowledged: number; readonly delayMs: number },
 ): Promise<number> {
   let count = 0
+  const killed = new AbortController()
   const reached = new EventTarget()
   const enough = once(reached, 'enough')
   const working = Promise.all(
     writers.map((writer) =>
-      writer.work(access, () => {
+      writer.work(access, killed.signal, () => {
         count += 1
         if (count === moment.afterAcknowledged) reached.dispatchEvent(new Event('enough'))
       }),
@@ -84,6 +85,7 @@ async function killWhileWriting(
   await Promise.race([enough, working])
   await pause(moment.delayMs)
   await victim.kill()
+  killed.abort()
   await working
   return count
 }

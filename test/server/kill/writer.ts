@@ -16,8 +16,11 @@ export interface KnownPolicy {
 
 /** Writes one thing after the other, and remembers what it was told. */
 export interface Writer {
-  /** Writes until a request is not acknowledged; that one is kept. `onAcknowledged` for each. */
-  work(access: Access, onAcknowledged: () => void): Promise<void>
+  /**
+   * Writes until a request is not acknowledged, which is kept, or `signal` says that it is enough: a
+   * database may be back before this writer misses it. `onAcknowledged` for each.
+   */
+  work(access: Access, signal: AbortSignal, onAcknowledged: () => void): Promise<void>
   /** Sends the request that was not acknowledged again, and asks for the last creation again. */
   settle(access: Access): Promise<void>
   /** What must be there once everything is settled. */
@@ -121,8 +124,8 @@ export function createWriter(index: number): Writer {
 
   return {
     known,
-    async work(access, onAcknowledged) {
-      for (;;) {
+    async work(access, signal, onAcknowledged) {
+      while (!signal.aborted) {
         pending = nextIntent()
         const reply = await send(access, pending)
         if (reply === null) return
