@@ -260,6 +260,8 @@ describe('the audited store', () => {
       'metrics/store-metrics.ts',
       'tokens/ensure-secret.ts',
       'tokens/signing-keys.ts',
+      // As the metrics do.
+      'tracing/create-tracing.ts',
       'webhooks/courier.ts',
     ])
   })
