@@ -8,6 +8,8 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const NOW_MS = Date.parse(NOW)
+/** A busy machine takes longer than the default second. */
+const PATIENCE = { timeout: 10_000 }
 
 describe('last seen', () => {
   let store: Store
@@ -58,7 +60,7 @@ describe('last seen', () => {
     lastSeen.record('d1', NOW_MS - 1000)
     lastSeen.record('d1', NOW_MS)
 
-    await expect.poll(listed).toEqual(new Map([['d1', NOW]]))
+    await expect.poll(listed, PATIENCE).toEqual(new Map([['d1', NOW]]))
     expect(rows).toHaveLength(1)
     await lastSeen.close()
   })
@@ -66,11 +68,11 @@ describe('last seen', () => {
   it('is written again for who is seen after that', async () => {
     const lastSeen = open(5)
     lastSeen.record('d1', NOW_MS - 1000)
-    await expect.poll(async () => (await listed()).size).toBe(1)
+    await expect.poll(async () => (await listed()).size, PATIENCE).toBe(1)
 
     lastSeen.record('d1', NOW_MS)
 
-    await expect.poll(listed).toEqual(new Map([['d1', NOW]]))
+    await expect.poll(listed, PATIENCE).toEqual(new Map([['d1', NOW]]))
     await lastSeen.close()
   })
 
@@ -89,12 +91,12 @@ describe('last seen', () => {
     let refusal: Error | null = new StoreError('ERR_STORE_UNAVAILABLE', 'full')
     const lastSeen = open(5, () => refusal)
     lastSeen.record('d1', NOW_MS)
-    await expect.poll(() => failures.length).toBeGreaterThan(0)
+    await expect.poll(() => failures.length, PATIENCE).toBeGreaterThan(0)
     expect((await listed()).size).toBe(0)
 
     refusal = null
 
-    await expect.poll(listed).toEqual(new Map([['d1', NOW]]))
+    await expect.poll(listed, PATIENCE).toEqual(new Map([['d1', NOW]]))
     await lastSeen.close()
   })
 
