@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { nextTurn } from '../../../server/src/next-turn.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import type { OpenStore } from './open-again.ts'
 
@@ -86,6 +87,8 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
             expect(first).toBe(second)
             expect((first ?? 1) % 2).toBe(0)
             reads += 1
+            // As requests do. Promises alone would leave no turn to the writer.
+            await nextTurn()
           }
           return reads
         }),
