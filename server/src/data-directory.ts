@@ -25,7 +25,7 @@ export function openDataDirectory(path: string): Store {
 }
 
 function describeRefusal(file: string, { code, message, cause }: StoreError): string {
-  if (code === 'ERR_STORE_SCHEMA_TOO_NEW') return message
+  if (code === 'ERR_STORE_SCHEMA_TOO_NEW' || code === 'ERR_STORE_FOREIGN') return message
   return `database \`${file}\` cannot be opened${reasonOf(cause)}${mendOf(cause)}`
 }
 

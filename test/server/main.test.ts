@@ -1,4 +1,5 @@
 import { enrolmentSchema } from '@palisade/protocol'
+import Sqlite from 'better-sqlite3'
 import {
   existsSync,
   readdirSync,
@@ -100,6 +101,21 @@ describe('palisade-server start', () => {
       `palisade-server: database \`${file}\` cannot be opened (SQLITE_NOTADB); restore it from a backup\n`,
     )
     expect(readFileSync(join(dataDir, 'server.db'), 'utf8')).toBe(content)
+    expect(readdirSync(dataDir)).toEqual(['server.db'])
+  })
+
+  it('refuses the database of another application, and leaves it as it is', async () => {
+    const dataDir = temporaryDirectory()
+    const file = join(dataDir, 'server.db')
+    const foreign = new Sqlite(file)
+    foreign.exec('CREATE TABLE places (url TEXT)')
+    foreign.close()
+    const before = readFileSync(file)
+
+    expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir })).toBe(
+      `palisade-server: \`${file}\` is a database of another application; choose a place for Palisade alone\n`,
+    )
+    expect(readFileSync(file).equals(before)).toBe(true)
     expect(readdirSync(dataDir)).toEqual(['server.db'])
   })
 

@@ -1,6 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { CommandFailure } from '../cli-failure.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
+import { hasOurTables } from '../store/sqlite/require-own.ts'
 import { describeContent, type TableContent } from './describe-content.ts'
 
 /** What a whole database of this server was found to hold. */
@@ -9,9 +10,6 @@ export interface VerifiedDatabase {
   readonly tables: readonly TableContent[]
   readonly rows: number
 }
-
-/** Tables of every version. */
-const OURS = ['organizations', 'policies', 'rules', 'signing_keys']
 
 /** Opens a database that must be there; throws CommandFailure. */
 export function openDatabase(path: string, options: { readonly readonly: boolean }): Database {
@@ -51,11 +49,7 @@ export function requireSame(one: VerifiedDatabase, other: VerifiedDatabase, path
 }
 
 function requireOurs(database: Database, path: string): void {
-  const names = new Set(
-    database.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all(),
-  )
-  if (!OURS.every((name) => names.has(name)))
-    throw refusal(path, 'is not a database of palisade-server')
+  if (!hasOurTables(database)) throw refusal(path, 'is not a database of palisade-server')
   const schema = schemaOf(database)
   if (schema > MIGRATIONS.length)
     throw refusal(

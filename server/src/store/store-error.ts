@@ -14,6 +14,7 @@ export type StoreErrorCode =
   | 'ERR_STORE_NOT_FOUND'
   | 'ERR_STORE_UNAVAILABLE'
   | 'ERR_STORE_SCHEMA_TOO_NEW'
+  | 'ERR_STORE_FOREIGN'
 
 /**
  * Every error that a store throws by itself; whatever `work` throws passes through unchanged.
@@ -23,6 +24,7 @@ export type StoreErrorCode =
  * - `ERR_STORE_NOT_FOUND`: the row to change is not there; look it up in the same transaction.
  * - `ERR_STORE_UNAVAILABLE`: the disk or the database does not answer, or the store is closed.
  * - `ERR_STORE_SCHEMA_TOO_NEW`: the database was written by a newer release.
+ * - `ERR_STORE_FOREIGN`: the database is another application's; it was left as it is.
  */
 export class StoreError extends Error {
   override readonly name = 'StoreError'

@@ -1,6 +1,14 @@
 import Sqlite from 'better-sqlite3'
-import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
@@ -37,6 +45,27 @@ describe('a SQLite database', () => {
     expect(after.pragma('user_version', { simple: true })).toBe(999)
     expect(after.prepare('SELECT count(*) AS n FROM sqlite_schema').get()).toEqual({ n: 0 })
     after.close()
+  })
+
+  it.each([
+    ['has tables of its own', 'CREATE TABLE places (url TEXT); INSERT INTO places VALUES (1)'],
+    ['has a table with one of our names', 'CREATE TABLE organizations (id INTEGER)'],
+    ['counts its own versions', 'CREATE TABLE places (url TEXT); PRAGMA user_version = 2'],
+    ['counts versions beyond ours', 'CREATE TABLE places (url TEXT); PRAGMA user_version = 999'],
+    ['is empty, but names its application', 'PRAGMA application_id = 252006675'],
+  ])('of another application, which %s, is refused and left as it is', (_title, sql) => {
+    const path = join(temporaryDirectory(), 'server.db')
+    const foreign = new Sqlite(path)
+    foreign.exec(sql)
+    foreign.close()
+    const before = readFileSync(path)
+
+    expect(() => openSqliteStore(path)).toThrow(
+      expect.objectContaining({ code: 'ERR_STORE_FOREIGN' }),
+    )
+
+    expect(readFileSync(path).equals(before)).toBe(true)
+    expect(readdirSync(dirname(path))).toEqual(['server.db'])
   })
 
   it('keeps its old schema when a step of a migration fails', () => {

@@ -8,6 +8,7 @@ import { beginImmediate } from './begin-immediate.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { migrate } from './migrate.ts'
+import { requireOwn } from './require-own.ts'
 import { createSqliteConnection, guard } from './sqlite-connection.ts'
 import { createTurnstile } from './turnstile.ts'
 import { watchFiles } from './watch-files.ts'
@@ -92,6 +93,7 @@ function openConnection(path: string, options: { readonly: boolean }): Database 
     const database = new Sqlite(path, { ...options, timeout: BUSY_TIMEOUT_MS })
     try {
       if (!options.readonly) {
+        requireOwn(database)
         database.pragma('journal_mode = WAL')
         // FULL: a commit is on disk before it is acknowledged, also when the power fails.
         database.pragma('synchronous = FULL')
