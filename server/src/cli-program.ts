@@ -28,6 +28,12 @@ Settings (environment):
                                  read again when it changes and at SIGHUP (plain HTTP)
   PALISADE_TLS_KEY               PEM file of its key, which others may not read
   PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
+  PALISADE_OIDC_ISSUER           issuer whose access tokens are accepted for users of the same name,
+                                 https URL exactly as in their iss (none)
+  PALISADE_OIDC_AUDIENCE         what aud of its tokens must name; required with an issuer
+  PALISADE_OIDC_USERNAME_CLAIM   claim that is the username; choose none that users can edit (sub)
+  PALISADE_OIDC_TEAMS_CLAIM      claim with names or UUIDs of teams: a user of the issuer is in
+                                 exactly these (teams are left alone)
   PALISADE_LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
   PALISADE_TRUST_PROXY           whose X-Forwarded-For is believed: off, addresses and ranges of
                                  proxies, or how many proxies stand in front of a port that
@@ -151,7 +157,8 @@ function addUser(program: Command): void {
       'after',
       `
 Ends his password and sessions, his personal tokens, the organization tokens that he made, what was
-made from any of these, and his machines in all organizations. He stays a member.
+made from any of these, and his machines in all organizations. He stays a member. What the issuer of
+PALISADE_OIDC_ISSUER vouches for ends there, or when he is removed from the organization.
 
 Example:
   $ palisade-server user revoke bob`,

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { isIssuerUrl } from './accounts/oidc/issuer-url.ts'
+import type { OidcSettings } from './accounts/oidc/external-token.ts'
 import { isAddressRange, parseTrustedProxies, type TrustedProxies } from './http/trusted-proxies.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 import type { CertificateFiles } from './tls/certificate.ts'
@@ -20,6 +22,8 @@ export interface Config {
   /** Origin under which clients reach the server; null for that of host and port. */
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
+  /** The external issuer whose access tokens are accepted; null for none. */
+  readonly oidc: OidcSettings | null
   readonly logLevel: (typeof LOG_LEVELS)[number]
   readonly trustedProxies: TrustedProxies
   /** Addresses and ranges that webhooks may be delivered to besides the public internet. */
@@ -61,6 +65,7 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 const LARGEST = 2 ** 31 - 1
+const CLAIM = /^[A-Za-z0-9_.:/-]{1,128}$/
 const BEARER_SECRET = /^[A-Za-z0-9._~+/-]{16,512}$/
 
 const environmentSchema = z.object({
@@ -77,6 +82,19 @@ const environmentSchema = z.object({
   PALISADE_TLS_CERT: z.string().min(1, 'must be the path of a PEM file').optional(),
   PALISADE_TLS_KEY: z.string().min(1, 'must be the path of a PEM file').optional(),
   PALISADE_ACCESS_TOKEN_MINUTES: wholeNumber(1, 60).default(15),
+  PALISADE_OIDC_ISSUER: z
+    .string()
+    .refine(
+      isIssuerUrl,
+      'must be an `https://` URL, exactly as in `iss` of its tokens, without query; `http://` on loopback only',
+    )
+    .optional(),
+  PALISADE_OIDC_AUDIENCE: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 characters of ASCII without blanks')
+    .optional(),
+  PALISADE_OIDC_USERNAME_CLAIM: z.string().regex(CLAIM, 'must be the name of a claim').optional(),
+  PALISADE_OIDC_TEAMS_CLAIM: z.string().regex(CLAIM, 'must be the name of a claim').optional(),
   PALISADE_LOG_LEVEL: z
     .enum(LOG_LEVELS, { error: `must be one of ${LOG_LEVELS.join(', ')}` })
     .default('info'),
@@ -130,6 +148,7 @@ export function readConfig(
     ...describeIssues(result.error),
     ...describeIssues(tracing.error),
     ...unpaired(environment),
+    ...incompleteOidc(environment),
   ]
   if (!result.success || !tracing.success || problems.length > 0) throw new ConfigError(problems)
   const settings = result.data
@@ -142,6 +161,7 @@ export function readConfig(
     tls: readCertificateFiles(settings, cwd),
     publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
+    oidc: readOidc(settings),
     logLevel: settings.PALISADE_LOG_LEVEL,
     trustedProxies: settings.PALISADE_TRUST_PROXY,
     webhookNetworks: settings.PALISADE_WEBHOOK_NETWORKS,
@@ -207,6 +227,30 @@ function unpaired(environment: Readonly<Record<string, string | undefined>>): st
   return missing.length === 1
     ? [`\`${missing.join()}\` must be set as well: TLS needs a certificate and its key`]
     : []
+}
+
+/** An issuer without audience would let in who has a token for any other service of his. */
+function incompleteOidc(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const others = ['AUDIENCE', 'USERNAME_CLAIM', 'TEAMS_CLAIM'].map((end) => `PALISADE_OIDC_${end}`)
+  if (environment['PALISADE_OIDC_ISSUER'] === undefined)
+    return others.some((name) => environment[name] !== undefined)
+      ? ['`PALISADE_OIDC_ISSUER` must be set as well: the other `PALISADE_OIDC_*` belong to it']
+      : []
+  return environment['PALISADE_OIDC_AUDIENCE'] === undefined
+    ? ['`PALISADE_OIDC_AUDIENCE` must be set as well: what the issuer calls this server in `aud`']
+    : []
+}
+
+function readOidc(settings: z.infer<typeof environmentSchema>): OidcSettings | null {
+  const { PALISADE_OIDC_ISSUER: issuer, PALISADE_OIDC_AUDIENCE: audience } = settings
+  if (issuer === undefined || audience === undefined) return null
+  return {
+    issuer,
+    audience,
+    // The one claim that no user can change and no other user ever gets (OIDC Core §5.7).
+    usernameClaim: settings.PALISADE_OIDC_USERNAME_CLAIM ?? 'sub',
+    teamsClaim: settings.PALISADE_OIDC_TEAMS_CLAIM ?? null,
+  }
 }
 
 function readCertificateFiles(

@@ -11,6 +11,9 @@ import {
 } from 'tsyringe'
 import { adminRoutes } from './accounts/admin-routes.ts'
 import { createAuthenticator, type Authenticate } from './accounts/authenticate.ts'
+import { createExternalTokens } from './accounts/oidc/external-token.ts'
+import { createSessionTokens, type SessionTokens } from './accounts/oidc/external-sessions.ts'
+import { createIssuerKeys } from './accounts/oidc/issuer-keys.ts'
 import { createFailureThrottle } from './accounts/failure-throttle.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
@@ -24,7 +27,7 @@ import { deviceRoutes } from './distribution/device-routes.ts'
 import { createLastSeen, UNSEEN, type LastSeen } from './distribution/last-seen.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
-import { createAuditedStore } from './history/audited-store.ts'
+import { createAuditedStore, type AuditedStore } from './history/audited-store.ts'
 import { eventRoutes } from './history/event-routes.ts'
 import { createApp } from './http/create-app.ts'
 import { createReadiness } from './http/readiness.ts'
@@ -70,6 +73,7 @@ export interface ServerOptions {
 
 const BUNDLE_KEYS = token<readonly SigningKeyRecord[]>('BundleKeys')
 const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
+const SESSION_TOKENS = token<SessionTokens>('SessionTokens')
 const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
 const THROTTLES = token<Throttles>('Throttles')
@@ -93,7 +97,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const container = root.createChildContainer()
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
-  registerAuthentication(container, { store, metrics, sources })
+  registerAuthentication(container, { config, store, audited, metrics, log, sources })
   const lastSeen = rememberLastSeen(config, store, log)
   container.register(BUNDLES, {
     useValue: await createBundleService({
@@ -192,7 +196,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 /** Who calls: from the secret that somebody signs in with to the principal of a request. */
 function registerAuthentication(
   container: DependencyContainer,
-  deps: { readonly store: Store; readonly metrics: Metrics; readonly sources: Sources },
+  deps: ExternalDeps & { readonly store: Store; readonly metrics: Metrics },
 ): void {
   const { store, metrics, sources } = deps
   container.register(ACCESS_TOKENS, {
@@ -213,14 +217,36 @@ function registerAuthentication(
   container.register(TOKEN_USE, {
     useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),
   })
+  container.register(SESSION_TOKENS, {
+    useFactory: instanceCachingFactory((c) => openSessions(deps, c.resolve(ACCESS_TOKENS))),
+  })
   container.register(AUTHENTICATE, {
     useFactory: instanceCachingFactory((c) =>
       notingUse(
-        createAuthenticator({ store, accessTokens: c.resolve(ACCESS_TOKENS), ...sources }),
+        createAuthenticator({ store, accessTokens: c.resolve(SESSION_TOKENS), ...sources }),
         c.resolve(TOKEN_USE),
       ),
     ),
   })
+}
+
+interface ExternalDeps {
+  readonly config: Config
+  readonly audited: AuditedStore
+  readonly log: Log
+  readonly sources: Sources
+}
+
+/** Our access tokens, and those of the external issuer when there is one. */
+function openSessions(
+  { config: { oidc }, audited, log, sources }: ExternalDeps,
+  own: AccessTokenIssuer,
+): SessionTokens {
+  if (oidc === null) return own
+  const { issuer } = oidc
+  const keys = createIssuerKeys({ issuer, log, ...sources })
+  const external = createExternalTokens({ settings: oidc, keys, log, ...sources })
+  return createSessionTokens({ own, external, store: audited, issuer })
 }
 
 function rememberLastSeen({ lastSeenMs: intervalMs }: Config, store: Store, log: Log): LastSeen {

@@ -22,6 +22,7 @@ describe('the configuration', () => {
       tls: null,
       publicUrl: null,
       accessTokenMinutes: 15,
+      oidc: null,
       logLevel: 'info',
       trustedProxies: { kind: 'none' },
       webhookNetworks: [],
@@ -120,6 +121,52 @@ describe('the configuration', () => {
     ['PALISADE_DATA_DIR', ['']],
   ])('refuses bad values of %s', (name, values) => {
     for (const value of values) expect(problemsOf({ [name]: value }), value).toHaveLength(1)
+  })
+
+  it('takes an issuer with its audience, and `sub` for the username', () => {
+    const issuer = {
+      PALISADE_OIDC_ISSUER: 'https://id.example.com/',
+      PALISADE_OIDC_AUDIENCE: 'api://palisade',
+    }
+    const claims = {
+      PALISADE_OIDC_USERNAME_CLAIM: 'https://example.com/name',
+      PALISADE_OIDC_TEAMS_CLAIM: 'groups',
+    }
+
+    expect(readConfig(issuer, '/srv').oidc).toEqual({
+      issuer: 'https://id.example.com/',
+      audience: 'api://palisade',
+      usernameClaim: 'sub',
+      teamsClaim: null,
+    })
+    expect(readConfig({ ...issuer, ...claims }, '/srv').oidc).toMatchObject({
+      usernameClaim: 'https://example.com/name',
+      teamsClaim: 'groups',
+    })
+  })
+
+  it.each([
+    [{ PALISADE_OIDC_ISSUER: 'https://id.example.com' }, '`PALISADE_OIDC_AUDIENCE` must be set'],
+    [{ PALISADE_OIDC_AUDIENCE: 'x' }, '`PALISADE_OIDC_ISSUER` must be set'],
+    [{ PALISADE_OIDC_TEAMS_CLAIM: 'x' }, '`PALISADE_OIDC_ISSUER` must be set'],
+    [
+      { PALISADE_OIDC_ISSUER: 'http://id.example.com', PALISADE_OIDC_AUDIENCE: 'x' },
+      '`PALISADE_OIDC_ISSUER` must be an `https://` URL',
+    ],
+    [
+      { PALISADE_OIDC_ISSUER: 'https://id.example.com', PALISADE_OIDC_AUDIENCE: '' },
+      '`PALISADE_OIDC_AUDIENCE` must be 1 to 255',
+    ],
+    [
+      {
+        PALISADE_OIDC_ISSUER: 'https://id.example.com',
+        PALISADE_OIDC_AUDIENCE: 'x',
+        PALISADE_OIDC_USERNAME_CLAIM: 'a b',
+      },
+      '`PALISADE_OIDC_USERNAME_CLAIM` must be the name of a claim',
+    ],
+  ])('refuses half an issuer: %j', (environment, problem) => {
+    expect(problemsOf(environment)).toEqual([expect.stringContaining(problem)])
   })
 
   it('knows an origin from other addresses', () => {

@@ -127,12 +127,14 @@ export async function createToken(
   return { ...formatAccessToken(record, now), token }
 }
 
-/** The token that the caller's session came from, or null for a password. Throws 401. */
+/** The token that the caller's session came from, or null for a password. Throws 401 or 403. */
 async function findParent(
   deps: { readonly now: () => Date },
   reader: StoreReader,
-  { tokenId }: Principal,
+  principal: Principal,
 ): Promise<AccessTokenRecord | null> {
+  requireOwnSession(principal)
+  const { tokenId } = principal
   if (tokenId === null) return null
   const parent = await reader.accessTokens.find(tokenId)
   // It may have been revoked since the caller was admitted, and its children with it.
@@ -144,6 +146,14 @@ async function findParent(
 function requireUser(caller: Caller): UserPrincipal {
   if (caller.kind === 'user') return caller
   throw permissionDenied('an organization token has no personal tokens; sign in as a user')
+}
+
+/** Access by way of an issuer ends when the issuer ends it; no token of ours may outlive that. */
+function requireOwnSession(principal: Principal): void {
+  if (principal.kind === 'user' && principal.external)
+    throw permissionDenied(
+      'an external session makes no tokens; sign in with a password or a token of this server',
+    )
 }
 
 function requireHeld(wanted: readonly Permission[], held: readonly Permission[]): void {

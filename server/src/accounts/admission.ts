@@ -47,12 +47,9 @@ export function createAdmission(deps: {
   readonly store: Pick<Store, 'read'>
 }): Admission {
   async function identify(request: FastifyRequest): Promise<Principal> {
-    const principal = await deps.authenticate(request.headers.authorization)
-    const author = {
-      actor: formatPrincipal(principal),
-      address: request.ip,
-      request_id: request.id,
-    }
+    const from = { address: request.ip, request_id: request.id }
+    const principal = await deps.authenticate(request.headers.authorization, from)
+    const author = { actor: formatPrincipal(principal), ...from }
     request.admitted = { principal, caller: { ...principal, author } }
     request.actor = author.actor
     return principal

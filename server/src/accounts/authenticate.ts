@@ -1,12 +1,22 @@
 import { PERMISSIONS } from '@palisade/protocol'
 import { unauthenticated } from '../http/api-error.ts'
+import type { Author } from '../history/author.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
-import type { AccessTokenIssuer, AccessTokenSubject } from '../tokens/access-token-jwt.ts'
+import type { AccessTokenSubject } from '../tokens/access-token-jwt.ts'
 import { parseBearer } from './bearer.ts'
+import type { SessionTokens } from './oidc/external-sessions.ts'
 import type { Principal } from './principal.ts'
 
-export type Authenticate = (authorizationHeader: string | undefined) => Promise<Principal>
+/** Where a request comes from, for the history of what is changed by it. */
+export type RequestOrigin = Omit<Author, 'actor'>
+
+export type Authenticate = (
+  authorizationHeader: string | undefined,
+  from?: RequestOrigin,
+) => Promise<Principal>
+
+const UNKNOWN_ORIGIN: RequestOrigin = { address: null, request_id: null }
 
 /** What the store said of a subject, and until when that stands by itself. */
 interface Found {
@@ -21,20 +31,22 @@ interface Found {
  */
 export function createAuthenticator(deps: {
   readonly store: Pick<Store, 'read' | 'generation'>
-  readonly accessTokens: AccessTokenIssuer
+  readonly accessTokens: SessionTokens
   readonly now: () => Date
 }): Authenticate {
   const known = new WeakMap<AccessTokenSubject, Found & { readonly generation: number }>()
-  return async (authorizationHeader) => {
+  return async (authorizationHeader, from = UNKNOWN_ORIGIN) => {
     const token = parseBearer(authorizationHeader)
-    const subject = await deps.accessTokens.verify(token)
-    if (subject === null) throw unauthenticated('the access token is invalid or has expired')
+    const subject = await deps.accessTokens.verify(token, from)
+    if (subject === null) throw invalidToken()
     // Asked first: what is committed while the store is read makes the answer an old one.
     const generation = deps.store.generation()
     const kept = known.get(subject)
     if (kept?.generation === generation && deps.now().getTime() < kept.untilMs)
       return kept.principal
     const found = await deps.store.read((reader) => findPrincipal(reader, subject, deps.now()))
+    // Who exists here is nothing that a stranger with a token of the issuer may learn.
+    if (found === null && subject.external) throw invalidToken()
     if (found === null) throw unauthenticated('the access token has been revoked')
     known.set(subject, { ...found, generation })
     return found.principal
@@ -52,6 +64,17 @@ async function findPrincipal(
   now: Date,
 ): Promise<Found | null> {
   const { kind, name: username, tokenId, passwordGeneration = 0 } = subject
+  if (subject.external) {
+    if ((await reader.users.find(username)) === null) return null
+    const principal = {
+      kind: 'user' as const,
+      username,
+      tokenId: null,
+      external: true as const,
+      permissions: PERMISSIONS,
+    }
+    return { principal, untilMs: Number.POSITIVE_INFINITY }
+  }
   if (tokenId === null) {
     const user = kind === 'user' ? await reader.users.find(username) : null
     if (kind !== 'user' || user?.password_generation !== passwordGeneration) return null
@@ -61,6 +84,10 @@ async function findPrincipal(
   const token = await reader.accessTokens.find(tokenId)
   if (token === null || !isLive(token, now)) return null
   return { principal: principalOf(token), untilMs: Date.parse(token.expires_at) }
+}
+
+function invalidToken() {
+  return unauthenticated('the access token is invalid or has expired')
 }
 
 function principalOf(token: AccessTokenRecord): Principal {

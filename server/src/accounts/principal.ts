@@ -9,6 +9,8 @@ export interface UserPrincipal {
   readonly username: string
   /** The personal token that the session came from; null for a password. */
   readonly tokenId: string | null
+  /** Whether an external issuer vouches for him; then `tokenId` is null as well. */
+  readonly external?: true
   /** What the credential was made for: an upper bound on the permissions of the user's role. */
   readonly permissions: readonly Permission[]
 }

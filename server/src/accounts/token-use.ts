@@ -72,8 +72,8 @@ export function createTokenUse(deps: {
 
 /** `authenticate`, noting each use of a session that came from a secret token. */
 export function notingUse(authenticate: Authenticate, use: TokenUse): Authenticate {
-  return async (authorizationHeader) => {
-    const principal = await authenticate(authorizationHeader)
+  return async (authorizationHeader, from) => {
+    const principal = await authenticate(authorizationHeader, from)
     if (principal.tokenId !== null) use.note(principal.tokenId)
     return principal
   }

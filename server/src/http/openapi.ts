@@ -36,7 +36,13 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       ],
       components: {
         securitySchemes: {
-          access_token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          access_token: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description:
+              'From `POST /v2/auth/token`, or of the external OIDC issuer when one is configured.',
+          },
           device_token: { type: 'http', scheme: 'bearer', bearerFormat: 'pal_dev_…' },
           metrics_token: { type: 'http', scheme: 'bearer' },
         },

@@ -17,6 +17,8 @@ export interface AccessTokenSubject {
   readonly tokenId: string | null
   /** Beside `tokenId: null`: which of the user's passwords opened the session; 0 when left out. */
   readonly passwordGeneration?: number
+  /** Vouched for by an external issuer: no secret of ours opened the session. */
+  readonly external?: true
 }
 
 export interface AccessTokenIssuer {

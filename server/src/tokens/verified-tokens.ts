@@ -10,7 +10,7 @@ export interface VerifiedToken<Subject> {
 
 /**
  * Verified tokens by their hash: a signature takes ten times as long as all the rest of a small
- * request. Only what we signed ourselves is kept, so that no stranger can fill it; whoever has many
+ * request. Only what a trusted key has signed is kept, so that no stranger can fill it; whoever has many
  * tokens made costs the others a verification at most.
  */
 export interface VerifiedTokens<Subject> {

@@ -51,7 +51,8 @@ export const eventSchema = z
     at: z.string().meta({ description: 'RFC 3339 UTC with milliseconds' }),
     kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
     actor: z.string().meta({
-      description: '`user:NAME`, `organization:NAME:TOKEN_ID`, or `operator` for a command',
+      description:
+        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, or `operator` for a command',
     }),
     address: z.string().nullable().meta({ description: 'Address of the client' }),
     request_id: z.string().nullable(),

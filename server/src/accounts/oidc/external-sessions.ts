@@ -1,0 +1,69 @@
+import type { AuditedStore } from '../../history/audited-store.ts'
+import type { Author } from '../../history/author.ts'
+import type { AccessTokenIssuer, AccessTokenSubject } from '../../tokens/access-token-jwt.ts'
+import type { RequestOrigin } from '../authenticate.ts'
+import type { ExternalSubject, ExternalTokens } from './external-token.ts'
+import { syncTeams } from './sync-teams.ts'
+
+/** Users whose last teams are remembered; one more drops the one that was new longest ago. */
+const MAX_USERS = 10_000
+
+/** Either kind of access token to its subject. */
+export interface SessionTokens {
+  verify(token: string, from: RequestOrigin): Promise<AccessTokenSubject | null>
+}
+
+/**
+ * Our tokens to our verifier, those of the issuer to his, by `iss` alone: no token is tried with
+ * both. The first time that a token of the issuer is seen, its user's teams follow what it says.
+ */
+export function createSessionTokens(deps: {
+  readonly own: Pick<AccessTokenIssuer, 'verify'>
+  readonly external: ExternalTokens
+  readonly store: AuditedStore
+  readonly issuer: string
+}): SessionTokens {
+  const { own, external, store, issuer } = deps
+  const synced = new WeakMap<ExternalSubject, Promise<void>>()
+  /** By username, the newest token that said something about his teams. */
+  const newest = new Map<string, { readonly issuedAt: number; readonly work: Promise<void> }>()
+
+  async function sync({ name, teams, issuedAt }: ExternalSubject, from: RequestOrigin) {
+    const before = newest.get(name)
+    // An older token that somebody still holds must not bring back what a newer one took away.
+    if (teams === null || (before !== undefined && issuedAt < before.issuedAt)) return
+    const author: Author = { actor: formatIssuer(issuer), ...from }
+    const follow = (): Promise<void> => syncTeams(store, author, name, teams)
+    // One after the other, or the older of two could write last.
+    const work = (before?.work ?? Promise.resolve()).then(follow, follow)
+    newest.delete(name)
+    newest.set(name, { issuedAt, work })
+    const [oldest] = newest.size > MAX_USERS ? newest.keys() : []
+    if (oldest !== undefined) newest.delete(oldest)
+    await work
+  }
+
+  return {
+    async verify(token, from) {
+      if (!external.claims(token)) return own.verify(token)
+      const subject = await external.verify(token)
+      if (subject === null) return null
+      const earlier = synced.get(subject)
+      const work = earlier ?? sync(subject, from)
+      synced.set(subject, work)
+      try {
+        await work
+      } catch (error) {
+        // The next request tries again; a session without its teams would see other policies.
+        synced.delete(subject)
+        throw error
+      }
+      return subject
+    },
+  }
+}
+
+/** The issuer as an actor of the history. */
+export function formatIssuer(issuer: string): string {
+  return `issuer:${issuer}`
+}

@@ -1,0 +1,53 @@
+import type { AuditedStore } from '../../history/audited-store.ts'
+import type { Author } from '../../history/author.ts'
+import type { StoreReader } from '../../store/store.ts'
+import { namedTeams } from './teams-claim.ts'
+
+interface Difference {
+  readonly missing: readonly string[]
+  readonly surplus: readonly string[]
+}
+
+/**
+ * Puts the user into exactly the teams that are named, in each organization that he is a member of,
+ * and writes nothing where that is so already. Teams that do not exist are not made. One
+ * transaction for each organization, so that no history waits for another's.
+ */
+export async function syncTeams(
+  store: AuditedStore,
+  author: Author,
+  username: string,
+  teams: readonly string[],
+): Promise<void> {
+  const named = new Set(teams)
+  const orgs = await store.read(async (reader) => {
+    const differing: string[] = []
+    for (const { org } of await reader.memberships.listOfUser(username)) {
+      const { missing, surplus } = await compare(reader, org, username, named)
+      if (missing.length + surplus.length > 0) differing.push(org)
+    }
+    return differing
+  })
+  for (const org of orgs)
+    await store.write(author, async (writer) => {
+      // He may have left, or a team have gone, since it was read.
+      if ((await writer.memberships.find(org, username)) === null) return
+      const { missing, surplus } = await compare(writer, org, username, named)
+      for (const id of missing) await writer.teams.addMember(org, id, username)
+      for (const id of surplus) await writer.teams.removeMember(org, id, username)
+    })
+}
+
+async function compare(
+  reader: StoreReader,
+  org: string,
+  username: string,
+  named: ReadonlySet<string>,
+): Promise<Difference> {
+  const wanted = namedTeams(await reader.teams.list(org), named)
+  const current = new Set(await reader.teams.listOfUser(org, username))
+  return {
+    missing: [...wanted].filter((id) => !current.has(id)),
+    surplus: [...current].filter((id) => !wanted.has(id)),
+  }
+}
