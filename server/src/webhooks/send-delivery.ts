@@ -80,6 +80,8 @@ function post(
       url.protocol === 'https:' ? requestSecure(url, options) : requestPlain(url, options)
     // For all of its life: what goes wrong after the answer must not end the process.
     request.on('error', reject)
+    // An answer that switches protocols ends the request without a response and without an error.
+    request.once('close', () => reject(new Error('no answer')))
     request.once('response', (response) => {
       response.on('error', reject)
       settle(response.statusCode ?? 0)

@@ -129,6 +129,8 @@ describe('sending a delivery', () => {
     ['HTTP/1.1 200 OK\r\nx: ' + 'a'.repeat(100_000) + '\r\n\r\n', 'connection_failed'],
     ['nonsense\r\n\r\n', 'connection_failed'],
     ['', 'connection_failed'],
+    // Neither a response nor an error comes of it: it must not be waited for for ever.
+    ['HTTP/1.1 101 Go\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n', 'connection_failed'],
   ])('takes an answer that is none for a failure', async (answer, error) => {
     const broken = createRawServer((socket) => {
       socket.on('error', () => undefined)
