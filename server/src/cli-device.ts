@@ -92,7 +92,7 @@ async function publish(
 }
 
 function unwritable(path: string, error: unknown): unknown {
-  if (!(error instanceof Error && 'code' in error)) return error
+  if (error instanceof CommandFailure || !(error instanceof Error && 'code' in error)) return error
   return error.code === 'EEXIST'
     ? new CommandFailure('refused', `\`${path}\` exists already; use --force to replace it`)
     : new CommandFailure('refused', `\`${path}\` cannot be written (${String(error.code)})`)

@@ -1,5 +1,6 @@
 import { enrolmentSchema } from '@palisade/protocol'
 import Sqlite from 'better-sqlite3'
+import { execFileSync } from 'node:child_process'
 import {
   existsSync,
   readdirSync,
@@ -316,6 +317,18 @@ describe('palisade-server org create', () => {
   })
 })
 
+describe('a named pipe in the place of the database', () => {
+  it('is refused at once instead of being waited for', async () => {
+    const dataDir = temporaryDirectory()
+    execFileSync('mkfifo', [join(dataDir, 'server.db')])
+
+    const outcome = await runServerCommand(['start'], { PALISADE_DATA_DIR: dataDir })
+
+    expect(outcome.status).not.toBe(0)
+    expect(outcome.stderr).toContain('cannot be opened')
+  })
+})
+
 describe('a command on a database with damaged pages', () => {
   it('says so in one line', async () => {
     const dataDir = newDataDir()
@@ -394,6 +407,35 @@ describe('palisade-server device enrol', () => {
     expect((await enrol('acme', '--force')).status).toBe(0)
     expect(existsSync(target)).toBe(false)
     expect(readdirSync(directory)).toEqual(['device.json'])
+  })
+})
+
+describe('palisade-server device enrol --force', () => {
+  it('replaces nothing but an ordinary file, and enrols nothing then', async () => {
+    const dataDir = newDataDir()
+    await init(dataDir)
+    const directory = temporaryDirectory()
+    const pipe = join(directory, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const link = join(directory, 'link')
+    symlinkSync(pipe, link)
+
+    for (const out of [pipe, link]) {
+      const enrol = ['device', 'enrol', '--org', 'acme', '--server', 'http://127.0.0.1:1']
+      const outcome = await runServerCommand([...enrol, '--out', out, '--force'], {
+        PALISADE_DATA_DIR: dataDir,
+      })
+      expect(outcome).toEqual({
+        status: 1,
+        stdout: '',
+        stderr: `palisade-server: \`${out}\` is not an ordinary file; name another\n`,
+      })
+    }
+    expect(statSync(pipe).isFIFO()).toBe(true)
+    expect(readdirSync(directory)).toEqual(['link', 'pipe'])
+    const database = new Sqlite(join(dataDir, 'server.db'), { readonly: true })
+    onTestFinished(() => void database.close())
+    expect(database.prepare('SELECT count(*) FROM devices').pluck().get()).toBe(0)
   })
 })
 

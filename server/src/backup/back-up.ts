@@ -4,6 +4,7 @@ import { link, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { CommandFailure } from '../cli-failure.ts'
+import { requireReplaceable } from '../replaceable-file.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
 import { openDatabase } from './verify-database.ts'
 
@@ -33,7 +34,8 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
   if (!replace && isTaken(file)) throw taken(file)
   if (!existsSync(dirname(file)))
     throw new CommandFailure('refused', `there is no directory \`${dirname(file)}\``)
-  requireReplaceable(database, file)
+  requireNotOwn(database, file)
+  requireReplaceable(file)
   const draft = `${file}.${suffix}`
   const source = openDatabase(database, { readonly: false })
   try {
@@ -50,18 +52,12 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
   }
 }
 
-/**
- * Throws CommandFailure for what must never be replaced: the database and its log, by whatever path,
- * and what is no file at all, such as `/dev/null`.
- */
-function requireReplaceable(database: string, file: string): void {
+/** Throws CommandFailure for the database and its log, by whatever path. */
+function requireNotOwn(database: string, file: string): void {
   const places = [realPlace(database), existsSync(database) ? realpathSync(database) : database]
   const own = places.flatMap((place) => ['', '-wal', '-shm', '-journal'].map((end) => place + end))
   if (own.includes(realPlace(file)))
     throw new CommandFailure('refused', `\`${file}\` belongs to the database; name another file`)
-  const there = lstatSync(file, { throwIfNoEntry: false })
-  if (there !== undefined && !there.isFile() && !there.isSymbolicLink())
-    throw new CommandFailure('refused', `\`${file}\` is no file; name another`)
 }
 
 /** The path with all links of its directory followed, but not its own: a link is replaced itself. */
@@ -71,8 +67,11 @@ function realPlace(path: string): string {
 }
 
 async function publish(draft: string, file: string, replace: boolean): Promise<void> {
-  if (replace) await rename(draft, file)
-  else {
+  if (replace) {
+    // Once more: copying may have taken long.
+    requireReplaceable(file)
+    await rename(draft, file)
+  } else {
     // Unlike rename, link refuses to replace what appeared meanwhile.
     await link(draft, file)
     await rm(draft)

@@ -2,6 +2,7 @@ import Sqlite, { type Database } from 'better-sqlite3'
 import { existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CommandFailure } from '../cli-failure.ts'
+import { requireReplaceable } from '../replaceable-file.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
 import { migrate } from '../store/sqlite/migrate.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
@@ -52,6 +53,7 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
       'refused',
       `there is a database at \`${database}\` already; use --force to put it aside`,
     )
+  requireReplaceable(database)
   const backup = openDatabase(file, { readonly: true })
   const draft = `${database}.${suffix}`
   try {

@@ -1,4 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
+import { statSync } from 'node:fs'
 import { CommandFailure } from '../cli-failure.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
 import { hasOurTables } from '../store/sqlite/require-own.ts'
@@ -13,6 +14,9 @@ export interface VerifiedDatabase {
 
 /** Opens a database that must be there; throws CommandFailure. */
 export function openDatabase(path: string, options: { readonly readonly: boolean }): Database {
+  // SQLite would wait at a named pipe for somebody to write, deaf to signals.
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === false)
+    throw refusal(path, 'is not an ordinary file')
   try {
     return new Sqlite(path, { ...options, fileMustExist: true, timeout: 1_000 })
   } catch (error) {

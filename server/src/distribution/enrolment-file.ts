@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { link, lstat, open, rename, rm, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { ensurePrivateDirectory } from '../private-directory.ts'
+import { requireReplaceable } from '../replaceable-file.ts'
 
 /** A file that is prepared beside its place and put there whole, or not at all. */
 export interface EnrolmentFile {
@@ -13,7 +14,8 @@ export interface EnrolmentFile {
 
 /**
  * Prepares the token file at the absolute `path` (mode 0600, its directory 0700 when new). Throws the system's
- * error, with `EEXIST` when something is there already and `replace` is false.
+ * error, with `EEXIST` when something is there already and `replace` is false, and CommandFailure
+ * for what is no ordinary file and is to be replaced.
  */
 export async function prepareEnrolmentFile(
   path: string,
@@ -22,13 +24,17 @@ export async function prepareEnrolmentFile(
   ensurePrivateDirectory(dirname(path))
   if (!options.replace && (await isTaken(path)))
     throw Object.assign(new Error(`file \`${path}\` exists already`), { code: 'EEXIST' })
+  requireReplaceable(path)
   const draft = `${path}.${options.suffix}`
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
   return {
     async publish(enrolment) {
       await writeThrough(file, `${JSON.stringify(enrolment, null, 2)}\n`)
-      if (options.replace) return rename(draft, path)
+      if (options.replace) {
+        requireReplaceable(path)
+        return rename(draft, path)
+      }
       // Unlike rename, link refuses to replace what appeared meanwhile.
       await link(draft, path)
       await unlink(draft)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -72,26 +73,38 @@ it('replaces nothing that is there, not even a link, unless it is told to', asyn
   expect(organizationsOf(file)).toHaveLength(1)
 })
 
-it('never replaces the database, its log, or what is no file', async () => {
+it('never replaces the database or its log', async () => {
   const database = await makeDatabase('acme')
   const byLink = newPath('data')
   symlinkSync(dirname(database), byLink)
   const store = openSqliteStore(database)
-  const directory = newPath('directory')
-  mkdirSync(directory)
   const own = ['', '-wal', '-shm', '-journal'].map((suffix) => `${database}${suffix}`)
 
   for (const file of [...own, join(byLink, 'server.db'), join(byLink, 'server.db-wal')])
     await expect(backUp({ ...request(database, file), replace: true }), file).rejects.toThrow(
       'belongs to the database',
     )
-  await expect(backUp({ ...request(database, directory), replace: true })).rejects.toThrow(
-    'is no file',
-  )
 
   await addOrganization(store, 'initech')
   await store.close()
   expect(organizationsOf(database)).toHaveLength(2)
+})
+
+it('replaces nothing but an ordinary file, also when it is told to', async () => {
+  const database = await makeDatabase('acme')
+  const pipe = newPath('pipe')
+  execFileSync('mkfifo', [pipe])
+  const link = newPath('link')
+  symlinkSync(pipe, link)
+  const directory = newPath('directory')
+  mkdirSync(directory)
+
+  for (const taken of [pipe, link, directory]) {
+    const backup = backUp({ ...request(database, taken), replace: true })
+    await expect(backup).rejects.toThrow(`\`${taken}\` is not an ordinary file; name another`)
+    expect(readdirSync(dirname(taken))).toHaveLength(1)
+  }
+  expect(statSync(pipe).isFIFO()).toBe(true)
 })
 
 it('refuses what is not a whole database of its own, and leaves nothing behind', async () => {

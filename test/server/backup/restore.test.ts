@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import {
   copyFileSync,
@@ -103,10 +104,13 @@ describe('into an empty place', () => {
     alter(foreign, 'CREATE TABLE places (url TEXT)')
     const newer = await makeDatabase('acme')
     alter(newer, 'PRAGMA user_version = 1000')
+    const pipe = newPath('pipe')
+    execFileSync('mkfifo', [pipe])
     const directory = join(dirname(newPath()), 'data')
 
     for (const [file, reason] of [
       [newPath('absent'), 'is not there'],
+      [pipe, 'is not an ordinary file'],
       [damaged, 'is damaged'],
       [cut, 'is damaged'],
       [text, 'is not a database'],
@@ -133,6 +137,17 @@ describe('over a database', () => {
     expect(names(database)).toEqual(['acme'])
     expect(names(String(aside))).toEqual(['initech'])
     expect(readdirSync(dirname(database))).toHaveLength(2)
+  })
+
+  it('is refused where no ordinary file is', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+    execFileSync('mkfifo', [database])
+
+    await expect(restore(request(file, database, true))).rejects.toThrow('is not an ordinary file')
+
+    expect(statSync(database).isFIFO()).toBe(true)
+    expect(readdirSync(dirname(database))).toEqual(['server.db'])
   })
 
   it('is refused while a server uses it, which goes on as before', async () => {

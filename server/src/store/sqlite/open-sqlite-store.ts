@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { StoreError } from '../store-error.ts'
@@ -110,7 +110,9 @@ function openConnection(path: string, options: { readonly: boolean }): Database 
 /** SQLite would create the file with the umask's mode; its -wal and -shm files copy this one's. */
 function createPrivateFile(path: string): void {
   try {
-    closeSync(openSync(path, 'a', 0o600))
+    const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants
+    // Not blocking: a named pipe in this place would hang the process, deaf to signals.
+    closeSync(openSync(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600))
   } catch (error) {
     throw new StoreError('ERR_STORE_UNAVAILABLE', `cannot open database \`${path}\``, {
       cause: error,
