@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFile, stat, symlink, chmod } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -32,6 +33,22 @@ policies:
       await directory.write(name, out)
       expect((await run(['plan', name, '--prune', '--exit-code'])).code).toBe(0)
     }
+  })
+
+  it('neither waits for nor replaces what is no ordinary file', async () => {
+    await using organization = await openCliOrganization()
+    const { directory, run } = organization
+    const pipe = join(directory.path, 'pipe.yaml')
+    execFileSync('mkfifo', [pipe])
+    await symlink(pipe, join(directory.path, 'link.json'))
+
+    for (const out of ['pipe.yaml', 'link.json'])
+      expect(await run(['export', '--out', out])).toEqual({
+        code: 2,
+        out: '',
+        err: `error: ${out}: is not an ordinary file; name another\n`,
+      })
+    expect((await stat(pipe)).isFIFO()).toBe(true)
   })
 
   it('brings a file up to date and keeps its comments, its order and its words', async () => {

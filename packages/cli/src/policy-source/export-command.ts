@@ -1,6 +1,7 @@
 import type { ExportResponse } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { connectOrganization } from '../account/connect-server.ts'
@@ -79,7 +80,10 @@ async function renderFor(
   exported: ExportResponse,
   format: Format,
 ): Promise<string> {
-  if (!(await isThere(resolveFile(io, out)))) return render(exported, format)
+  const status = await statOf(resolveFile(io, out))
+  if (status === null) return render(exported, format)
+  // Before it is opened: a pipe would be waited for, and a rename would make a file of a device.
+  if (!status.isFile()) throw unreadable(out, 'is not an ordinary file; name another')
   await loadSources(io, [out])
   if (format === 'json') return render(exported, format)
   const documents = composeYaml(await readTextFile(io, out, MAX_FILE_BYTES))
@@ -92,12 +96,11 @@ async function renderFor(
   return formatDocument(document)
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function statOf(path: string): Promise<Stats | null> {
   try {
-    await stat(path)
-    return true
+    return await stat(path)
   } catch {
-    return false
+    return null
   }
 }
 
