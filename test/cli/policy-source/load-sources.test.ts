@@ -40,6 +40,36 @@ const ruled = (...lines: string[]) =>
   ].join('\n')
 
 describe('files of policies', () => {
+  it('are refused below a link to a directory, where they would be left out', async () => {
+    await using directory = await temporaryDirectory()
+    for (const name of ['p', 'elsewhere']) {
+      await mkdir(join(directory.path, name))
+      await writeFile(join(directory.path, name, 'a.yaml'), one(name))
+    }
+    await symlink(join(directory.path, 'elsewhere'), join(directory.path, 'p', 'team'))
+
+    expect(await loadFrom(directory.path, ['p'])).toEqual([
+      'p/team: is a link to a directory; name that directory itself',
+    ])
+  })
+
+  it.each([
+    ['member', 29_901, Array.from({ length: 30_000 }, (_, index) => `k${index}: 1`)],
+    [
+      'policy',
+      29_899,
+      ['policies:', ...Array<string>(30_000).fill(' - { name: a, scope: {}, rules: [] }')],
+    ],
+  ])(
+    'that are wrong in every %s are told of without looking for every place',
+    async (_, more, lines) => {
+      const told = await load({ 'a.yaml': lines.join('\n') })
+
+      expect(told).toHaveLength(101)
+      expect(told.at(-1)).toBe(`and ${more} more problems`)
+    },
+  )
+
   it('may be YAML or JSON, with one policy or many', async () => {
     expect(
       await load({

@@ -73,6 +73,7 @@ async function readDirectory(
     const inner = { path: join(path, name), shown: join(shown, name) }
     const format = FORMATS.get(extname(name))
     if (entry.isDirectory()) directories.push(inner)
+    if (format === undefined && entry.isSymbolicLink()) await requireNoDirectory(inner)
     if (entry.isDirectory() || format === undefined) continue
     if (!entry.isFile()) await requireFileInside(root, inner)
     sources.push({ ...inner, format })
@@ -91,6 +92,13 @@ async function requireFileInside(root: Place, link: Place): Promise<void> {
     throw unreadable(link.shown, `is a link out of ${root.shown}; name the file itself`)
   if (!(await attempt(link.shown, stat(target))).isFile())
     throw unreadable(link.shown, 'is a link to something that is not a file; name that itself')
+}
+
+/** Leaving out what is below such a link could delete what it defines. */
+async function requireNoDirectory({ path, shown }: Place): Promise<void> {
+  const target = await stat(path).catch(() => null)
+  if (target?.isDirectory() === true)
+    throw unreadable(shown, 'is a link to a directory; name that directory itself')
 }
 
 async function isDirectory(path: string, shown: string): Promise<boolean> {

@@ -27,20 +27,23 @@ export async function loadSources(
   const files = await listSourceFiles(io, names)
   const policies: SourcePolicy[] = []
   const places = new Map<string, () => string>()
-  const problems: string[] = []
+  const problems: Problem[] = []
   for (const file of files) {
     const loaded = await loadFile(io, file)
-    problems.push(...loaded.problems)
+    for (const problem of loaded.problems) problems.push(problem)
     for (const { policy, place } of loaded.policies) {
       const first = places.get(policy.name)
       if (first === undefined) places.set(policy.name, place)
-      else problems.push(`${place()}: policy \`${policy.name}\` stands already at ${first()}`)
+      else problems.push(() => `${place()}: policy \`${policy.name}\` stands already at ${first()}`)
       policies.push(policy)
     }
   }
   if (problems.length > 0) throw invalid(problems)
   return policies
 }
+
+/** Its line, made when it is shown: finding a place among 100,000 members takes its time. */
+type Problem = () => string
 
 interface LoadedPolicy {
   readonly policy: SourcePolicy
@@ -50,7 +53,7 @@ interface LoadedPolicy {
 
 interface LoadedFile {
   readonly policies: readonly LoadedPolicy[]
-  readonly problems: readonly string[]
+  readonly problems: readonly Problem[]
 }
 
 async function loadFile(io: Pick<Io, 'cwd'>, file: SourceFile): Promise<LoadedFile> {
@@ -66,10 +69,17 @@ async function loadFile(io: Pick<Io, 'cwd'>, file: SourceFile): Promise<LoadedFi
   if (troubles.length > 0)
     return {
       policies: [],
-      problems: troubles.map(({ message, offset }) => `${placeOf(offset)}: ${message}`),
+      problems: troubles.map(
+        ({ message, offset }) =>
+          () =>
+            `${placeOf(offset)}: ${message}`,
+      ),
     }
   if (documents.length === 0)
-    return { policies: [], problems: [`${file.shown}: is empty; write \`policies: []\` for none`] }
+    return {
+      policies: [],
+      problems: [() => `${file.shown}: is empty; write \`policies: []\` for none`],
+    }
   const loaded = documents.map((document) => loadDocument(document, placeOf))
   return {
     policies: loaded.flatMap(({ policies }) => policies),
@@ -86,7 +96,11 @@ function loadDocument(document: SourceDocument, placeOf: (offset: number) => str
       problems: parsed.error.issues
         .slice(0, MAX_LINES)
         .flatMap((issue) => describeSourceIssue(document.value, issue))
-        .map(({ path, message }) => `${at(path)}: ${message}`),
+        .map(
+          ({ path, message }) =>
+            () =>
+              `${at(path)}: ${message}`,
+        ),
     }
   const policies = parsed.data.policies.map((policy, index) => ({
     policy,
@@ -94,7 +108,9 @@ function loadDocument(document: SourceDocument, placeOf: (offset: number) => str
   }))
   const problems = parsed.data.policies.flatMap((policy, index) =>
     findProblems(policy).map(
-      ({ path, message }) => `${at(['policies', index, ...path])}: ${message}`,
+      ({ path, message }) =>
+        () =>
+          `${at(['policies', index, ...path])}: ${message}`,
     ),
   )
   return { policies, problems }
@@ -136,8 +152,8 @@ function pathOf(member: string): readonly PropertyKey[] {
   )
 }
 
-function invalid(problems: readonly string[]): CliError {
-  const shown = problems.slice(0, MAX_LINES)
+function invalid(problems: readonly Problem[]): CliError {
+  const shown = problems.slice(0, MAX_LINES).map((problem) => problem())
   const more = problems.length - shown.length
   if (more > 0) shown.push(`and ${more} more problems`)
   return new CliError('ERR_POLICY_FILE', EXIT.usage, shown)

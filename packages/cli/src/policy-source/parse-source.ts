@@ -105,8 +105,18 @@ function positionIn(text: string): (offset: number) => Position {
   let starts: readonly number[] | undefined
   return (offset) => {
     starts ??= [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
-    const after = starts.findIndex((start) => start > offset)
-    const line = after < 0 ? starts.length : after
+    const line = countUpTo(starts, offset)
     return { line, column: offset - (starts[line - 1] ?? 0) + 1 }
   }
+}
+
+/** How many of the ascending `starts` are at most `offset`: a file may be wrong in every line. */
+function countUpTo(starts: readonly number[], offset: number): number {
+  let [low, high] = [0, starts.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] ?? Infinity) <= offset) low = middle + 1
+    else high = middle
+  }
+  return low
 }
