@@ -54,14 +54,14 @@ describe('files of policies', () => {
   })
 
   it.each([
-    ['member', 29_901, Array.from({ length: 30_000 }, (_, index) => `k${index}: 1`)],
+    ['member', 901, Array.from({ length: 1000 }, (_, index) => `k${index}: 1`)],
     [
       'policy',
-      29_899,
-      ['policies:', ...Array<string>(30_000).fill(' - { name: a, scope: {}, rules: [] }')],
+      899,
+      ['policies:', ...Array<string>(1000).fill(' - { name: a, scope: {}, rules: [] }')],
     ],
   ])(
-    'that are wrong in every %s are told of without looking for every place',
+    'that are wrong in every %s are told of in a hundred lines and a count',
     async (_, more, lines) => {
       const told = await load({ 'a.yaml': lines.join('\n') })
 
