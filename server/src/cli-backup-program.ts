@@ -21,6 +21,10 @@ Everything is as it was at the backup: what was revoked since is valid again, an
 since is gone. Revisions jump ahead, to the time in milliseconds at least, so that devices accept
 the older policies, also after a second restore; see that the clock is right.
 
+Every history gets the event \`organization.restored\`. Whoever reads events with a cursor after what
+is lost is refused and has to start anew; a receiver of webhooks that remembers each \`webhook-id\`
+must forget those of after the backup, which come again for other events.
+
 Example:
   $ palisade-server restore /var/backups/palisade-2026-11-21.db`
 

@@ -11,6 +11,11 @@ export function auditOrganizations(
     return organization === null ? null : showOrganization(organization)
   }
 
+  async function showRevision(name: string) {
+    const organization = await organizations.find(name)
+    return organization === null ? null : { revision: organization.revision }
+  }
+
   async function update(name: string, write: () => Promise<void>): Promise<void> {
     const before = await show(name)
     await write()
@@ -29,6 +34,12 @@ export function auditOrganizations(
       update(name, () => organizations.updateSettings(name, settings)),
     updateEntitled: (name, entitled) =>
       update(name, () => organizations.updateEntitled(name, entitled)),
+    async raiseRevision(name, revision) {
+      const before = await showRevision(name)
+      await organizations.raiseRevision(name, revision)
+      const after = await showRevision(name)
+      await record({ ...change(name), kind: 'organization.restored', before, after })
+    },
   }
 }
 

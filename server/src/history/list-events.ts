@@ -1,9 +1,12 @@
 import type { ListEventsQuery, ListEventsResponse } from '@palisade/protocol'
 import { authorize } from '../accounts/authorize.ts'
 import type { Caller } from '../accounts/principal.ts'
+import { invalidArgument } from '../http/api-error.ts'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import type { EventRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
 import type { AuditedStore } from './audited-store.ts'
+import { EMPTY_HISTORY } from './event-hash.ts'
 
 /** A deleted policy is kept with its rules, up to 400 KB; an answer of them stays readable. */
 const MAX_PAGE_BYTES = 1024 * 1024
@@ -29,7 +32,9 @@ export async function listEvents(
     await authorize(reader, caller, org, 'audit:read')
     const list: PageList = { of: 'events', org, parameter: 'cursor' }
     const after =
-      query.cursor === undefined ? 0 : Number(readPageToken(pageTokenKey, list, query.cursor))
+      query.cursor === undefined
+        ? 0
+        : await readCursor(reader, org, readPageToken(pageTokenKey, list, query.cursor))
     const limit = readPageSize(query.page_size)
     const head = await reader.events.head(org)
     const newest = head?.sequence ?? 0
@@ -38,14 +43,35 @@ export async function listEvents(
 
     const data = withinBytes(found)
     const isWhole = data.length === found.length && found.length < limit
-    // A cursor may be ahead of a store that was restored from a backup; it stays where it is.
-    const seen = isWhole ? Math.max(after, through) : (data.at(-1)?.sequence ?? after)
+    const seen = isWhole ? through : (data.at(-1)?.sequence ?? after)
     return {
       data: data.map((event) => ({ ...event })),
-      next_cursor: formatPageToken(pageTokenKey, list, String(seen)),
+      next_cursor: formatPageToken(pageTokenKey, list, await formatCursor(reader, org, seen)),
       has_more: seen < newest,
     }
   })
+}
+
+/** A place in one history: a restore makes another, which has other events under the same numbers. */
+async function formatCursor(reader: StoreReader, org: string, sequence: number): Promise<string> {
+  return `${sequence}:${await hashAt(reader, org, sequence)}`
+}
+
+/** The sequence to go on after; throws 400 when this history has not come by there. */
+async function readCursor(reader: StoreReader, org: string, text: string): Promise<number> {
+  const sequence = Number.parseInt(text, 10)
+  if (text === (await formatCursor(reader, org, sequence))) return sequence
+  throw invalidArgument(
+    '`cursor` is after an event that is not in this history, as when a backup was restored; start without `cursor`',
+    { field: 'cursor' },
+  )
+}
+
+/** Empty when there is no such event. */
+async function hashAt(reader: StoreReader, org: string, sequence: number): Promise<string> {
+  if (sequence === EMPTY_HISTORY.sequence) return EMPTY_HISTORY.hash
+  const page = { after: sequence - 1, through: sequence, limit: 1 }
+  return (await reader.events.list(org, page))[0]?.hash ?? ''
 }
 
 function readFilter({ kind, actor, since, until }: ListEventsQuery) {

@@ -99,6 +99,8 @@ export interface OrganizationWriter extends OrganizationReader {
   insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
   updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
   updateEntitled(name: string, entitled: boolean): Promise<void>
+  /** Goes on at `revision`, past those that a lost database may have handed out. */
+  raiseRevision(name: string, revision: number): Promise<void>
 }
 
 export interface UserReader {

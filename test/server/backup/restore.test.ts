@@ -16,6 +16,7 @@ import {
   REVISIONS_SKIPPED,
   type RestoreRequest,
 } from '../../../server/src/backup/restore.ts'
+import { verifyHistory } from '../../../server/src/history/verify-history.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
@@ -75,6 +76,34 @@ describe('into an empty place', () => {
     await restore({ ...request(file, database, true), nowMs: first + 60_000 })
 
     expect(organizationsOf(database)[0]?.revision).toBeGreaterThan(first + served)
+  })
+
+  it('says in every history that it was restored', async () => {
+    const file = await makeDatabase('acme', 'initech')
+    const [acme] = organizationsOf(file)
+    const database = newPath()
+    const nowMs = Date.parse('2026-11-22T08:00:00.000Z')
+
+    await restore({ ...request(file, database), nowMs })
+
+    const store = openSqliteStore(database)
+    for (const org of ['acme', 'initech'])
+      expect(await store.read((reader) => verifyHistory(reader, org))).toMatchObject({
+        intact: true,
+      })
+    const events = await store.read((reader) =>
+      reader.events.list('acme', { after: 0, through: 1000, limit: 1000 }),
+    )
+    expect(events.at(-1)).toMatchObject({
+      kind: 'organization.restored',
+      at: '2026-11-22T08:00:00.000Z',
+      actor: 'operator',
+      subject: { id: 'acme', name: 'acme' },
+      before: { revision: acme?.revision },
+      after: { revision: nowMs },
+      revision: nowMs,
+    })
+    await store.close()
   })
 
   it('brings the backup of an older release up to date, and leaves the backup as it is', async () => {

@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { RuleRecord } from '../../../server/src/store/records.ts'
 import type { StoreWriter } from '../../../server/src/store/store.ts'
 
@@ -114,6 +115,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           { id: 'acme', name: 'acme' },
           SETTINGS,
           { ...SETTINGS, resolve_unlisted_names: true },
+        ],
+      ],
+    ],
+    raiseRevision: [
+      (writer) => writer.organizations.raiseRevision('acme', 1000),
+      [
+        [
+          'organization.restored',
+          { id: 'acme', name: 'acme' },
+          { revision: expect.any(Number) },
+          { revision: 1000 },
         ],
       ],
     ],

@@ -4,6 +4,7 @@ import { z } from 'zod'
 export const EVENT_KINDS = [
   'organization.created',
   'organization.updated',
+  'organization.restored',
   'user.created',
   'user.password_changed',
   'member.added',
@@ -76,7 +77,8 @@ export type HistoryEvent = z.infer<typeof eventSchema>
 export const listEventsQuerySchema = z.strictObject({
   page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
   cursor: z.string().optional().meta({
-    description: 'The `next_cursor` of an earlier answer; absent starts with the first event',
+    description:
+      'The `next_cursor` of an earlier answer; absent starts with the first event. Refused when a restore has undone the event that it is after',
   }),
   kind: z.enum(EVENT_KINDS).optional(),
   actor: z.string().optional(),

@@ -57,6 +57,7 @@ export function createOrganizationWriter(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',
   )
   const updateEntitled = connection.prepare('UPDATE organizations SET entitled = ? WHERE name = ?')
+  const raiseRevision = connection.prepare('UPDATE organizations SET revision = ? WHERE name = ?')
   return {
     ...createOrganizationReader(connection),
     async insert(organization) {
@@ -67,6 +68,9 @@ export function createOrganizationWriter(
     async updateEntitled(name, entitled) {
       await updateEntitled.run(Number(entitled), name)
       await bumpRevision(name)
+    },
+    async raiseRevision(name, revision) {
+      await raiseRevision.run(revision, name)
     },
     async updateSettings(name, settings) {
       await updateSettings.run(Number(settings.resolve_unlisted_names), name)
