@@ -99,15 +99,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
   registerAuthentication(container, { config, store, audited, metrics, log, sources })
   const lastSeen = rememberLastSeen(config, store, log)
-  container.register(BUNDLES, {
-    useValue: await createBundleService({
-      store,
-      lastSeen,
-      keys: bundleKeys,
-      ...sources,
-      timeSigning: (sign) => metrics.timeSigning('bundle', sign),
-    }),
-  })
+  const timeSigning = (sign: () => Promise<string>) => metrics.timeSigning('bundle', sign)
+  const bundles = { store, lastSeen, keys: bundleKeys, timeSigning, ...sources }
+  container.register(BUNDLES, { useValue: await createBundleService(bundles) })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)

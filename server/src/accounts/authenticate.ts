@@ -1,15 +1,12 @@
 import { PERMISSIONS } from '@palisade/protocol'
 import { unauthenticated } from '../http/api-error.ts'
-import type { Author } from '../history/author.ts'
+import type { RequestOrigin } from '../history/author.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { AccessTokenSubject } from '../tokens/access-token-jwt.ts'
 import { parseBearer } from './bearer.ts'
 import type { SessionTokens } from './oidc/external-sessions.ts'
 import type { Principal } from './principal.ts'
-
-/** Where a request comes from, for the history of what is changed by it. */
-export type RequestOrigin = Omit<Author, 'actor'>
 
 export type Authenticate = (
   authorizationHeader: string | undefined,

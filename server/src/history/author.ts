@@ -7,5 +7,8 @@ export interface Author {
   readonly request_id: string | null
 }
 
+/** Where a request comes from. */
+export type RequestOrigin = Omit<Author, 'actor'>
+
 /** Whoever runs `palisade-server`: he has the store itself. */
 export const OPERATOR: Author = { actor: 'operator', address: null, request_id: null }

@@ -1,7 +1,6 @@
 import type { AuditedStore } from '../../history/audited-store.ts'
-import type { Author } from '../../history/author.ts'
+import type { Author, RequestOrigin } from '../../history/author.ts'
 import type { AccessTokenIssuer, AccessTokenSubject } from '../../tokens/access-token-jwt.ts'
-import type { RequestOrigin } from '../authenticate.ts'
 import type { ExternalSubject, ExternalTokens } from './external-token.ts'
 import { syncTeams } from './sync-teams.ts'
 
