@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http'
+import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it } from 'vitest'
 import {
   createIssuerKeys,
@@ -33,7 +34,8 @@ describe('the keys of the issuer', () => {
     createIssuerKeys({
       issuer: name,
       now: () => new Date(nowMs),
-      log: { warn: (...values: unknown[]) => void warnings.push(JSON.stringify(values)) },
+      // Not the message, which would contain what some reasons say.
+      log: { warn: (detail: unknown) => void warnings.push(JSON.stringify(detail)) },
       limits: LIMITS,
     })
 
@@ -149,6 +151,10 @@ describe('the keys of the issuer', () => {
     // Without end: only a reader that counts comes back before the time is over.
     response.write(`{"keys":[],"pad":"${'x'.repeat(LIMITS.maxBytes)}`)
   }
+  const bomb: RequestListener = (_request, response) =>
+    void response
+      .writeHead(200, { 'content-encoding': 'gzip' })
+      .end(gzipSync(`{"keys":[],"pad":"${'x'.repeat(1_000_000)}"}`))
   const silent: RequestListener = () => {}
   const slow: RequestListener = (_request, response) => void response.write('{"keys":')
 
@@ -160,6 +166,7 @@ describe('the keys of the issuer', () => {
       ['is no UTF-8', (_, response) => response.end(Buffer.of(0x22, 0xff, 0x22)), 'could not be'],
       ['is of another shape', reply([]), ' is no '],
       ['is giant', giant, 'longer than 4096 bytes'],
+      ['is giant when unpacked', bomb, 'longer than 4096 bytes'],
       ['never comes', silent, 'took longer than 300 ms'],
       ['never ends', slow, 'took longer than 300 ms'],
     ])('are not there when it %s', async (_title, listener, reason) => {
@@ -167,6 +174,15 @@ describe('the keys of the issuer', () => {
 
       expect(await has('k1')).toBe(false)
       expect(warnings.join('\n')).toContain(reason)
+    })
+
+    it('are not there when it redirects to a good one', async () => {
+      const document = { issuer: issuer.url, jwks_uri: issuer.url.replace('/realm', '/keys') }
+      issuer.answer('/moved', reply(path === '/keys' ? { keys: [first.jwk] } : document))
+      issuer.answer(path, reply('', 302, { location: '/moved' }))
+
+      expect(await has('k1')).toBe(false)
+      expect(issuer.seen).not.toContain('/moved')
     })
 
     it('serve on after they were fetched', async () => {

@@ -24,7 +24,7 @@ export interface TestIssuer {
   /** Publishes these, instead of what it published. */
   publish(...keys: readonly KeyPair[]): void
   /** Answers a path otherwise than an issuer would; null as one does. */
-  answer(path: '/discovery' | '/keys', listener: RequestListener | null): void
+  answer(path: '/discovery' | '/keys' | '/moved', listener: RequestListener | null): void
   stop(): Promise<void>
   start(): Promise<void>
 }
