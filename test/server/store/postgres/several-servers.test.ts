@@ -93,7 +93,9 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
     await database.administer(CUT_WATCHERS)
     expect((await send(one, 'DELETE', url)).status).toBe(204)
 
-    await expect.poll(async () => (await poll(other, device.device_token)).status, PATIENCE).toBe(401)
+    await expect
+      .poll(async () => (await poll(other, device.device_token)).status, PATIENCE)
+      .toBe(401)
     expect((await poll(one, device.device_token)).status).toBe(401)
   })
 })
