@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { parseTranscript } from './transcript.ts'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** `npm run -s NAME -- …` without what npm and the launcher do, which have tests of their own. */
+const NPM = `#!/bin/sh
+name=$3; shift 4
+case $name in
+palisade) exec '${process.execPath}' packages/cli/dist/main.js "$@" ;;
+palisade-server) exec '${process.execPath}' server/dist/main.js "$@" ;;
+esac
+`
+
+it('goes as its page says', { timeout: 120_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'palisade-quarter-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  writeFileSync(join(directory, 'npm'), NPM)
+  chmodSync(join(directory, 'npm'), 0o755)
+  const steps = parseTranscript(readFileSync(join(ROOT, 'examples/first-quarter-hour.md'), 'utf8'))
+
+  const said = await runSteps(
+    directory,
+    steps.map(({ commands }) => commands),
+  )
+
+  expect(steps.length).toBeGreaterThan(6)
+  for (const [index, { commands, output }] of steps.entries())
+    expect(formOf(said[index] ?? ''), commands).toBe(formOf(output))
+})
+
+/** What each step prints, on both streams, run one after another by one shell. */
+async function runSteps(directory: string, steps: readonly string[]): Promise<string[]> {
+  const mark = '@@ end of step @@'
+  // The background server must not outlive a step that fails, nor keep the output open.
+  const script = [
+    'set -e',
+    "trap 'jobs -p | xargs -r kill' EXIT",
+    ...steps.flatMap((commands) => [commands, `echo '${mark}'`]),
+  ].join('\n')
+  const shell = spawn('bash', ['-c', script], {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: `${directory}:${process.env['PATH'] ?? ''}`, HOME: directory, TMPDIR: directory },
+  })
+  let text = ''
+  const take = (chunk: Buffer): void => void (text += chunk.toString())
+  shell.stdout.on('data', take)
+  shell.stderr.on('data', take)
+  const code = await new Promise<number | null>((resolve) => shell.on('close', resolve))
+  expect(code, text).toBe(0)
+  return text.split(`${mark}\n`)
+}
+
+/** Without what differs from run to run: ids, hashes, instants, sizes, and the columns they shift. */
+function formOf(text: string): string {
+  return text
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>')
+    .replace(/\b(pol|rule|req)_[0-9a-z]{24,28}\b/g, '<$1>')
+    .replace(/\bpal_(pat|oat)_\w+/g, '<token>')
+    .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<instant>')
+    .replace(/\S*\/palisade-quarter-\w+\/tmp\.\w+|\/tmp\/tmp\.\w+/g, '<here>')
+    .replace(/\b\d+ rows, schema \d+(, \d+ bytes)?/g, '<size>')
+    .replace(/ {2,}/g, '  ')
+    .replace(/ +$/gm, '')
+    .trim()
+}
