@@ -3,6 +3,7 @@ import { backUp } from './backup/back-up.ts'
 import type { OnProgress } from './backup/copy-database.ts'
 import { restore } from './backup/restore.ts'
 import { CommandFailure } from './cli-failure.ts'
+import { createProgress } from './cli-progress.ts'
 import type { Config } from './config.ts'
 import { DATABASE_FILE } from './data-directory.ts'
 import type { Sources } from './sources.ts'
@@ -11,8 +12,6 @@ export interface BackupOptions {
   readonly force?: true
   readonly json?: true
 }
-
-const TELL_EVERY_MS = 1_000
 
 /** `backup FILE`: a checked copy of the database, also of one that a server is using. */
 export async function backupCommand(
@@ -26,7 +25,7 @@ export async function backupCommand(
     file: resolve(options.file),
     replace: options.force === true,
     suffix: sources.newId(),
-    onProgress: tellProgress(sources, options),
+    onProgress: tellProgress(),
   })
   print(
     options.json === true
@@ -48,7 +47,7 @@ export async function restoreCommand(
     replace: options.force === true,
     suffix: sources.newId(),
     nowMs: sources.now().getTime(),
-    onProgress: tellProgress(sources, options),
+    onProgress: tellProgress(),
   })
   if (options.json === true) {
     print(JSON.stringify(restored))
@@ -69,15 +68,9 @@ function requireSqlite(config: Config, instead: string): void {
     )
 }
 
-/** One line a second on standard error, the first after a second. */
-function tellProgress(sources: Sources, { json }: BackupOptions): OnProgress {
-  let toldMs = sources.now().getTime()
-  return (done) => {
-    const nowMs = sources.now().getTime()
-    if (json === true || nowMs - toldMs < TELL_EVERY_MS) return
-    toldMs = nowMs
-    process.stderr.write(`palisade-server: ${Math.floor(done * 100)} % copied\n`)
-  }
+function tellProgress(): OnProgress {
+  const tell = createProgress()
+  return (done) => tell(() => `${Math.floor(done * 100)} % copied`)
 }
 
 function print(text: string): void {

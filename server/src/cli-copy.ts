@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path'
 import { CommandFailure } from './cli-failure.ts'
+import { createProgress } from './cli-progress.ts'
 import type { Config } from './config.ts'
 import { ensurePrivateDirectory } from './private-directory.ts'
 import { CopyError } from './store/copy/copy-error.ts'
@@ -11,9 +12,6 @@ export interface CopyOptions {
   readonly to: string
   readonly json?: true
 }
-
-/** The first word of progress, and how often there is another. */
-const SAY_EVERY_MS = 1_000
 
 /** `copy`: everything in one store to another, which is empty. */
 export async function copyCommand(config: Config, options: CopyOptions): Promise<void> {
@@ -32,13 +30,11 @@ export async function copyCommand(config: Config, options: CopyOptions): Promise
 }
 
 async function run(from: CopyEnd, to: CopyEnd): Promise<readonly CopiedTable[]> {
-  let saidAt = performance.now()
+  const tell = createProgress()
   try {
-    return await copyStore(from, to, (table, rows) => {
-      if (performance.now() - saidAt < SAY_EVERY_MS) return
-      saidAt = performance.now()
-      process.stderr.write(`${table}: ${rows} rows so far\n`)
-    })
+    return await copyStore(from, to, (table, rows) =>
+      tell(() => `${rows} rows of \`${table}\` copied so far`),
+    )
   } catch (error) {
     if (error instanceof CopyError) throw new CommandFailure('refused', error.message)
     throw error

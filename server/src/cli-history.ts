@@ -1,5 +1,6 @@
 import { formatColumns } from './cli-columns.ts'
 import { CommandFailure } from './cli-failure.ts'
+import { createProgress } from './cli-progress.ts'
 import { withStore } from './cli-organization.ts'
 import type { Config } from './config.ts'
 import { verifyHistory, type HistoryVerdict } from './history/verify-history.ts'
@@ -10,8 +11,6 @@ export interface VerifyHistoryOptions {
   readonly head?: string
   readonly json?: true
 }
-
-const PROGRESS_EVERY_MS = 1000
 
 /** `verify-history`: every chain, or one; refused when one is not as it was written. */
 export async function verifyHistoryCommand(
@@ -58,14 +57,9 @@ async function organizationsOf(reader: StoreReader, org: string | undefined): Pr
   return [org]
 }
 
-/** A line a second for somebody who watches, and nothing in the mail of a nightly job. */
 function reportProgress(org: string): (checked: number) => void {
-  let nextMs = performance.now() + PROGRESS_EVERY_MS
-  return (checked) => {
-    if (!process.stderr.isTTY || performance.now() < nextMs) return
-    nextMs = performance.now() + PROGRESS_EVERY_MS
-    process.stderr.write(`palisade-server: ${checked} events of \`${org}\` are intact so far\n`)
-  }
+  const tell = createProgress()
+  return (checked) => tell(() => `${checked} events of \`${org}\` are intact so far`)
 }
 
 function formatIntact(verdicts: readonly HistoryVerdict[]): string {
