@@ -7,7 +7,7 @@ import { formatEntityTag, readEntityTags, requireMatch } from '../http/entity-ta
 import { readInput, readJson } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
-import type { RulePlace } from '../store/store.ts'
+import type { RulePlace } from '../store/contract/policies.ts'
 import { formatRule } from './format-policy.ts'
 import {
   noQuerySchema,

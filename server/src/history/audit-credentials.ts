@@ -4,9 +4,8 @@ import type {
   AccessTokenWriter,
   DeviceReader,
   DeviceWriter,
-  SigningKeyReader,
-  SigningKeyWriter,
-} from '../store/store.ts'
+} from '../store/contract/credentials.ts'
+import type { SigningKeyReader, SigningKeyWriter } from '../store/contract/server-state.ts'
 import type { RecordChange, Writes } from './change.ts'
 
 /** A personal token is in the history of every organization that its user can reach with it. */

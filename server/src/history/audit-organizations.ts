@@ -1,5 +1,5 @@
 import type { OrganizationRecord } from '../store/records.ts'
-import type { OrganizationReader, OrganizationWriter } from '../store/store.ts'
+import type { OrganizationReader, OrganizationWriter } from '../store/contract/organizations.ts'
 import type { RecordChange, Writes } from './change.ts'
 
 export function auditOrganizations(

@@ -1,15 +1,15 @@
 import type { Member, Team } from '@palisade/protocol'
 import { StoreError } from '../store/store-error.ts'
 import type { TeamRecord, UserRecord } from '../store/records.ts'
+import type { StoreWriter } from '../store/store.ts'
 import type {
   MembershipReader,
   MembershipWriter,
-  StoreWriter,
   TeamReader,
   TeamWriter,
   UserReader,
   UserWriter,
-} from '../store/store.ts'
+} from '../store/contract/organizations.ts'
 import type { RecordChange, Writes } from './change.ts'
 
 export function auditUsers(

@@ -2,7 +2,7 @@ import type { EventKind } from '@palisade/protocol'
 import { formatPolicy, formatRule } from '../governance/format-policy.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
-import type { PolicyReader, PolicyWriter } from '../store/store.ts'
+import type { PolicyReader, PolicyWriter } from '../store/contract/policies.ts'
 import type { Change, RecordChange, Writes } from './change.ts'
 
 /** Writes of policies and rules that leave events. */

@@ -1,7 +1,7 @@
 import type { EventKind, Webhook } from '@palisade/protocol'
 import { StoreError } from '../store/store-error.ts'
 import type { WebhookRecord } from '../store/records.ts'
-import type { WebhookReader, WebhookWriter } from '../store/store.ts'
+import type { WebhookReader, WebhookWriter } from '../store/contract/webhooks.ts'
 import type { RecordChange, Writes } from './change.ts'
 
 export function auditWebhooks(

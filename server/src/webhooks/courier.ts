@@ -1,5 +1,6 @@
 import type { DeliveryRecord, EventRecord } from '../store/records.ts'
-import type { ClaimedDelivery, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import type { ClaimedDelivery } from '../store/contract/webhooks.ts'
 import { nextAttempt } from './retry-schedule.ts'
 import type { SendDelivery, SendOutcome } from './send-delivery.ts'
 import { signDelivery } from './sign-delivery.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EventRecord } from '../../../server/src/store/records.ts'
-import type { EventPage, Store } from '../../../server/src/store/store.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import type { EventPage } from '../../../server/src/store/contract/history.ts'
 
 const ALL: EventPage = { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 100 }
 

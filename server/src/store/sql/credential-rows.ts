@@ -1,5 +1,10 @@
 import type { AccessTokenRecord, DeviceRecord } from '../records.ts'
-import type { AccessTokenReader, AccessTokenWriter, DeviceReader, DeviceWriter } from '../store.ts'
+import type {
+  AccessTokenReader,
+  AccessTokenWriter,
+  DeviceReader,
+  DeviceWriter,
+} from '../contract/credentials.ts'
 import type { Connection } from './connection.ts'
 
 interface AccessTokenRow {

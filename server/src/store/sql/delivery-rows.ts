@@ -1,5 +1,5 @@
 import type { DeliveryRecord } from '../records.ts'
-import type { DeliveryReader, DeliveryWriter } from '../store.ts'
+import type { DeliveryReader, DeliveryWriter } from '../contract/webhooks.ts'
 import type { Connection } from './connection.ts'
 import { toWebhook, type WebhookRow } from './webhook-rows.ts'
 

@@ -1,4 +1,4 @@
-import type { DevicePollReader, DevicePollWriter } from '../store.ts'
+import type { DevicePollReader, DevicePollWriter } from '../contract/credentials.ts'
 import type { Connection } from './connection.ts'
 
 export function createDevicePollReader(connection: Connection): DevicePollReader {

@@ -1,5 +1,5 @@
 import type { EventHead, EventRecord } from '../records.ts'
-import type { EventReader, EventWriter } from '../store.ts'
+import type { EventReader, EventWriter } from '../contract/history.ts'
 import type { Connection } from './connection.ts'
 
 interface EventRow extends Omit<EventRecord, 'subject' | 'before' | 'after'> {

@@ -1,6 +1,6 @@
 import type { MembershipRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
-import type { MembershipReader, MembershipWriter } from '../store.ts'
+import type { MembershipReader, MembershipWriter } from '../contract/organizations.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,6 +1,11 @@
 import type { OrganizationRecord, UserRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
-import type { OrganizationReader, OrganizationWriter, UserReader, UserWriter } from '../store.ts'
+import type {
+  OrganizationReader,
+  OrganizationWriter,
+  UserReader,
+  UserWriter,
+} from '../contract/organizations.ts'
 import type { Connection } from './connection.ts'
 
 interface OrganizationRow {

@@ -1,6 +1,6 @@
 import type { PolicyRecord, RuleRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
-import type { PolicyWriter, RulePlace } from '../store.ts'
+import type { PolicyWriter, RulePlace } from '../contract/policies.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import type { Connection, Value } from './connection.ts'

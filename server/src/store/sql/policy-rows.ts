@@ -1,5 +1,5 @@
 import type { PolicyHeadRecord, RuleRecord } from '../records.ts'
-import type { PolicyReader } from '../store.ts'
+import type { PolicyReader } from '../contract/policies.ts'
 import type { Connection } from './connection.ts'
 
 /** A policy's columns with its team ids, which have no commas, in their order; null for none. */

@@ -7,7 +7,7 @@ import type {
   SecretWriter,
   SigningKeyReader,
   SigningKeyWriter,
-} from '../store.ts'
+} from '../contract/server-state.ts'
 import type { Connection } from './connection.ts'
 
 type SigningKeyRow = Omit<SigningKeyRecord, 'private_jwk'> & { private_jwk: string }

@@ -1,6 +1,6 @@
 import type { TeamRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
-import type { TeamReader, TeamWriter } from '../store.ts'
+import type { TeamReader, TeamWriter } from '../contract/organizations.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import type { Connection } from './connection.ts'
 

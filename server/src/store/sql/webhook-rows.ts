@@ -1,6 +1,6 @@
 import type { WebhookRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
-import type { WebhookReader, WebhookWriter } from '../store.ts'
+import type { WebhookReader, WebhookWriter } from '../contract/webhooks.ts'
 import type { Connection } from './connection.ts'
 
 export interface WebhookRow extends Omit<WebhookRecord, 'enabled'> {

@@ -1,0 +1,52 @@
+import type {
+  AccessTokenRecord,
+  DeviceRecord,
+  OrganizationTokenRecord,
+  PersonalTokenRecord,
+} from '../records.ts'
+
+export interface AccessTokenReader {
+  find(id: string): Promise<AccessTokenRecord | null>
+  findBySecretHash(secretHash: string): Promise<AccessTokenRecord | null>
+  /** Not revoked, by creation; expired ones too. */
+  listOfUser(username: string): Promise<PersonalTokenRecord[]>
+  listOfOrganization(org: string): Promise<OrganizationTokenRecord[]>
+  /** Not revoked, of every organization, by creation; `actor` as in `created_by`. */
+  listMadeBy(actor: string): Promise<OrganizationTokenRecord[]>
+}
+
+export interface AccessTokenWriter extends AccessTokenReader {
+  /** Notes a use; an earlier one than is known changes nothing. Raises no revision. */
+  touch(id: string, usedAt: string): Promise<void>
+  insert(token: AccessTokenRecord): Promise<void>
+  /**
+   * With everything that descends from it by `parent_id`; what was revoked before keeps its time.
+   * Answers those that are revoked by this, by creation.
+   */
+  revoke(id: string, revokedAt: string): Promise<AccessTokenRecord[]>
+}
+
+export interface DeviceReader {
+  find(org: string, id: string): Promise<DeviceRecord | null>
+  findByTokenHash(tokenHash: string): Promise<DeviceRecord | null>
+  /** By ascending id; revoked ones too. */
+  list(org: string): Promise<DeviceRecord[]>
+}
+
+export interface DeviceWriter extends DeviceReader {
+  insert(device: DeviceRecord): Promise<void>
+  /** Answers the device that is revoked by this; none when it was before. */
+  revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
+  /** Answers those that are revoked by this, by ascending id. */
+  revokeOfUser(org: string, username: string, revokedAt: string): Promise<DeviceRecord[]>
+}
+
+export interface DevicePollReader {
+  /** When each device of the organization that ever polled was last recorded, by its id. */
+  list(org: string): Promise<Map<string, string>>
+}
+
+export interface DevicePollWriter extends DevicePollReader {
+  /** No change when a later poll (`Date.toISOString`) is recorded; never raises the revision. */
+  record(deviceId: string, seenAt: string): Promise<void>
+}

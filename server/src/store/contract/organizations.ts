@@ -1,0 +1,61 @@
+import type { Role } from '@palisade/protocol'
+import type { MembershipRecord, OrganizationRecord, TeamRecord, UserRecord } from '../records.ts'
+
+export interface OrganizationReader {
+  find(name: string): Promise<OrganizationRecord | null>
+  count(): Promise<number>
+  /** Of all organizations, ascending. */
+  names(): Promise<string[]>
+}
+
+export interface OrganizationWriter extends OrganizationReader {
+  insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
+  updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
+  updateEntitled(name: string, entitled: boolean): Promise<void>
+  /** Goes on at `revision`, past those that a lost database may have handed out. */
+  raiseRevision(name: string, revision: number): Promise<void>
+}
+
+export interface UserReader {
+  find(username: string): Promise<UserRecord | null>
+}
+
+export interface UserWriter extends UserReader {
+  insert(user: Omit<UserRecord, 'password_generation'>): Promise<void>
+  /** Raises the generation. Throws `ERR_STORE_NOT_FOUND`. */
+  updatePassword(username: string, passwordHash: string | null): Promise<void>
+}
+
+export interface MembershipReader {
+  find(org: string, username: string): Promise<MembershipRecord | null>
+  /** By username. */
+  list(org: string): Promise<MembershipRecord[]>
+  listOfUser(username: string): Promise<MembershipRecord[]>
+}
+
+export interface MembershipWriter extends MembershipReader {
+  insert(membership: MembershipRecord): Promise<void>
+  updateRole(org: string, username: string, role: Role): Promise<void>
+  /** Also takes the user out of the organization's teams. */
+  delete(org: string, username: string): Promise<void>
+}
+
+export interface TeamReader {
+  find(org: string, id: string): Promise<TeamRecord | null>
+  /** By name. */
+  list(org: string): Promise<TeamRecord[]>
+  /** Team ids of one member, ascending. */
+  listOfUser(org: string, username: string): Promise<string[]>
+  /** Team ids of every member who is in one, ascending. */
+  listOfUsers(org: string): Promise<Map<string, string[]>>
+}
+
+export interface TeamWriter extends TeamReader {
+  insert(team: TeamRecord): Promise<void>
+  /** Throws `ERR_STORE_CONFLICT` (`team_in_use`) while a policy names the team. */
+  delete(org: string, id: string): Promise<void>
+  /** No change when he is in it already; the user must be a member of the organization. */
+  addMember(org: string, id: string, username: string): Promise<void>
+  /** False when he was not in it. */
+  removeMember(org: string, id: string, username: string): Promise<boolean>
+}

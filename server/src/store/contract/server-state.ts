@@ -1,0 +1,33 @@
+import type { IdempotencyRecord, KeyPurpose, SigningKeyRecord } from '../records.ts'
+
+export interface SigningKeyReader {
+  /** Oldest first. */
+  list(purpose: KeyPurpose): Promise<SigningKeyRecord[]>
+}
+
+export interface SigningKeyWriter extends SigningKeyReader {
+  insert(key: SigningKeyRecord): Promise<void>
+  /** Deletes the private part and answers the key as it now is. Throws `ERR_STORE_NOT_FOUND`. */
+  retire(kid: string, verifiesUntil: string): Promise<SigningKeyRecord>
+}
+
+export interface IdempotencyReader {
+  /** Also one that has expired; the caller compares `expires_at`. */
+  find(scope: string): Promise<IdempotencyRecord | null>
+}
+
+export interface IdempotencyWriter extends IdempotencyReader {
+  /** Replaces what the scope had. */
+  put(record: IdempotencyRecord): Promise<void>
+  /** Removes what expired at or before `now` (`Date.toISOString`). */
+  deleteExpired(now: string): Promise<void>
+}
+
+/** Random values the server keeps for itself, such as `page_token_mac`. */
+export interface SecretReader {
+  find(name: string): Promise<Uint8Array | null>
+}
+
+export interface SecretWriter extends SecretReader {
+  insert(name: string, value: Uint8Array): Promise<void>
+}

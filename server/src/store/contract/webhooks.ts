@@ -1,0 +1,75 @@
+import type { DeliveryState } from '@palisade/protocol'
+import type { DeliveryRecord, WebhookRecord } from '../records.ts'
+
+export interface WebhookReader {
+  find(org: string, id: string): Promise<WebhookRecord | null>
+  /** By creation. */
+  list(org: string): Promise<WebhookRecord[]>
+}
+
+export interface WebhookWriter extends WebhookReader {
+  /** Its first event is the one that follows `after`. It has no previous secret. */
+  insert(
+    webhook: Omit<WebhookRecord, 'previous_secret' | 'previous_secret_until'>,
+    after: number,
+  ): Promise<void>
+  /** Also makes the event that waits due `at` once, as if it had not been tried. */
+  update(webhook: Pick<WebhookRecord, 'org' | 'id' | 'url' | 'enabled'>, at: string): Promise<void>
+  /** The secret so far becomes the previous one. */
+  replaceSecret(
+    change: Pick<WebhookRecord, 'org' | 'id' | 'secret'> & { at: string; previousUntil: string },
+  ): Promise<void>
+  /** With its deliveries. */
+  delete(org: string, id: string): Promise<void>
+}
+
+/** An event that one server alone may send, until its lease ends. */
+export interface ClaimedDelivery {
+  readonly webhook: WebhookRecord
+  readonly sequence: number
+  /** Made so far. */
+  readonly attempts: number
+  /** Whether somebody asked for it once more, out of order. */
+  readonly isAgain: boolean
+}
+
+/** How far a webhook has come. */
+export interface DeliveryPosition {
+  readonly delivered_sequence: number
+  /** Made for the event after that. */
+  readonly attempts: number
+  readonly next_attempt_at: string
+}
+
+export interface DeliveryReader {
+  /** Ids of webhooks that have something to deliver and that no server has claimed. */
+  due(now: string, limit: number): Promise<string[]>
+  /** The newest first; `state` null for any. */
+  list(
+    webhookId: string,
+    page: { readonly state: DeliveryState | null; readonly limit: number },
+  ): Promise<DeliveryRecord[]>
+  /** Sequence of the last event that was delivered or given up. */
+  position(webhookId: string): Promise<number>
+}
+
+/** Progress, not history: none of it is audited. */
+export interface DeliveryWriter extends DeliveryReader {
+  /** Null when the webhook is not due, or claimed until later than `now`. */
+  claim(
+    webhookId: string,
+    lease: { readonly owner: string; readonly now: string; readonly until: string },
+  ): Promise<ClaimedDelivery | null>
+  /**
+   * Keeps what became of a claimed delivery and ends the lease; `position` null leaves the webhook
+   * where it is. False, and nothing kept, when the lease has passed to another owner.
+   */
+  settle(
+    owner: string,
+    delivery: DeliveryRecord,
+    position: DeliveryPosition | null,
+  ): Promise<boolean>
+  release(webhookId: string, owner: string): Promise<void>
+  /** Replaces what is kept of this event. */
+  put(delivery: DeliveryRecord): Promise<void>
+}
