@@ -15,7 +15,7 @@ import { limitPipelining } from './pipelining.ts'
 import { collectBody, emptyBody, MAX_BODY_BYTES } from './raw-body.ts'
 import { parseQuery } from './read-query.ts'
 import { createRequestIds } from './request-id.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import { securityHeaders, type SecurityHeaders } from './security-headers.ts'
 import { createErrorHandler } from './send-error.ts'
 import {
   requireForwardedAddress,
@@ -44,7 +44,6 @@ const MAX_PARAM_LENGTH = 512
 const REQUEST_TIMEOUT_MS = 60_000
 /** Longer than the idle time of usual proxies, who must be the ones to close. */
 const KEEP_ALIVE_TIMEOUT_MS = 72_000
-const ONE_YEAR_SECONDS = 31_536_000
 /** For a client that takes nothing of its answer; longer, so that a slow request is told 408. */
 const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
 
@@ -61,7 +60,8 @@ const STALLED_TIMEOUT_MS = 2 * REQUEST_TIMEOUT_MS
 export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const newRequestId = createRequestIds(deps.random)
   const observer = { log: deps.log, metrics: deps.metrics, tracing: deps.tracing ?? null }
-  const sendError = createErrorHandler(deps.log)
+  const constant = securityHeaders({ hasTls: deps.certificate !== undefined })
+  const sendError = createErrorHandler(deps.log, constant)
   const app = Fastify({
     // `observeRequests` writes one line for each; the framework makes a logger for each.
     logger: false,
@@ -71,7 +71,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     bodyLimit: MAX_BODY_BYTES,
     // While closing, what still arrives is served; the raw 503 of the framework has no envelope.
     return503OnClosing: false,
-    clientErrorHandler: createClientErrorHandler(newRequestId, observer),
+    clientErrorHandler: createClientErrorHandler(newRequestId, observer, constant),
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
     serverFactory: (handler) => createListener(deps.certificate, handler),
     routerOptions: {
@@ -79,14 +79,13 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
       querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,
     },
   })
-  refuseUnsupported(app.server, newRequestId, observer)
+  refuseUnsupported(app.server, newRequestId, observer, constant)
   app.setValidatorCompiler(strictValidator)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler(sendError)
   observeRequests(app, observer)
   limitPipelining(app)
-  registerHeaders(app)
-  if (deps.certificate !== undefined) registerTransportSecurity(app)
+  registerHeaders(app, constant)
   requireForwardedAddress(app, deps.trustedProxies)
   registerUnrouted(app)
   registerBodies(app)
@@ -113,18 +112,10 @@ function createListener(certificate: Certificate | undefined, handler: RequestLi
   return server.setTimeout(STALLED_TIMEOUT_MS)
 }
 
-/** Browsers then never ask without TLS again; for this name alone, others below it are not ours. */
-function registerTransportSecurity(app: FastifyInstance): void {
-  app.addHook('onRequest', (_request, reply, done) => {
-    reply.header('strict-transport-security', `max-age=${ONE_YEAR_SECONDS}`)
-    done()
-  })
-}
-
-function registerHeaders(app: FastifyInstance): void {
-  const constant = Object.entries(SECURITY_HEADERS)
+function registerHeaders(app: FastifyInstance, constant: SecurityHeaders): void {
+  const entries = Object.entries(constant)
   app.addHook('onRequest', (request, reply, done) => {
-    for (const [name, value] of constant) reply.header(name, value)
+    for (const [name, value] of entries) reply.header(name, value)
     reply.header('x-request-id', request.id)
     done(refusalOfHosts(request.raw) ?? undefined)
   })

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { ApiError } from './api-error.ts'
 import { formatError } from './format-error.ts'
 import type { RequestObserver } from './observe-requests.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import type { SecurityHeaders } from './security-headers.ts'
 
 /** How long a client that was refused may keep its side of the connection open. */
 const LINGER_MS = 1_000
@@ -14,6 +14,7 @@ const LINGER_MS = 1_000
 export function createClientErrorHandler(
   newRequestId: () => string,
   observer: RequestObserver,
+  constant: SecurityHeaders,
 ): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   return (error, socket) => {
     // A peer that is gone, or that is in the middle of an answer, cannot be told anything.
@@ -23,7 +24,7 @@ export function createClientErrorHandler(
     }
     const id = newRequestId()
     const refusal = refusalOfParser(error.code)
-    endWith(socket, formatResponse(refusal, id))
+    endWith(socket, formatResponse(refusal, headersOf(refusal, id, constant), id))
     report(observer, refusal, id, socket)
   }
 }
@@ -33,20 +34,21 @@ export function refuseUnsupported(
   server: Server,
   newRequestId: () => string,
   observer: RequestObserver,
+  constant: SecurityHeaders,
 ): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     const error = new ApiError(405, 'invalid_argument', 'this server is not a proxy', {
-      headers: { allow: 'GET, HEAD, POST, PATCH, DELETE, OPTIONS' },
+      headers: { allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
     })
     const id = newRequestId()
-    endWith(socket, formatResponse(error, id))
+    endWith(socket, formatResponse(error, headersOf(error, id, constant), id))
     report(observer, error, id, socket)
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     const error = new ApiError(417, 'invalid_argument', 'only `Expect: 100-continue` is supported')
     const id = newRequestId()
     const body = JSON.stringify(formatError(error, id))
-    const headers = { ...headersOf(error, id), 'content-length': Buffer.byteLength(body) }
+    const headers = { ...headersOf(error, id, constant), 'content-length': Buffer.byteLength(body) }
     response.writeHead(error.status, headers).end(body)
     report(observer, error, id, request.socket)
   })
@@ -81,20 +83,25 @@ function refusalOfParser(code: string | undefined): ApiError {
   }
 }
 
-function formatResponse(error: ApiError, requestId: string): string {
+function formatResponse(
+  error: ApiError,
+  headers: Readonly<Record<string, string>>,
+  requestId: string,
+): string {
   const body = JSON.stringify(formatError(error, requestId))
-  const headers = {
-    ...headersOf(error, requestId),
-    'content-length': String(Buffer.byteLength(body)),
-  }
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  const all = { ...headers, 'content-length': String(Buffer.byteLength(body)) }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`)
   const status = `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status] ?? 'Error'}`
   return [status, ...lines, '', body].join('\r\n')
 }
 
-function headersOf(error: ApiError, requestId: string): Record<string, string> {
+function headersOf(
+  error: ApiError,
+  requestId: string,
+  constant: SecurityHeaders,
+): Record<string, string> {
   return {
-    ...SECURITY_HEADERS,
+    ...constant,
     ...error.headers,
     'content-type': 'application/json; charset=utf-8',
     'x-request-id': requestId,

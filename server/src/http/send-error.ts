@@ -1,19 +1,20 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log/create-log.ts'
 import { formatError } from './format-error.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import type { SecurityHeaders } from './security-headers.ts'
 import { toApiError } from './to-api-error.ts'
 
 /** Answers whatever was thrown in the envelope; what is our fault is logged with its stack. */
 export function createErrorHandler(
   log: Log,
+  constant: SecurityHeaders,
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (error, request, reply) => {
     const refusal = toApiError(error)
     if (refusal.status >= 500) log.error({ request_id: request.id, err: error }, 'request failed')
     return reply
       .code(refusal.status)
-      .headers({ ...SECURITY_HEADERS, 'x-request-id': request.id, ...refusal.headers })
+      .headers({ ...constant, 'x-request-id': request.id, ...refusal.headers })
       .type('application/json; charset=utf-8')
       .send(formatError(refusal, request.id))
   }

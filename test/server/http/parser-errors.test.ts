@@ -81,7 +81,8 @@ it.each([
 it('survives a client that resets its connection after CONNECT', async () => {
   const server = createServer()
   const metrics = createMetrics({ version: 'test' }).requests
-  refuseUnsupported(server, () => 'req_1', { log: createLog(false), metrics, tracing: null })
+  const observer = { log: createLog(false), metrics, tracing: null }
+  refuseUnsupported(server, () => 'req_1', observer, {})
   const socket = new Duplex({
     read: () => undefined,
     write: (_chunk, _encoding, done) => done(new Error('write ECONNRESET')),

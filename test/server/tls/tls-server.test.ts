@@ -54,6 +54,20 @@ async function handshake(options: ConnectionOptions = {}): Promise<TLSSocket> {
   return socket
 }
 
+/** The head of an answer with `status` and what insists on TLS. */
+const insisting = (status: number) =>
+  new RegExp(
+    `^http/1.1 ${String(status)} .*\r\nstrict-transport-security: max-age=31536000\r\n`,
+    's',
+  )
+
+/** In lower case. */
+async function headOf(socket: TLSSocket): Promise<string> {
+  let text = ''
+  for await (const chunk of socket) text += String(chunk)
+  return text.split('\r\n\r\n')[0]?.toLowerCase().concat('\r\n') ?? ''
+}
+
 const nameShownTo = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN
 
 describe('a server with a certificate', () => {
@@ -63,6 +77,28 @@ describe('a server with a certificate', () => {
     expect(response.statusCode).toBe(200)
     expect(response.headers['strict-transport-security']).toBe('max-age=31536000')
     expect(server.origin()).toBe(`https://127.0.0.1:${port}`)
+  })
+
+  it.each([
+    ['noise', 400, 'hello\r\n\r\n'],
+    ['large headers', 431, `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['CONNECT', 405, 'CONNECT example.com:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an expectation', 417, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n\r\n'],
+    ['a path that is none', 404, 'GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+    ['an unknown path', 404, 'GET /no HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+  ])('tells that also whoever sent %s', async (_title, status, bytes) => {
+    const socket = await handshake()
+    socket.write(bytes)
+    expect(await headOf(socket)).toMatch(insisting(status))
+  })
+
+  it('tells that also whoever took too long', async () => {
+    const accepted = once(server.app.server, 'secureConnection')
+    const socket = await handshake()
+    const [connection] = (await accepted) as [TLSSocket]
+    const late = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+    server.app.server.emit('clientError', late, connection)
+    expect(await headOf(socket)).toMatch(insisting(408))
   })
 
   it('is refused by those who do not', async () => {
