@@ -11,29 +11,29 @@ import {
 } from 'tsyringe'
 import { adminRoutes } from './accounts/admin-routes.ts'
 import { createAuthenticator, type Authenticate } from './accounts/authenticate.ts'
-import { createExternalTokens } from './accounts/oidc/external-token.ts'
-import { createSessionTokens, type SessionTokens } from './accounts/oidc/external-sessions.ts'
-import { createIssuerKeys } from './accounts/oidc/issuer-keys.ts'
+import type { SessionTokens } from './accounts/oidc/external-sessions.ts'
+import { openSessionTokens, type SessionTokenDeps } from './accounts/oidc/open-session-tokens.ts'
 import { createFailureThrottle } from './accounts/failure-throttle.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
 import type { Throttles } from './accounts/throttled.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { bundleRoutes } from './distribution/bundle-routes.ts'
 import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
-import { createLastSeen, UNSEEN, type LastSeen } from './distribution/last-seen.ts'
+import { rememberLastSeen } from './distribution/last-seen.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
-import { createAuditedStore, type AuditedStore } from './history/audited-store.ts'
+import { createAuditedStore } from './history/audited-store.ts'
 import { eventRoutes } from './history/event-routes.ts'
 import { createApp } from './http/create-app.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './log/create-log.ts'
 import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
+import { observeIssuer } from './metrics/observe-issuer.ts'
 import { formatOrigin } from './origin.ts'
 import type { Sources } from './sources.ts'
 import type { SigningKeyRecord } from './store/records.ts'
@@ -43,7 +43,7 @@ import { replaceCertificate } from './tls/listener.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
 import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
-import type { Tracing } from './tracing/tracing.ts'
+import { openTracing } from './tracing/open-tracing.ts'
 import { readVersion } from './version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
 
@@ -86,8 +86,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { config, sources } = options
   const log = createLog(options.logger)
   const metrics = createMetrics({ version: readVersion() })
-  const tracing = await openTracing(config, log)
-  const store = observeStore(options.store, metrics, tracing)
+  const tracing = await openTracing(config.tracing, log)
+  const counted = metrics.observeStore(options.store)
+  const store = tracing === null ? counted : tracing.observeStore(counted)
   const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
   await ensureSigningKeys(store, 'access_token', sources.now)
 
@@ -97,8 +98,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const container = root.createChildContainer()
   container.register(BUNDLE_KEYS, { useValue: bundleKeys })
-  registerAuthentication(container, { config, store, audited, metrics, log, sources })
-  const lastSeen = rememberLastSeen(config, store, log)
+  registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
+  const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
   const timeSigning = (sign: () => Promise<string>) => metrics.timeSigning('bundle', sign)
   const bundles = { store, lastSeen, keys: bundleKeys, timeSigning, ...sources }
   container.register(BUNDLES, { useValue: await createBundleService(bundles) })
@@ -190,7 +191,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 /** Who calls: from the secret that somebody signs in with to the principal of a request. */
 function registerAuthentication(
   container: DependencyContainer,
-  deps: ExternalDeps & { readonly store: Store; readonly metrics: Metrics },
+  deps: SessionTokenDeps & { readonly store: Store; readonly metrics: Metrics },
 ): void {
   const { store, metrics, sources } = deps
   container.register(ACCESS_TOKENS, {
@@ -212,7 +213,7 @@ function registerAuthentication(
     useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),
   })
   container.register(SESSION_TOKENS, {
-    useFactory: instanceCachingFactory((c) => openSessions(deps, c.resolve(ACCESS_TOKENS))),
+    useFactory: instanceCachingFactory((c) => openSessionTokens(deps, c.resolve(ACCESS_TOKENS))),
   })
   container.register(AUTHENTICATE, {
     useFactory: instanceCachingFactory((c) =>
@@ -222,51 +223,6 @@ function registerAuthentication(
       ),
     ),
   })
-}
-
-interface ExternalDeps {
-  readonly config: Config
-  readonly audited: AuditedStore
-  readonly log: Log
-  readonly sources: Sources
-}
-
-/** Our access tokens, and those of the external issuer when there is one. */
-function openSessions(
-  { config: { oidc }, audited, log, sources }: ExternalDeps,
-  own: AccessTokenIssuer,
-): SessionTokens {
-  if (oidc === null) return own
-  const { issuer } = oidc
-  const keys = createIssuerKeys({ issuer, log, ...sources })
-  const external = createExternalTokens({ settings: oidc, keys, log, ...sources })
-  return createSessionTokens({ own, external, store: audited, issuer })
-}
-
-function rememberLastSeen({ lastSeenMs: intervalMs }: Config, store: Store, log: Log): LastSeen {
-  const onFailure = (err: unknown): void =>
-    log.warn({ err }, 'last polls of devices could not be written')
-  return intervalMs === 0 ? UNSEEN : createLastSeen({ store, intervalMs, onFailure })
-}
-
-function observeIssuer(issuer: AccessTokenIssuer, metrics: Metrics): AccessTokenIssuer {
-  return {
-    ...issuer,
-    issue: (subject, lifetimeSeconds) =>
-      metrics.timeSigning('access_token', () => issuer.issue(subject, lifetimeSeconds)),
-  }
-}
-
-/** Loaded only when it is asked for. */
-async function openTracing({ tracing }: Config, log: Log): Promise<Tracing | null> {
-  if (tracing === null) return null
-  const { createTracing } = await import('./tracing/create-tracing.ts')
-  return createTracing({ ...tracing, version: readVersion(), log })
-}
-
-function observeStore(store: Store, metrics: Metrics, tracing: Tracing | null): Store {
-  const counted = metrics.observeStore(store)
-  return tracing === null ? counted : tracing.observeStore(counted)
 }
 
 /** Binds the type of a value to its token; a bare `Symbol()` would accept any. */

@@ -1,6 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError } from './config.ts'
+import { ConfigError } from './config/config-error.ts'
 import { ensurePrivateDirectory } from './private-directory.ts'
 import { openSqliteStore } from './store/sqlite/open-sqlite-store.ts'
 import { StoreError } from './store/store-error.ts'

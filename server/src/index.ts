@@ -1,3 +1,3 @@
-export { readConfig, type Config } from './config.ts'
+export { readConfig, type Config } from './config/config.ts'
 export { createServer, type Server, type ServerOptions } from './container.ts'
 export { openSqliteStore } from './store/sqlite/open-sqlite-store.ts'

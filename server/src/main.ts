@@ -15,7 +15,7 @@ if (major < 24 || (major === 24 && minor < 7)) {
     )
     process.exit(1)
   })
-  const { runCommandLine } = await import('./cli.ts')
+  const { runCommandLine } = await import('./cli/run-command-line.ts')
   process.exitCode = await runCommandLine(process.argv.slice(2))
 }
 

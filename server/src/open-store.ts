@@ -1,4 +1,5 @@
-import { ConfigError, type Config } from './config.ts'
+import { ConfigError } from './config/config-error.ts'
+import type { Config } from './config/config.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 import { StoreError } from './store/store-error.ts'

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { CommandFailure } from './cli-failure.ts'
+import { CommandFailure } from './cli/command-failure.ts'
 
 /**
  * Throws CommandFailure for what a file must not be put in the place of: a rename would make a

@@ -1,6 +1,7 @@
 import { createServer as createListener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ConfigError, type Config } from './config.ts'
+import { ConfigError } from './config/config-error.ts'
+import type { Config } from './config/config.ts'
 import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './log/log-destination.ts'
 import { openStore } from './open-store.ts'

@@ -3,7 +3,7 @@ import { createReadStream, existsSync, lstatSync, realpathSync, statSync } from 
 import { link, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { CommandFailure } from '../cli-failure.ts'
+import { CommandFailure } from '../cli/command-failure.ts'
 import { requireReplaceable } from '../replaceable-file.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
 import { openDatabase } from './verify-database.ts'

@@ -1,7 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { CommandFailure } from '../cli-failure.ts'
+import { CommandFailure } from '../cli/command-failure.ts'
 import { createAuditedStore } from '../history/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
 import { requireReplaceable } from '../replaceable-file.ts'

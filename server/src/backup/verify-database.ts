@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { statSync } from 'node:fs'
-import { CommandFailure } from '../cli-failure.ts'
+import { CommandFailure } from '../cli/command-failure.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
 import { hasOurTables } from '../store/sqlite/require-own.ts'
 import { describeContent, type TableContent } from './describe-content.ts'

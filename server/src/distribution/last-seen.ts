@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Log } from '../log/create-log.ts'
 import type { Store } from '../store/store.ts'
 
 /** Rows of one transaction: measured, 250 hold the event loop for some 3 ms. */
@@ -14,8 +15,20 @@ export interface LastSeen {
   close(): Promise<void>
 }
 
-/** For a server that shall not remember it. */
-export const UNSEEN: LastSeen = { record: () => undefined, close: async () => undefined }
+/** As the settings say: with an interval of 0 ms nothing is remembered. */
+export function rememberLastSeen(deps: {
+  readonly store: Store
+  readonly intervalMs: number
+  readonly log: Log
+}): LastSeen {
+  const { log, ...rest } = deps
+  if (deps.intervalMs === 0) return UNSEEN
+  const onFailure = (err: unknown): void =>
+    log.warn({ err }, 'last polls of devices could not be written')
+  return createLastSeen({ ...rest, onFailure })
+}
+
+const UNSEEN: LastSeen = { record: () => undefined, close: async () => undefined }
 
 /** Writes `intervalMs` after the first device was seen, and again after the next one. */
 export function createLastSeen(deps: {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { backupCommand, restoreCommand, type BackupOptions } from './cli-backup.ts'
-import { readProcessConfig } from './config.ts'
-import { systemSources } from './sources.ts'
+import { backupCommand, restoreCommand, type BackupOptions } from '../backup.ts'
+import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
 
 const BACKUP_HELP = `
 Works while the server runs. The copy is of one moment, and every page, reference and row of it

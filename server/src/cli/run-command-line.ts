@@ -1,9 +1,9 @@
 import { CommanderError } from 'commander'
 import { randomUUID } from 'node:crypto'
-import { CommandFailure } from './cli-failure.ts'
-import { createProgram } from './cli-program.ts'
-import { ConfigError } from './config.ts'
-import { StoreError } from './store/store-error.ts'
+import { CommandFailure } from './command-failure.ts'
+import { createProgram } from './program/program.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { StoreError } from '../store/store-error.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2

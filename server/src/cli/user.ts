@@ -1,12 +1,12 @@
-import { hashPassword } from './accounts/password.ts'
-import { revokeUser } from './accounts/revoke-user.ts'
-import { CommandFailure } from './cli-failure.ts'
-import { withStore } from './cli-organization.ts'
-import type { Config } from './config.ts'
-import { createAuditedStore } from './history/audited-store.ts'
-import { OPERATOR } from './history/author.ts'
-import type { Sources } from './sources.ts'
-import type { StoreReader } from './store/store.ts'
+import { hashPassword } from '../accounts/password.ts'
+import { revokeUser } from '../accounts/revoke-user.ts'
+import { CommandFailure } from './command-failure.ts'
+import { withStore } from './with-store.ts'
+import type { Config } from '../config/config.ts'
+import { createAuditedStore } from '../history/audited-store.ts'
+import { OPERATOR } from '../history/author.ts'
+import type { Sources } from '../sources.ts'
+import type { StoreReader } from '../store/store.ts'
 
 export interface UserOptions {
   readonly json?: true

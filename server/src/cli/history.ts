@@ -1,10 +1,10 @@
-import { formatColumns } from './cli-columns.ts'
-import { CommandFailure } from './cli-failure.ts'
-import { createProgress } from './cli-progress.ts'
-import { withStore } from './cli-organization.ts'
-import type { Config } from './config.ts'
-import { verifyHistory, type HistoryVerdict } from './history/verify-history.ts'
-import type { StoreReader } from './store/store.ts'
+import { formatColumns } from './columns.ts'
+import { CommandFailure } from './command-failure.ts'
+import { createProgress } from './progress.ts'
+import { withStore } from './with-store.ts'
+import type { Config } from '../config/config.ts'
+import { verifyHistory, type HistoryVerdict } from '../history/verify-history.ts'
+import type { StoreReader } from '../store/store.ts'
 
 export interface VerifyHistoryOptions {
   readonly org?: string

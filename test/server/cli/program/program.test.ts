@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { createProgram } from '../../server/src/cli-program.ts'
-import { SETTING_NAMES } from '../../server/src/config.ts'
+import { createProgram } from '../../../../server/src/cli/program/program.ts'
+import { SETTING_NAMES } from '../../../../server/src/config/config.ts'
 
 function helpText(): string {
   let text = ''

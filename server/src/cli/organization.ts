@@ -1,13 +1,12 @@
 import { organizationNameSchema, usernameSchema } from '@palisade/protocol'
 import type { z } from 'zod'
-import { createOrganization, type CreatedOrganization } from './accounts/create-organization.ts'
-import { CommandFailure } from './cli-failure.ts'
-import type { Config } from './config.ts'
-import { createAuditedStore } from './history/audited-store.ts'
-import { openStore } from './open-store.ts'
-import type { Sources } from './sources.ts'
-import { StoreError } from './store/store-error.ts'
-import type { Store } from './store/store.ts'
+import { createOrganization, type CreatedOrganization } from '../accounts/create-organization.ts'
+import { CommandFailure } from './command-failure.ts'
+import type { Config } from '../config/config.ts'
+import { createAuditedStore } from '../history/audited-store.ts'
+import type { Sources } from '../sources.ts'
+import { StoreError } from '../store/store-error.ts'
+import { withStore } from './with-store.ts'
 
 export interface InitOptions {
   readonly org: string
@@ -76,19 +75,6 @@ export async function createOrganizationCommand(
       throw error
     }
   })
-}
-
-/** Opens the store for as long as `work` takes. */
-export async function withStore(
-  config: Config,
-  work: (store: Store) => Promise<void>,
-): Promise<void> {
-  const store = await openStore(config)
-  try {
-    await work(store)
-  } finally {
-    await store.close()
-  }
 }
 
 function checkNames({ org, owner }: { readonly org: string; readonly owner: string }): void {

@@ -1,12 +1,12 @@
-import { formatColumns } from './cli-columns.ts'
-import { CommandFailure } from './cli-failure.ts'
-import { withStore } from './cli-organization.ts'
-import type { Config } from './config.ts'
-import { createAuditedStore } from './history/audited-store.ts'
-import { OPERATOR } from './history/author.ts'
-import type { Sources } from './sources.ts'
-import type { OrganizationRecord } from './store/records.ts'
-import type { StoreReader } from './store/store.ts'
+import { formatColumns } from './columns.ts'
+import { CommandFailure } from './command-failure.ts'
+import { withStore } from './with-store.ts'
+import type { Config } from '../config/config.ts'
+import { createAuditedStore } from '../history/audited-store.ts'
+import { OPERATOR } from '../history/author.ts'
+import type { Sources } from '../sources.ts'
+import type { OrganizationRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
 
 export interface OrganizationOptions {
   readonly json?: true

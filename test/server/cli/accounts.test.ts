@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { runServerCommand, startServerProcess, type RunningServer } from './server-process.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { runServerCommand, startServerProcess, type RunningServer } from '../server-process.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
 
 /** Each command is a process of its own. */
 const PATIENCE = { timeout: 60_000 }

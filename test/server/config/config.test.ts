@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, isOrigin, readConfig } from '../../server/src/config.ts'
+import { ConfigError } from '../../../server/src/config/config-error.ts'
+import { readConfig } from '../../../server/src/config/config.ts'
+import { isOrigin } from '../../../server/src/config/environment-schema.ts'
 
 function problemsOf(environment: Record<string, string>): readonly string[] {
   try {

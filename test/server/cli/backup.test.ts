@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { runServerCommand, startServerProcess } from './server-process.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { runServerCommand, startServerProcess } from '../server-process.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
 
 it('backs up a running server, and what is restored serves as it did', async () => {
   const root = temporaryDirectory()

@@ -1,8 +1,8 @@
 import { decodeProtectedHeader } from 'jose'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { runServerCommand, startServerProcess } from './server-process.ts'
-import { temporaryDirectory } from './temporary-directory.ts'
+import { runServerCommand, startServerProcess } from '../server-process.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
 
 describe('palisade-server keys', () => {
   let settings: { PALISADE_DATA_DIR: string }

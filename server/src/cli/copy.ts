@@ -1,11 +1,11 @@
 import { dirname, join, resolve } from 'node:path'
-import { CommandFailure } from './cli-failure.ts'
-import { createProgress } from './cli-progress.ts'
-import type { Config } from './config.ts'
-import { ensurePrivateDirectory } from './private-directory.ts'
-import { CopyError } from './store/copy/copy-error.ts'
-import { copyStore, type CopiedTable, type CopyEnd } from './store/copy/copy-store.ts'
-import { createSqliteEnd } from './store/copy/sqlite-end.ts'
+import { CommandFailure } from './command-failure.ts'
+import { createProgress } from './progress.ts'
+import type { Config } from '../config/config.ts'
+import { ensurePrivateDirectory } from '../private-directory.ts'
+import { CopyError } from '../store/copy/copy-error.ts'
+import { copyStore, type CopiedTable, type CopyEnd } from '../store/copy/copy-store.ts'
+import { createSqliteEnd } from '../store/copy/sqlite-end.ts'
 
 export interface CopyOptions {
   readonly from: string
@@ -47,7 +47,7 @@ async function endOf(option: string, place: string, config: Config): Promise<Cop
     if (url === null)
       throw new CommandFailure('usage', `\`${option} postgres\` means \`DATABASE_URL\`; set it`)
     // Loaded late, as in `openStore`.
-    const { createPostgresEnd } = await import('./store/copy/postgres-end.ts')
+    const { createPostgresEnd } = await import('../store/copy/postgres-end.ts')
     try {
       return createPostgresEnd(url)
     } catch (error) {

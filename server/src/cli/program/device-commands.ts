@@ -1,0 +1,26 @@
+import type { Command } from 'commander'
+import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
+import { enrolDeviceCommand, type EnrolOptions } from '../device.ts'
+
+/** `device enrol`. */
+export function addDevice(program: Command): void {
+  program
+    .command('device')
+    .description('machines')
+    .command('enrol')
+    .description('enrol a device and write its token file (mode 0600)')
+    .requiredOption('--org <name>', 'organization of the device')
+    .option('--user <user>', 'member who uses the device; nobody when left out')
+    .requiredOption('--server <url>', 'origin under which the device reaches the server')
+    .requiredOption('--out <file>', 'token file to write')
+    .option('--force', 'replace the file when there is one')
+    .option('--json', 'print one JSON object, without the token')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ palisade-server device enrol --org acme --user alice --server https://palisade.example.com --out ./device.json',
+    )
+    .action((options: EnrolOptions) =>
+      enrolDeviceCommand(readProcessConfig(), systemSources(), options),
+    )
+}

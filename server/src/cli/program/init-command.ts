@@ -1,0 +1,17 @@
+import type { Command } from 'commander'
+import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
+import { initCommand, type InitOptions } from '../organization.ts'
+
+/** `init`. */
+export function addInit(program: Command): void {
+  program
+    .command('init')
+    .description('make the first organization and its owner, and print their secrets once')
+    .requiredOption('--org <name>', 'name of the organization')
+    .requiredOption('--owner <user>', 'name of its owner')
+    .option('--json', 'print one JSON object')
+    .option('--if-empty', 'do nothing when there is an organization already')
+    .addHelpText('after', '\nExample:\n  $ palisade-server init --org acme --owner alice --json')
+    .action((options: InitOptions) => initCommand(readProcessConfig(), systemSources(), options))
+}

@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
+import { createOrganizationCommand } from '../organization.ts'
+import {
+  entitleOrganizationCommand,
+  listOrganizationsCommand,
+  showOrganizationCommand,
+  type OrganizationOptions,
+} from '../organization-settings.ts'
+
+/** `org create|list|show|entitle|unentitle`. */
+export function addOrganization(program: Command): void {
+  const org = program.command('org').description('organizations')
+  org
+    .command('create')
+    .description('add an organization; works while the server runs')
+    .argument('<name>', 'name of the organization')
+    .requiredOption('--owner <user>', 'name of its owner, who is made when new')
+    .option('--without-governance', 'the organization may not use governance')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  $ palisade-server org create initech --owner bob --json')
+    .action((name: string, options: { owner: string; withoutGovernance?: true; json?: true }) =>
+      createOrganizationCommand(readProcessConfig(), systemSources(), { ...options, org: name }),
+    )
+  org
+    .command('list')
+    .description('show every organization')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  $ palisade-server org list')
+    .action((options: OrganizationOptions) =>
+      listOrganizationsCommand(readProcessConfig(), options),
+    )
+  org
+    .command('show')
+    .description('show one organization with its settings')
+    .argument('<name>', 'name of the organization')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExample:\n  $ palisade-server org show acme --json')
+    .action((name: string, options: OrganizationOptions) =>
+      showOrganizationCommand(readProcessConfig(), name, options),
+    )
+  for (const [verb, entitled, description] of [
+    ['entitle', true, 'let an organization use governance, from the next request on'],
+    ['unentitle', false, 'stop an organization from using governance, from the next request on'],
+  ] as const)
+    org
+      .command(verb)
+      .description(description)
+      .argument('<name>', 'name of the organization')
+      .addHelpText('after', `\nExample:\n  $ palisade-server org ${verb} initech`)
+      .action((name: string) =>
+        entitleOrganizationCommand(readProcessConfig(), systemSources(), { name, entitled }),
+      )
+}

@@ -1,0 +1,31 @@
+import { Command } from 'commander'
+import { addBackup } from './backup-commands.ts'
+import { addCopy } from './copy-commands.ts'
+import { addDevice } from './device-commands.ts'
+import { addInit } from './init-command.ts'
+import { addKeys } from './keys-commands.ts'
+import { addOrganization } from './organization-commands.ts'
+import { SETTINGS_HELP } from './settings-help.ts'
+import { addStart } from './start-command.ts'
+import { addUser } from './user-commands.ts'
+import { addVerifyHistory } from './history-commands.ts'
+
+/** The commands of `palisade-server`. Each throws ConfigError, CommandFailure or a bug. */
+export function createProgram(): Command {
+  const program = new Command('palisade-server')
+    .description('the policy administration point: policies, accounts and signed distribution')
+    .option('--debug', 'print the stack of an error')
+    .addHelpText('after', SETTINGS_HELP)
+    .exitOverride()
+
+  addStart(program)
+  addInit(program)
+  addOrganization(program)
+  addUser(program)
+  addDevice(program)
+  addVerifyHistory(program)
+  addKeys(program)
+  addBackup(program)
+  addCopy(program)
+  return program
+}

@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
+import { listenForStop } from '../../stop-signals.ts'
+
+/** `start`. */
+export function addStart(program: Command): void {
+  program
+    .command('start')
+    .description('serve until SIGTERM or SIGINT; a second one ends at once')
+    .action(async () => {
+      // Loaded late: the other commands need no HTTP server, and start in half the time.
+      const { startServer } = await import('../../start-server.ts')
+      await startServer(readProcessConfig(), systemSources(), listenForStop(endAtOnce))
+    })
+}
+
+/** What was acknowledged is on disk; the rest is cut off. */
+function endAtOnce(): never {
+  process.stderr.write('palisade-server: ended by a second signal; running requests were cut off\n')
+  process.exit(1)
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
+import { resetPasswordCommand, revokeUserCommand, type UserOptions } from '../user.ts'
+
+/** `user revoke|reset-password`. */
+export function addUser(program: Command): void {
+  const user = program.command('user').description('users, in an emergency')
+  user
+    .command('revoke')
+    .description('end everything that a user could come in with, at once')
+    .argument('<user>', 'name of the user')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Ends his password and sessions, his personal tokens, the organization tokens that he made, what was
+made from any of these, and his machines in all organizations. He stays a member. What the issuer of
+PALISADE_OIDC_ISSUER vouches for ends there, or when he is removed from the organization.
+
+Example:
+  $ palisade-server user revoke bob`,
+    )
+    .action((name: string, options: UserOptions) =>
+      revokeUserCommand(readProcessConfig(), systemSources(), name, options),
+    )
+  user
+    .command('reset-password')
+    .description('give a user a new password, and print it once')
+    .argument('<user>', 'name of the user')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Ends the sessions of the old password. Tokens stay; \`user revoke\` ends those.
+
+Example:
+  $ palisade-server user reset-password bob`,
+    )
+    .action((name: string, options: UserOptions) =>
+      resetPasswordCommand(readProcessConfig(), systemSources(), name, options),
+    )
+}

@@ -1,0 +1,107 @@
+import { resolve } from 'node:path'
+import type { z } from 'zod'
+import type { OidcSettings } from '../accounts/oidc/external-token.ts'
+import type { TrustedProxies } from '../http/trusted-proxies.ts'
+import type { CertificateFiles } from '../tls/certificate.ts'
+import { ConfigError } from './config-error.ts'
+import { environmentSchema, type LOG_LEVELS } from './environment-schema.ts'
+import { findMissingPartners, readCertificateFiles, readOidc } from './settings-in-pairs.ts'
+import { readTracing, tracingSchema, type TracingSettings } from './tracing-settings.ts'
+
+/** Settings of the server, read once from the environment. */
+export interface Config {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Absolute. */
+  readonly dataDir: string
+  /** PostgreSQL, with its password; null for SQLite in `dataDir`. */
+  readonly databaseUrl: string | null
+  /** Connections that serve reads; each server has two more. */
+  readonly databaseConnections: number
+  /** Null to speak plain HTTP. */
+  readonly tls: CertificateFiles | null
+  /** Origin under which clients reach the server; null for that of host and port. */
+  readonly publicUrl: string | null
+  readonly accessTokenMinutes: number
+  /** The external issuer whose access tokens are accepted; null for none. */
+  readonly oidc: OidcSettings | null
+  readonly logLevel: (typeof LOG_LEVELS)[number]
+  readonly trustedProxies: TrustedProxies
+  /** Addresses and ranges that webhooks may be delivered to besides the public internet. */
+  readonly webhookNetworks: readonly string[]
+  /** How long to go on serving, not ready any more, after the first signal to stop. */
+  readonly stopDelayMs: number
+  readonly metrics: {
+    /** Whether there is `/metrics`. */
+    readonly enabled: boolean
+    /** Bearer token that it asks for; null for none. */
+    readonly token: string | null
+  }
+  /** Null while traces are neither recorded nor exported. */
+  readonly tracing: TracingSettings | null
+  /** How long a device's last poll is kept in memory before it is written; 0 forgets it. */
+  readonly lastSeenMs: number
+  readonly limits: {
+    readonly maxPolicies: number
+    readonly maxRules: number
+    readonly maxPolicyBytes: number
+  }
+}
+
+/** Every setting by its name. */
+export const SETTING_NAMES: readonly string[] = Object.keys({
+  ...environmentSchema.shape,
+  ...tracingSchema.shape,
+})
+
+/** Reads `PALISADE_*`; throws ConfigError with every problem. Values are not echoed. */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>>,
+  cwd: string,
+): Config {
+  const result = environmentSchema.safeParse(environment)
+  const tracing = tracingSchema.safeParse(environment)
+  const problems = [
+    ...describeIssues(result.error),
+    ...describeIssues(tracing.error),
+    ...findMissingPartners(environment),
+  ]
+  if (!result.success || !tracing.success || problems.length > 0) throw new ConfigError(problems)
+  const settings = result.data
+  return {
+    host: settings.PALISADE_HOST,
+    port: settings.PALISADE_PORT,
+    dataDir: resolve(cwd, settings.PALISADE_DATA_DIR),
+    databaseUrl: settings.DATABASE_URL === '' ? null : settings.DATABASE_URL,
+    databaseConnections: settings.PALISADE_DATABASE_CONNECTIONS,
+    tls: readCertificateFiles(settings, cwd),
+    publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
+    accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
+    oidc: readOidc(settings),
+    logLevel: settings.PALISADE_LOG_LEVEL,
+    trustedProxies: settings.PALISADE_TRUST_PROXY,
+    webhookNetworks: settings.PALISADE_WEBHOOK_NETWORKS,
+    stopDelayMs: settings.PALISADE_STOP_DELAY_SECONDS * 1000,
+    metrics: {
+      enabled: settings.PALISADE_METRICS === 'on',
+      token: settings.PALISADE_METRICS_TOKEN ?? null,
+    },
+    tracing: readTracing(tracing.data),
+    lastSeenMs: settings.PALISADE_LAST_SEEN_SECONDS * 1000,
+    limits: {
+      maxPolicies: settings.PALISADE_MAX_POLICIES,
+      maxRules: settings.PALISADE_MAX_RULES,
+      maxPolicyBytes: settings.PALISADE_MAX_POLICY_BYTES,
+    },
+  }
+}
+
+/** `readConfig` for this process. */
+export function readProcessConfig(): Config {
+  return readConfig(process.env, process.cwd())
+}
+
+function describeIssues(error: z.ZodError | undefined): string[] {
+  return (error?.issues ?? []).map((issue) => `\`${issue.path.join('.')}\` ${issue.message}`)
+}
