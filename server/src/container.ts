@@ -31,6 +31,7 @@ import { eventRoutes } from './history/event-routes.ts'
 import { createApp } from './http/create-app.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './log/create-log.ts'
+import { reportSchemaChange } from './log/report-schema-change.ts'
 import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { observeIssuer } from './metrics/observe-issuer.ts'
@@ -87,7 +88,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const log = createLog(options.logger)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
-  const counted = metrics.observeStore(options.store)
+  const counted = metrics.observeStore(reportSchemaChange(options.store, log))
   const store = tracing === null ? counted : tracing.observeStore(counted)
   const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
   await ensureSigningKeys(store, 'access_token', sources.now)

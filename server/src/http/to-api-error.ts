@@ -14,6 +14,7 @@ export function toApiError(error: unknown): ApiError {
 function refusalOfStore(error: StoreError): ApiError {
   switch (error.code) {
     case 'ERR_STORE_UNAVAILABLE':
+    case 'ERR_STORE_SCHEMA_CHANGED':
       return new ApiError(503, 'internal', 'the service is not available at the moment', {
         headers: { 'retry-after': '5' },
         cause: error,

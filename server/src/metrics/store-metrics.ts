@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { StoreError } from '../store/store-error.ts'
+import { isStoreDown } from '../store/store-error.ts'
 import type { Store } from '../store/store.ts'
 import { createDurations, exposeDurations, type Durations } from './durations.ts'
 
@@ -79,9 +79,7 @@ function count(row: Row, outcome: Outcome): void {
 
 /** Whatever the work itself throws is a refusal, and its transaction undone. */
 function outcomeOf(error: unknown): Outcome {
-  return error instanceof StoreError && error.code === 'ERR_STORE_UNAVAILABLE'
-    ? 'unavailable'
-    : 'refused'
+  return isStoreDown(error) ? 'unavailable' : 'refused'
 }
 
 function expose(registry: Registry, rows: readonly Row[]): void {

@@ -14,7 +14,13 @@ export type StoreErrorCode =
   | 'ERR_STORE_NOT_FOUND'
   | 'ERR_STORE_UNAVAILABLE'
   | 'ERR_STORE_SCHEMA_TOO_NEW'
+  | 'ERR_STORE_SCHEMA_CHANGED'
   | 'ERR_STORE_FOREIGN'
+
+const DOWN: ReadonlySet<StoreErrorCode> = new Set([
+  'ERR_STORE_UNAVAILABLE',
+  'ERR_STORE_SCHEMA_CHANGED',
+])
 
 /**
  * Every error that a store throws by itself; whatever `work` throws passes through unchanged.
@@ -24,6 +30,8 @@ export type StoreErrorCode =
  * - `ERR_STORE_NOT_FOUND`: the row to change is not there; look it up in the same transaction.
  * - `ERR_STORE_UNAVAILABLE`: the disk or the database does not answer, or the store is closed.
  * - `ERR_STORE_SCHEMA_TOO_NEW`: the database was written by a newer release.
+ * - `ERR_STORE_SCHEMA_CHANGED`: another release has changed the schema since the store was opened;
+ *   nothing is read or written any more.
  * - `ERR_STORE_FOREIGN`: the database is another application's; it was left as it is.
  */
 export class StoreError extends Error {
@@ -40,4 +48,9 @@ export class StoreError extends Error {
     this.code = code
     this.subject = options.subject ?? null
   }
+}
+
+/** Whether the store serves nobody, as opposed to refusing one piece of work. */
+export function isStoreDown(error: unknown): error is StoreError {
+  return error instanceof StoreError && DOWN.has(error.code)
 }

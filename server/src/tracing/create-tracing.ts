@@ -19,7 +19,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log/create-log.ts'
-import { StoreError } from '../store/store-error.ts'
+import { isStoreDown } from '../store/store-error.ts'
 import type { Store } from '../store/store.ts'
 import { reportExport } from './report-export.ts'
 import { parseTraceParent } from './trace-parent.ts'
@@ -121,8 +121,7 @@ function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Sp
     try {
       return await run()
     } catch (error) {
-      if (error instanceof StoreError && error.code === 'ERR_STORE_UNAVAILABLE')
-        span.setStatus({ code: SpanStatusCode.ERROR })
+      if (isStoreDown(error)) span.setStatus({ code: SpanStatusCode.ERROR })
       throw error
     } finally {
       span.end()

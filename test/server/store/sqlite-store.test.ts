@@ -14,11 +14,24 @@ import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
+import { describeSchemaGuard } from './schema-conformance.ts'
 import { describeStore } from './store-conformance.ts'
 
 describeStore('the SQLite store', () => {
   const path = join(temporaryDirectory(), 'server.db')
   return () => openSqliteStore(path)
+})
+
+describeSchemaGuard('the SQLite store', () => {
+  const path = join(temporaryDirectory(), 'server.db')
+  return {
+    open: () => openSqliteStore(path),
+    async migrate(migrations) {
+      const database = new Sqlite(path)
+      migrate(database, migrations)
+      database.close()
+    },
+  }
 })
 
 describe('a SQLite database', () => {

@@ -37,9 +37,11 @@ export async function openPostgresStore(
 ): Promise<Store> {
   const address = parseDatabaseUrl(url)
   const texts: StatementTexts = new Map()
+  const migrations = options.migrations ?? MIGRATIONS
+  const schema = migrations.length
   await withConnection(address, { mayTakeLong: true }, async (connection) => {
     await requireUsable(connection)
-    await migrate(connection, options.migrations ?? MIGRATIONS)
+    await migrate(connection, migrations)
   })
   const readers = createSessions(
     address,
@@ -48,22 +50,30 @@ export async function openPostgresStore(
     createReader,
   )
   const writers = createSessions(address, 1, texts, createWriter)
-  const commits = watchCommits(address)
+  const commits = watchCommits(address, schema)
   await commits.started
   return {
     read: (work) =>
-      readers.use(beginSnapshot, (reader, connection) =>
-        endSnapshot(connection, () => work(reader)),
+      readers.use(
+        (connection) => beginSnapshot(connection, schema),
+        (reader, connection) => endSnapshot(connection, () => work(reader)),
       ),
     transaction(work) {
       const deadline = performance.now() + WRITE_WITHIN_MS
       return writers.use(
-        (connection) => beginWriting(connection, deadline),
+        (connection) => beginWriting(connection, schema, deadline),
         (writer, connection) => endWriting(connection, () => work(writer), commits.committed),
       )
     },
     generation: commits.generation,
-    ping: () => readers.use(requirePrimary, () => Promise.resolve()),
+    ping: () =>
+      readers.use(
+        async (connection) => {
+          await requirePrimary(connection)
+          await beginSnapshot(connection, schema)
+        },
+        (_reader, connection) => endSnapshot(connection, () => Promise.resolve()),
+      ),
     async close() {
       await Promise.all([readers.close(), writers.close()])
       await commits.close()

@@ -48,7 +48,7 @@ export function codeOf(error: unknown): string | null {
 
 /** The database ended the connection, or the network did. */
 export function isLost(error: unknown): boolean {
-  if (!(error instanceof StoreError)) return false
+  if (!(error instanceof StoreError) || error.code !== 'ERR_STORE_UNAVAILABLE') return false
   const { cause } = error
   return !(cause instanceof pg.DatabaseError) || ENDED_BY_DATABASE.test(cause.code ?? '')
 }

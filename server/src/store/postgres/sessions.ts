@@ -70,7 +70,8 @@ export function createSessions<Session>(
         await begin(connection)
         return { client, connection, session }
       } catch (error) {
-        client.release(true)
+        // Asked again and again by a process whose schema is gone, which needs no new connections.
+        client.release(connection.isBroken() || isLost(error))
         if (isNew || !isLost(error) || performance.now() - startedAt > AGAIN_WITHIN_MS) throw error
       }
     }

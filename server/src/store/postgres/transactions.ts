@@ -1,3 +1,4 @@
+import { requireSchema } from '../require-schema.ts'
 import type { PostgresConnection } from './postgres-connection.ts'
 import { TAKE_WRITE_LOCK } from './write-lock.ts'
 
@@ -14,22 +15,28 @@ const BOUNDS =
 /** The lock is tried for this long even when the time was spent waiting for other writers. */
 const LEAST_LOCK_WAIT_MS = 20
 
-/** Begins what sees one snapshot and writes nothing. */
-export async function beginSnapshot(connection: PostgresConnection): Promise<void> {
-  await connection.execute(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${BOUNDS}`)
+/** The schema's version, which `migrate` keeps; to be the last of what is executed. */
+const VERSION = 'SELECT version FROM palisade_store'
+
+/** Begins what sees one snapshot and writes nothing; `schema` is the version to be found. */
+export async function beginSnapshot(connection: PostgresConnection, schema: number): Promise<void> {
+  await begin(connection, schema, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${BOUNDS}`)
 }
 
 /**
  * Begins what runs alone among the writers of all processes; waits for them until `deadline`
- * (`performance.now`).
+ * (`performance.now`). Migrations take the same lock, so that the schema stays as it is found.
  */
 export async function beginWriting(
   connection: PostgresConnection,
+  schema: number,
   deadline: number,
 ): Promise<void> {
   const waitMs = Math.max(LEAST_LOCK_WAIT_MS, Math.ceil(deadline - performance.now()))
   // A database may be told to acknowledge what is not on disk yet; this store must not.
-  await connection.execute(
+  await begin(
+    connection,
+    schema,
     `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; ${BOUNDS}
      SET LOCAL lock_timeout = ${waitMs};
      SELECT set_config('synchronous_commit', 'on', true)
@@ -72,6 +79,16 @@ export function endWriting<T>(
       throw error
     }
   })
+}
+
+async function begin(connection: PostgresConnection, schema: number, sql: string): Promise<void> {
+  const rows = await connection.execute(`${sql}; ${VERSION}`)
+  try {
+    requireSchema(Number(rows.at(-1)?.['version']), schema)
+  } catch (error) {
+    await connection.execute('ROLLBACK')
+    throw error
+  }
 }
 
 async function untilEnded<T>(

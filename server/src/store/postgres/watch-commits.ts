@@ -27,9 +27,10 @@ export interface CommitWatch {
 /**
  * Follows the commits of all processes over a connection of its own: each announces itself, and
  * their number is asked for again and again, because an announcement may be lost. As long as there
- * is no answer, every call of `generation` gives another number.
+ * is no answer, and when the schema is another than `schema`, every call of `generation` gives
+ * another number.
  */
-export function watchCommits(address: DatabaseAddress): CommitWatch {
+export function watchCommits(address: DatabaseAddress, schema: number): CommitWatch {
   const stop = new AbortController()
   const started = Promise.withResolvers<void>()
   let generation = 0
@@ -47,9 +48,11 @@ export function watchCommits(address: DatabaseAddress): CommitWatch {
 
   async function check(client: pg.Client): Promise<void> {
     const askedAt = performance.now()
-    const { rows } = await client.query<{ commits: number }>('SELECT commits FROM palisade_store')
+    const { rows } = await client.query<{ commits: number; version: number }>(
+      'SELECT commits, version FROM palisade_store',
+    )
     see(rows[0]?.commits ?? null)
-    trustedUntil = askedAt + TRUSTED_MS
+    trustedUntil = rows[0]?.version === schema ? askedAt + TRUSTED_MS : 0
     started.resolve()
   }
 

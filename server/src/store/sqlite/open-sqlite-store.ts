@@ -1,5 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { closeSync, constants, openSync } from 'node:fs'
+import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { StoreError } from '../store-error.ts'
@@ -54,12 +55,16 @@ function createStore(
 ): Store {
   const reader = createReader(createSqliteConnection(reading))
   const writer = createWriter(createSqliteConnection(writing))
-  const answer = createSqliteConnection(reading).prepare('SELECT 1')
   const generation = createGeneration(watching)
+  const requireReadSchema = createSchemaCheck(reading)
+  const requireWrittenSchema = createSchemaCheck(writing)
   const readers = createTurnstile()
   const writers = createGroupCommit(writing, {
     // Counted from the arrival, or everyone in a row would wait his own five seconds.
-    begin: (arrivedMs) => beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS),
+    async begin(arrivedMs) {
+      await beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS)
+      requireWrittenSchema()
+    },
     beforeCommit: requireInPlace,
     committed: () => generation.committed(),
   })
@@ -68,6 +73,7 @@ function createStore(
       readers.pass(async () => {
         guard(() => reading.exec('BEGIN'))
         try {
+          requireReadSchema()
           return await work(reader)
         } finally {
           if (reading.inTransaction) guard(() => reading.exec('COMMIT'))
@@ -76,7 +82,7 @@ function createStore(
     transaction: (work) => writers.run(() => work(writer)),
     generation: () => generation.current(),
     async ping() {
-      await answer.get()
+      requireReadSchema()
       requireInPlace()
     },
     async close() {
@@ -85,6 +91,19 @@ function createStore(
       reading.close()
       writing.close()
     },
+  }
+}
+
+/** Ends the transaction when it throws. */
+function createSchemaCheck(database: Database): () => void {
+  const version = guard(() => database.prepare<[], number>('PRAGMA user_version').pluck())
+  return () => {
+    try {
+      requireSchema(guard(() => version.get()) ?? 0, MIGRATIONS.length)
+    } catch (error) {
+      if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
+      throw error
+    }
   }
 }
 

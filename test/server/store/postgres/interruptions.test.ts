@@ -5,6 +5,7 @@ import {
   openPostgresStore,
   withConnection,
 } from '../../../../server/src/store/postgres/open-postgres-store.ts'
+import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migrations.ts'
 import { beginWriting } from '../../../../server/src/store/postgres/transactions.ts'
 import type { Store, StoreWriter } from '../../../../server/src/store/store.ts'
 import {
@@ -100,7 +101,7 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     const address = parseDatabaseUrl(database.url)
     const [setting] = await withConnection(address, { mayTakeLong: false }, async (connection) => {
       await connection.execute('SET synchronous_commit = off')
-      await beginWriting(connection, performance.now() + 1_000)
+      await beginWriting(connection, MIGRATIONS.length, performance.now() + 1_000)
       return connection.execute('SHOW synchronous_commit')
     })
 

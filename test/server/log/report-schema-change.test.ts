@@ -1,0 +1,51 @@
+import { readConfig, createServer } from '@palisade/server'
+import Sqlite from 'better-sqlite3'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { expect, it, onTestFinished } from 'vitest'
+import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+import { captureLog } from './log-lines.ts'
+
+it('a server whose database a newer release took over answers 503 and logs once what to do', async () => {
+  const directory = temporaryDirectory()
+  const path = join(directory, 'server.db')
+  const store = openSqliteStore(path)
+  const log = captureLog()
+  const sources = { now: () => new Date(), random: randomBytes, newId: randomUUID }
+  const server = await createServer({
+    config: readConfig({}, directory),
+    sources,
+    store,
+    logger: { level: 'info', stream: log.stream },
+  })
+  onTestFinished(async () => {
+    await server.close()
+    await store.close()
+  })
+  const send = (method: 'GET' | 'POST', url: string) =>
+    server.app.inject({ method, url, payload: { username: 'olga', password: 'secret' } })
+  expect((await server.app.inject('/readyz')).statusCode).toBe(200)
+
+  const newer = new Sqlite(path)
+  newer.pragma('user_version = 999')
+  newer.close()
+
+  const answers = [
+    await server.app.inject('/readyz'),
+    await send('POST', '/v2/auth/token'),
+    await server.app.inject('/.well-known/jwks.json'),
+  ]
+  for (const answer of answers) {
+    expect(answer.statusCode).toBe(503)
+    expect(answer.headers['retry-after']).toBe('5')
+    expect(answer.json()).toMatchObject({ error: { code: 'internal' } })
+    expect(answer.body).not.toContain('999')
+  }
+  expect((await server.app.inject('/healthz')).statusCode).toBe(200)
+  expect(log.lines().filter(({ level }) => level === 60)).toEqual([
+    expect.objectContaining({
+      msg: expect.stringMatching(/^the database has schema 999 .* start the release that did$/),
+    }),
+  ])
+})
