@@ -15,7 +15,7 @@ import {
   type GovernanceDeps,
   type PolicyCall,
 } from './governance-call.ts'
-import { answerOnce, readOnceRequest } from './idempotency.ts'
+import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRoomForPolicy } from './policy-limits.ts'
 import { findPolicy } from './policy-lookup.ts'

@@ -15,7 +15,7 @@ import {
   type PolicyCall,
   type RuleCall,
 } from './governance-call.ts'
-import { answerOnce, readOnceRequest } from './idempotency.ts'
+import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
-import { createPolicy, getPolicy, POLICIES, RULE } from './policies.ts'
+import { createPolicy, getPolicy, POLICIES, RULE } from '../governance/policies.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 let governed: GovernedApp
