@@ -5,7 +5,9 @@ import {
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
+import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import { requireToken, type AccessTokenService } from './access-token-service.ts'
 import type { Admission } from './admission.ts'
 
@@ -65,18 +67,21 @@ function organizationTokenRoutes({
           tags: ['tokens'],
           summary: 'Create an access token of an organization; its secret is shown once',
           params,
+          headers: idempotencyKeySchema,
           querystring: noQuery,
           body: createAccessTokenRequestSchema,
           response: {
             201: createdAccessTokenSchema,
-            ...errorResponses([400, 401, 403, 404, 413, 415]),
+            ...errorResponses([400, 401, 403, 404, 409, 413, 415]),
           },
         },
       },
       async (request, reply) => {
         const caller = admission.callerOf(request)
         const { org } = request.params
-        return reply.code(201).send(await tokens.createForOrganization(caller, org, request.body))
+        const once = onceOf(admission, request, { hasSecret: true })
+        const answer = await tokens.createForOrganization(caller, org, request.body, once)
+        return sendAnswer(reply, answer)
       },
     )
 
@@ -131,14 +136,19 @@ function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): Fasti
           operationId: 'createPersonalToken',
           tags: ['tokens'],
           summary: 'Create a personal token; its secret is shown once',
+          headers: idempotencyKeySchema,
           querystring: noQuery,
           body: createAccessTokenRequestSchema,
-          response: { 201: createdAccessTokenSchema, ...errorResponses([400, 401, 403, 413, 415]) },
+          response: {
+            201: createdAccessTokenSchema,
+            ...errorResponses([400, 401, 403, 409, 413, 415]),
+          },
         },
       },
       async (request, reply) => {
         const caller = admission.callerOf(request)
-        return reply.code(201).send(await tokens.createPersonal(caller, request.body))
+        const once = onceOf(admission, request, { hasSecret: true })
+        return sendAnswer(reply, await tokens.createPersonal(caller, request.body, once))
       },
     )
 

@@ -4,9 +4,12 @@ import type {
   CreatedAccessToken,
   Permission,
 } from '@palisade/protocol'
+import type { Answer } from '../http/answer.ts'
 import { notFound, permissionDenied, unauthenticated } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Author } from '../history/author.ts'
+import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
@@ -27,14 +30,19 @@ const PREFIX_LENGTH = 12
  */
 export interface AccessTokenService {
   listPersonal(caller: Caller): Promise<AccessToken[]>
-  createPersonal(caller: Caller, request: CreateAccessTokenRequest): Promise<CreatedAccessToken>
+  createPersonal(
+    caller: Caller,
+    request: CreateAccessTokenRequest,
+    once: OnceRequest,
+  ): Promise<Answer>
   revokePersonal(caller: Caller, id: string): Promise<void>
   listOfOrganization(caller: Caller, org: string): Promise<AccessToken[]>
   createForOrganization(
     caller: Caller,
     org: string,
     request: CreateAccessTokenRequest,
-  ): Promise<CreatedAccessToken>
+    once: OnceRequest,
+  ): Promise<Answer>
   revokeOfOrganization(caller: Caller, org: string, id: string): Promise<void>
 }
 
@@ -54,13 +62,15 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         return formatAll(await reader.accessTokens.listOfUser(username), deps.now())
       }),
 
-    createPersonal: (caller, request) =>
+    createPersonal: (caller, request, once) =>
       store.write(caller.author, async (writer) => {
         const user = requireUser(caller)
         requireHeld(request.permissions, await permissionsAnywhere(writer, user))
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'personal' as const, username: user.username }
-        return createToken(deps, writer, request, { owner, parent, author: caller.author })
+        return createOnce(writer, once, deps.now(), () =>
+          createToken(deps, writer, request, { owner, parent, author: caller.author }),
+        )
       }),
 
     revokePersonal: (caller, id) =>
@@ -75,13 +85,15 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         return formatAll(await reader.accessTokens.listOfOrganization(org), deps.now())
       }),
 
-    createForOrganization: (caller, org, request) =>
+    createForOrganization: (caller, org, request, once) =>
       store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireHeld(request.permissions, access.permissions)
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'organization' as const, org }
-        return createToken(deps, writer, request, { owner, parent, author: caller.author })
+        return createOnce(writer, once, deps.now(), () =>
+          createToken(deps, writer, request, { owner, parent, author: caller.author }),
+        )
       }),
 
     revokeOfOrganization: (caller, org, id) =>

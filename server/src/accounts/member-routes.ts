@@ -7,7 +7,9 @@ import {
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
+import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import type { Admission } from './admission.ts'
 import { findMember, type MemberService } from './member-service.ts'
 
@@ -52,6 +54,7 @@ export function memberRoutes(deps: {
           tags: ['members'],
           summary: 'Add a member, making the user when new',
           params: organizationParams,
+          headers: idempotencyKeySchema,
           querystring: noQuery,
           body: createMemberRequestSchema,
           response: {
@@ -62,8 +65,9 @@ export function memberRoutes(deps: {
       },
       async (request, reply) => {
         const { org } = request.params
-        const member = await members.create(admission.callerOf(request), org, request.body)
-        return reply.code(201).send(member)
+        const once = onceOf(admission, request, { hasSecret: request.body.password !== undefined })
+        const caller = admission.callerOf(request)
+        return sendAnswer(reply, await members.create(caller, org, request.body, once))
       },
     )
 

@@ -5,8 +5,11 @@ import type {
   Permission,
   Role,
 } from '@palisade/protocol'
+import type { Answer } from '../http/answer.ts'
 import { conflict, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
+import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import type { PasswordQueue } from './password-queue.ts'
@@ -25,7 +28,12 @@ export interface MemberServiceDeps {
 export interface MemberService {
   list(caller: Caller, org: string): Promise<Member[]>
   /** Adds a user, making him when he does not exist. */
-  create(caller: Caller, org: string, request: CreateMemberRequest): Promise<Member>
+  create(
+    caller: Caller,
+    org: string,
+    request: CreateMemberRequest,
+    once: OnceRequest,
+  ): Promise<Answer>
   updateRole(caller: Caller, org: string, username: string, role: Role): Promise<Member>
   /**
    * Also revokes the devices that the user has in the organization, and when `query` says so the
@@ -50,21 +58,23 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         }))
       }),
 
-    async create(caller, org, { username, role, password }) {
+    async create(caller, org, { username, role, password }, once) {
       const password_hash =
         password === undefined ? null : await hashNewPassword(deps, password, 'password')
       return store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireRank(access.permissions, role)
-        if ((await writer.memberships.find(org, username)) !== null)
-          throw conflict(`\`${username}\` is a member already`)
-        await ensureUser(writer, {
-          username,
-          password_hash,
-          created_at: deps.now().toISOString(),
+        return createOnce(writer, once, deps.now(), async () => {
+          if ((await writer.memberships.find(org, username)) !== null)
+            throw conflict(`\`${username}\` is a member already`)
+          await ensureUser(writer, {
+            username,
+            password_hash,
+            created_at: deps.now().toISOString(),
+          })
+          await writer.memberships.insert({ org, username, role })
+          return { username, role, teams: [] }
         })
-        await writer.memberships.insert({ org, username, role })
-        return { username, role, teams: [] }
       })
     },
 

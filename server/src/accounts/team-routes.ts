@@ -7,7 +7,9 @@ import {
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
+import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import type { Admission } from './admission.ts'
 import { findTeam, type TeamService } from './team-service.ts'
 
@@ -54,6 +56,7 @@ export function teamRoutes(deps: {
           tags: ['teams'],
           summary: 'Create a team',
           params: organizationParams,
+          headers: idempotencyKeySchema,
           querystring: noQuery,
           body: createTeamRequestSchema,
           response: { 201: teamSchema, ...errorResponses([400, 401, 403, 404, 409, 413, 415]) },
@@ -61,8 +64,9 @@ export function teamRoutes(deps: {
       },
       async (request, reply) => {
         const { org } = request.params
-        const team = await teams.create(admission.callerOf(request), org, request.body.name)
-        return reply.code(201).send(team)
+        const once = onceOf(admission, request)
+        const caller = admission.callerOf(request)
+        return sendAnswer(reply, await teams.create(caller, org, request.body.name, once))
       },
     )
 

@@ -1,6 +1,9 @@
 import type { DeleteTeamQuery, Member, Team } from '@palisade/protocol'
+import type { Answer } from '../http/answer.ts'
 import { conflict, notFound } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
+import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { createOnce } from '../idempotency/idempotent-post.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { TeamRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
@@ -12,7 +15,7 @@ import type { Caller } from './principal.ts'
 /** Teams of an organization and who is in them. Everything throws ApiError. */
 export interface TeamService {
   list(caller: Caller, org: string): Promise<Team[]>
-  create(caller: Caller, org: string, name: string): Promise<Team>
+  create(caller: Caller, org: string, name: string, once: OnceRequest): Promise<Answer>
   /**
    * Refused with 409 while a policy names the team, unless `query` says what shall become of it;
    * that changes policies, and so needs `policies:write` besides.
@@ -36,13 +39,15 @@ export function createTeamService(deps: {
         return (await reader.teams.list(org)).map(({ id, name }) => ({ id, name }))
       }),
 
-    create: (caller, org, name) =>
+    create: (caller, org, name, once) =>
       store
         .write(caller.author, async (writer) => {
           await authorize(writer, caller, org, 'organization:admin')
-          const team = { id: deps.newId(), name }
-          await writer.teams.insert({ ...team, org })
-          return team
+          return createOnce(writer, once, deps.now(), async () => {
+            const team = { id: deps.newId(), name }
+            await writer.teams.insert({ ...team, org })
+            return team
+          })
         })
         .catch((error: unknown) => {
           if (error instanceof StoreError && error.subject === 'team_name')

@@ -7,7 +7,9 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { createAdmission } from '../accounts/admission.ts'
 import type { Authenticate } from '../accounts/authenticate.ts'
+import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
+import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import { createDeviceService, requireMayRevoke, type DeviceServiceDeps } from './device-service.ts'
 
 export interface DeviceRouteDeps extends DeviceServiceDeps {
@@ -51,18 +53,20 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
           tags: ['devices'],
           summary: 'Enrol a device; the answer is its token file',
           params: organizationParams,
+          headers: idempotencyKeySchema,
           querystring: noQuery,
           body: enrolDeviceRequestSchema,
           response: {
             201: enrolmentSchema,
-            ...errorResponses([400, 401, 403, 404, 413, 415]),
+            ...errorResponses([400, 401, 403, 404, 409, 413, 415]),
           },
         },
       },
       async (request, reply) => {
         const caller = admission.callerOf(request)
         const { org } = request.params
-        return reply.code(201).send(await devices.enrol(caller, org, request.body.user))
+        const once = onceOf(admission, request, { hasSecret: true })
+        return sendAnswer(reply, await devices.enrol(caller, org, request.body.user, once))
       },
     )
 

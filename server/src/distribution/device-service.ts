@@ -1,8 +1,11 @@
 import type { Device, Enrolment, PublicKey } from '@palisade/protocol'
+import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
 import type { Caller, Principal } from '../accounts/principal.ts'
+import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { DeviceRecord } from '../store/records.ts'
 import type { StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
@@ -27,7 +30,7 @@ export interface DeviceService {
    * Enrols a device for `user`, or for nobody when undefined. An administrator may enrol for every
    * member and for nobody, a member for himself.
    */
-  enrol(caller: Caller, org: string, user: string | undefined): Promise<Enrolment>
+  enrol(caller: Caller, org: string, user: string | undefined, once: OnceRequest): Promise<Answer>
   /** By ascending id; revoked ones too. */
   list(caller: Caller, org: string): Promise<Device[]>
   /** By an administrator, or the user whose device it is; counts from its next request on. */
@@ -36,14 +39,16 @@ export interface DeviceService {
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
-    enrol: (caller, org, user) =>
+    enrol: (caller, org, user, once) =>
       deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
         requireMayEnrol(caller, access, user)
         requireEntitled(access.organization)
         if (user !== undefined && (await writer.memberships.find(org, user)) === null)
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
-        return enrolDevice(deps, writer, { org, user: user ?? null, server: deps.publicUrl() })
+        return createOnce(writer, once, deps.now(), () =>
+          enrolDevice(deps, writer, { org, user: user ?? null, server: deps.publicUrl() }),
+        )
       }),
 
     list: (caller, org) =>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { errorResponses } from '../http/error-responses.ts'
+import { idempotencyKeyShape } from '../idempotency/idempotent-post.ts'
 
 /** Statuses that every governance route may refuse with. */
 const COMMON = [400, 401, 403, 404]
@@ -37,7 +38,5 @@ export const getHeadersSchema = z.object({
 })
 export const postHeadersSchema = z.object({
   ...ifMatchShape,
-  'idempotency-key': z.string().optional().meta({
-    description: 'Kept for 24 hours: a repeated request gets the first answer again',
-  }),
+  ...idempotencyKeyShape,
 })

@@ -6,6 +6,8 @@ import type { IdempotencyRecord } from '../store/records.ts'
 import type { StoreWriter } from '../store/store.ts'
 
 const HEADER = 'Idempotency-Key'
+/** In place of a body; no JSON is this. */
+const NOT_KEPT = ''
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** A request that is to have its effect once, however often it arrives. */
@@ -13,6 +15,8 @@ export interface OnceRequest {
   /** Null when no key was sent. */
   readonly scope: string | null
   readonly bodyHash: string
+  /** Whether request or answer hold a secret: nothing of either is kept then. */
+  readonly hasSecret: boolean
 }
 
 /** Reads the key, or throws 400; the key belongs to the caller and to the place he posts to. */
@@ -22,15 +26,17 @@ export function readOnceRequest(request: {
   /** Method and path, by names that tell every resource from every other. */
   readonly place: readonly string[]
   readonly body: Uint8Array
+  readonly hasSecret?: boolean
 }): OnceRequest {
-  const { key, principal, place, body } = request
+  const { key, principal, place, body, hasSecret = false } = request
   if (key !== undefined && !/^[\x21-\x7E]{1,255}$/.test(key))
     throw invalidArgument(`\`${HEADER}\` must be 1 to 255 visible ASCII characters`, {
       field: HEADER,
     })
   const scope =
     key === undefined ? null : sha256(JSON.stringify([formatPrincipal(principal), ...place, key]))
-  return { scope, bodyHash: sha256(body) }
+  // A fast hash of a body with a password would undo what the slow one is for.
+  return { scope, bodyHash: hasSecret ? '' : sha256(body), hasSecret }
 }
 
 /**
@@ -38,6 +44,9 @@ export function readOnceRequest(request: {
  * request, acts, and keeps the answer for 24 hours. In the transaction of the write: of two
  * requests with one key the second sees the first. What `judge` and `act` throw is not kept.
  * Throws 409 when the key came with another body; a body that is itself at fault is 400 first.
+ *
+ * Of a request with a secret the key alone is kept: the secret is shown once, and a database that
+ * somebody steals holds none. Its repetition is 409, which says so.
  */
 export async function answerOnce<Input>(
   writer: StoreWriter,
@@ -59,7 +68,7 @@ export async function answerOnce<Input>(
     body_hash: request.bodyHash,
     status: answer.status,
     headers: answer.headers,
-    body: JSON.stringify(answer.body),
+    body: request.hasSecret ? NOT_KEPT : JSON.stringify(answer.body),
     expires_at: new Date(now.getTime() + KEPT_MS).toISOString(),
   })
   return answer
@@ -75,6 +84,10 @@ async function findKept(
 }
 
 function replay(kept: IdempotencyRecord): Answer {
+  if (kept.body === NOT_KEPT)
+    throw conflict(
+      `this \`${HEADER}\` has had its effect; the secret in it was not kept, so look for what was made, and use a new key for another`,
+    )
   const headers = { ...kept.headers, 'idempotency-replayed': 'true' }
   return { status: kept.status, headers, body: JSON.parse(kept.body) }
 }

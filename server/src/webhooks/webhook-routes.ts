@@ -12,7 +12,9 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { createAdmission, type Admission } from '../accounts/admission.ts'
 import type { Authenticate } from '../accounts/authenticate.ts'
+import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
+import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import { createWebhookService, findWebhook, type WebhookServiceDeps } from './webhook-service.ts'
 
 export interface WebhookRouteDeps extends WebhookServiceDeps {
@@ -28,6 +30,9 @@ const webhookParams = params.extend({ webhook: z.string() })
 const deliveryParams = webhookParams.extend({ delivery: z.string() })
 const readErrors = errorResponses([400, 401, 403, 404])
 const writeErrors = errorResponses([400, 401, 403, 404, 413, 415])
+const postErrors = errorResponses([400, 401, 403, 404, 409, 413, 415])
+/** Of a POST without a body. */
+const againErrors = errorResponses([400, 401, 403, 404, 409])
 
 /** `/api/v1/orgs/:org/webhooks` */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
@@ -82,15 +87,19 @@ function registrationRoutes(routes: Routes): FastifyPluginAsyncZod {
           tags,
           summary: 'Deliver every event from now on to a URL; its secret is shown once',
           params,
+          headers: idempotencyKeySchema,
           querystring,
           body: createWebhookRequestSchema,
-          response: { 201: webhookWithSecretSchema, ...writeErrors },
+          response: { 201: webhookWithSecretSchema, ...postErrors },
         },
       },
       async (request, reply) => {
         const caller = admission.callerOf(request)
-        const created = await webhooks.create(caller, request.params.org, request.body)
-        return reply.code(201).send(created)
+        const once = onceOf(admission, request, { hasSecret: true })
+        return sendAnswer(
+          reply,
+          await webhooks.create(caller, request.params.org, request.body, once),
+        )
       },
     )
 
@@ -168,13 +177,16 @@ function deliveryRoutes(routes: Routes): FastifyPluginAsyncZod {
           tags,
           summary: 'Sign with a new secret; the one before signs as well for a day',
           params: webhookParams,
+          headers: idempotencyKeySchema,
           querystring,
-          response: { 200: webhookWithSecretSchema, ...readErrors },
+          response: { 200: webhookWithSecretSchema, ...againErrors },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { org, webhook } = request.params
-        return webhooks.rotateSecret(admission.callerOf(request), org, webhook)
+        const once = onceOf(admission, request, { hasSecret: true })
+        const caller = admission.callerOf(request)
+        return sendAnswer(reply, await webhooks.rotateSecret(caller, org, webhook, once))
       },
     )
 
@@ -207,13 +219,16 @@ function deliveryRoutes(routes: Routes): FastifyPluginAsyncZod {
           tags,
           summary: 'Deliver an event once more, out of order',
           params: deliveryParams,
+          headers: idempotencyKeySchema,
           querystring,
-          response: { 200: deliverySchema, ...readErrors },
+          response: { 200: deliverySchema, ...againErrors },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { org, webhook: id, delivery } = request.params
-        return webhooks.redeliver(admission.callerOf(request), { org, id, delivery })
+        const at = { org, id, delivery }
+        const once = onceOf(admission, request)
+        return sendAnswer(reply, await webhooks.redeliver(admission.callerOf(request), at, once))
       },
     )
   }

@@ -4,12 +4,14 @@ import type {
   DeliveryState,
   UpdateWebhookRequest,
   Webhook,
-  WebhookWithSecret,
 } from '@palisade/protocol'
 import { authorize } from '../accounts/authorize.ts'
 import type { Caller } from '../accounts/principal.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
+import type { Answer } from '../http/answer.ts'
 import { limitExceeded, notFound, permissionDenied } from '../http/api-error.ts'
+import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { changeOnce, createOnce } from '../idempotency/idempotent-post.ts'
 import type { DeliveryRecord, WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'
@@ -40,9 +42,14 @@ export interface WebhookService {
   list(caller: Caller, org: string): Promise<Webhook[]>
   get(caller: Caller, org: string, id: string): Promise<Webhook>
   /** Its first event is that of its own creation. */
-  create(caller: Caller, org: string, request: CreateWebhookRequest): Promise<WebhookWithSecret>
+  create(
+    caller: Caller,
+    org: string,
+    request: CreateWebhookRequest,
+    once: OnceRequest,
+  ): Promise<Answer>
   update(caller: Caller, org: string, id: string, change: UpdateWebhookRequest): Promise<Webhook>
-  rotateSecret(caller: Caller, org: string, id: string): Promise<WebhookWithSecret>
+  rotateSecret(caller: Caller, org: string, id: string, once: OnceRequest): Promise<Answer>
   remove(caller: Caller, org: string, id: string): Promise<void>
   listDeliveries(
     caller: Caller,
@@ -52,7 +59,8 @@ export interface WebhookService {
   redeliver(
     caller: Caller,
     at: { readonly org: string; readonly id: string; readonly delivery: string },
-  ): Promise<Delivery>
+    once: OnceRequest,
+  ): Promise<Answer>
 }
 
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
@@ -70,19 +78,21 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         return formatWebhook(await findWebhook(reader, org, id))
       }),
 
-    create: (caller, org, request) =>
+    create: (caller, org, request, once) =>
       store.write(caller.author, async (writer) => {
         await requireMayDirect(writer, caller, org)
         const url = requireWebhookUrl(request.url, deps.reachable)
-        if ((await writer.webhooks.list(org)).length >= MAX_WEBHOOKS)
-          throw limitExceeded(`an organization may have at most ${MAX_WEBHOOKS} webhooks`)
-        const at = now().toISOString()
-        const secret = createWebhookSecret(deps.random)
-        const times = { created_at: at, secret_created_at: at }
-        const webhook = { id: deps.newId(), org, url, enabled: true, secret, ...times }
-        const head = await writer.events.head(org)
-        await writer.webhooks.insert(webhook, head?.sequence ?? 0)
-        return { ...formatWebhook(webhook), secret }
+        return createOnce(writer, once, now(), async () => {
+          if ((await writer.webhooks.list(org)).length >= MAX_WEBHOOKS)
+            throw limitExceeded(`an organization may have at most ${MAX_WEBHOOKS} webhooks`)
+          const at = now().toISOString()
+          const secret = createWebhookSecret(deps.random)
+          const times = { created_at: at, secret_created_at: at }
+          const webhook = { id: deps.newId(), org, url, enabled: true, secret, ...times }
+          const head = await writer.events.head(org)
+          await writer.webhooks.insert(webhook, head?.sequence ?? 0)
+          return { ...formatWebhook(webhook), secret }
+        })
       }),
 
     update: (caller, org, id, { url, enabled }) =>
@@ -98,15 +108,17 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         return formatWebhook(changed)
       }),
 
-    rotateSecret: (caller, org, id) =>
+    rotateSecret: (caller, org, id, once) =>
       store.write(caller.author, async (writer) => {
         await requireMayDirect(writer, caller, org)
         const webhook = await findWebhook(writer, org, id)
-        const secret = createWebhookSecret(deps.random)
-        const at = now().toISOString()
-        const previousUntil = new Date(now().getTime() + SECRET_OVERLAP_MS).toISOString()
-        await writer.webhooks.replaceSecret({ org, id, secret, at, previousUntil })
-        return { ...formatWebhook({ ...webhook, secret_created_at: at }), secret }
+        return changeOnce(writer, once, now(), async () => {
+          const secret = createWebhookSecret(deps.random)
+          const at = now().toISOString()
+          const previousUntil = new Date(now().getTime() + SECRET_OVERLAP_MS).toISOString()
+          await writer.webhooks.replaceSecret({ org, id, secret, at, previousUntil })
+          return { ...formatWebhook({ ...webhook, secret_created_at: at }), secret }
+        })
       }),
 
     remove: (caller, org, id) =>
@@ -124,28 +136,30 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         return found.map((delivery) => formatDelivery(org, delivery))
       }),
 
-    redeliver: (caller, { org, id, delivery: deliveryId }) =>
+    redeliver: (caller, { org, id, delivery: deliveryId }, once) =>
       store.write(caller.author, async (writer) => {
         await requireMayDirect(writer, caller, org)
         const webhook = await findWebhook(writer, org, id)
         const sequence = parseDeliveryId(org, deliveryId)
         if (sequence === null || sequence > (await writer.deliveries.position(id)))
           throw notFound('delivery not found')
-        const waiting = { state: 'pending' as const, limit: MAX_PENDING }
-        if ((await writer.deliveries.list(webhook.id, waiting)).length >= MAX_PENDING)
-          throw limitExceeded(`at most ${MAX_PENDING} deliveries may wait to be made again`)
-        const again: DeliveryRecord = {
-          webhook_id: webhook.id,
-          sequence,
-          state: 'pending',
-          attempts: 0,
-          status: null,
-          error: null,
-          attempted_at: null,
-          next_attempt_at: now().toISOString(),
-        }
-        await writer.deliveries.put(again)
-        return formatDelivery(org, again)
+        return changeOnce(writer, once, now(), async () => {
+          const waiting = { state: 'pending' as const, limit: MAX_PENDING }
+          if ((await writer.deliveries.list(webhook.id, waiting)).length >= MAX_PENDING)
+            throw limitExceeded(`at most ${MAX_PENDING} deliveries may wait to be made again`)
+          const again: DeliveryRecord = {
+            webhook_id: webhook.id,
+            sequence,
+            state: 'pending',
+            attempts: 0,
+            status: null,
+            error: null,
+            attempted_at: null,
+            next_attempt_at: now().toISOString(),
+          }
+          await writer.deliveries.put(again)
+          return formatDelivery(org, again)
+        })
       }),
   }
 }

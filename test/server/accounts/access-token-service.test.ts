@@ -120,10 +120,11 @@ describe('a token made in a session', () => {
       await revoke(url, stolen)
 
       const request = { name: 'x', permissions: [], expires_in_days: 1 }
+      const once = { scope: null, bodyHash: '', hasSecret: true }
       const late =
         kind === 'personal'
-          ? tokens.createPersonal(admitted, request)
-          : tokens.createForOrganization(admitted, 'acme', request)
+          ? tokens.createPersonal(admitted, request, once)
+          : tokens.createForOrganization(admitted, 'acme', request, once)
 
       await expect(late).rejects.toMatchObject({ status: 401, code: 'unauthenticated' })
       expect((await test.send('GET', url, { as: alice })).json().data).toHaveLength(

@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fillPath, pathParameters, type Operation } from './operations.ts'
+import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
+
+let world: TwoOrganizations
+let operations: readonly Operation[]
+
+beforeAll(async () => {
+  world = await openTwoOrganizations()
+  operations = world.document.operations.filter(
+    ({ method, id }) => method === 'POST' && !CHANGE_NOTHING.has(id),
+  )
+})
+afterAll(() => world.close())
+
+/** They ask with a body, and make nothing that could be made twice. */
+const CHANGE_NOTHING = new Set(['createAccessToken', 'checkAccess'])
+/** What is shown once is kept nowhere, and so cannot be shown again. */
+const WITH_SECRETS = new Set([
+  'createMember',
+  'createOrganizationToken',
+  'createPersonalToken',
+  'enrolDevice',
+  'createWebhook',
+  'rotateWebhookSecret',
+])
+/** Bodies that are good here, where the example of the document meets what is there already. */
+const BODIES: Readonly<Record<string, object>> = {
+  enrolDevice: { user: 'acme-member' },
+  createPolicy: { name: 'made once' },
+  createTeam: { name: 'made once' },
+  createRule: {
+    name: 'made once',
+    actions: ['connect:tcp'],
+    decision: 'deny',
+    resources: ['example.net'],
+  },
+  applyPolicies: { policies: [{ name: 'applied once', scope: {}, rules: [] }] },
+}
+
+async function post(
+  operation: Operation,
+  key: string,
+  options: { as?: string; body?: object } = {},
+) {
+  const values = pathParameters(operation.path).map(
+    (name) => [name, world.acme[kindOf(operation.path, name)]] as const,
+  )
+  const body = options.body ?? BODIES[operation.id] ?? operation.example
+  const answer = await world.send('POST', fillPath(operation.path, Object.fromEntries(values)), {
+    as: options.as ?? world.callers.owner,
+    headers: { 'idempotency-key': key },
+    ...(body === null ? {} : { payload: body }),
+  })
+  world.judge(operation, answer)
+  return answer
+}
+
+/** How much history there is: whatever is made or changed leaves an event. */
+async function countEvents(): Promise<number> {
+  const head = await world.store.read(({ events }) => events.head('acme'))
+  return head?.sequence ?? 0
+}
+
+describe('an idempotency key, at every POST that changes something', () => {
+  it('has the effect once, and gives the first answer again or says why it cannot', async () => {
+    for (const operation of operations) {
+      const first = await post(operation, operation.id)
+      expect(first.statusCode, `${operation.id}: ${first.body}`).toBeLessThan(300)
+      expect(first.headers).not.toHaveProperty('idempotency-replayed')
+      const events = await countEvents()
+
+      const again = await post(operation, operation.id)
+
+      expect(await countEvents(), operation.id).toBe(events)
+      const isSame = again.statusCode === first.statusCode && again.body === first.body
+      const isReplay = isSame && again.headers['idempotency-replayed'] === 'true'
+      const isToldWhy = again.statusCode === 409 && again.body.includes('secret')
+      expect([isReplay, isToldWhy], `${operation.id}: ${again.body}`).toEqual(
+        WITH_SECRETS.has(operation.id) ? [false, true] : [true, false],
+      )
+    }
+    expect(operations.length).toBeGreaterThan(9)
+  })
+
+  it('is refused with another body, or when it is none', async () => {
+    for (const operation of operations.filter(({ body }) => body !== null)) {
+      const body = BODIES[operation.id] ?? operation.example ?? {}
+      const [member = '', value] = Object.entries(body)[0] ?? []
+      const other = { ...body, [member]: Array.isArray(value) ? [] : 'something-else' }
+      const answer = await post(operation, operation.id, { body: other })
+      expect([400, 409], `${operation.id}: ${answer.body}`).toContain(answer.statusCode)
+    }
+    for (const operation of operations) {
+      const answer = await post(operation, 'two words')
+      expect([answer.statusCode, answer.json().error.field], operation.id).toEqual([
+        400,
+        'Idempotency-Key',
+      ])
+    }
+  })
+
+  it('makes one of what many ask for at once', async () => {
+    const [team] = operations.filter(({ id }) => id === 'createTeam')
+    const [token] = operations.filter(({ id }) => id === 'createPersonalToken')
+    if (team === undefined || token === undefined) throw new Error('not in the document')
+    const teams = await Promise.all(
+      Array.from({ length: 8 }, () => post(team, 'race', { body: { name: 'raced for' } })),
+    )
+    expect(new Set(teams.map(({ body }) => body)).size).toBe(1)
+    const tokens = await Promise.all(Array.from({ length: 8 }, () => post(token, 'race')))
+    expect(tokens.filter(({ statusCode }) => statusCode === 201)).toHaveLength(1)
+    expect(tokens.filter(({ statusCode }) => statusCode === 409)).toHaveLength(7)
+  })
+
+  it('is of its caller alone, who still needs the permission', async () => {
+    const [team] = operations.filter(({ id }) => id === 'createTeam')
+    if (team === undefined) throw new Error('not in the document')
+    const body = { name: 'of two callers' }
+    expect((await post(team, 'mine', { body })).statusCode).toBe(201)
+    const byToken = { as: world.callers.organizationToken, body }
+    expect((await post(team, 'mine', byToken)).json().error.message).toContain('already in use')
+    const without = await post(team, 'mine', { as: world.callers.member, body })
+    expect(without.statusCode).toBe(403)
+  })
+
+  it('keeps nothing of a password, not even whether it is the same', async () => {
+    const [member] = operations.filter(({ id }) => id === 'createMember')
+    if (member === undefined) throw new Error('not in the document')
+    const body = { username: 'hal', role: 'member', password: 'a long and unusual sentence' }
+    expect((await post(member, 'hal', { body })).statusCode).toBe(201)
+
+    const same = await post(member, 'hal', { body })
+    const other = await post(member, 'hal', { body: { ...body, password: 'another sentence' } })
+
+    expect([same.statusCode, other.statusCode]).toEqual([409, 409])
+    expect(other.json().error.message).toBe(same.json().error.message)
+  })
+
+  it('repeats the answer to a member without a password', async () => {
+    const [member] = operations.filter(({ id }) => id === 'createMember')
+    if (member === undefined) throw new Error('not in the document')
+    const body = { username: 'ida', role: 'member' }
+    const answers = [await post(member, 'ida', { body }), await post(member, 'ida', { body })]
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([201, 201])
+    expect(answers[1]?.headers['idempotency-replayed']).toBe('true')
+  })
+})
