@@ -1,8 +1,17 @@
-import { checkRule, compilePolicy, PolicyError, type PolicyProblem } from '@palisade/policy-core'
+import {
+  checkRule,
+  compilePolicy,
+  domainOf,
+  PolicyError,
+  type PolicyProblem,
+} from '@palisade/policy-core'
 import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
+
+/** Rules in which nothing was found; a record never changes, so it is judged once. */
+const goodRules = new WeakSet<RuleRecord>()
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
@@ -10,14 +19,37 @@ import { formatPolicy } from './format-policy.ts'
  */
 export function requireCompilable(policy: PolicyRecord, rule: RuleRecord): void {
   requireCompilableRule(rule)
+  if (isCompilable(policy)) return
   const problem = findProblem(policy)
   if (problem === null) return
   const field = problem.rule_id === rule.id ? problem.member : undefined
   throw invalidArgument(problem.message, { field })
 }
 
+/**
+ * Tells the same as compiling would: a policy is refused for what is wrong with one of its rules by
+ * itself, or for their domains, and for nothing else. Building the indices of the whole policy took
+ * an eighth of adding a rule to a small one, and most of it in a large one.
+ */
+function isCompilable({ rules }: PolicyRecord): boolean {
+  const action = rules[0]?.actions[0]
+  if (action === undefined) return rules.length === 0
+  const domain = domainOf(action)
+  return rules.every(
+    (rule) => rule.actions.every((other) => domainOf(other) === domain) && isGood(rule),
+  )
+}
+
+function isGood(rule: RuleRecord): boolean {
+  if (goodRules.has(rule)) return true
+  if (checkRule(rule).length > 0) return false
+  goodRules.add(rule)
+  return true
+}
+
 /** Throws 400 unless the rule compiles by itself. */
 function requireCompilableRule(rule: RuleRecord): void {
+  if (isGood(rule)) return
   const [problem] = checkRule(rule)
   if (problem !== undefined)
     throw invalidArgument(problem.message, { field: problem.member, reason: problem.reason })
