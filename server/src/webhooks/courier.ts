@@ -3,14 +3,20 @@ import type { Store } from '../store/store.ts'
 import type { ClaimedDelivery } from '../store/contract/webhooks.ts'
 import { nextAttempt } from './retry-schedule.ts'
 import type { SendDelivery, SendOutcome } from './send-delivery.ts'
+import { sharePlaces } from './share-places.ts'
 import { signDelivery } from './sign-delivery.ts'
 
 /** Beyond the longest attempt; then another server may send the event again. */
 const LEASE_MS = 60_000
 /** How long it takes at most to notice what another server has written, or that a retry is due. */
 const LOOK_EVERY_MS = 5_000
-/** Webhooks that are sent to at a time. */
-const AT_ONCE = 8
+/** An attempt that waits costs a socket and its event. */
+const PLACES = { total: 32, perOrganization: 4 }
+/**
+ * Enough to choose from: those that are being sent to may be due again, having been changed
+ * meanwhile, and organizations that have all of their places have turns of their own.
+ */
+const LOOK_AT = { perOrganization: 2 * PLACES.perOrganization, limit: 4 * PLACES.total }
 
 export interface CourierDeps {
   readonly store: Pick<Store, 'read' | 'transaction'>
@@ -47,27 +53,25 @@ export function createCourier(deps: CourierDeps): Courier {
   let timer: NodeJS.Timeout | undefined
   let isStarted = false
 
-  /** One event of each webhook at a time, so that a slow receiver holds up nobody but himself. */
+  /** One event of each webhook at a time, and few of an organization: who is slow waits alone. */
   async function deliverDue(): Promise<void> {
-    const active = new Map<string, Promise<unknown>>()
+    const active = new Map<string, { readonly org: string; readonly sent: Promise<unknown> }>()
     try {
       while (!stopping.signal.aborted) {
         nudge = Promise.withResolvers()
         const at = now().toISOString()
-        const due = await store.read((reader) => reader.deliveries.due(at, AT_ONCE + active.size))
-        const free = due.filter((id) => !active.has(id)).slice(0, AT_ONCE - active.size)
-        for (const id of free) {
+        const due = await store.read((reader) => reader.deliveries.due(at, LOOK_AT))
+        const idle = due.filter(({ id }) => !active.has(id))
+        const busy = [...active.values()].map(({ org }) => org)
+        for (const { id, org } of sharePlaces(idle, busy, PLACES)) {
           const sent = deliverNext(deps, id, owner, stopping.signal)
-          active.set(
-            id,
-            sent.finally(() => active.delete(id)),
-          )
+          active.set(id, { org, sent: sent.finally(() => active.delete(id)) })
         }
         if (active.size === 0) return
-        await Promise.race([...active.values(), nudge.promise])
+        await Promise.race([...sendsOf(active), nudge.promise])
       }
     } finally {
-      await Promise.allSettled(active.values())
+      await Promise.allSettled(sendsOf(active))
     }
   }
 
@@ -105,6 +109,10 @@ export function createCourier(deps: CourierDeps): Courier {
       await running
     },
   }
+}
+
+function sendsOf(active: ReadonlyMap<string, { readonly sent: Promise<unknown> }>) {
+  return [...active.values()].map(({ sent }) => sent)
 }
 
 /** Sends the next event of a webhook, unless nothing is due or another server has it. */

@@ -1,10 +1,19 @@
-/** What a receiver gets as `webhook-id`: by it he tells an event that comes again. */
-export function formatDeliveryId(org: string, sequence: number): string {
-  return `evt_${org}_${sequence}`
+import type { EventHead } from '../store/records.ts'
+
+/** Characters of the event's hash: 128 bits. */
+const HASH_LENGTH = 32
+const FORM = /^evt_([1-9]\d{0,14})_[0-9a-f]{32}$/
+
+/**
+ * What a receiver gets as `webhook-id`: by it he tells an event that comes again. The hash is in it
+ * because a history that was restored counts on from the backup, with other events.
+ */
+export function formatDeliveryId({ sequence, hash }: EventHead): string {
+  return `evt_${sequence}_${hash.slice(0, HASH_LENGTH)}`
 }
 
-/** The sequence in a delivery id of this organization; null for any other text. */
-export function parseDeliveryId(org: string, id: string): number | null {
-  const sequence = Number(/^evt_.+_([1-9]\d{0,14})$/.exec(id)?.[1] ?? 0)
-  return sequence > 0 && formatDeliveryId(org, sequence) === id ? sequence : null
+/** The sequence in what looks like a delivery id; null for any other text. */
+export function parseDeliveryId(id: string): number | null {
+  const sequence = FORM.exec(id)?.[1]
+  return sequence === undefined ? null : Number(sequence)
 }

@@ -10,7 +10,7 @@ export interface SignedDelivery {
 
 /** A request by Standard Webhooks 1.0; for a while after a rotation with both signatures. */
 export function signDelivery(webhook: WebhookRecord, event: EventRecord, at: Date): SignedDelivery {
-  const id = formatDeliveryId(event.org, event.sequence)
+  const id = formatDeliveryId(event)
   const body = JSON.stringify(event)
   const { previous_secret, previous_secret_until } = webhook
   const isOldGood = previous_secret !== null && (previous_secret_until ?? '') > at.toISOString()

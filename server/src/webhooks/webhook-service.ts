@@ -12,7 +12,8 @@ import type { Answer } from '../http/answer.ts'
 import { limitExceeded, notFound, permissionDenied } from '../http/api-error.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../idempotency/idempotent-post.ts'
-import type { DeliveryRecord, WebhookRecord } from '../store/records.ts'
+import type { ListedDelivery } from '../store/contract/webhooks.ts'
+import type { DeliveryRecord, EventRecord, WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'
 import type { ReachableAddresses } from './reachable-addresses.ts'
@@ -133,15 +134,15 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         await authorize(reader, caller, org, 'organization:admin')
         const webhook = await findWebhook(reader, org, id)
         const found = await reader.deliveries.list(webhook.id, { state, limit: MAX_LISTED })
-        return found.map((delivery) => formatDelivery(org, delivery))
+        return found.map(formatDelivery)
       }),
 
     redeliver: (caller, { org, id, delivery: deliveryId }, once) =>
       store.write(caller.author, async (writer) => {
         await requireMayDirect(writer, caller, org)
         const webhook = await findWebhook(writer, org, id)
-        const sequence = parseDeliveryId(org, deliveryId)
-        if (sequence === null || sequence > (await writer.deliveries.position(id)))
+        const event = await findEvent(writer, org, deliveryId)
+        if (event === null || event.sequence > (await writer.deliveries.position(id)))
           throw notFound('delivery not found')
         return changeOnce(writer, once, now(), async () => {
           const waiting = { state: 'pending' as const, limit: MAX_PENDING }
@@ -149,7 +150,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
             throw limitExceeded(`at most ${MAX_PENDING} deliveries may wait to be made again`)
           const again: DeliveryRecord = {
             webhook_id: webhook.id,
-            sequence,
+            sequence: event.sequence,
             state: 'pending',
             attempts: 0,
             status: null,
@@ -158,7 +159,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
             next_attempt_at: now().toISOString(),
           }
           await writer.deliveries.put(again)
-          return formatDelivery(org, again)
+          return formatDelivery({ ...again, hash: event.hash })
         })
       }),
   }
@@ -175,6 +176,19 @@ export async function findWebhook(
   return webhook
 }
 
+/** The event that a delivery id names; null when there is none in this history. */
+async function findEvent(
+  reader: StoreReader,
+  org: string,
+  deliveryId: string,
+): Promise<EventRecord | null> {
+  const sequence = parseDeliveryId(deliveryId)
+  if (sequence === null) return null
+  const page = { after: sequence - 1, through: sequence, limit: 1 }
+  const [event] = await reader.events.list(org, page)
+  return event !== undefined && formatDeliveryId(event) === deliveryId ? event : null
+}
+
 async function requireMayDirect(reader: StoreReader, caller: Caller, org: string): Promise<void> {
   const { permissions } = await authorize(reader, caller, org, 'organization:admin')
   if (!permissions.includes('audit:read'))
@@ -188,9 +202,6 @@ function formatWebhook(
   return { id, url, enabled, created_at, secret_created_at }
 }
 
-function formatDelivery(
-  org: string,
-  { webhook_id: _webhook, ...delivery }: DeliveryRecord,
-): Delivery {
-  return { id: formatDeliveryId(org, delivery.sequence), ...delivery }
+function formatDelivery({ webhook_id: _webhook, hash, ...delivery }: ListedDelivery): Delivery {
+  return { id: formatDeliveryId({ sequence: delivery.sequence, hash: hash ?? '' }), ...delivery }
 }

@@ -1,4 +1,5 @@
 import { PERMISSIONS } from '@palisade/protocol'
+import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { createAnswerJudge, type JudgeAnswer } from './judge-answer.ts'
 import { readDocument, type ApiDocument } from './operations.ts'
@@ -21,7 +22,7 @@ export const NOTHING = {
   token: '00000000-0000-4000-8000-000000000000',
   personal_token: '00000000-0000-4000-8000-000000000000',
   webhook: '00000000-0000-4000-8000-000000000000',
-  delivery: 'evt_nowhere_1',
+  delivery: `evt_1_${'0'.repeat(32)}`,
 } as const
 
 /**
@@ -117,8 +118,14 @@ async function furnish(server: TestServer, as: string, org: string): Promise<Ide
     token: idOf(await create(server, as, `${api}/access-tokens`, secret)),
     personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
-    delivery: `evt_${org}_1`,
+    delivery: await firstDelivery(server, org),
   }
+}
+
+async function firstDelivery({ store }: TestServer, org: string): Promise<string> {
+  const page = { after: 0, through: 1, limit: 1 }
+  const [event] = await store.read((reader) => reader.events.list(org, page))
+  return event === undefined ? '' : formatDeliveryId(event)
 }
 
 type Created = Readonly<Record<string, unknown>>

@@ -46,7 +46,9 @@ const delivery = (sequence: number, changes: Partial<DeliveryRecord> = {}): Deli
 
 /** What every driver promises of webhooks; `store` holds the seed of `describeStore`. */
 export function describeWebhooks(store: () => Store): void {
-  const due = (now: string) => store().read((reader) => reader.deliveries.due(now, 10))
+  const WIDE = { perOrganization: 10, limit: 10 }
+  const due = async (now: string, share = WIDE) =>
+    (await store().read((reader) => reader.deliveries.due(now, share))).map(({ id }) => id)
   const claim = (owner: string, now: string, until: string) =>
     store().transaction((writer) => writer.deliveries.claim('w1', { owner, now, until }))
   const seed = () =>
@@ -115,6 +117,44 @@ export function describeWebhooks(store: () => Store): void {
       expect(await claim('a', LATER, LATEST)).toMatchObject({ sequence: 3 })
     })
 
+    it('are free again when they are changed, and what was under way is not kept', async () => {
+      await seed()
+      await claim('a', NOW, LATER)
+      const { org, id } = webhook('w1')
+      const change = { org, id, url: 'https://other.example.com/', enabled: true }
+
+      await store().transaction((writer) => writer.webhooks.update(change, NOW))
+
+      expect(await due(NOW)).toEqual(['w1'])
+      const position = { delivered_sequence: 1, attempts: 1, next_attempt_at: LATER }
+      const kept = await store().transaction((writer) =>
+        writer.deliveries.settle('a', delivery(2, { state: 'retrying' }), position),
+      )
+      expect(kept).toBe(false)
+      expect(await claim('a', NOW, LATER)).toMatchObject({
+        sequence: 2,
+        attempts: 0,
+        webhook: { url: change.url },
+      })
+    })
+
+    it('are due by turns of their organizations, so many of each', async () => {
+      await seed()
+      await store().transaction(async (writer) => {
+        await writer.events.append('rival', [{ ...event(1), org: 'rival' }])
+        for (const id of ['w2', 'w3', 'w4']) await writer.webhooks.insert(webhook(id), 1)
+        await writer.webhooks.insert(webhook('w5', 'rival'), 0)
+      })
+
+      expect(await due(NOW)).toEqual(['w1', 'w5', 'w2', 'w3', 'w4'])
+      expect(await due(NOW, { perOrganization: 2, limit: 10 })).toEqual(['w1', 'w5', 'w2'])
+      expect(await due(NOW, { perOrganization: 10, limit: 2 })).toEqual(['w1', 'w5'])
+      expect(await store().read((reader) => reader.deliveries.due(NOW, WIDE))).toContainEqual({
+        id: 'w5',
+        org: 'rival',
+      })
+    })
+
     it('race for a claim that one alone gets', async () => {
       await seed()
 
@@ -168,8 +208,9 @@ export function describeWebhooks(store: () => Store): void {
         store().read((reader) => reader.deliveries.list('w1', { state, limit: 10 }))
       expect((await list(null)).map(({ sequence }) => sequence)).toEqual([151, 150, 2])
       expect(await list('dead')).toEqual([
-        delivery(2, { state: 'dead', status: null, error: 'timeout' }),
+        { ...delivery(2, { state: 'dead', status: null, error: 'timeout' }), hash: 'hash 2' },
       ])
+      expect((await list(null))[0]).toEqual({ ...delivery(151), hash: null })
       await store().transaction((writer) => writer.webhooks.delete('acme', 'w1'))
       expect(await list(null)).toEqual([])
     })

@@ -30,29 +30,24 @@ describe('the courier', () => {
     onTestFinished(() => store.close())
     receiver = await openReceiver()
     courier = createTestCourier(store)
-    await createAuditedStore({ store, now }).write(OPERATOR, async (writer) => {
-      await writer.organizations.insert({
-        name: 'acme',
-        entitled: true,
-        resolve_unlisted_names: false,
-        created_at: START,
-      })
-      await writer.webhooks.insert(
-        {
-          id: 'w1',
-          org: 'acme',
-          url: receiver.url,
-          enabled: true,
-          secret: SECRET,
-          secret_created_at: START,
-          created_at: START,
-        },
-        2,
-      )
-    })
+    await seed(store)
   })
 
   const now = () => new Date(clockMs)
+
+  /** An organization whose first two events are not delivered: its own and that of its webhooks. */
+  async function seed(on: Store, org = 'acme', webhooks = [webhookOf('w1', receiver)]) {
+    await createAuditedStore({ store: on, now }).write(OPERATOR, async (writer) => {
+      const settings = { entitled: true, resolve_unlisted_names: false, created_at: START }
+      await writer.organizations.insert({ name: org, ...settings })
+      for (const webhook of webhooks) await writer.webhooks.insert({ ...webhook, org }, 2)
+    })
+  }
+
+  function webhookOf(id: string, { url }: Receiver) {
+    const made = { secret: SECRET, secret_created_at: START, created_at: START }
+    return { id, org: 'acme', url, enabled: true, ...made }
+  }
 
   function createTestCourier(on: Store, timeoutMs = 5000): Courier {
     const reachable = createReachableAddresses(['127.0.0.1'])
@@ -78,7 +73,8 @@ describe('the courier', () => {
         writer.teams.insert({ id: name, org: 'acme', name }),
       )
   }
-  const ids = () => receiver.received.map(({ headers }) => headers['webhook-id'])
+  const ids = () => receiver.received.map(({ headers }) => String(headers['webhook-id']))
+  const sequences = () => ids().map((id) => Number(/^evt_(\d+)_[0-9a-f]{32}$/.exec(id)?.[1]))
   const deliveries = () =>
     store.read((reader) => reader.deliveries.list('w1', { state: null, limit: 100 }))
   async function pass(seconds: number): Promise<void> {
@@ -92,7 +88,7 @@ describe('the courier', () => {
     await courier.deliverDue()
     await courier.deliverDue()
 
-    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_4', 'evt_acme_5'])
+    expect(sequences()).toEqual([3, 4, 5])
     const page = { after: 2, through: 5, limit: 10 }
     const events = await store.read((reader) => reader.events.list('acme', page))
     expect(receiver.received.map((request) => verify(request, SECRET, now()))).toEqual(events)
@@ -105,6 +101,25 @@ describe('the courier', () => {
       [4, 'delivered'],
       [3, 'delivered'],
     ])
+  })
+
+  it('sends an event under the same id again, and under another in another history', async () => {
+    receiver.replies.push(500)
+    await change('one')
+    await courier.deliverDue()
+    await pass(5)
+    const [first, second] = ids()
+    const backup = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    onTestFinished(() => backup.close())
+    await seed(backup)
+
+    store = backup
+    await change('one')
+    await createTestCourier(backup).deliverDue()
+
+    expect(second).toBe(first)
+    expect(sequences()).toEqual([3, 3, 3])
+    expect(ids()[2]).not.toBe(first)
   })
 
   it('signs so that another secret or another body is refused', async () => {
@@ -149,9 +164,9 @@ describe('the courier', () => {
     await change('one', 'two')
 
     await courier.deliverDue()
-    expect(ids()).toEqual(['evt_acme_3'])
+    expect(sequences()).toEqual([3])
     await pass(4)
-    expect(ids()).toHaveLength(1)
+    expect(sequences()).toHaveLength(1)
     expect(await deliveries()).toEqual([
       expect.objectContaining({ state: 'retrying', attempts: 1, status: 500, error: 'status' }),
     ])
@@ -159,10 +174,10 @@ describe('the courier', () => {
     expect(await deliveries()).toMatchObject([{ attempts: 2, status: 302, error: 'redirect' }])
     await pass(30)
     await pass(119)
-    expect(ids()).toHaveLength(3)
+    expect(sequences()).toHaveLength(3)
     await pass(1)
 
-    expect(ids()).toEqual([...Array.from({ length: 4 }, () => 'evt_acme_3'), 'evt_acme_4'])
+    expect(sequences()).toEqual([...Array.from({ length: 4 }, () => 3), 4])
     expect(receiver.received.every((request) => request.path === '/hook')).toBe(true)
     expect(await deliveries()).toMatchObject([
       { sequence: 4, state: 'delivered', attempts: 1 },
@@ -177,7 +192,7 @@ describe('the courier', () => {
     await courier.deliverDue()
     for (const seconds of [5, 30, 120, 600, 1800, 7200, 21_600]) await pass(seconds)
 
-    expect(ids()).toEqual([...Array.from({ length: 8 }, () => 'evt_acme_3'), 'evt_acme_4'])
+    expect(sequences()).toEqual([...Array.from({ length: 8 }, () => 3), 4])
     expect(await deliveries()).toMatchObject([
       { sequence: 4, state: 'delivered' },
       { sequence: 3, state: 'dead', attempts: 8, status: 503, next_attempt_at: null },
@@ -202,7 +217,7 @@ describe('the courier', () => {
     await courier.deliverDue()
     await pass(5)
 
-    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_4', 'evt_acme_1', 'evt_acme_4'])
+    expect(sequences()).toEqual([3, 4, 1, 4])
     expect(await deliveries()).toMatchObject([
       { sequence: 4, state: 'delivered', attempts: 2 },
       { sequence: 3, state: 'delivered' },
@@ -242,12 +257,12 @@ describe('the courier', () => {
     await enable(false)
     await change('one', 'two')
     await courier.deliverDue()
-    expect(ids()).toEqual([])
+    expect(sequences()).toEqual([])
 
     await enable(true)
     await courier.deliverDue()
 
-    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_4'])
+    expect(sequences()).toEqual([3, 4])
   })
 
   it('is not doubled by a second server, and takes over from one that died', async () => {
@@ -256,7 +271,7 @@ describe('the courier', () => {
     onTestFinished(() => other.close())
 
     await Promise.all([courier.deliverDue(), createTestCourier(other).deliverDue()])
-    expect(ids()).toEqual([3, 4, 5, 6, 7].map((sequence) => `evt_acme_${sequence}`))
+    expect(sequences()).toEqual([3, 4, 5, 6, 7])
 
     await change('six')
     const until = new Date(clockMs + 60_000).toISOString()
@@ -265,28 +280,15 @@ describe('the courier', () => {
       { sequence: 8 },
     )
     await pass(59)
-    expect(ids()).toHaveLength(5)
+    expect(sequences()).toHaveLength(5)
     await pass(1)
-    expect(ids()).toHaveLength(6)
+    expect(sequences()).toHaveLength(6)
   })
 
   it('lets a slow receiver hold up nobody but himself', async () => {
     const slow = await openReceiver()
     slow.replies.push('silence')
-    await store.transaction((writer) =>
-      writer.webhooks.insert(
-        {
-          id: 'w0',
-          org: 'acme',
-          url: slow.url,
-          enabled: true,
-          secret: SECRET,
-          secret_created_at: START,
-          created_at: START,
-        },
-        2,
-      ),
-    )
+    await store.transaction((writer) => writer.webhooks.insert(webhookOf('w0', slow), 2))
     await change('one', 'two', 'three')
 
     const done = courier.deliverDue()
@@ -294,7 +296,43 @@ describe('the courier', () => {
     await courier.stop()
     await done
 
-    expect(ids()).toHaveLength(3)
+    expect(sequences()).toHaveLength(3)
+  })
+
+  it('lets an organization of slow receivers hold up no other, and has few waiting at once', async () => {
+    const slow = await openReceiver()
+    slow.replies.push(...Array.from({ length: 40 }, () => 'silence' as const))
+    const names = Array.from({ length: 20 }, (_, index) => `a${index}`)
+    await seed(
+      store,
+      'slow',
+      names.map((id) => webhookOf(id, slow)),
+    )
+    await change('one', 'two', 'three')
+
+    const done = courier.deliverDue()
+    await Promise.all([slow.count(4), receiver.count(3)])
+    await courier.stop()
+    await done
+
+    expect(slow.received).toHaveLength(4)
+    expect(sequences()).toEqual([3, 4, 5])
+  })
+
+  it('sends at once to the URL that a webhook gets during an attempt', async () => {
+    receiver.replies.push('silence')
+    await change('one')
+    const other = await openReceiver()
+
+    const done = createTestCourier(store, 500).deliverDue()
+    await receiver.count(1)
+    await store.transaction((writer) =>
+      writer.webhooks.update({ ...webhookOf('w1', other) }, now().toISOString()),
+    )
+    await done
+
+    expect(other.received.map(({ headers }) => headers['webhook-id'])).toEqual(ids())
+    expect(await deliveries()).toMatchObject([{ sequence: 3, state: 'delivered', attempts: 1 }])
   })
 
   it('leaves what it breaks off at the end to be sent again, as if not tried', async () => {
@@ -306,7 +344,7 @@ describe('the courier', () => {
     await courier.stop()
     await createTestCourier(store).deliverDue()
 
-    expect(ids()).toEqual(['evt_acme_3', 'evt_acme_3'])
+    expect(sequences()).toEqual([3, 3])
     expect(await deliveries()).toMatchObject([{ state: 'delivered', attempts: 1 }])
   })
 })

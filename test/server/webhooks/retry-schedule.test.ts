@@ -19,15 +19,27 @@ describe('the retry schedule', () => {
   })
 })
 
+const HASH = '9f2c41d0a7b35e68'.repeat(4)
+
 describe('a delivery id', () => {
-  it.each(['acme', 'a_b', 'a-1'])('names organization %s and the event', (org) => {
-    expect(parseDeliveryId(org, formatDeliveryId(org, 17))).toBe(17)
+  it('names the event by its place and its hash', () => {
+    const id = formatDeliveryId({ sequence: 17, hash: HASH })
+
+    expect(id).toBe('evt_17_9f2c41d0a7b35e689f2c41d0a7b35e68')
+    expect(parseDeliveryId(id)).toBe(17)
   })
 
-  it.each(['', '17', 'evt_acme_', 'evt_acme_0', 'evt_acme_017', 'evt_acme_1e3', 'evt_rival_17'])(
-    'is not `%s`',
-    (text) => {
-      expect(parseDeliveryId('acme', text)).toBeNull()
-    },
-  )
+  it.each([
+    '',
+    '17',
+    'evt_17',
+    'evt_17_',
+    `evt_0_${HASH.slice(32)}`,
+    `evt_017_${HASH.slice(32)}`,
+    `evt_1e3_${HASH.slice(32)}`,
+    `evt_17_${HASH}`,
+    `evt_17_${HASH.slice(32).toUpperCase()}`,
+  ])('is not `%s`', (text) => {
+    expect(parseDeliveryId(text)).toBeNull()
+  })
 })

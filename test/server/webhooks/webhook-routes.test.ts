@@ -1,5 +1,6 @@
 import type { Permission } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openReceiver, verify } from './receiver.ts'
 
@@ -24,6 +25,12 @@ describe('webhooks', () => {
   const kinds = async () => {
     const { data } = (await test.send('GET', '/api/v1/orgs/acme/events', { as: owner })).json()
     return data.map(({ kind }: { kind: string }) => kind).slice(4)
+  }
+  async function deliveryOf(sequence: number): Promise<string> {
+    const page = { after: sequence - 1, through: sequence, limit: 1 }
+    const [event] = await test.store.read((reader) => reader.events.list('acme', page))
+    if (event === undefined) throw new Error(`there is no event ${sequence}`)
+    return formatDeliveryId(event)
   }
   async function tokenWith(permissions: Permission[]): Promise<string> {
     const payload = { name: permissions.join(), permissions, expires_in_days: 1 }
@@ -102,22 +109,21 @@ describe('webhooks', () => {
     const redeliver = (delivery: string) =>
       test.send('POST', `${WEBHOOKS}/${id}/deliveries/${delivery}/redeliver`, { as: owner })
 
-    const asked = await redeliver('evt_acme_1')
-    expect(asked.json()).toMatchObject({ id: 'evt_acme_1', state: 'pending', attempts: 0 })
-    for (const delivery of ['evt_acme_5', 'evt_acme_99', 'evt_rival_1', 'x'])
+    const [first, last] = [await deliveryOf(1), await deliveryOf(5)]
+    const asked = await redeliver(first)
+    expect(asked.json()).toMatchObject({ id: first, state: 'pending', attempts: 0 })
+    const foreign = `evt_1_${'0'.repeat(32)}`
+    for (const delivery of [last, last.replace('_5_', '_99_'), foreign, 'x'])
       expect((await redeliver(delivery)).statusCode, delivery).toBe(404)
     const list = async (query = '') =>
       (await test.send('GET', `${WEBHOOKS}/${id}/deliveries${query}`, { as: owner })).json().data
-    expect(await list('?state=pending')).toHaveLength(1)
+    expect(await list('?state=pending')).toMatchObject([{ id: first, sequence: 1 }])
     expect(await list('?state=dead')).toEqual([])
 
     await test.server.app.listen({ host: '127.0.0.1', port: 0 })
     await receiver.count(2)
 
-    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([
-      'evt_acme_1',
-      'evt_acme_5',
-    ])
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([first, last])
   })
 
   it('take no more than a hundred requests to deliver again', async () => {
@@ -133,8 +139,8 @@ describe('webhooks', () => {
       const position = { delivered_sequence: 105, attempts: 0, next_attempt_at: NOW }
       await writer.deliveries.settle('test', { ...delivered, ...rest }, position)
     })
-    const redeliver = (sequence: number) =>
-      test.send('POST', `${WEBHOOKS}/${id}/deliveries/evt_acme_${sequence}/redeliver`, {
+    const redeliver = async (sequence: number) =>
+      test.send('POST', `${WEBHOOKS}/${id}/deliveries/${await deliveryOf(sequence)}/redeliver`, {
         as: owner,
       })
 
@@ -201,7 +207,8 @@ describe('webhooks', () => {
     expect(await status('GET', WEBHOOKS, admin)).toBe(200)
     expect(await status('POST', WEBHOOKS, admin)).toBe(403)
     expect(await status('PATCH', one, admin)).toBe(403)
-    expect(await status('POST', `${one}/deliveries/evt_acme_1/redeliver`, admin)).toBe(403)
+    const first = await deliveryOf(1)
+    expect(await status('POST', `${one}/deliveries/${first}/redeliver`, admin)).toBe(403)
     expect(await status('POST', `${one}/rotate-secret`, admin)).toBe(403)
     const auditor = await tokenWith(['audit:read', 'policies:write'])
     expect(await status('GET', WEBHOOKS, auditor)).toBe(403)

@@ -13,7 +13,10 @@ export interface WebhookWriter extends WebhookReader {
     webhook: Omit<WebhookRecord, 'previous_secret' | 'previous_secret_until'>,
     after: number,
   ): Promise<void>
-  /** Also makes the event that waits due `at` once, as if it had not been tried. */
+  /**
+   * Also makes the event that waits due `at` once, as if it had not been tried, and ends the lease:
+   * what an attempt under way comes to says nothing about the webhook as it is now.
+   */
   update(webhook: Pick<WebhookRecord, 'org' | 'id' | 'url' | 'enabled'>, at: string): Promise<void>
   /** The secret so far becomes the previous one. */
   replaceSecret(
@@ -41,14 +44,28 @@ export interface DeliveryPosition {
   readonly next_attempt_at: string
 }
 
+/** A webhook that has something to deliver and that no server has claimed. */
+export type DueWebhook = Pick<WebhookRecord, 'id' | 'org'>
+
+/** What became of an event, with its hash; null when the event is gone. */
+export interface ListedDelivery extends DeliveryRecord {
+  readonly hash: string | null
+}
+
 export interface DeliveryReader {
-  /** Ids of webhooks that have something to deliver and that no server has claimed. */
-  due(now: string, limit: number): Promise<string[]>
+  /**
+   * At most `perOrganization` of each organization, by turns: the longest due of every
+   * organization first, then the second of every one.
+   */
+  due(
+    now: string,
+    share: { readonly perOrganization: number; readonly limit: number },
+  ): Promise<DueWebhook[]>
   /** The newest first; `state` null for any. */
   list(
     webhookId: string,
     page: { readonly state: DeliveryState | null; readonly limit: number },
-  ): Promise<DeliveryRecord[]>
+  ): Promise<ListedDelivery[]>
   /** Sequence of the last event that was delivered or given up. */
   position(webhookId: string): Promise<number>
 }

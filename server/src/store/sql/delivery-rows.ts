@@ -1,5 +1,10 @@
 import type { DeliveryRecord } from '../records.ts'
-import type { DeliveryReader, DeliveryWriter } from '../contract/webhooks.ts'
+import type {
+  DeliveryReader,
+  DeliveryWriter,
+  DueWebhook,
+  ListedDelivery,
+} from '../contract/webhooks.ts'
 import type { Connection } from './connection.ts'
 import { toWebhook, type WebhookRow } from './webhook-rows.ts'
 
@@ -15,20 +20,26 @@ const DUE = `w.enabled = 1 AND (w.lease_until IS NULL OR w.lease_until <= ?)
   )`
 
 export function createDeliveryReader(connection: Connection): DeliveryReader {
-  const due = connection.prepare<{ id: string }>(
-    `SELECT w.id FROM webhooks w WHERE ${DUE} ORDER BY w.next_attempt_at, w.id LIMIT ?`,
+  const due = connection.prepare<DueWebhook>(
+    `SELECT id, org FROM (
+       SELECT w.id, w.org, w.next_attempt_at,
+         row_number() OVER (PARTITION BY w.org ORDER BY w.next_attempt_at, w.id) AS turn
+       FROM webhooks w WHERE ${DUE}) waiting
+     WHERE turn <= ? ORDER BY turn, next_attempt_at, id LIMIT ?`,
   )
-  const list = connection.prepare<DeliveryRecord>(
-    `SELECT * FROM webhook_deliveries
-     WHERE webhook_id = ? AND (CAST(? AS TEXT) IS NULL OR state = ?)
-     ORDER BY sequence DESC LIMIT ?`,
+  const list = connection.prepare<ListedDelivery>(
+    `SELECT d.*, e.hash FROM webhook_deliveries d
+     JOIN webhooks w ON w.id = d.webhook_id
+     LEFT JOIN events e ON e.org = w.org AND e.sequence = d.sequence
+     WHERE d.webhook_id = ? AND (CAST(? AS TEXT) IS NULL OR d.state = ?)
+     ORDER BY d.sequence DESC LIMIT ?`,
   )
   const position = connection.prepare<{ delivered_sequence: number }>(
     'SELECT delivered_sequence FROM webhooks WHERE id = ?',
   )
   return {
-    async due(now, limit) {
-      return (await due.all(now, now, limit)).map(({ id }) => id)
+    async due(now, { perOrganization, limit }) {
+      return due.all(now, now, perOrganization, limit)
     },
     async list(webhookId, { state, limit }) {
       return list.all(webhookId, state, state, limit)

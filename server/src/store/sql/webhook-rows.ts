@@ -31,7 +31,8 @@ export function createWebhookWriter(connection: Connection): WebhookWriter {
         next_attempt_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)`)
   const update = connection.prepare(
-    `UPDATE webhooks SET url = ?, enabled = ?, attempts = 0, next_attempt_at = ?
+    `UPDATE webhooks SET url = ?, enabled = ?, attempts = 0, next_attempt_at = ?,
+       lease_owner = NULL, lease_until = NULL
      WHERE org = ? AND id = ?`,
   )
   const replaceSecret = connection.prepare(

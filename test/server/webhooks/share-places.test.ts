@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest'
+import { sharePlaces } from '../../../server/src/webhooks/share-places.ts'
+
+const PLACES = { total: 6, perOrganization: 3 }
+const due = (...orgs: string[]) => orgs.map((org, index) => ({ id: `w${index}`, org }))
+const idsOf = (...args: Parameters<typeof sharePlaces>) => sharePlaces(...args).map(({ id }) => id)
+
+describe('places for sending', () => {
+  it('go in turns to organizations, however many webhooks one of them has', () => {
+    expect(idsOf(due('a', 'a', 'a', 'b', 'c', 'b'), [], { total: 5, perOrganization: 3 })).toEqual([
+      'w0',
+      'w3',
+      'w4',
+      'w1',
+      'w5',
+    ])
+  })
+
+  it('go first to whom has none', () => {
+    expect(idsOf(due('a', 'b', 'b'), ['a', 'a', 'b', 'b', 'd'], PLACES)).toEqual(['w0'])
+    expect(idsOf(due('a', 'b', 'c'), ['a', 'a', 'b', 'b', 'd'], PLACES)).toEqual(['w2'])
+  })
+
+  it('are bounded for one organization, and for all', () => {
+    expect(idsOf(due('a', 'a', 'a', 'a'), [], PLACES)).toEqual(['w0', 'w1', 'w2'])
+    expect(idsOf(due('a', 'a'), ['a', 'a', 'a'], PLACES)).toEqual([])
+    expect(idsOf(due('z'), ['a', 'a', 'b', 'b', 'c', 'c'], PLACES)).toEqual([])
+    expect(idsOf(due('z'), ['a', 'a', 'b', 'b', 'c', 'c', 'd'], PLACES)).toEqual([])
+  })
+
+  it('stay free when nobody waits', () => {
+    expect(idsOf([], ['a'], PLACES)).toEqual([])
+  })
+})
