@@ -4,7 +4,7 @@ import { runServerCommand, startServerProcess, type RunningServer } from '../ser
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 /** Each command is a process of its own. */
-const PATIENCE = { timeout: 60_000 }
+const PATIENCE = { timeout: 300_000 }
 
 describe('an operator', PATIENCE, () => {
   let settings: { PALISADE_DATA_DIR: string }

@@ -70,6 +70,9 @@ describe('palisade-server keys', () => {
     for (const [status, message, ...args] of [
       [1, 'rotate access-token` first', 'retire', signing.kid],
       [1, 'there is no access token key `x`', 'retire', 'x'],
+      [1, 'there is no access token key `-hE4`', 'retire', '-hE4'],
+      [1, 'there is no access token key `--E4`', 'retire', '--E4'],
+      [2, 'too many arguments', 'retire', 'x', '--jsno'],
       [2, '', 'rotate', 'bundle'],
       [2, '', 'rotate'],
     ] as const) {

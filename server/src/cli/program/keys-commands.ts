@@ -32,6 +32,8 @@ Example:
   keys
     .command('retire')
     .description('refuse at once what a key that signs no more has signed')
+    // One key in 64 begins with `-` (base64url, RFC 7638), and is no option.
+    .allowUnknownOption()
     .argument('<kid>', 'the key, as `keys list` shows it')
     .option('--json', 'print one JSON object')
     .addHelpText(
