@@ -18,9 +18,9 @@ function project(
       name,
       include,
       provide: { driver },
-      // Only to end what hangs: a shared machine may take ten times as long as a quiet one.
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      // Only to end what hangs: the longest takes 40 s, a shared machine ten times as long.
+      testTimeout: 600_000,
+      hookTimeout: 600_000,
       // No module keeps state (a rule of its own), so files share a worker: a fifth less time.
       isolate: false,
     },

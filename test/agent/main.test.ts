@@ -77,7 +77,7 @@ async function waitForState(socketPath: string, state: string): Promise<string> 
     const answer = await askAgent(socketPath, 'GET', '/v1/status').catch(() => null)
     return answer === null ? null : agentStatusSchema.parse(answer.body).state
   }
-  await expect.poll(read, { timeout: 60_000, interval: 50 }).toBe(state)
+  await expect.poll(read, { timeout: 300_000, interval: 50 }).toBe(state)
   const { body } = await askAgent(socketPath, 'GET', '/v1/status')
   return agentStatusSchema.parse(body).proxy
 }

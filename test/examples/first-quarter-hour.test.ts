@@ -17,7 +17,7 @@ palisade-server) exec '${process.execPath}' server/dist/main.js "$@" ;;
 esac
 `
 
-it('goes as its page says', { timeout: 120_000 }, async () => {
+it('goes as its page says', { timeout: 600_000 }, async () => {
   const directory = mkdtempSync(join(tmpdir(), 'palisade-quarter-'))
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
   writeFileSync(join(directory, 'npm'), NPM)

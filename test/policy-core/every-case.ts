@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { expect } from 'vitest'
 import { factorOfRun, seedOfRun } from '../run-size.ts'
 
-/** Milliseconds that one law may take on a slow machine. */
-export const LAW_TIMEOUT_MS = 120_000
+/** Milliseconds that one law may take on a slow machine; some take 40 s on a quiet one. */
+export const LAW_TIMEOUT_MS = 1_200_000
 
 interface Size {
   /** How many values of the arbitrary are tried. */
@@ -15,7 +15,8 @@ interface Size {
 interface Outcomes {
   /**
    * The outcomes that made up less than their share of all that were tallied. A law that holds
-   * because its generator makes nothing but trivial misses says nothing.
+   * because its generator makes nothing but trivial misses says nothing. None for a run with fewer
+   * cases than usual, whose shares are a matter of luck.
    */
   rarerThan(shares: Readonly<Record<string, number>>): string[]
 }
@@ -47,7 +48,11 @@ export function everyCase<T>(
   const summary = [`${numRuns * casesPerRun} cases`, `seed ${seed}`, ...shares].join(', ')
   process.stdout.write(`${expect.getState().currentTestName}: ${summary}\n`)
   return {
-    rarerThan: (least) =>
-      Object.keys(least).filter((outcome) => (counts.get(outcome) ?? 0) < least[outcome]! * total),
+    rarerThan(least) {
+      if (factorOfRun() < 1) return []
+      return Object.keys(least).filter(
+        (outcome) => (counts.get(outcome) ?? 0) < least[outcome]! * total,
+      )
+    },
   }
 }

@@ -74,7 +74,7 @@ export async function startServerWithFullLog(
   let stderr = ''
   child.stderr?.on('data', (chunk) => (stderr += String(chunk)))
   const url = `http://127.0.0.1:${port}`
-  await expect.poll(() => isReady(url), { timeout: 60_000 }).toBe(true)
+  await expect.poll(() => isReady(url), { timeout: 300_000 }).toBe(true)
   return {
     url,
     pid: pidOf(child),

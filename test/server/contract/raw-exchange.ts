@@ -23,13 +23,13 @@ export interface ExchangeOptions {
 
 /**
  * Sends the pieces one after the other over a connection of their own and gives all answers that
- * came until the server closed it. `UNTIL_ANSWERED` waits for the server to say something. Rejects when the connection stays open for `withinMs` without a
- * byte.
+ * came until the server closed it. `UNTIL_ANSWERED` waits for the server to say something. Rejects
+ * when the connection stays open for `withinMs` without a byte.
  */
 export async function exchangeRaw(
   port: number,
   pieces: readonly (string | Uint8Array | typeof UNTIL_ANSWERED)[],
-  { withinMs = 10_000, isHead = false, endAfterMs }: ExchangeOptions = {},
+  { withinMs = 60_000, isHead = false, endAfterMs = 10_000 }: ExchangeOptions = {},
 ): Promise<RawAnswer[]> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   socket.setTimeout(withinMs, () =>
@@ -49,7 +49,7 @@ export async function exchangeRaw(
   for (const piece of pieces)
     if (piece === UNTIL_ANSWERED) await once(socket, 'data')
     else if (socket.writable) socket.write(piece)
-  const timer = setTimeout(() => socket.end(), endAfterMs ?? withinMs)
+  const timer = setTimeout(() => socket.end(), endAfterMs)
   await closed
   clearTimeout(timer)
   return parseAnswers(Buffer.concat(received).toString('latin1'), isHead)

@@ -94,7 +94,7 @@ describe.skipIf(!isRoot)(
       expect((await server.stop('SIGTERM')).status).toBe(0)
     })
   },
-  120_000,
+  600_000,
 )
 
 /** A small disk in memory, gone when the test is. */

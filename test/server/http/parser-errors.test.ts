@@ -102,14 +102,14 @@ it.each([
   const { server } = governed.app
   const { port } = server.address() as AddressInfo
   const countConnections = promisify(server.getConnections.bind(server))
-  await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 60_000 })
+  await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 300_000 })
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   onTestFinished(() => void socket.destroy())
 
   socket.write(bytes)
   await once(socket.resume(), 'end')
 
-  await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 60_000 })
+  await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 300_000 })
 })
 
 it('serves what is in flight while it closes', async () => {

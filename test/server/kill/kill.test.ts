@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 import { runKillCycles, type Victim } from './kill-cycles.ts'
 
 const CYCLES = Math.max(1, Math.round(3 * factorOfRun()))
-const TIMEOUT_MS = 60_000 + CYCLES * 30_000
+const TIMEOUT_MS = 300_000 + CYCLES * 30_000
 
 type Settings = Readonly<Record<string, string>>
 
@@ -173,6 +173,6 @@ async function ownCluster() {
 
 async function untilReady(origin: string): Promise<void> {
   await expect
-    .poll(async () => (await fetch(`${origin}/readyz`)).status, { timeout: 30_000, interval: 50 })
+    .poll(async () => (await fetch(`${origin}/readyz`)).status, { timeout: 120_000, interval: 50 })
     .toBe(200)
 }

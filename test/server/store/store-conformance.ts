@@ -202,7 +202,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         await store.read(async (reader) => {
           await reader.organizations.count()
           await other.transaction(rename)
-          await expect.poll(() => store.generation(), { timeout: 60_000 }).not.toBe(before)
+          await expect.poll(() => store.generation(), { timeout: 300_000 }).not.toBe(before)
         })
 
         expect(store.generation()).not.toBe(before)

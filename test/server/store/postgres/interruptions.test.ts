@@ -165,7 +165,7 @@ describe.skipIf(!hasPostgres())('a database that stops and starts again', () => 
       await expect(attempt()).rejects.toMatchObject(UNAVAILABLE)
     const stoppedAt = performance.now()
     await expect
-      .poll(() => store.generation() === store.generation(), { timeout: 60_000 })
+      .poll(() => store.generation() === store.generation(), { timeout: 300_000 })
       .toBe(false)
     expect(performance.now() - stoppedAt).toBeLessThan(2_500)
 
@@ -174,7 +174,7 @@ describe.skipIf(!hasPostgres())('a database that stops and starts again', () => 
     expect(await store.read((reader) => reader.secrets.find('before'))).not.toBeNull()
     expect(await store.read((reader) => reader.secrets.find('during'))).toBeNull()
     await expect
-      .poll(() => store.generation() === store.generation(), { timeout: 60_000 })
+      .poll(() => store.generation() === store.generation(), { timeout: 300_000 })
       .toBe(true)
     expect(store.generation()).toBeGreaterThan(before)
   })

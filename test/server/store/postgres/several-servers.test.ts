@@ -9,7 +9,7 @@ import { runServerCommand, startServerProcess, type RunningServer } from '../../
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 /** A second is promised and milliseconds are usual; a busy machine is not what is judged here. */
-const PATIENCE = { timeout: 30_000, interval: 25 }
+const PATIENCE = { timeout: 300_000, interval: 25 }
 const CUT_WATCHERS = `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
   WHERE datname = current_database() AND application_name LIKE '%commits'`
 
