@@ -53,7 +53,8 @@ export async function createOrganization(
     })
     const isNew = (await writer.users.find(owner)) === null
     if (isNew) await writer.users.insert({ username: owner, password_hash, created_at })
-    await writer.memberships.insert({ org: name, username: owner, role: 'owner' })
+    const membership = { org: name, username: owner, role: 'owner' as const }
+    await writer.memberships.insert(membership, { ownsAccount: true })
     const { token } = await createToken(
       deps,
       writer,

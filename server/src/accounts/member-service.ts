@@ -67,12 +67,12 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         return createOnce(writer, once, deps.now(), async () => {
           if ((await writer.memberships.find(org, username)) !== null)
             throw conflict(`\`${username}\` is a member already`)
-          await ensureUser(writer, {
+          const isNew = await ensureUser(writer, {
             username,
             password_hash,
             created_at: deps.now().toISOString(),
           })
-          await writer.memberships.insert({ org, username, role })
+          await writer.memberships.insert({ org, username, role }, { ownsAccount: isNew })
           return { username, role, teams: [] }
         })
       })
@@ -135,15 +135,19 @@ async function requireAnotherOwner(
     throw conflict(`\`${username}\` is the last owner; make another member owner first`)
 }
 
-/** A password is for a new user only, or an organization could take over another's member. */
+/**
+ * Answers whether the user is new. A password is for a new one only, or an organization could take
+ * over another's member.
+ */
 async function ensureUser(
   writer: StoreWriter,
   user: Parameters<StoreWriter['users']['insert']>[0],
-): Promise<void> {
+): Promise<boolean> {
   if ((await writer.users.find(user.username)) === null) {
     await writer.users.insert(user)
-    return
+    return true
   }
   if (user.password_hash !== null)
     throw conflict(`user \`${user.username}\` exists already; leave out \`password\``)
+  return false
 }

@@ -5,7 +5,7 @@ import type {
 } from '@palisade/protocol'
 import { conflict, invalidArgument, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
-import type { StoreWriter } from '../store/store.ts'
+import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { findMember, requireRank } from './member-service.ts'
 import { hashNewPassword } from './new-password.ts'
@@ -30,7 +30,7 @@ export interface PasswordServiceDeps {
 export interface PasswordService {
   /** One's own, proved by the old one; a wrong one counts in the throttles. */
   change(caller: Caller, request: ChangePasswordRequest): Promise<PasswordChanged>
-  /** That of a member who belongs to no other organization, by somebody who outranks him. */
+  /** That of a member whom his organization made and no other has, by somebody who outranks him. */
   reset(
     caller: Caller,
     org: string,
@@ -73,7 +73,7 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
             'your own password changes by `PUT /api/v1/user/password`, with the old one',
           )
         requireRank(access.permissions, member.role)
-        if ((await writer.memberships.listOfUser(username)).length > 1)
+        if (!(await isOfAlone(writer, org, username)))
           throw permissionDenied(
             `only an operator can reset the password of \`${username}\`, who is not of this organization alone`,
           )
@@ -100,6 +100,13 @@ async function proveOld(
   )
   if (generation === null) throw permissionDenied('`password` is not your password')
   return generation
+}
+
+/** Whether the organization made the user, and no other has a member in him. */
+async function isOfAlone(reader: StoreReader, org: string, username: string): Promise<boolean> {
+  const memberships = await reader.memberships.listOfUser(username)
+  const owners = await reader.memberships.ownersOfAccount(username)
+  return memberships.length === 1 && owners.includes(org)
 }
 
 async function finish(

@@ -8,7 +8,7 @@ import type {
 import type { SigningKeyReader, SigningKeyWriter } from '../store/contract/server-state.ts'
 import type { RecordChange, Writes } from './change.ts'
 
-/** A personal token is in the history of every organization that its user can reach with it. */
+/** A personal token is in the history of the organizations that own its user's account. */
 export function auditAccessTokens(
   tokens: AccessTokenWriter,
   record: RecordChange,

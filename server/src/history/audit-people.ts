@@ -57,8 +57,8 @@ export function auditMemberships(
   const { memberships } = writer
   const subjectOf = (username: string) => ({ id: username, name: username })
   return {
-    async insert(membership) {
-      await memberships.insert(membership)
+    async insert(membership, owner) {
+      await memberships.insert(membership, owner)
       const { org, username } = membership
       const subject = subjectOf(username)
       const after = await showMember(writer, org, username)

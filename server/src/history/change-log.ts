@@ -86,7 +86,7 @@ async function chain(
 async function organizationsOf(writer: StoreWriter, place: ChangePlace): Promise<string[]> {
   if (place === 'everywhere') return writer.organizations.names()
   if ('org' in place) return [place.org]
-  return (await writer.memberships.listOfUser(place.username)).map(({ org }) => org)
+  return writer.memberships.ownersOfAccount(place.username)
 }
 
 function isSame({ before, after }: Change): boolean {

@@ -10,7 +10,10 @@ export interface Change {
   readonly after: ChangeState | null
 }
 
-/** Whose history it belongs to: one organization's, those of all that a user is in, or everybody's. */
+/**
+ * Whose history it belongs to: one organization's, those that own a user's account, or everybody's.
+ * Others that he is in were not asked for by him: whoever knows a name can add it.
+ */
 export type ChangePlace = { readonly org: string } | { readonly username: string } | 'everywhere'
 
 /** A wire representation. It is made member by member, so that no secret slips in with a column. */

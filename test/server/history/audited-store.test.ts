@@ -42,8 +42,9 @@ async function open() {
     for (const username of ['ann', 'bob', 'cid', 'dan'])
       await writer.users.insert({ username, password_hash: null, created_at: NOW })
     await writer.memberships.insert({ org: 'acme', username: 'ann', role: 'owner' })
-    await writer.memberships.insert({ org: 'acme', username: 'bob', role: 'editor' })
-    await writer.memberships.insert({ org: 'rival', username: 'bob', role: 'member' })
+    const owner = { ownsAccount: true }
+    await writer.memberships.insert({ org: 'acme', username: 'bob', role: 'editor' }, owner)
+    await writer.memberships.insert({ org: 'rival', username: 'bob', role: 'member' }, owner)
     await writer.memberships.insert({ org: 'rival', username: 'cid', role: 'owner' })
     await writer.teams.insert({ id: TEAM, org: 'acme', name: 'backend' })
     await writer.teams.addMember('acme', TEAM, 'bob')
@@ -169,7 +170,7 @@ describe('the audited store', () => {
     expect(await history()).toEqual([])
   })
 
-  it('tells every organization of a user about his tokens, also the one he leaves', async () => {
+  it('tells every organization that owns an account about its tokens, also the one he leaves', async () => {
     const { audited, history } = await open()
     const kinds = async (org: string) => (await history(org)).map(({ kind }) => kind)
 

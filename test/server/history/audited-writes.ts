@@ -145,7 +145,8 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
     insert: [
       async (writer) => {
         await writer.users.insert({ username: 'eve', password_hash: SECRET, created_at: NOW })
-        await writer.memberships.insert({ org: 'acme', username: 'eve', role: 'member' })
+        const membership = { org: 'acme', username: 'eve', role: 'member' as const }
+        await writer.memberships.insert(membership, { ownsAccount: true })
       },
       [
         ['user.created', { id: 'eve', name: 'eve' }, null, { username: 'eve', created_at: NOW }],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { KeyPurpose, SigningKeyRecord } from '../../../server/src/store/records.ts'
-import type { Store } from '../../../server/src/store/store.ts'
+import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
@@ -154,6 +154,24 @@ export function describeCredentials(store: () => Store): void {
         ['t1', 'acme'],
         ['t2', 'rival'],
       ])
+    })
+
+    it('knows which organizations own an account, while its user is in them', async () => {
+      const owners = () => store().read((reader) => reader.memberships.ownersOfAccount('cid'))
+      const join = (org: string, ownsAccount: boolean) => (writer: StoreWriter) =>
+        writer.memberships.insert({ org, username: 'cid', role: 'member' }, { ownsAccount })
+      await store().transaction((writer) => writer.memberships.delete('rival', 'cid'))
+      await store().transaction(join('rival', true))
+      await store().transaction(join('acme', false))
+      expect(await owners()).toEqual(['rival'])
+
+      await store().transaction((writer) => writer.memberships.delete('rival', 'cid'))
+      expect(await owners()).toEqual([])
+      await store().transaction(join('rival', false))
+      expect(await owners()).toEqual(['rival'])
+      await store().transaction((writer) => writer.memberships.delete('rival', 'cid'))
+      await store().transaction(join('rival', true))
+      expect(await owners()).toEqual(['rival'])
     })
 
     it('counts the passwords of a user', async () => {

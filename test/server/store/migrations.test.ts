@@ -94,6 +94,7 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', (
         token: await reader.accessTokens.findBySecretHash('hash of t1'),
         device: await reader.devices.findByTokenHash('hash of d1'),
         keys: await reader.signingKeys.list('bundle'),
+        owners: await reader.memberships.ownersOfAccount('ann'),
         answer: await reader.idempotency.find('s'),
       }))
       expect(found).toMatchObject({
@@ -104,6 +105,7 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', (
         token: { kind: 'personal', username: 'ann', permissions: ['policies:read'] },
         device: { id: 'd1', revoked_at: null },
         keys: [{ kid: 'k1', private_jwk: { kty: 'OKP' } }],
+        owners: ['acme'],
         answer: { status: 201 },
       })
       await store.transaction((writer) => writer.policies.delete('acme', 'pol_1'))

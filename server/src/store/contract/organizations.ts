@@ -31,10 +31,16 @@ export interface MembershipReader {
   /** By username. */
   list(org: string): Promise<MembershipRecord[]>
   listOfUser(username: string): Promise<MembershipRecord[]>
+  /** Names of the organizations that own the user's account and that he is a member of, ascending. */
+  ownersOfAccount(username: string): Promise<string[]>
 }
 
 export interface MembershipWriter extends MembershipReader {
-  insert(membership: MembershipRecord): Promise<void>
+  /**
+   * With `ownsAccount` the organization owns the account from now on, also after he has left: for
+   * who made the user. It alone sees what he does with his account, and may reset his password.
+   */
+  insert(membership: MembershipRecord, owner?: { readonly ownsAccount: boolean }): Promise<void>
   updateRole(org: string, username: string, role: Role): Promise<void>
   /** Also takes the user out of the organization's teams. */
   delete(org: string, username: string): Promise<void>

@@ -14,6 +14,11 @@ export function createMembershipReader(connection: Connection): MembershipReader
   const listOfUser = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE username = ? ORDER BY org',
   )
+  const ownersOfAccount = connection.prepare<{ org: string }>(
+    `SELECT m.org FROM memberships m
+     JOIN account_organizations a ON a.username = m.username AND a.org = m.org
+     WHERE m.username = ? ORDER BY m.org`,
+  )
   return {
     async find(org, username) {
       return (await find.get(org, username)) ?? null
@@ -23,6 +28,9 @@ export function createMembershipReader(connection: Connection): MembershipReader
     },
     async listOfUser(username) {
       return listOfUser.all(username)
+    },
+    async ownersOfAccount(username) {
+      return (await ownersOfAccount.all(username)).map(({ org }) => org)
     },
   }
 }
@@ -34,14 +42,19 @@ export function createMembershipWriter(
   const insert = connection.prepare(
     'INSERT INTO memberships (org, username, role) VALUES (?, ?, ?)',
   )
+  const insertOwner = connection.prepare(
+    `INSERT INTO account_organizations (username, org) VALUES (?, ?)
+     ON CONFLICT (username, org) DO NOTHING`,
+  )
   const updateRole = connection.prepare(
     'UPDATE memberships SET role = ? WHERE org = ? AND username = ?',
   )
   const remove = connection.prepare('DELETE FROM memberships WHERE org = ? AND username = ?')
   return {
     ...createMembershipReader(connection),
-    async insert({ org, username, role }) {
+    async insert({ org, username, role }, { ownsAccount } = { ownsAccount: false }) {
       await insert.run(org, username, role)
+      if (ownsAccount) await insertOwner.run(username, org)
       await bumpRevision(org)
     },
     async updateRole(org, username, role) {

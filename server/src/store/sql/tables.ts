@@ -12,6 +12,7 @@ export const TABLES: readonly Table[] = [
   { name: 'organizations', key: ['name'] },
   { name: 'users', key: ['username'] },
   { name: 'memberships', key: ['org', 'username'] },
+  { name: 'account_organizations', key: ['username', 'org'] },
   { name: 'teams', key: ['id'] },
   { name: 'team_members', key: ['org', 'username', 'team_id'] },
   { name: 'policies', key: ['id'] },

@@ -1,4 +1,5 @@
 import type { Migration } from '../dialect.ts'
+import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
 import { events } from './events.ts'
 import { initial } from './initial.ts'
@@ -9,4 +10,11 @@ import { webhooks } from './webhooks.ts'
  * The schema, as steps that only go forward, the same for all drivers; the step at index n leads
  * to version n + 1. A released step is never edited.
  */
-export const MIGRATIONS: readonly Migration[] = [initial, accounts, events, webhooks, lastSeen]
+export const MIGRATIONS: readonly Migration[] = [
+  initial,
+  accounts,
+  events,
+  webhooks,
+  lastSeen,
+  accountOrganizations,
+]
