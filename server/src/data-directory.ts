@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { ConfigError } from './config/config-error.ts'
 import { ensurePrivateDirectory } from './private-directory.ts'
 import { openSqliteStore } from './store/sqlite/open-sqlite-store.ts'
+import type { Opening } from './store/opening.ts'
 import { StoreError } from './store/store-error.ts'
 import type { Store } from './store/store.ts'
 
@@ -10,14 +11,14 @@ import type { Store } from './store/store.ts'
 export const DATABASE_FILE = 'server.db'
 
 /**
- * Opens the store in the data directory, creating the directory (mode 0700) and the database
- * (mode 0600) when they are not there. Throws ConfigError.
+ * Opens the store in the data directory; with `create`, directory (mode 0700) and database (mode
+ * 0600) are made when they are not there. Throws ConfigError.
  */
-export function openDataDirectory(path: string): Store {
-  ensureDirectory(path)
+export function openDataDirectory(path: string, opening: Opening = 'create'): Store {
+  if (opening === 'create') ensureDirectory(path)
   const file = join(path, DATABASE_FILE)
   try {
-    return openSqliteStore(file)
+    return openSqliteStore(file, opening)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw new ConfigError([describeRefusal(file, error)], { cause: error })
@@ -25,8 +26,16 @@ export function openDataDirectory(path: string): Store {
 }
 
 function describeRefusal(file: string, { code, message, cause }: StoreError): string {
-  if (code === 'ERR_STORE_SCHEMA_TOO_NEW' || code === 'ERR_STORE_FOREIGN') return message
-  return `database \`${file}\` cannot be opened${reasonOf(cause)}${mendOf(cause)}`
+  switch (code) {
+    case 'ERR_STORE_SCHEMA_TOO_NEW':
+    case 'ERR_STORE_SCHEMA_TOO_OLD':
+    case 'ERR_STORE_FOREIGN':
+      return message
+    case 'ERR_STORE_ABSENT':
+      return `${message}; set \`PALISADE_DATA_DIR\` to the data directory of the server, or run \`palisade-server init\``
+    default:
+      return `database \`${file}\` cannot be opened${reasonOf(cause)}${mendOf(cause)}`
+  }
 }
 
 function mendOf(cause: unknown): string {

@@ -3,6 +3,7 @@ import type { Config } from './config/config.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 import { StoreError } from './store/store-error.ts'
+import type { Opening } from './store/opening.ts'
 import type { Store } from './store/store.ts'
 
 /**
@@ -10,19 +11,31 @@ import type { Store } from './store/store.ts'
  * directory. Throws ConfigError when it can never be opened as it is, and StoreError when it does
  * not answer at the moment.
  */
-export async function openStore(config: Config): Promise<Store> {
-  if (config.databaseUrl === null) return openDataDirectory(config.dataDir)
+export async function openStore(config: Config, opening: Opening): Promise<Store> {
+  if (config.databaseUrl === null) return openDataDirectory(config.dataDir, opening)
   // Loaded late: most servers have SQLite.
   const { openPostgresStore } = await import('./store/postgres/open-postgres-store.ts')
   const { label } = parseDatabaseUrl(config.databaseUrl)
   try {
-    return await openPostgresStore(config.databaseUrl, { connections: config.databaseConnections })
+    return await openPostgresStore(config.databaseUrl, {
+      connections: config.databaseConnections,
+      opening,
+    })
   } catch (error) {
     throw error instanceof StoreError ? refusalOf(label, error) : error
   }
 }
 
 function refusalOf(label: string, error: StoreError): Error {
+  if (error.code === 'ERR_STORE_ABSENT')
+    return new ConfigError(
+      [
+        `database \`${label}\` holds nothing of Palisade; set \`DATABASE_URL\` to the one of the server, or run \`palisade-server init\``,
+      ],
+      { cause: error },
+    )
+  if (error.code === 'ERR_STORE_SCHEMA_TOO_OLD')
+    return new ConfigError([error.message], { cause: error })
   if (error.code === 'ERR_STORE_SCHEMA_TOO_NEW')
     return new ConfigError([`${error.message} (\`${label}\`)`], { cause: error })
   const mend = mendOf(error.cause)

@@ -25,7 +25,7 @@ export async function startServer(
 ): Promise<void> {
   // Before the store is opened: a taken port must not leave a new database behind.
   const certificate = await requireUsable(config, sources)
-  const store = await openStore(config)
+  const store = await openStore(config, 'create')
   try {
     const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
     const server = await createServer({ config, sources, store, logger, certificate })

@@ -32,7 +32,7 @@ export async function enrolDeviceCommand(
       'usage',
       '`--server` must be an origin such as `https://palisade.example.com`, without a path',
     )
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     await store.read((reader) => requireEnrollable(reader, options))
     const file = await prepare(options, sources)
     try {

@@ -22,7 +22,7 @@ export async function verifyHistoryCommand(
     throw new CommandFailure('usage', '`--head` is of one organization; name it with `--org`')
   if (head !== undefined && !/^[0-9a-f]{64}$/.test(head))
     throw new CommandFailure('usage', '`--head` must be 64 lower-case hexadecimal digits')
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const verdicts = await store.read(async (reader) => {
       const found: HistoryVerdict[] = []
       for (const name of await organizationsOf(reader, org))

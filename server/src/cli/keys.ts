@@ -28,7 +28,7 @@ export async function listKeysCommand(
   { now }: Sources,
   options: KeyOptions,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const records = await store.read(async ({ signingKeys }) => [
       ...(await signingKeys.list('access_token')),
       ...(await signingKeys.list('bundle')),
@@ -55,7 +55,7 @@ export async function rotateKeyCommand(
   { now }: Sources,
   options: KeyOptions,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const at = now()
     const { signing, followed } = await rotateAccessTokenKey(
       createAuditedStore({ store, now }),
@@ -80,7 +80,7 @@ export async function retireKeyCommand(
   kid: string,
   options: KeyOptions,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const retired = await retireAccessTokenKey(
       createAuditedStore({ store, now }),
       OPERATOR,

@@ -17,7 +17,7 @@ export async function listOrganizationsCommand(
   config: Config,
   options: OrganizationOptions,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const data = await store.read(async (reader) => {
       const list: OrganizationView[] = []
       for (const name of await reader.organizations.names())
@@ -47,7 +47,7 @@ export async function showOrganizationCommand(
   name: string,
   options: OrganizationOptions,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const view = await store.read(async (reader) =>
       describe(reader, await requireOrganization(reader, name)),
     )
@@ -63,7 +63,7 @@ export async function entitleOrganizationCommand(
   sources: Sources,
   { name, entitled }: Pick<OrganizationRecord, 'name' | 'entitled'>,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     await createAuditedStore({ store, ...sources }).write(OPERATOR, async (writer) => {
       const organization = await requireOrganization(writer, name)
       if (organization.entitled !== entitled)

@@ -31,7 +31,7 @@ export async function initCommand(
   options: InitOptions,
 ): Promise<void> {
   checkNames(options)
-  await withStore(config, async (store) => {
+  await withStore(config, 'create', async (store) => {
     try {
       const request = { name: options.org, owner: options.owner, entitled: true }
       const created = await createOrganization(
@@ -60,7 +60,7 @@ export async function createOrganizationCommand(
   options: CreateOrganizationOptions,
 ): Promise<void> {
   checkNames(options)
-  await withStore(config, async (store) => {
+  await withStore(config, 'create', async (store) => {
     const entitled = options.withoutGovernance !== true
     const request = { name: options.org, owner: options.owner, entitled }
     try {

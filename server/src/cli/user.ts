@@ -21,7 +21,7 @@ export async function revokeUserCommand(
   username: string,
   options: UserOptions,
 ): Promise<void> {
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     const revoked = await createAuditedStore({ store, ...sources }).write(
       OPERATOR,
       async (writer) => {
@@ -47,7 +47,7 @@ export async function resetPasswordCommand(
 ): Promise<void> {
   const password = Buffer.from(sources.random(PASSWORD_BYTES)).toString('base64url')
   const hash = await hashPassword(password, sources.random)
-  await withStore(config, async (store) => {
+  await withStore(config, 'existing', async (store) => {
     await createAuditedStore({ store, ...sources }).write(OPERATOR, async (writer) => {
       await requireUser(writer, username)
       await writer.users.updatePassword(username, hash)

@@ -24,6 +24,8 @@ function refusalOfStore(error: StoreError): ApiError {
     case 'ERR_STORE_NOT_FOUND':
       return notFound('this is not there any more')
     case 'ERR_STORE_SCHEMA_TOO_NEW':
+    case 'ERR_STORE_SCHEMA_TOO_OLD':
+    case 'ERR_STORE_ABSENT':
     case 'ERR_STORE_FOREIGN':
       return internal()
   }

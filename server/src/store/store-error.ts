@@ -14,7 +14,9 @@ export type StoreErrorCode =
   | 'ERR_STORE_NOT_FOUND'
   | 'ERR_STORE_UNAVAILABLE'
   | 'ERR_STORE_SCHEMA_TOO_NEW'
+  | 'ERR_STORE_SCHEMA_TOO_OLD'
   | 'ERR_STORE_SCHEMA_CHANGED'
+  | 'ERR_STORE_ABSENT'
   | 'ERR_STORE_FOREIGN'
 
 const DOWN: ReadonlySet<StoreErrorCode> = new Set([
@@ -30,6 +32,8 @@ const DOWN: ReadonlySet<StoreErrorCode> = new Set([
  * - `ERR_STORE_NOT_FOUND`: the row to change is not there; look it up in the same transaction.
  * - `ERR_STORE_UNAVAILABLE`: the disk or the database does not answer, or the store is closed.
  * - `ERR_STORE_SCHEMA_TOO_NEW`: the database was written by a newer release.
+ * - `ERR_STORE_SCHEMA_TOO_OLD`, `ERR_STORE_ABSENT`: the database is to be taken as it is, and is of
+ *   an older release, or not there.
  * - `ERR_STORE_SCHEMA_CHANGED`: another release has changed the schema since the store was opened;
  *   nothing is read or written any more.
  * - `ERR_STORE_FOREIGN`: the database is another application's; it was left as it is.

@@ -7,6 +7,7 @@ import { hashEvent } from '../../../server/src/history/event-hash.ts'
 import { verifyHistory } from '../../../server/src/history/verify-history.ts'
 import { initial } from '../../../server/src/store/sql/migrations/initial.ts'
 import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
+import { openDataDirectory } from '../../../server/src/data-directory.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { runServerCommand } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
@@ -254,11 +255,16 @@ describe('verifying a history', () => {
     })
 
     it('proves nothing where there is no organization, and says so', async () => {
-      const { status, stderr } = await runServerCommand(['verify-history'], {
-        PALISADE_DATA_DIR: join(dataDir, 'another'),
-      })
+      const elsewhere = { PALISADE_DATA_DIR: join(dataDir, 'another') }
+      const proof = async () => {
+        const { status, stderr } = await runServerCommand(['verify-history'], elsewhere)
+        return [status, stderr]
+      }
+      expect(await proof()).toEqual([78, expect.stringContaining('there is no database')])
 
-      expect([status, stderr]).toEqual([1, expect.stringContaining('there is no organization')])
+      await openDataDirectory(elsewhere.PALISADE_DATA_DIR).close()
+
+      expect(await proof()).toEqual([1, expect.stringContaining('there is no organization')])
     })
 
     it.each([

@@ -3,9 +3,10 @@ import type { Migration } from '../sql/dialect.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { StoreError } from '../store-error.ts'
+import type { Opening } from '../opening.ts'
 import type { Store } from '../store.ts'
 import { parseDatabaseUrl, type DatabaseAddress } from './database-url.ts'
-import { migrate } from './migrate.ts'
+import { migrate, requireNewest } from './migrate.ts'
 import {
   createPostgresConnection,
   type PostgresConnection,
@@ -25,15 +26,19 @@ const READ_CONNECTIONS = 10
 const LEAST_SERVER_VERSION = 140_000
 
 /**
- * Opens the store in the database that `url` names and brings its schema up to date. Throws
- * StoreError, and RangeError for a URL that cannot be used.
+ * Opens the store in the database that `url` names; with `create` (the default) its schema is made
+ * and brought up to date. Throws StoreError, and RangeError for a URL that cannot be used.
  *
  * Readers and the one writer have connections apart, so that a writer never waits for readers; one
  * more watches for what other processes commit.
  */
 export async function openPostgresStore(
   url: string,
-  options: { readonly migrations?: readonly Migration[]; readonly connections?: number } = {},
+  options: {
+    readonly migrations?: readonly Migration[]
+    readonly connections?: number
+    readonly opening?: Opening
+  } = {},
 ): Promise<Store> {
   const address = parseDatabaseUrl(url)
   const texts: StatementTexts = new Map()
@@ -41,7 +46,8 @@ export async function openPostgresStore(
   const schema = migrations.length
   await withConnection(address, { mayTakeLong: true }, async (connection) => {
     await requireUsable(connection)
-    await migrate(connection, migrations)
+    if (options.opening === 'existing') await requireNewest(connection, migrations, address.label)
+    else await migrate(connection, migrations)
   })
   const readers = createSessions(
     address,

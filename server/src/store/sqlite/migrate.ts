@@ -1,7 +1,15 @@
 import type { Database } from 'better-sqlite3'
 import type { Migration } from '../sql/dialect.ts'
+import { requireExisting } from '../opening.ts'
 import { StoreError } from '../store-error.ts'
 import { SQLITE } from './dialect.ts'
+
+/** Throws unless the database has the newest schema. */
+export function requireNewest(database: Database, migrations: readonly Migration[]): void {
+  const version = versionOf(database)
+  requireKnown(database, version, migrations)
+  requireExisting(version, migrations.length, database.name)
+}
 
 /**
  * Brings the database to the newest of `migrations` in one transaction, or leaves it as it was.
@@ -11,14 +19,26 @@ export function migrate(database: Database, migrations: readonly Migration[]): v
   // IMMEDIATE: two processes that start together on an empty file take turns.
   database
     .transaction(() => {
-      const version = Number(database.pragma('user_version', { simple: true }))
-      if (version > migrations.length)
-        throw new StoreError(
-          'ERR_STORE_SCHEMA_TOO_NEW',
-          `database \`${database.name}\` has schema ${version} and this release knows ${migrations.length}; start the release that wrote it, or a newer one`,
-        )
+      const version = versionOf(database)
+      requireKnown(database, version, migrations)
       for (const step of migrations.slice(version)) database.exec(step(SQLITE))
       database.pragma(`user_version = ${migrations.length}`)
     })
     .immediate()
+}
+
+function versionOf(database: Database): number {
+  return Number(database.pragma('user_version', { simple: true }))
+}
+
+function requireKnown(
+  { name }: Database,
+  version: number,
+  { length: known }: readonly Migration[],
+): void {
+  if (version <= known) return
+  throw new StoreError(
+    'ERR_STORE_SCHEMA_TOO_NEW',
+    `database \`${name}\` has schema ${version} and this release knows ${known}; start the release that wrote it, or a newer one`,
+  )
 }

@@ -1,5 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { closeSync, constants, openSync } from 'node:fs'
+import { closeSync, constants, openSync, statSync, type Stats } from 'node:fs'
+import { absent, type Opening } from '../opening.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
@@ -8,7 +9,7 @@ import type { Store } from '../store.ts'
 import { beginImmediate } from './begin-immediate.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { migrate } from './migrate.ts'
+import { migrate, requireNewest } from './migrate.ts'
 import { requireOwn } from './require-own.ts'
 import { createSqliteConnection, guard } from './sqlite-connection.ts'
 import { createTurnstile } from './turnstile.ts'
@@ -24,18 +25,20 @@ interface Connections {
 }
 
 /**
- * Opens the database at `path`, creating it (mode 0600) when it is not there, and brings its
- * schema up to date. Throws StoreError.
+ * Opens the database at `path`; with `create` it is made (mode 0600) when it is not there, and its
+ * schema brought up to date. Throws StoreError.
  *
  * Three connections: readers have their own, so that in WAL mode they see committed data alone
  * while a writer is in the middle of its work; the third is for `createGeneration`.
  */
-export function openSqliteStore(path: string): Store {
-  createPrivateFile(path)
+export function openSqliteStore(path: string, opening: Opening = 'create'): Store {
+  if (opening === 'create') createPrivateFile(path)
+  else requireFile(path)
   const requireSameFile = watchFiles([path])
   const writing = openConnection(path, { readonly: false })
   try {
-    guard(() => migrate(writing, MIGRATIONS))
+    const prepare = opening === 'create' ? migrate : requireNewest
+    guard(() => prepare(writing, MIGRATIONS))
     // From here on `beginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
     const reading = openConnection(path, { readonly: true })
@@ -126,6 +129,22 @@ function openConnection(path: string, options: { readonly: boolean }): Database 
   })
 }
 
+/** Throws unless there is a file, which is not empty: SQLite would make a database of it. */
+function requireFile(path: string): void {
+  const stat = statOf(path)
+  if (stat === undefined || (stat.isFile() && stat.size === 0)) throw absent(path)
+  if (!stat.isFile())
+    throw new StoreError('ERR_STORE_UNAVAILABLE', `\`${path}\` is not an ordinary file`)
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (error) {
+    throw cannotOpen(path, error)
+  }
+}
+
 /** SQLite would create the file with the umask's mode; its -wal and -shm files copy this one's. */
 function createPrivateFile(path: string): void {
   try {
@@ -133,8 +152,10 @@ function createPrivateFile(path: string): void {
     // Not blocking: a named pipe in this place would hang the process, deaf to signals.
     closeSync(openSync(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600))
   } catch (error) {
-    throw new StoreError('ERR_STORE_UNAVAILABLE', `cannot open database \`${path}\``, {
-      cause: error,
-    })
+    throw cannotOpen(path, error)
   }
+}
+
+function cannotOpen(path: string, cause: unknown): StoreError {
+  return new StoreError('ERR_STORE_UNAVAILABLE', `cannot open database \`${path}\``, { cause })
 }

@@ -1,0 +1,136 @@
+import { readConfig } from '@palisade/server'
+import Sqlite from 'better-sqlite3'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { enrolDeviceCommand } from '../../../server/src/cli/device.ts'
+import { verifyHistoryCommand } from '../../../server/src/cli/history.ts'
+import {
+  listKeysCommand,
+  retireKeyCommand,
+  rotateKeyCommand,
+} from '../../../server/src/cli/keys.ts'
+import {
+  entitleOrganizationCommand,
+  listOrganizationsCommand,
+  showOrganizationCommand,
+} from '../../../server/src/cli/organization-settings.ts'
+import { resetPasswordCommand, revokeUserCommand } from '../../../server/src/cli/user.ts'
+import type { Config } from '../../../server/src/config/config.ts'
+import { migrate as migratePostgres } from '../../../server/src/store/postgres/migrate.ts'
+import { parseDatabaseUrl } from '../../../server/src/store/postgres/database-url.ts'
+import { withConnection } from '../../../server/src/store/postgres/open-postgres-store.ts'
+import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
+import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
+import { hasPostgres, unusedDatabase } from '../postgres/test-postgres.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+const SOURCES = { now: () => new Date(), random: randomBytes, newId: randomUUID }
+
+/** Every command that looks for something that is there already. */
+const COMMANDS: readonly [string, (config: Config) => Promise<void>][] = [
+  ['verify-history', (config) => verifyHistoryCommand(config, {})],
+  ['keys list', (config) => listKeysCommand(config, SOURCES, {})],
+  ['keys rotate', (config) => rotateKeyCommand(config, SOURCES, {})],
+  ['keys retire', (config) => retireKeyCommand(config, SOURCES, 'kid', {})],
+  ['org list', (config) => listOrganizationsCommand(config, {})],
+  ['org show', (config) => showOrganizationCommand(config, 'acme', {})],
+  [
+    'org entitle',
+    (config) => entitleOrganizationCommand(config, SOURCES, { name: 'acme', entitled: true }),
+  ],
+  ['user revoke', (config) => revokeUserCommand(config, SOURCES, 'ann', {})],
+  ['user reset-password', (config) => resetPasswordCommand(config, SOURCES, 'ann', {})],
+  [
+    'device enrol',
+    (config) =>
+      enrolDeviceCommand(config, SOURCES, {
+        org: 'acme',
+        server: 'https://palisade.example.com',
+        out: join(config.dataDir, 'device.json'),
+      }),
+  ],
+]
+
+const refusal = (message: RegExp) =>
+  expect.objectContaining({ code: 'ERR_CONFIG_INVALID', message: expect.stringMatching(message) })
+
+describe.each(COMMANDS)('palisade-server %s', (_name, run) => {
+  it('makes neither directory nor database in a wrong place', async () => {
+    const dataDir = join(temporaryDirectory(), 'data')
+
+    await expect(run(readConfig({}, dataDir))).rejects.toEqual(
+      refusal(/there is no database at `.*`; set `PALISADE_DATA_DIR` .* `palisade-server init`/),
+    )
+
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('leaves a directory without a database as it is', async () => {
+    const dataDir = join(temporaryDirectory(), '.palisade')
+    mkdirSync(dataDir)
+
+    await expect(run(readConfig({}, join(dataDir, '..')))).rejects.toEqual(
+      refusal(/there is no database at/),
+    )
+
+    expect(readdirSync(dataDir)).toEqual([])
+  })
+})
+
+describe('a command that looks for something', () => {
+  it('refuses an empty file in the place of the database', async () => {
+    const dataDir = temporaryDirectory()
+    writeFileSync(join(dataDir, 'server.db'), '')
+
+    await expect(
+      listOrganizationsCommand(readConfig({ PALISADE_DATA_DIR: dataDir }, '/'), {}),
+    ).rejects.toEqual(refusal(/there is no database at/))
+
+    expect(readdirSync(dataDir)).toEqual(['server.db'])
+  })
+
+  it('does not migrate under a server of an older release', async () => {
+    const dataDir = temporaryDirectory()
+    const database = new Sqlite(join(dataDir, 'server.db'))
+    migrate(database, MIGRATIONS.slice(0, 3))
+
+    await expect(
+      listOrganizationsCommand(readConfig({ PALISADE_DATA_DIR: dataDir }, '/'), {}),
+    ).rejects.toEqual(refusal(/has schema 3 and this release .* start this release on it once/))
+
+    expect(database.pragma('user_version', { simple: true })).toBe(3)
+    database.close()
+  })
+})
+
+describe.skipIf(!hasPostgres())('a command that looks for something in PostgreSQL', () => {
+  const list = (url: string) => listOrganizationsCommand(readConfig({ DATABASE_URL: url }, '/'), {})
+
+  it('makes no tables in a wrong database', async () => {
+    const url = await unusedDatabase()
+
+    await expect(list(url)).rejects.toEqual(refusal(/holds nothing of Palisade.*`DATABASE_URL`/))
+
+    const tables = await withConnection(
+      parseDatabaseUrl(url),
+      { mayTakeLong: false },
+      (connection) =>
+        connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'"),
+    )
+    expect(tables).toEqual([])
+  })
+
+  it('does not migrate under a server of an older release', async () => {
+    const url = await unusedDatabase()
+    const address = parseDatabaseUrl(url)
+    await withConnection(address, { mayTakeLong: false }, (connection) =>
+      migratePostgres(connection, MIGRATIONS.slice(0, 3)),
+    )
+
+    await expect(list(url)).rejects.toEqual(
+      refusal(/has schema 3 and this release .* start this release on it once/),
+    )
+  })
+})
