@@ -3,6 +3,8 @@ import { authorize } from '../accounts/authorize.ts'
 import type { Caller } from '../accounts/principal.ts'
 import { invalidArgument } from '../http/api-error.ts'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
+import { nextTurn } from '../next-turn.ts'
+import type { EventPage } from '../store/contract/history.ts'
 import type { EventRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { AuditedStore } from './audited-store.ts'
@@ -20,6 +22,9 @@ export interface EventFeedDeps {
   readonly store: Pick<AuditedStore, 'read'>
   readonly pageTokenKey: Uint8Array
 }
+
+/** Events that are read at a time: an update of a policy holds it twice, with up to 400 KB each. */
+const SLICE = 8
 
 /** One page of an organization's history. Throws ApiError. */
 export async function listEvents(
@@ -39,10 +44,8 @@ export async function listEvents(
     const head = await reader.events.head(org)
     const newest = head?.sequence ?? 0
     const through = Math.min(after + WINDOW, newest)
-    const found = await reader.events.list(org, { after, through, limit, ...readFilter(query) })
-
-    const data = withinBytes(found)
-    const isWhole = data.length === found.length && found.length < limit
+    const page = { after, through, limit, ...readFilter(query) }
+    const { data, isWhole } = await readWithinBytes(reader, org, page)
     const seen = isWhole ? through : (data.at(-1)?.sequence ?? after)
     return {
       data: data.map((event) => ({ ...event })),
@@ -83,12 +86,29 @@ function readFilter({ kind, actor, since, until }: ListEventsQuery) {
   }
 }
 
-/** The first events that fit, and the very first in any case. */
-function withinBytes(events: readonly EventRecord[]): readonly EventRecord[] {
+/**
+ * The first events of a page that fit, and the very first in any case; whether these are all of
+ * them. Others get their turn between the slices.
+ */
+async function readWithinBytes(
+  reader: StoreReader,
+  org: string,
+  page: EventPage,
+): Promise<{ data: EventRecord[]; isWhole: boolean }> {
+  const data: EventRecord[] = []
+  let { after } = page
   let bytes = 0
-  const over = events.findIndex((event, index) => {
-    bytes += Buffer.byteLength(JSON.stringify(event))
-    return index > 0 && bytes > MAX_PAGE_BYTES
-  })
-  return over === -1 ? events : events.slice(0, over)
+  while (data.length < page.limit) {
+    const limit = Math.min(SLICE, page.limit - data.length)
+    const slice = await reader.events.list(org, { ...page, after, limit })
+    for (const event of slice) {
+      bytes += Buffer.byteLength(JSON.stringify(event))
+      if (bytes > MAX_PAGE_BYTES && data.length > 0) return { data, isWhole: false }
+      data.push(event)
+      after = event.sequence
+    }
+    if (slice.length < limit) return { data, isWhole: true }
+    await nextTurn()
+  }
+  return { data, isWhole: false }
 }

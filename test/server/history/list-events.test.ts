@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Caller } from '../../../server/src/accounts/principal.ts'
-import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import { createAuditedStore, type AuditedStore } from '../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { listEvents } from '../../../server/src/history/list-events.ts'
+import type { EventRecord } from '../../../server/src/store/records.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
@@ -60,3 +61,96 @@ it.each([
     })
   }
 })
+
+describe('a history of large events', () => {
+  /** So many events of 300 KB, behind the organization's own; counts the rows that are read. */
+  async function largeHistory(events: number) {
+    const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    onTestFinished(() => store.close())
+    const after = { rules: 'x'.repeat(300_000) }
+    await store.transaction(async (writer) => {
+      const settings = { entitled: true, resolve_unlisted_names: false, created_at: NOW }
+      await writer.organizations.insert({ name: 'acme', ...settings })
+      const all = Array.from({ length: events }, (_, index) => largeEvent(index + 1, after))
+      await writer.events.append('acme', all)
+    })
+    const reads: number[] = []
+    const counted: Pick<AuditedStore, 'read'> = {
+      read: (work) =>
+        store.read((reader) =>
+          work({
+            ...reader,
+            events: {
+              ...reader.events,
+              async list(org, page) {
+                const found = await reader.events.list(org, page)
+                reads.push(found.length)
+                return found
+              },
+            },
+          }),
+        ),
+    }
+    const list = (query: Parameters<typeof listEvents>[3]) =>
+      listEvents({ store: counted, pageTokenKey: new Uint8Array(32) }, reader, 'acme', query)
+    return { list, reads }
+  }
+
+  it('is read in slices, and no further than what is answered', async () => {
+    const { list, reads } = await largeHistory(40)
+
+    const page = await list({ page_size: '100' })
+
+    expect(page.data.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+    expect(page.has_more).toBe(true)
+    expect(Math.max(...reads)).toBeLessThanOrEqual(8)
+    expect(reads.reduce((sum, rows) => sum + rows, 0)).toBeLessThanOrEqual(10)
+  })
+
+  it('is read to its end, page by page, each event once', async () => {
+    const { list } = await largeHistory(10)
+    const sequences: number[] = []
+
+    let page = await list({})
+    for (;;) {
+      sequences.push(...page.data.map(({ sequence }) => sequence))
+      if (!page.has_more) break
+      page = await list({ cursor: page.next_cursor })
+    }
+
+    expect(sequences).toEqual(Array.from({ length: 10 }, (_, index) => index + 1))
+  })
+})
+
+it('fills a page from many slices, also of what a filter lets through', async () => {
+  const names = Array.from({ length: 30 }, (_, index) => `t${index}`)
+  const list = await historyOf(...names)
+
+  const all = await list({})
+  const first = await list({ kind: 'team.created', page_size: '20' })
+  const rest = await list({ kind: 'team.created', cursor: first.next_cursor })
+
+  expect(all.data).toHaveLength(31)
+  expect(all.has_more).toBe(false)
+  expect(first.data.map(({ subject }) => subject.name)).toEqual(names.slice(0, 20))
+  expect(rest.data.map(({ subject }) => subject.name)).toEqual(names.slice(20))
+  expect([first.has_more, rest.has_more]).toEqual([true, false])
+})
+
+function largeEvent(sequence: number, after: Record<string, unknown>): EventRecord {
+  return {
+    org: 'acme',
+    sequence,
+    at: NOW,
+    kind: 'policy.updated',
+    actor: 'operator',
+    address: null,
+    request_id: null,
+    subject: { id: 'p', name: 'p' },
+    before: null,
+    after,
+    revision: 1,
+    previous_hash: '',
+    hash: `${sequence}`,
+  }
+}
