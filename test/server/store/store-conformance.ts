@@ -6,6 +6,7 @@ import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
+import { describeMemory } from './memory-conformance.ts'
 import type { OpenStore } from './open-again.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
 
@@ -541,6 +542,10 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     )
     describeCredentials(() => store)
     describeEvents(() => store)
+    describeMemory(
+      () => store,
+      () => open,
+    )
     describeIdempotency(() => store)
     describeWebhooks(() => store)
 

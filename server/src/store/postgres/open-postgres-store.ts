@@ -2,6 +2,7 @@ import pg from 'pg'
 import type { Migration } from '../sql/dialect.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
+import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
 import type { Opening } from '../opening.ts'
 import type { Store } from '../store.ts'
@@ -55,7 +56,10 @@ export async function openPostgresStore(
     texts,
     createReader,
   )
-  const writers = createSessions(address, 1, texts, createWriter)
+  const writers = createSessions(address, 1, texts, (connection) => {
+    const memory = createWriterMemory()
+    return { memory, writer: createWriter(connection, memory) }
+  })
   const commits = watchCommits(address, schema)
   await commits.started
   return {
@@ -68,7 +72,11 @@ export async function openPostgresStore(
       const deadline = performance.now() + WRITE_WITHIN_MS
       return writers.use(
         (connection) => beginWriting(connection, schema, deadline),
-        (writer, connection) => endWriting(connection, () => work(writer), commits.committed),
+        ({ memory, writer }, connection) => {
+          // Another process may have written since; asking whether costs as much as reading.
+          memory.forget()
+          return endWriting(connection, () => work(writer), commits.committed)
+        },
       )
     },
     generation: commits.generation,

@@ -1,6 +1,7 @@
 import type { EventHead, EventRecord } from '../records.ts'
 import type { EventReader, EventWriter } from '../contract/history.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Value } from './connection.ts'
+import type { WriterMemory } from './writer-memory.ts'
 
 interface EventRow extends Omit<EventRecord, 'subject' | 'before' | 'after'> {
   readonly subject: string
@@ -32,7 +33,11 @@ export function createEventReader(connection: Connection): EventReader {
   }
 }
 
-export function createEventWriter(connection: Connection): EventWriter {
+export function createEventWriter(
+  connection: Connection,
+  { eventHeads }: Pick<WriterMemory, 'eventHeads'>,
+): EventWriter {
+  const reader = createEventReader(connection)
   const insert = connection.prepare(`INSERT INTO events
        (org, sequence, at, kind, actor, address, request_id, subject, before_state, after_state,
         revision, previous_hash, hash)
@@ -41,29 +46,37 @@ export function createEventWriter(connection: Connection): EventWriter {
      VALUES (?, ?, ?)
      ON CONFLICT (org) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`)
   return {
-    ...createEventReader(connection),
+    ...reader,
+    head: (org) => eventHeads.read(org, () => reader.head(org)),
     async append(org, events) {
-      for (const event of events)
-        await insert.run(
-          org,
-          event.sequence,
-          event.at,
-          event.kind,
-          event.actor,
-          event.address,
-          event.request_id,
-          JSON.stringify(event.subject),
-          formatState(event.before),
-          formatState(event.after),
-          event.revision,
-          event.previous_hash,
-          event.hash,
-        )
       const last = events.at(-1)
       if (last === undefined) throw new RangeError('there is no event to append')
-      await setHead.run(org, last.sequence, last.hash)
+      const { sequence, hash } = last
+      const write = async () => {
+        for (const event of events) await insert.run(...rowOf(org, event))
+        await setHead.run(org, sequence, hash)
+      }
+      await eventHeads.write(org, write, () => ({ sequence, hash }))
     },
   }
+}
+
+function rowOf(org: string, event: EventRecord): Value[] {
+  return [
+    org,
+    event.sequence,
+    event.at,
+    event.kind,
+    event.actor,
+    event.address,
+    event.request_id,
+    JSON.stringify(event.subject),
+    formatState(event.before),
+    formatState(event.after),
+    event.revision,
+    event.previous_hash,
+    event.hash,
+  ]
 }
 
 function formatState(state: EventRecord['before']): string | null {

@@ -3,6 +3,7 @@ import { StoreError } from '../store-error.ts'
 import type { MembershipReader, MembershipWriter } from '../contract/organizations.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import type { Connection } from './connection.ts'
+import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 export function createMembershipReader(connection: Connection): MembershipReader {
   const find = connection.prepare<MembershipRecord>(
@@ -38,7 +39,9 @@ export function createMembershipReader(connection: Connection): MembershipReader
 export function createMembershipWriter(
   connection: Connection,
   bumpRevision: BumpRevision,
+  { memberships }: Pick<WriterMemory, 'memberships'>,
 ): MembershipWriter {
+  const reader = createMembershipReader(connection)
   const insert = connection.prepare(
     'INSERT INTO memberships (org, username, role) VALUES (?, ?, ?)',
   )
@@ -51,18 +54,22 @@ export function createMembershipWriter(
   )
   const remove = connection.prepare('DELETE FROM memberships WHERE org = ? AND username = ?')
   return {
-    ...createMembershipReader(connection),
+    ...reader,
+    find: (org, username) =>
+      memberships.read(keyOf(org, username), () => reader.find(org, username)),
     async insert({ org, username, role }, { ownsAccount } = { ownsAccount: false }) {
       await insert.run(org, username, role)
       if (ownsAccount) await insertOwner.run(username, org)
       await bumpRevision(org)
     },
     async updateRole(org, username, role) {
-      requireRow(await updateRole.run(role, org, username), username)
+      const write = () => updateRole.run(role, org, username)
+      requireRow((await memberships.write(keyOf(org, username), write)).result, username)
       await bumpRevision(org)
     },
     async delete(org, username) {
-      requireRow(await remove.run(org, username), username)
+      const write = () => remove.run(org, username)
+      requireRow((await memberships.write(keyOf(org, username), write)).result, username)
       await bumpRevision(org)
     },
   }

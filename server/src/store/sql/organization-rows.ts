@@ -7,6 +7,7 @@ import type {
   UserWriter,
 } from '../contract/organizations.ts'
 import type { Connection } from './connection.ts'
+import type { WriterMemory } from './writer-memory.ts'
 
 interface OrganizationRow {
   readonly name: string
@@ -19,15 +20,24 @@ interface OrganizationRow {
 /** Raises the organization's revision and answers the new one. */
 export type BumpRevision = (org: string) => Promise<number>
 
-export function createBumpRevision(connection: Connection): BumpRevision {
+export function createBumpRevision(
+  connection: Connection,
+  { organizations }: Pick<WriterMemory, 'organizations'>,
+): BumpRevision {
   const bump = connection.prepare<{ revision: number }>(
     'UPDATE organizations SET revision = revision + 1 WHERE name = ? RETURNING revision',
   )
   return async (org) => {
-    const row = await bump.get(org)
-    if (row === undefined)
-      throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
-    return row.revision
+    const { result } = await organizations.write(
+      org,
+      async () => {
+        const row = await bump.get(org)
+        if (row !== undefined) return row.revision
+        throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
+      },
+      (old, revision) => ({ ...old, revision }),
+    )
+    return result
   }
 }
 
@@ -54,7 +64,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
 export function createOrganizationWriter(
   connection: Connection,
   bumpRevision: BumpRevision,
+  memory: Pick<WriterMemory, 'organizations'>,
 ): OrganizationWriter {
+  const reader = createOrganizationReader(connection)
   const insert =
     connection.prepare(`INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
      VALUES (?, ?, 0, ?, ?)`)
@@ -64,21 +76,23 @@ export function createOrganizationWriter(
   const updateEntitled = connection.prepare('UPDATE organizations SET entitled = ? WHERE name = ?')
   const raiseRevision = connection.prepare('UPDATE organizations SET revision = ? WHERE name = ?')
   return {
-    ...createOrganizationReader(connection),
+    ...reader,
+    find: (name) => memory.organizations.read(name, () => reader.find(name)),
     async insert(organization) {
       const { name, entitled, resolve_unlisted_names, created_at } = organization
       await insert.run(name, Number(entitled), Number(resolve_unlisted_names), created_at)
       return { ...organization, revision: 0 }
     },
     async updateEntitled(name, entitled) {
-      await updateEntitled.run(Number(entitled), name)
+      await memory.organizations.write(name, () => updateEntitled.run(Number(entitled), name))
       await bumpRevision(name)
     },
     async raiseRevision(name, revision) {
-      await raiseRevision.run(revision, name)
+      await memory.organizations.write(name, () => raiseRevision.run(revision, name))
     },
     async updateSettings(name, settings) {
-      await updateSettings.run(Number(settings.resolve_unlisted_names), name)
+      const resolves = Number(settings.resolve_unlisted_names)
+      await memory.organizations.write(name, () => updateSettings.run(resolves, name))
       await bumpRevision(name)
     },
   }

@@ -1,16 +1,16 @@
 import type { PolicyRecord, RuleRecord } from '../records.ts'
-import { StoreError } from '../store-error.ts'
 import type { PolicyWriter, RulePlace } from '../contract/policies.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
-import type { Connection, Value } from './connection.ts'
-
-/** Rules of one INSERT: a round trip for each would make a large change slow on PostgreSQL. */
-const CHUNK = 50
+import type { Connection } from './connection.ts'
+import { missing } from './missing.ts'
+import { createRuleWrites } from './rule-changes.ts'
+import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 export function createPolicyWriter(
   connection: Connection,
   bumpRevision: BumpRevision,
+  { policies }: Pick<WriterMemory, 'policies'>,
 ): PolicyWriter {
   const reader = createPolicyReader(connection)
   const insert =
@@ -27,90 +27,77 @@ export function createPolicyWriter(
   const insertTeam = connection.prepare(
     'INSERT INTO policy_teams (org, policy_id, position, team_id) VALUES (?, ?, ?, ?)',
   )
-  const insertRule = connection.prepare(insertRules(1))
-  const insertChunk = connection.prepare(insertRules(CHUNK))
-  const updateRule =
-    connection.prepare(`UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?
-     WHERE policy_id = ? AND id = ?`)
-  const deleteRule = connection.prepare('DELETE FROM rules WHERE policy_id = ? AND id = ?')
-  const clearRules = connection.prepare('DELETE FROM rules WHERE policy_id = ?')
 
   async function replaceTeams(org: string, id: string, teams: readonly string[]): Promise<void> {
     await clearTeams.run(org, id)
     for (const [position, team] of teams.entries()) await insertTeam.run(org, id, position, team)
   }
 
-  async function current(org: string, id: string): Promise<PolicyRecord> {
-    const policy = await reader.find(org, id)
-    if (policy === null) throw missing('policy', id)
+  async function find(org: string, id: string): Promise<PolicyRecord | null> {
+    return policies.read(keyOf(org, id), () => reader.find(org, id))
+  }
+
+  /** The policy after `write`: as `become` says of the one that was known, or else read again. */
+  async function change(
+    { org, policyId }: Pick<RulePlace, 'org' | 'policyId'>,
+    write: () => Promise<number>,
+    become?: (old: PolicyRecord, revision: number) => PolicyRecord,
+  ): Promise<PolicyRecord> {
+    const { value } = await policies.write(keyOf(org, policyId), write, become)
+    const policy = value ?? (await find(org, policyId))
+    if (policy === null) throw missing('policy', policyId)
     return policy
   }
 
-  /** First in every rule change: it also proves that the policy belongs to the organization. */
-  async function stamp(at: RulePlace): Promise<void> {
-    const revision = await bumpRevision(at.org)
-    if ((await touch.run(at.updated_at, revision, at.org, at.policyId)) === 0)
-      throw missing('policy', at.policyId)
+  /** A change of rules, after the policy's stamp: that proves that the organization has it. */
+  function changeRules(
+    at: RulePlace,
+    write: () => Promise<void>,
+    become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
+  ): Promise<PolicyRecord> {
+    const { updated_at } = at
+    return change(
+      at,
+      async () => {
+        const revision = await bumpRevision(at.org)
+        if ((await touch.run(updated_at, revision, at.org, at.policyId)) === 0)
+          throw missing('policy', at.policyId)
+        await write()
+        return revision
+      },
+      (old, revision) => ({ ...old, updated_at, revision, rules: become(old.rules) }),
+    )
   }
 
   return {
     ...reader,
-    async insert({ id, org, name, teams, created_at, updated_at }) {
-      await insert.run(id, org, name, created_at, updated_at, await bumpRevision(org))
-      await replaceTeams(org, id, teams)
-      return current(org, id)
+    find,
+    insert({ id, org, name, teams, created_at, updated_at }) {
+      return change({ org, policyId: id }, async () => {
+        const revision = await bumpRevision(org)
+        await insert.run(id, org, name, created_at, updated_at, revision)
+        await replaceTeams(org, id, teams)
+        return revision
+      })
     },
-    async update({ org, id, name, teams, updated_at }) {
-      if ((await update.run(name, updated_at, await bumpRevision(org), org, id)) === 0)
-        throw missing('policy', id)
-      await replaceTeams(org, id, teams)
-      return current(org, id)
+    update({ org, id, name, teams, updated_at }) {
+      return change(
+        { org, policyId: id },
+        async () => {
+          const revision = await bumpRevision(org)
+          if ((await update.run(name, updated_at, revision, org, id)) === 0)
+            throw missing('policy', id)
+          await replaceTeams(org, id, teams)
+          return revision
+        },
+        (old, revision) => ({ ...old, name, teams, updated_at, revision }),
+      )
     },
     async delete(org, id) {
       await bumpRevision(org)
-      if ((await remove.run(org, id)) === 0) throw missing('policy', id)
+      const { result } = await policies.write(keyOf(org, id), () => remove.run(org, id))
+      if (result === 0) throw missing('policy', id)
     },
-    async insertRule(at, rule) {
-      await stamp(at)
-      await insertRule.run(...rowOf(at.policyId, rule))
-      return current(at.org, at.policyId)
-    },
-    async updateRule(at, rule) {
-      await stamp(at)
-      const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
-      const { id, name, decision } = rule
-      if ((await updateRule.run(name, actions, decision, resources, at.policyId, id)) === 0)
-        throw missing('rule', id)
-      return current(at.org, at.policyId)
-    },
-    async deleteRule(at, ruleId) {
-      await stamp(at)
-      if ((await deleteRule.run(at.policyId, ruleId)) === 0) throw missing('rule', ruleId)
-      return current(at.org, at.policyId)
-    },
-    async replaceRules(at, rules) {
-      await stamp(at)
-      await clearRules.run(at.policyId)
-      const rows = rules.map((rule) => rowOf(at.policyId, rule))
-      const chunked = rows.length - (rows.length % CHUNK)
-      for (let first = 0; first < chunked; first += CHUNK)
-        await insertChunk.run(...rows.slice(first, first + CHUNK).flat())
-      for (const row of rows.slice(chunked)) await insertRule.run(...row)
-      return current(at.org, at.policyId)
-    },
+    ...createRuleWrites(connection, changeRules),
   }
-}
-
-function insertRules(count: number): string {
-  const rows = Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?)').join(', ')
-  return `INSERT INTO rules (policy_id, id, name, actions, decision, resources) VALUES ${rows}`
-}
-
-function rowOf(policyId: string, rule: RuleRecord): Value[] {
-  const [actions, resources] = [JSON.stringify(rule.actions), JSON.stringify(rule.resources)]
-  return [policyId, rule.id, rule.name, actions, rule.decision, resources]
-}
-
-function missing(what: string, id: string): StoreError {
-  return new StoreError('ERR_STORE_NOT_FOUND', `${what} \`${id}\` is not there`)
 }

@@ -29,6 +29,7 @@ import {
 } from './server-state-rows.ts'
 import { createTeamReader, createTeamWriter } from './team-rows.ts'
 import { createWebhookReader, createWebhookWriter } from './webhook-rows.ts'
+import type { WriterMemory } from './writer-memory.ts'
 
 /** All readers of one connection, their statements prepared once. */
 export function createReader(connection: Connection): StoreReader {
@@ -50,22 +51,22 @@ export function createReader(connection: Connection): StoreReader {
   }
 }
 
-/** All writers of one connection. */
-export function createWriter(connection: Connection): StoreWriter {
-  const bumpRevision = createBumpRevision(connection)
+/** All writers of one connection; what `memory` has, they do not ask the database for. */
+export function createWriter(connection: Connection, memory: WriterMemory): StoreWriter {
+  const bumpRevision = createBumpRevision(connection, memory)
   return {
-    organizations: createOrganizationWriter(connection, bumpRevision),
+    organizations: createOrganizationWriter(connection, bumpRevision, memory),
     users: createUserWriter(connection),
-    memberships: createMembershipWriter(connection, bumpRevision),
+    memberships: createMembershipWriter(connection, bumpRevision, memory),
     teams: createTeamWriter(connection, bumpRevision),
-    policies: createPolicyWriter(connection, bumpRevision),
+    policies: createPolicyWriter(connection, bumpRevision, memory),
     accessTokens: createAccessTokenWriter(connection),
     devices: createDeviceWriter(connection),
     devicePolls: createDevicePollWriter(connection),
     signingKeys: createSigningKeyWriter(connection),
     idempotency: createIdempotencyWriter(connection),
     secrets: createSecretWriter(connection),
-    events: createEventWriter(connection),
+    events: createEventWriter(connection, memory),
     webhooks: createWebhookWriter(connection),
     deliveries: createDeliveryWriter(connection),
   }

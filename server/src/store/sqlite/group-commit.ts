@@ -23,6 +23,8 @@ export interface GroupCommitDeps {
   readonly begin: (arrivedMs: number) => Promise<void>
   /** Throws to have the group undone. */
   readonly beforeCommit: () => void
+  /** Called when all of a group was undone, whatever its members had been told so far. */
+  readonly undone: () => void
   /** Called at once after every commit, failed ones too. */
   readonly committed: () => void
 }
@@ -78,6 +80,7 @@ export function createGroupCommit(database: Database, deps: GroupCommitDeps): Gr
       return outcomes.map(({ tell }) => tell)
     } catch (error) {
       // SQLite has rolled back by itself after some failures, such as a full disk.
+      deps.undone()
       if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
       const failure = asUnavailable(error)
       return members.map(

@@ -4,6 +4,7 @@ import { absent, type Opening } from '../opening.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
+import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import { beginImmediate } from './begin-immediate.ts'
@@ -57,7 +58,9 @@ function createStore(
   requireInPlace: () => void,
 ): Store {
   const reader = createReader(createSqliteConnection(reading))
-  const writer = createWriter(createSqliteConnection(writing))
+  const memory = createWriterMemory()
+  const forgetOthers = createOthersCheck(writing, () => memory.forget())
+  const writer = createWriter(createSqliteConnection(writing), memory)
   const generation = createGeneration(watching)
   const requireReadSchema = createSchemaCheck(reading)
   const requireWrittenSchema = createSchemaCheck(writing)
@@ -67,8 +70,10 @@ function createStore(
     async begin(arrivedMs) {
       await beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS)
       requireWrittenSchema()
+      forgetOthers()
     },
     beforeCommit: requireInPlace,
+    undone: () => memory.forget(),
     committed: () => generation.committed(),
   })
   return {
@@ -82,7 +87,16 @@ function createStore(
           if (reading.inTransaction) guard(() => reading.exec('COMMIT'))
         }
       }),
-    transaction: (work) => writers.run(() => work(writer)),
+    transaction: (work) =>
+      writers.run(async () => {
+        memory.mark()
+        try {
+          return await work(writer)
+        } catch (error) {
+          memory.undo()
+          throw error
+        }
+      }),
     generation: () => generation.current(),
     async ping() {
       requireReadSchema()
@@ -94,6 +108,20 @@ function createStore(
       reading.close()
       writing.close()
     },
+  }
+}
+
+/**
+ * To be called within a transaction that writes: others cannot commit until it ends. `data_version`
+ * tells of commits through any other connection, of this process or another, and never of its own.
+ */
+function createOthersCheck(database: Database, committed: () => void): () => void {
+  const version = guard(() => database.prepare<[], number>('PRAGMA data_version').pluck())
+  let known: number | undefined
+  return () => {
+    const current = guard(() => version.get())
+    if (current !== known) committed()
+    known = current
   }
 }
 

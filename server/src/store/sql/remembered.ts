@@ -1,0 +1,96 @@
+/**
+ * Rows of one kind that a writer has seen, by a key. What is kept here is what the database would
+ * answer.
+ *
+ * Work within a transaction may overlap (`Promise.all`). So an answer that was on its way while
+ * something else was read or written is not kept: it may be older.
+ */
+export interface Remembered<T> {
+  /** What is kept, or else what `load` gives; null is not kept. */
+  read(key: string, load: () => Promise<T | null>): Promise<T | null>
+  /**
+   * Runs what changes the row. Answers what `become` makes of the row that was kept, which is kept
+   * from then on; or null, and nothing is kept: it was not known, or there is no `become`.
+   */
+  write<R>(
+    key: string,
+    work: () => Promise<R>,
+    become?: (old: T, result: R) => T,
+  ): Promise<{ readonly result: R; readonly value: T | null }>
+  /** From here on `undo` counts. */
+  mark(): void
+  /** Forgets whatever was kept since the mark: the writes of that time are undone. */
+  undo(): void
+  forget(): void
+}
+
+/** Keeps rows of together at most `maxWeight`, those kept last. */
+export function createRemembered<T>(
+  maxWeight: number,
+  weigh: (value: T) => number = () => 1,
+): Remembered<T> {
+  const entries = new Map<string, { readonly value: T; readonly weight: number }>()
+  let keptSince = new Set<string>()
+  let weight = 0
+  /** Differs after whatever may make an answer that is on its way an old one. */
+  let version = 0
+
+  function drop(key: string): void {
+    version += 1
+    weight -= entries.get(key)?.weight ?? 0
+    entries.delete(key)
+  }
+
+  function keep(key: string, value: T): void {
+    drop(key)
+    const entry = { value, weight: weigh(value) }
+    entries.set(key, entry)
+    keptSince.add(key)
+    weight += entry.weight
+    for (const oldest of entries.keys()) {
+      if (weight <= maxWeight) return
+      drop(oldest)
+    }
+  }
+
+  return {
+    async read(key, load) {
+      const known = entries.get(key)
+      if (known !== undefined) return known.value
+      const askedAt = version
+      const value = await load()
+      if (value !== null && version === askedAt) keep(key, value)
+      return value
+    },
+
+    async write(key, work, become) {
+      const old = entries.get(key)?.value ?? null
+      drop(key)
+      const begunAt = version
+      try {
+        const result = await work()
+        const isAlone = version === begunAt
+        const value = isAlone && old !== null && become ? become(old, result) : null
+        if (value !== null) keep(key, value)
+        else drop(key)
+        return { result, value }
+      } catch (error) {
+        drop(key)
+        throw error
+      }
+    },
+
+    mark() {
+      if (keptSince.size > 0) keptSince = new Set()
+    },
+    undo() {
+      for (const key of keptSince) drop(key)
+      version += 1
+    },
+    forget() {
+      version += 1
+      entries.clear()
+      weight = 0
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import type { EventHead, MembershipRecord, OrganizationRecord, PolicyRecord } from '../records.ts'
+import { createRemembered, type Remembered } from './remembered.ts'
+
+const MAX_ROWS = 10_000
+/** A policy may have 400 KB, so they differ a thousandfold and bytes are what is bounded. */
+const MAX_POLICY_BYTES = 32 * 1024 * 1024
+/** What a policy, a rule and a resource take beside their texts, with room to spare. */
+const [POLICY_BYTES, RULE_BYTES, RESOURCE_BYTES] = [512, 256, 32]
+
+/**
+ * What a writer knows of the rows that nearly every write asks for. True as long as nobody else has
+ * committed, which its driver must find out within each transaction, when all other writers wait:
+ * adding a rule to a policy otherwise reads all its rules twice.
+ */
+export interface WriterMemory {
+  readonly organizations: Remembered<OrganizationRecord>
+  readonly memberships: Remembered<MembershipRecord>
+  readonly policies: Remembered<PolicyRecord>
+  readonly eventHeads: Remembered<EventHead>
+  /** Begins work that may be undone by itself. */
+  mark(): void
+  /** The work since the mark was undone. */
+  undo(): void
+  /** Others may have written. */
+  forget(): void
+}
+
+export function createWriterMemory(maxPolicyBytes = MAX_POLICY_BYTES): WriterMemory {
+  const rows = {
+    organizations: createRemembered<OrganizationRecord>(MAX_ROWS),
+    memberships: createRemembered<MembershipRecord>(MAX_ROWS),
+    policies: createRemembered<PolicyRecord>(maxPolicyBytes, weighPolicy),
+    eventHeads: createRemembered<EventHead>(MAX_ROWS),
+  }
+  const each = Object.values(rows)
+  return {
+    ...rows,
+    mark() {
+      for (const kept of each) kept.mark()
+    },
+    undo() {
+      for (const kept of each) kept.undo()
+    },
+    forget() {
+      for (const kept of each) kept.forget()
+    },
+  }
+}
+
+/** A key of two texts; neither a name nor an id holds a line feed. */
+export function keyOf(org: string, id: string): string {
+  return `${org}\n${id}`
+}
+
+function weighPolicy({ rules }: PolicyRecord): number {
+  let bytes = POLICY_BYTES
+  for (const { name, resources } of rules) {
+    bytes += RULE_BYTES + name.length
+    for (const resource of resources) bytes += RESOURCE_BYTES + resource.length
+  }
+  return bytes
+}
