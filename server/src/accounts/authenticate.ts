@@ -5,6 +5,7 @@ import type { AccessTokenRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { AccessTokenSubject } from '../tokens/access-token-jwt.ts'
 import { parseBearer } from './bearer.ts'
+import { isEnded } from './oidc/ended-sessions.ts'
 import type { SessionTokens } from './oidc/external-sessions.ts'
 import type { Principal } from './principal.ts'
 
@@ -61,17 +62,7 @@ async function findPrincipal(
   now: Date,
 ): Promise<Found | null> {
   const { kind, name: username, tokenId, passwordGeneration = 0 } = subject
-  if (subject.external) {
-    if ((await reader.users.find(username)) === null) return null
-    const principal = {
-      kind: 'user' as const,
-      username,
-      tokenId: null,
-      external: true as const,
-      permissions: PERMISSIONS,
-    }
-    return { principal, untilMs: Number.POSITIVE_INFINITY }
-  }
+  if (subject.external) return findExternal(reader, subject)
   if (tokenId === null) {
     const user = kind === 'user' ? await reader.users.find(username) : null
     if (kind !== 'user' || user?.password_generation !== passwordGeneration) return null
@@ -81,6 +72,22 @@ async function findPrincipal(
   const token = await reader.accessTokens.find(tokenId)
   if (token === null || !isLive(token, now)) return null
   return { principal: principalOf(token), untilMs: Date.parse(token.expires_at) }
+}
+
+async function findExternal(
+  reader: StoreReader,
+  { name: username, issuedAt = 0 }: AccessTokenSubject,
+): Promise<Found | null> {
+  const user = await reader.users.find(username)
+  if (user === null || isEnded(user, issuedAt)) return null
+  const principal = {
+    kind: 'user' as const,
+    username,
+    tokenId: null,
+    external: true as const,
+    permissions: PERMISSIONS,
+  }
+  return { principal, untilMs: Number.POSITIVE_INFINITY }
 }
 
 function invalidToken() {

@@ -20,8 +20,8 @@ export async function revokePersonalTokens(
 }
 
 /**
- * Ends everything that the user could come in with: password and sessions, personal tokens, the
- * organization tokens that he made, and his machines. He stays a member of his organizations.
+ * Ends everything that the user could come in with: password and sessions, also those that an external
+ * issuer vouches for until now, personal tokens, the organization tokens that he made, and his machines. He stays a member of his organizations.
  */
 export async function revokeUser(
   writer: StoreWriter,
@@ -30,6 +30,7 @@ export async function revokeUser(
 ): Promise<RevokedAccess> {
   const at = now.toISOString()
   await writer.users.updatePassword(username, null)
+  await writer.users.endExternalSessions(username, at)
   const made = await writer.accessTokens.listMadeBy(formatUser(username))
   for (const { id } of made) await writer.accessTokens.revoke(id, at)
   const personal_tokens = await revokePersonalTokens(writer, username, now)

@@ -40,6 +40,17 @@ export function auditUsers(
         after: showPassword(after),
       })
     },
+    async endExternalSessions(username, at) {
+      const before = await users.find(username)
+      await users.endExternalSessions(username, at)
+      await record({
+        place: { username },
+        kind: 'user.sessions_ended',
+        subject: { id: username, name: username },
+        before: { username, external_not_before: before?.external_not_before ?? null },
+        after: { username, external_not_before: at },
+      })
+    },
   }
 }
 

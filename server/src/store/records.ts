@@ -23,6 +23,8 @@ export interface UserRecord {
   readonly password_hash: string | null
   /** Counts the passwords that there have been; a session of an earlier one is over. */
   readonly password_generation: number
+  /** Sessions of an external issuer from before then are over (`Date.toISOString`); null for none. */
+  readonly external_not_before: string | null
   readonly created_at: string
 }
 

@@ -19,6 +19,8 @@ export interface AccessTokenSubject {
   readonly passwordGeneration?: number
   /** Vouched for by an external issuer: no secret of ours opened the session. */
   readonly external?: true
+  /** Beside `external`: when its token was issued, in seconds since 1970. */
+  readonly issuedAt?: number
 }
 
 export interface AccessTokenIssuer {

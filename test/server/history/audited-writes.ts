@@ -169,6 +169,17 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         ],
       ],
     ],
+    endExternalSessions: [
+      (writer) => writer.users.endExternalSessions('bob', LATER),
+      [
+        [
+          'user.sessions_ended',
+          { id: 'bob', name: 'bob' },
+          { username: 'bob', external_not_before: null },
+          { username: 'bob', external_not_before: LATER },
+        ],
+      ],
+    ],
   },
   memberships: {
     insert: [

@@ -174,6 +174,19 @@ export function describeCredentials(store: () => Store): void {
       expect(await owners()).toEqual(['rival'])
     })
 
+    it('remembers when the external sessions of a user were ended', async () => {
+      const end = (username: string) =>
+        store().transaction((writer) => writer.users.endExternalSessions(username, LATER))
+      const endOf = async (username: string) =>
+        (await store().read((reader) => reader.users.find(username)))?.external_not_before
+      expect(await endOf('ann')).toBeNull()
+
+      await end('ann')
+
+      expect([await endOf('ann'), await endOf('bob')]).toEqual([LATER, null])
+      await expect(end('nobody')).rejects.toMatchObject({ code: 'ERR_STORE_NOT_FOUND' })
+    })
+
     it('counts the passwords of a user', async () => {
       const passwordOf = async (username: string) => {
         const user = await store().read((reader) => reader.users.find(username))

@@ -7,6 +7,7 @@ export const EVENT_KINDS = [
   'organization.restored',
   'user.created',
   'user.password_changed',
+  'user.sessions_ended',
   'member.added',
   'member.role_changed',
   'member.removed',

@@ -27,12 +27,13 @@ export function createSessionTokens(deps: {
   /** By username, the newest token that said something about his teams. */
   const newest = new Map<string, { readonly issuedAt: number; readonly work: Promise<void> }>()
 
-  async function sync({ name, teams, issuedAt }: ExternalSubject, from: RequestOrigin) {
+  async function sync(subject: ExternalSubject, from: RequestOrigin) {
+    const { name, teams, issuedAt } = subject
     const before = newest.get(name)
     // An older token that somebody still holds must not bring back what a newer one took away.
     if (teams === null || (before !== undefined && issuedAt < before.issuedAt)) return
     const author: Author = { actor: formatIssuer(issuer), ...from }
-    const follow = (): Promise<void> => syncTeams(store, author, name, teams)
+    const follow = (): Promise<void> => syncTeams(store, author, subject, teams)
     // One after the other, or the older of two could write last.
     const work = (before?.work ?? Promise.resolve()).then(follow, follow)
     newest.delete(name)

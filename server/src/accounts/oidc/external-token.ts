@@ -20,7 +20,7 @@ const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
 const TYPES = [undefined, 'at+jwt', 'application/at+jwt', 'jwt']
 /** What an ID token or a logout token has and an access token has not. */
 const FOREIGN_CLAIMS = ['at_hash', 'c_hash', 'events']
-const CLOCK_TOLERANCE_SECONDS = 30
+export const CLOCK_TOLERANCE_SECONDS = 30
 /** A token that was issued longer ago is refused, whatever `exp` says. */
 const LONGEST_SECONDS = 24 * 60 * 60
 /** 200 groups by UUID, the most that large issuers put in, need 11 KiB. */
@@ -44,7 +44,6 @@ export interface ExternalSubject extends AccessTokenSubject {
   readonly external: true
   /** Names and UUIDs; null when the token says nothing (usable) about teams. */
   readonly teams: readonly string[] | null
-  /** Seconds since 1970. */
   readonly issuedAt: number
 }
 

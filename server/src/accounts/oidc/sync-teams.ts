@@ -1,6 +1,8 @@
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Author } from '../../history/author.ts'
 import type { StoreReader } from '../../store/store.ts'
+import { isEnded } from './ended-sessions.ts'
+import type { ExternalSubject } from './external-token.ts'
 import { namedTeams } from './teams-claim.ts'
 
 interface Difference {
@@ -16,12 +18,17 @@ interface Difference {
 export async function syncTeams(
   store: AuditedStore,
   author: Author,
-  username: string,
+  { name: username, issuedAt }: Pick<ExternalSubject, 'name' | 'issuedAt'>,
   teams: readonly string[],
 ): Promise<void> {
   const named = new Set(teams)
+  const isOver = async (reader: StoreReader): Promise<boolean> => {
+    const user = await reader.users.find(username)
+    return user === null || isEnded(user, issuedAt)
+  }
   const orgs = await store.read(async (reader) => {
     const differing: string[] = []
+    if (await isOver(reader)) return differing
     for (const { org } of await reader.memberships.listOfUser(username)) {
       const { missing, surplus } = await compare(reader, org, username, named)
       if (missing.length + surplus.length > 0) differing.push(org)
@@ -30,7 +37,8 @@ export async function syncTeams(
   })
   for (const org of orgs)
     await store.write(author, async (writer) => {
-      // He may have left, or a team have gone, since it was read.
+      // He may have left, or been revoked, or a team have gone, since it was read.
+      if (await isOver(writer)) return
       if ((await writer.memberships.find(org, username)) === null) return
       const { missing, surplus } = await compare(writer, org, username, named)
       for (const id of missing) await writer.teams.addMember(org, id, username)

@@ -21,9 +21,11 @@ export interface UserReader {
 }
 
 export interface UserWriter extends UserReader {
-  insert(user: Omit<UserRecord, 'password_generation'>): Promise<void>
+  insert(user: Omit<UserRecord, 'password_generation' | 'external_not_before'>): Promise<void>
   /** Raises the generation. Throws `ERR_STORE_NOT_FOUND`. */
   updatePassword(username: string, passwordHash: string | null): Promise<void>
+  /** Of an external issuer, those that were opened until `at`. Throws `ERR_STORE_NOT_FOUND`. */
+  endExternalSessions(username: string, at: string): Promise<void>
 }
 
 export interface MembershipReader {

@@ -115,11 +115,20 @@ export function createUserWriter(connection: Connection): UserWriter {
     `UPDATE users SET password_hash = ?, password_generation = password_generation + 1
      WHERE username = ?`,
   )
+  const endExternalSessions = connection.prepare(
+    'UPDATE users SET external_not_before = ? WHERE username = ?',
+  )
+  const requireUser = (changes: number, username: string): void => {
+    if (changes === 0)
+      throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` is not there`)
+  }
   return {
     ...createUserReader(connection),
     async updatePassword(username, passwordHash) {
-      if ((await updatePassword.run(passwordHash, username)) === 0)
-        throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` is not there`)
+      requireUser(await updatePassword.run(passwordHash, username), username)
+    },
+    async endExternalSessions(username, at) {
+      requireUser(await endExternalSessions.run(at, username), username)
     },
     async insert(user) {
       await insert.run(user.username, user.password_hash, user.created_at)

@@ -1,5 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { revokeUser } from '../../../../server/src/accounts/revoke-user.ts'
+import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
+import { OPERATOR } from '../../../../server/src/history/author.ts'
+import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import {
   AUDIENCE,
@@ -277,6 +281,25 @@ describe('a session of the external issuer', () => {
     expect(await read(ed)).toBe(200)
   })
 
+  it('is ended by the revocation of its user, and one that was issued later is not', async () => {
+    const known = await tokenOf('ed')
+    const unseen = await tokenOf('ed', { jti: 'unseen' })
+    const max = await tokenOf('max')
+    expect([await read(known), await read(max)]).toEqual([200, 403])
+
+    const revoke = (writer: StoreWriter) => revokeUser(writer, 'ed', new Date(NOW_SECONDS * 1000))
+    await createAuditedStore({ store: test.store, now: () => new Date() }).write(OPERATOR, revoke)
+
+    expect([await read(known), await read(unseen), await read(max)]).toEqual([401, 401, 403])
+    // Whoever's clock is ahead, as far as it may be, gains nothing by it.
+    const ahead = await tokenOf('ed', { iat: NOW_SECONDS + 30 })
+    expect(await read(ahead)).toBe(401)
+    test.advance(31_000)
+    expect(await read(await tokenOf('ed', { iat: NOW_SECONDS + 31 }))).toBe(200)
+    const events = await asAlice('GET', '/api/v1/orgs/acme/events?kind=user.sessions_ended')
+    expect(events.json().data).toMatchObject([{ actor: 'operator', subject: { id: 'ed' } }])
+  })
+
   it('leaves nothing of its token in the log', async () => {
     const tokens = [await tokenOf('ed'), await tokenOf('nobody'), await tokenOf('ed', { aud: 'x' })]
     for (const as of tokens) await read(as)
@@ -308,6 +331,16 @@ describe('a session of the external issuer', () => {
       expect(await teamsOf('ed')).toEqual([research])
 
       await read(await tokenOf('ed', { groups: [] }))
+      expect(await teamsOf('ed')).toEqual([])
+    })
+
+    it('changes no team by a token from before its user was revoked', async () => {
+      const stolen = await tokenOf('ed', { groups: ['backend'] })
+      await test.store.transaction((writer) =>
+        revokeUser(writer, 'ed', new Date(NOW_SECONDS * 1000)),
+      )
+
+      expect(await read(stolen)).toBe(401)
       expect(await teamsOf('ed')).toEqual([])
     })
 

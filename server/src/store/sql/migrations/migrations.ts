@@ -2,6 +2,7 @@ import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
 import { events } from './events.ts'
+import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
 import { lastSeen } from './last-seen.ts'
 import { webhooks } from './webhooks.ts'
@@ -17,4 +18,5 @@ export const MIGRATIONS: readonly Migration[] = [
   webhooks,
   lastSeen,
   accountOrganizations,
+  externalSessions,
 ]
