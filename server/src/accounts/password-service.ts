@@ -9,9 +9,9 @@ import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { findMember, requireRank } from './member-service.ts'
 import { hashNewPassword } from './new-password.ts'
-import type { PasswordQueue } from './password-queue.ts'
+import { tooManyRequests, type PasswordQueue } from './password-queue.ts'
 import { verifyPassword } from './password.ts'
-import type { Caller } from './principal.ts'
+import { formatPrincipal, type Caller } from './principal.ts'
 import { revokePersonalTokens } from './revoke-user.ts'
 import { throttled, type Throttles } from './throttled.ts'
 
@@ -63,20 +63,12 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
     },
 
     async reset(caller, org, username, { password, revoke_tokens }) {
+      countReset(deps, caller)
+      // Also before: whoever is refused anyway gets no slow hash made.
+      await store.read((reader) => requireMayReset(reader, caller, org, username))
       const hash = await hashNewPassword(deps, password, 'password')
       return store.write(caller.author, async (writer) => {
-        const access = await authorize(writer, caller, org, 'organization:admin')
-        const member = await findMember(writer, org, username)
-        // Or whoever got hold of a session could do without the old password.
-        if (caller.kind === 'user' && caller.username === username)
-          throw permissionDenied(
-            'your own password changes by `PUT /api/v1/user/password`, with the old one',
-          )
-        requireRank(access.permissions, member.role)
-        if (!(await isOfAlone(writer, org, username)))
-          throw permissionDenied(
-            `only an operator can reset the password of \`${username}\`, who is not of this organization alone`,
-          )
+        await requireMayReset(writer, caller, org, username)
         await writer.users.updatePassword(username, hash)
         return finish(deps, writer, username, revoke_tokens)
       })
@@ -100,6 +92,34 @@ async function proveOld(
   )
   if (generation === null) throw permissionDenied('`password` is not your password')
   return generation
+}
+
+/** A hash takes its place in a queue that everybody signs in by. Throws 429. */
+function countReset({ throttles: { account } }: PasswordServiceDeps, caller: Caller): void {
+  const key = `reset ${formatPrincipal(caller)}`
+  const wait = account.retryAfterSeconds(key)
+  if (wait > 0) throw tooManyRequests(wait)
+  account.recordFailure(key)
+}
+
+async function requireMayReset(
+  reader: StoreReader,
+  caller: Caller,
+  org: string,
+  username: string,
+): Promise<void> {
+  const access = await authorize(reader, caller, org, 'organization:admin')
+  const member = await findMember(reader, org, username)
+  // Or whoever got hold of a session could do without the old password.
+  if (caller.kind === 'user' && caller.username === username)
+    throw permissionDenied(
+      'your own password changes by `PUT /api/v1/user/password`, with the old one',
+    )
+  requireRank(access.permissions, member.role)
+  if (!(await isOfAlone(reader, org, username)))
+    throw permissionDenied(
+      `only an operator can reset the password of \`${username}\`, who is not of this organization alone`,
+    )
 }
 
 /** Whether the organization made the user, and no other has a member in him. */

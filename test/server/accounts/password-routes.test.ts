@@ -180,6 +180,23 @@ describe('passwords', () => {
       expect([await isIn(bob), await isIn(ed), await isIn(alice)]).toEqual([true, true, true])
     })
 
+    it('are reset twenty times a minute by one caller, refused ones among them', async () => {
+      await addMember('bob')
+      await addMember('carol', 'owner')
+      const carol = await test.signIn('carol', OLD)
+      for (let times = 0; times < 20; times += 1)
+        expect((await reset(alice, 'alice')).statusCode).toBe(403)
+
+      const refused = await reset(alice, 'bob')
+
+      expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60'])
+      expect(refused.json().error.code).toBe('limit_exceeded')
+      expect((await reset(carol, 'bob')).statusCode).toBe(200)
+      expect(await isIn(alice)).toBe(true)
+      test.advance(60_000)
+      expect((await reset(alice, 'bob')).statusCode).toBe(200)
+    })
+
     it('are not reset above one’s own rights', async () => {
       await addMember('olga', 'owner')
       await addMember('bob')
