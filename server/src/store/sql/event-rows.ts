@@ -1,6 +1,7 @@
 import type { EventHead, EventRecord } from '../records.ts'
 import type { EventReader, EventWriter } from '../contract/history.ts'
 import type { Connection, Value } from './connection.ts'
+import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
 import type { WriterMemory } from './writer-memory.ts'
 
 interface EventRow extends Omit<EventRecord, 'subject' | 'before' | 'after'> {
@@ -17,6 +18,22 @@ const LIST = `SELECT * FROM events
     AND (CAST(? AS TEXT) IS NULL OR at >= ?)
     AND (CAST(? AS TEXT) IS NULL OR at < ?)
   ORDER BY sequence LIMIT ?`
+
+const COLUMNS: readonly InsertedColumn[] = [
+  { name: 'org', type: 'TEXT' },
+  { name: 'sequence', type: 'BIGINT' },
+  { name: 'at', type: 'TEXT' },
+  { name: 'kind', type: 'TEXT' },
+  { name: 'actor', type: 'TEXT' },
+  { name: 'address', type: 'TEXT' },
+  { name: 'request_id', type: 'TEXT' },
+  { name: 'subject', type: 'TEXT' },
+  { name: 'before_state', type: 'TEXT' },
+  { name: 'after_state', type: 'TEXT' },
+  { name: 'revision', type: 'BIGINT' },
+  { name: 'previous_hash', type: 'TEXT' },
+  { name: 'hash', type: 'TEXT' },
+]
 
 export function createEventReader(connection: Connection): EventReader {
   const list = connection.prepare<EventRow>(LIST)
@@ -38,10 +55,7 @@ export function createEventWriter(
   { eventHeads }: Pick<WriterMemory, 'eventHeads'>,
 ): EventWriter {
   const reader = createEventReader(connection)
-  const insert = connection.prepare(`INSERT INTO events
-       (org, sequence, at, kind, actor, address, request_id, subject, before_state, after_state,
-        revision, previous_hash, hash)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insert = createInsertRows(connection, 'events', COLUMNS)
   const setHead = connection.prepare(`INSERT INTO event_heads (org, sequence, hash)
      VALUES (?, ?, ?)
      ON CONFLICT (org) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`)
@@ -53,7 +67,7 @@ export function createEventWriter(
       if (last === undefined) throw new RangeError('there is no event to append')
       const { sequence, hash } = last
       const write = async () => {
-        for (const event of events) await insert.run(...rowOf(org, event))
+        await insert(events.map((event) => rowOf(org, event)))
         await setHead.run(org, sequence, hash)
       }
       await eventHeads.write(org, write, () => ({ sequence, hash }))
@@ -61,6 +75,7 @@ export function createEventWriter(
   }
 }
 
+/** In the order of `COLUMNS`. */
 function rowOf(org: string, event: EventRecord): Value[] {
   return [
     org,
