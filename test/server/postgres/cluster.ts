@@ -1,15 +1,17 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { chownSync, cpSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
 
+const PORT = '5432'
+
 /** PostgreSQL refuses to run as root; `nobody` owns nothing. */
 const NOBODY = 65_534
 
-/** A PostgreSQL of the tests' own, on a Unix socket, without a network. */
+/** A PostgreSQL of the tests' own, on a Unix socket, and without a network unless told otherwise. */
 export interface Cluster {
   readonly directory: string
   readonly process: ChildProcess
@@ -47,6 +49,7 @@ export async function startCluster(
 ): Promise<Cluster> {
   const all = {
     listen_addresses: '',
+    port: PORT,
     unix_socket_directories: directory,
     fsync: 'off',
     full_page_writes: 'off',
@@ -65,7 +68,7 @@ export async function startCluster(
     { ...identity(), stdio: ['ignore', log, log], detached: true },
   )
   child.unref()
-  await untilAnswering(directory, () => child.exitCode)
+  await untilAnswering({ directory, port: all.port }, () => child.exitCode)
   return { directory, process: child }
 }
 
@@ -86,7 +89,27 @@ export async function administer<Row extends object>(
   database: string,
   sql: string,
 ): Promise<Row[]> {
-  const client = new pg.Client({ host: directory, user: 'palisade', database })
+  return query({ directory, port: PORT }, database, sql)
+}
+
+/** Gives a file to PostgreSQL, which takes no key that others own or may read. */
+export function giveToPostgres(path: string): void {
+  chmodSync(path, 0o600)
+  if (isRoot()) chownSync(path, NOBODY, NOBODY)
+}
+
+/** The socket of a cluster is in its directory and named by its port. */
+interface Socket {
+  readonly directory: string
+  readonly port: string
+}
+
+async function query<Row extends object>(
+  { directory: host, port }: Socket,
+  database: string,
+  sql: string,
+): Promise<Row[]> {
+  const client = new pg.Client({ host, port: Number(port), user: 'palisade', database })
   await client.connect()
   try {
     return (await client.query<Row>(sql)).rows
@@ -95,14 +118,14 @@ export async function administer<Row extends object>(
   }
 }
 
-async function untilAnswering(directory: string, exitCode: () => number | null): Promise<void> {
+async function untilAnswering(socket: Socket, exitCode: () => number | null): Promise<void> {
   for (;;) {
     try {
-      await administer(directory, 'postgres', 'SELECT 1')
+      await query(socket, 'postgres', 'SELECT 1')
       return
     } catch (error) {
       if (exitCode() !== null)
-        throw new Error(`postgres ended, see ${directory}/log`, { cause: error })
+        throw new Error(`postgres ended, see ${socket.directory}/log`, { cause: error })
     }
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
