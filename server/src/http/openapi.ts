@@ -5,7 +5,8 @@ import {
   createJsonSchemaTransform,
   createJsonSchemaTransformObject,
 } from 'fastify-type-provider-zod'
-import { pruneComponents } from './prune-components.ts'
+import { describeHeaders } from './describe-headers.ts'
+import { nameComponents, pruneComponents } from './prune-components.ts'
 
 /** Collects the routes registered after it; `/docs` shows them to people. */
 export async function registerOpenApi(app: FastifyInstance): Promise<void> {
@@ -17,7 +18,8 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       openapi: '3.1.0',
       info: {
         title: 'Palisade',
-        description: 'Governance policies of an organization, and what they mean on a machine.',
+        description:
+          'Governance policies of an organization, and what they mean on a machine. A path answers methods that it does not take with 405 and `Allow`, and OPTIONS with 204 and `Allow`.',
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
@@ -50,7 +52,8 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
       security: [{ access_token: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: (document) => pruneComponents(addComponents(document)),
+    transformObject: (document) =>
+      describeHeaders(nameComponents(pruneComponents(addComponents(document)))),
   })
   await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())

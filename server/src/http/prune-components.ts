@@ -18,6 +18,26 @@ export function pruneComponents<D extends object>(document: D): D {
   return { ...document, components: { ...otherComponents, schemas: Object.fromEntries(kept) } }
 }
 
+/**
+ * The document whose schemas have the names that were given to them. A schema of requests is made
+ * as `NameInput`, for the case that answers have another form of it; where none has, it is `Name`.
+ */
+export function nameComponents<D extends object>(document: D): D {
+  const { components } = document as { components?: { schemas?: Record<string, unknown> } }
+  const names = Object.keys(components?.schemas ?? {})
+  const renamed = names.filter(
+    (name) => name.endsWith('Input') && !names.includes(name.slice(0, -'Input'.length)),
+  )
+  let text = JSON.stringify(document)
+  for (const name of renamed) {
+    const plain = name.slice(0, -'Input'.length)
+    text = text
+      .replaceAll(`"#/components/schemas/${name}"`, `"#/components/schemas/${plain}"`)
+      .replaceAll(`"${name}":{`, `"${plain}":{`)
+  }
+  return JSON.parse(text) as D
+}
+
 function referencesIn(value: unknown): string[] {
   const text = JSON.stringify(value) ?? ''
   return [...text.matchAll(REFERENCE)].map(([, name = '']) => name)

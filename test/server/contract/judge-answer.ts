@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ApiDocument, Operation, Schema } from './operations.ts'
+import type { AnnouncedHeader, ApiDocument, Operation, Schema } from './operations.ts'
 
 /** What a test needs to know of an answer. */
 export interface JudgedAnswer {
@@ -11,8 +11,8 @@ export interface JudgedAnswer {
 export type JudgeAnswer = (operation: Operation, answer: JudgedAnswer) => void
 
 /**
- * A check that throws unless an answer is one that the document announces: its status, its media
- * type, and a body that satisfies the schema and holds no member beyond it.
+ * A check that throws unless an answer is one that the document announces: its status, its
+ * headers, its media type, and a body that satisfies the schema.
  */
 export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
   const compiled = new Map<Schema, z.ZodType>()
@@ -21,11 +21,13 @@ export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
     compiled.set(schema, known)
     return known
   }
-  return ({ id, responses }, { statusCode, headers, body }) => {
+  return ({ id, responses, headers: announcedHeaders }, { statusCode, headers, body }) => {
     const fail = (text: string): never => {
       throw new Error(`${id} answered ${statusCode}: ${text}: ${body.slice(0, 400)}`)
     }
     const content = responses[statusCode] ?? fail('the document does not list this status')
+    const problem = judgeHeaders(announcedHeaders[statusCode] ?? {}, headers, compile)
+    if (problem !== null) fail(problem)
     const [announced] = Object.entries(content)
     if (announced === undefined) {
       if (body !== '') fail('the document announces no body')
@@ -40,19 +42,37 @@ export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
   }
 }
 
-/** The members of our own answers are all documented, so here the schemas are closed. */
-function compileSchema(schema: Schema, { schemas }: ApiDocument): z.ZodType {
-  const closed = close({ ...schema, $defs: schemas })
-  const text = JSON.stringify(closed).replaceAll('#/components/schemas/', '#/$defs/')
-  return z.fromJSONSchema(JSON.parse(text) as Parameters<typeof z.fromJSONSchema>[0])
+/** Headers that say something of an answer; the others are of every answer, or of HTTP. */
+const TELLING = [
+  'x-request-id',
+  'etag',
+  'idempotency-replayed',
+  'www-authenticate',
+  'retry-after',
+  'allow',
+]
+
+function judgeHeaders(
+  announced: Readonly<Record<string, AnnouncedHeader>>,
+  sent: Readonly<Record<string, unknown>>,
+  compile: (schema: Schema) => z.ZodType,
+): string | null {
+  for (const name of TELLING) {
+    const value = sent[name]
+    const header = announced[name]
+    if (value === undefined && header?.required === true) return `\`${name}\` is missing`
+    if (value === undefined) continue
+    if (header === undefined) return `the document does not announce \`${name}\``
+    if (!compile(header.schema).safeParse(value).success)
+      return `\`${name}\` is ${JSON.stringify(value)}`
+  }
+  return null
 }
 
-function close(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(close)
-  if (typeof value !== 'object' || value === null) return value
-  const members = Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, close(member)]),
+function compileSchema(schema: Schema, { schemas }: ApiDocument): z.ZodType {
+  const text = JSON.stringify({ ...schema, $defs: schemas }).replaceAll(
+    '#/components/schemas/',
+    '#/$defs/',
   )
-  const isOpenObject = 'properties' in members && !('additionalProperties' in members)
-  return isOpenObject ? { ...members, additionalProperties: false } : members
+  return z.fromJSONSchema(JSON.parse(text) as Parameters<typeof z.fromJSONSchema>[0])
 }

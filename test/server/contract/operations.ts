@@ -5,6 +5,9 @@ export type Schema = Readonly<Record<string, unknown>>
 
 const schemaSchema = z.record(z.string(), z.unknown())
 const contentSchema = z.record(z.string(), z.looseObject({ schema: schemaSchema }))
+const headersSchema = z
+  .record(z.string(), z.looseObject({ required: z.boolean(), schema: schemaSchema }))
+  .default({})
 const operationSchema = z.looseObject({
   operationId: z.string(),
   security: z.array(z.record(z.string(), z.array(z.string()))).optional(),
@@ -12,7 +15,10 @@ const operationSchema = z.looseObject({
     .array(z.looseObject({ in: z.string(), name: z.string(), schema: schemaSchema }))
     .default([]),
   requestBody: z.looseObject({ content: contentSchema }).optional(),
-  responses: z.record(z.string(), z.looseObject({ content: contentSchema.optional() })),
+  responses: z.record(
+    z.string(),
+    z.looseObject({ content: contentSchema.optional(), headers: headersSchema }),
+  ),
 })
 const documentSchema = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), operationSchema)),
@@ -36,6 +42,13 @@ export interface Operation {
   readonly example: object | null
   /** By status, then by media type; no media type where the answer has no body. */
   readonly responses: Readonly<Record<string, Readonly<Record<string, Schema>>>>
+  /** Headers of the answer by status, then by name in lower case. */
+  readonly headers: Readonly<Record<string, Readonly<Record<string, AnnouncedHeader>>>>
+}
+
+export interface AnnouncedHeader {
+  readonly required: boolean
+  readonly schema: Schema
 }
 
 export interface Parameter {
@@ -66,6 +79,14 @@ export function readDocument(json: unknown): ApiDocument {
         Object.entries(operation.responses).map(([status, { content = {} }]) => [
           status,
           schemasOf(content),
+        ]),
+      ),
+      headers: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, { headers }]) => [
+          status,
+          Object.fromEntries(
+            Object.entries(headers).map(([name, header]) => [name.toLowerCase(), header]),
+          ),
         ]),
       ),
     })),

@@ -80,6 +80,23 @@ describe('/openapi.json', () => {
     expect(JSON.stringify(document)).not.toMatch(/"\$ref":"(?!#\/components\/schemas\/)/)
   })
 
+  it('closes every object of an answer, and names schemas as people would', async () => {
+    const { document } = await openDocument()
+
+    const open: string[] = []
+    const visit = (value: unknown, place: string): void => {
+      if (typeof value !== 'object' || value === null) return
+      if ('properties' in value && !('additionalProperties' in value)) open.push(place)
+      for (const [name, member] of Object.entries(value)) visit(member, `${place}/${name}`)
+    }
+    for (const [name, schema] of Object.entries(document.components.schemas)) visit(schema, name)
+    for (const [path, item] of Object.entries(document.paths)) visit(item, path)
+    expect(open).toEqual([])
+    const names = Object.keys(document.components.schemas)
+    expect(names.filter((name) => name.endsWith('Input'))).toEqual([])
+    expect(names).toContain('CreatePolicyRequest')
+  })
+
   it('gives each operation an id of its own, known tags and security', async () => {
     const { document, operations } = await openDocument()
 

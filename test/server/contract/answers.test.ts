@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fillPath, pathParameters, type Operation } from './operations.ts'
+import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
+
+const PASSWORD = 'correct horse battery'
+const NEW_PASSWORD = 'another long sentence'
+
+let world: TwoOrganizations
+
+beforeAll(async () => {
+  world = await openTwoOrganizations()
+})
+afterAll(() => world.close())
+
+/** Bodies that are good here, where the example of the document meets what is there already. */
+const BODIES: Readonly<Record<string, object>> = {
+  createAccessToken: { username: 'acme-member', password: PASSWORD },
+  createMember: { username: 'new-member', role: 'member' },
+  createRule: { name: 'new', actions: ['connect:tcp'], decision: 'deny', resources: ['a.test'] },
+  createTeam: { name: 'new' },
+  enrolDevice: { user: 'acme-member' },
+  checkAccess: { request: { action: 'connect:tcp', host: 'a.test', port: 1 }, teams: [] },
+  changePassword: { password: PASSWORD, new_password: NEW_PASSWORD },
+  applyPolicies: {
+    policies: [{ name: 'first', scope: { teams: ['backend'] }, rules: [] }],
+    dry_run: true,
+  },
+}
+/** What stands in the way otherwise. */
+const QUERIES: Readonly<Record<string, string>> = {
+  deleteTeam: '?detach=policies&sole=delete',
+  getEffectivePolicy: '?user=acme-member',
+}
+
+/** What makes comes before what takes away, and a part goes before what holds it. */
+function rank({ method, path }: Operation): number {
+  const depth = pathParameters(path).length
+  return method === 'DELETE' ? 100 - depth : depth
+}
+
+async function callerOf({ id, security }: Operation): Promise<string | undefined> {
+  if (id === 'changePassword') return world.callers.member
+  if (security === 'access_token') return world.callers.owner
+  if (security !== 'device_token') return undefined
+  const url = '/api/v1/orgs/acme/devices'
+  const answer = await world.send('POST', url, { as: world.callers.owner, payload: {} })
+  return answer.json<{ device_token: string }>().device_token
+}
+
+describe('every operation of the document', () => {
+  it('succeeds as the document says: status, headers and body', async () => {
+    const operations = world.document.operations.toSorted((a, b) => rank(a) - rank(b))
+    const statuses: string[] = []
+    for (const operation of operations) {
+      const values = pathParameters(operation.path).map(
+        (name) => [name, world.acme[kindOf(operation.path, name)]] as const,
+      )
+      const payload = BODIES[operation.id] ?? operation.example
+      const as = await callerOf(operation)
+      const path = fillPath(operation.path, Object.fromEntries(values))
+      const url = `${path}${QUERIES[operation.id] ?? ''}`
+      const answer = await world.send(operation.method, url, {
+        ...(as === undefined ? {} : { as }),
+        ...(payload === null ? {} : { payload }),
+      })
+      world.judge(operation, answer)
+      const expected = Object.keys(operation.responses).filter((status) => status.startsWith('2'))
+      if (!expected.includes(String(answer.statusCode)))
+        statuses.push(`${operation.id}: ${answer.body}`)
+    }
+    expect(statuses).toEqual([])
+  })
+
+  it('tells a change in what an answer must have: the judge is none that nods', () => {
+    const get = world.document.operations.find(({ id }) => id === 'getOrganization')
+    if (get === undefined) throw new Error('not in the document')
+    const headers = { 'content-type': 'application/json', 'x-request-id': 'r' }
+    const body = {
+      name: 'acme',
+      entitled: true,
+      resolve_unlisted_names: false,
+      revision: 1,
+      created_at: 'then',
+    }
+    const judge = (answer: { headers?: object; body?: object; statusCode?: number }) => () =>
+      world.judge(get, {
+        statusCode: answer.statusCode ?? 200,
+        headers: { ...headers, ...answer.headers },
+        body: JSON.stringify(answer.body ?? body),
+      })
+    expect(judge({})).not.toThrow()
+    expect(judge({ body: { ...body, more: 1 } })).toThrow('more')
+    expect(judge({ headers: { etag: '"1"' } })).toThrow('does not announce `etag`')
+    expect(judge({ headers: { 'x-request-id': undefined } })).toThrow('`x-request-id` is missing')
+    expect(judge({ headers: { 'x-request-id': 'a b' } })).toThrow('`x-request-id` is "a b"')
+    expect(judge({ statusCode: 409 })).toThrow('does not list this status')
+  })
+})
