@@ -1,6 +1,8 @@
 import { limitExceeded } from '../http/api-error.ts'
-import type { PolicyRecord } from '../store/records.ts'
-import { formatPolicy } from './format-policy.ts'
+import type { PolicyRecord, RuleRecord } from '../store/records.ts'
+import { formatPolicy, formatRule } from './format-policy.ts'
+
+const COMMA_BYTES = 1
 
 export interface PolicyLimits {
   /** In one organization. */
@@ -34,10 +36,25 @@ export function requirePolicyBytes(limits: PolicyLimits, bytes: number): void {
     throw limitExceeded(`a policy may have at most ${limits.maxPolicyBytes} bytes of JSON`)
 }
 
+/** Lengths of rules; a record never changes, and of a large policy nearly all stay. */
+const ruleBytes = new WeakMap<RuleRecord, number>()
+
 /**
  * Length of the RFC 8785 form. That form differs from `JSON.stringify` by the order of members
  * alone, and order does not change a length.
  */
 export function policyBytes(policy: PolicyRecord): number {
-  return Buffer.byteLength(JSON.stringify(formatPolicy(policy)))
+  // With one rule, so that all else is there that a policy with rules has.
+  const rules = policy.rules.slice(0, 1)
+  let bytes = Buffer.byteLength(JSON.stringify(formatPolicy({ ...policy, rules })))
+  for (const rule of policy.rules.slice(1)) bytes += COMMA_BYTES + bytesOfRule(rule)
+  return bytes
+}
+
+function bytesOfRule(rule: RuleRecord): number {
+  const known = ruleBytes.get(rule)
+  if (known !== undefined) return known
+  const bytes = Buffer.byteLength(JSON.stringify(formatRule(rule)))
+  ruleBytes.set(rule, bytes)
+  return bytes
 }

@@ -1,0 +1,48 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
+import { policyBytes } from '../../../server/src/governance/policy-limits.ts'
+import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
+import { factorOfRun } from '../../run-size.ts'
+
+function texts(): fc.Arbitrary<string> {
+  return fc.string({ unit: 'grapheme', maxLength: 12 })
+}
+
+function rules(): fc.Arbitrary<RuleRecord> {
+  return fc.record({
+    id: texts(),
+    name: texts(),
+    actions: fc.constantFrom<RuleRecord['actions']>(
+      ['connect:tcp'],
+      ['connect:tcp', 'connect:udp'],
+    ),
+    decision: fc.constantFrom('allow', 'deny'),
+    resources: fc.array(texts(), { minLength: 1, maxLength: 3 }),
+  })
+}
+
+function policies(): fc.Arbitrary<PolicyRecord> {
+  return fc.record({
+    id: texts(),
+    org: texts(),
+    name: texts(),
+    teams: fc.array(texts(), { maxLength: 2 }),
+    created_at: fc.constant('2026-11-21T08:00:00Z'),
+    updated_at: fc.constant('2026-11-21T08:00:00Z'),
+    revision: fc.nat(),
+    rules: fc.array(rules(), { maxLength: 4 }),
+  })
+}
+
+it('a policy has as many bytes as its JSON, also after rules of it were counted before', () => {
+  fc.assert(
+    fc.property(policies(), rules(), (policy, rule) => {
+      const changed = { ...policy, rules: [rule, ...policy.rules.slice(1), rule] }
+
+      for (const each of [policy, changed, policy])
+        expect(policyBytes(each)).toBe(Buffer.byteLength(JSON.stringify(formatPolicy(each))))
+    }),
+    { numRuns: 300 * factorOfRun() },
+  )
+})
