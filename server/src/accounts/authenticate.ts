@@ -38,7 +38,7 @@ export function createAuthenticator(deps: {
     const subject = await deps.accessTokens.verify(token, from)
     if (subject === null) throw invalidToken()
     // Asked first: what is committed while the store is read makes the answer an old one.
-    const generation = deps.store.generation()
+    const generation = deps.store.generation('accounts')
     const kept = known.get(subject)
     if (kept?.generation === generation && deps.now().getTime() < kept.untilMs)
       return kept.principal

@@ -22,7 +22,7 @@ export interface AuditedStoreDeps {
 export function createAuditedStore({ store, now, onEvents }: AuditedStoreDeps): AuditedStore {
   return {
     read: (work) => store.read(work),
-    generation: () => store.generation(),
+    generation: (of) => store.generation(of),
     async write(author, work) {
       const { result, orgs } = await store.transaction(async (writer) => {
         const log = createChangeLog(writer)

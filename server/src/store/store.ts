@@ -56,8 +56,12 @@ export interface Store {
    * was read after it was asked for is still true while it stays the same. Commits of this process
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
+   *
+   * When tokens and devices were last used, how far deliveries have come and the answers kept for
+   * repeated requests are no reason to differ. For `accounts` (users, access tokens, signing keys)
+   * a driver may leave out whatever else it knows not to have changed them.
    */
-  generation(): number
+  generation(of?: 'accounts'): number
   /** Resolves when a query is answered. Throws `ERR_STORE_UNAVAILABLE`. */
   ping(): Promise<void>
   /** Lets running work finish, then closes. Later calls throw `ERR_STORE_UNAVAILABLE`. */

@@ -30,7 +30,7 @@ export function createAccessTokenKeys(deps: {
   const verifying = new Map<string, CryptoKey>()
 
   async function records(): Promise<readonly SigningKeyRecord[]> {
-    const generation = store.generation()
+    const generation = store.generation('accounts')
     if (known?.generation === generation) return known.records
     const read = await store.read((reader) => reader.signingKeys.list('access_token'))
     known = { generation, records: read }

@@ -35,6 +35,29 @@ describeSchemaGuard('the SQLite store', () => {
 })
 
 describe('a SQLite database', () => {
+  it('knows of its own changes of policies that they change no account', async () => {
+    const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    const at = '2026-11-21T08:00:00Z'
+    const settings = { entitled: true, resolve_unlisted_names: false, created_at: at }
+    await store.transaction((writer) => writer.organizations.insert({ name: 'acme', ...settings }))
+    const [accounts, all] = [store.generation('accounts'), store.generation()]
+
+    await store.transaction((writer) =>
+      writer.policies.insert({
+        id: 'pol_1',
+        org: 'acme',
+        name: 'p',
+        teams: [],
+        created_at: at,
+        updated_at: at,
+      }),
+    )
+
+    expect(store.generation('accounts')).toBe(accounts)
+    expect(store.generation()).not.toBe(all)
+    await store.close()
+  })
+
   it('is readable for its owner only, also what SQLite puts beside it', async () => {
     const path = join(temporaryDirectory(), 'server.db')
 

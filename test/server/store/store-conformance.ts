@@ -1,9 +1,9 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
+import { describeGeneration } from './generation-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
 import { describeMemory } from './memory-conformance.ts'
@@ -169,81 +169,6 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         )
         await expect(store.transaction((writer) => writer.users.find('ann'))).rejects.toMatchObject(
           unavailable,
-        )
-      })
-    })
-
-    describe('the generation', () => {
-      const rename = (writer: StoreWriter) =>
-        writer.organizations.updateSettings('acme', { resolve_unlisted_names: true })
-
-      it('stays while nothing is committed', async () => {
-        const before = store.generation()
-        await store.read((reader) => reader.organizations.count())
-        await nextTurn()
-
-        expect(store.generation()).toBe(before)
-      })
-
-      it('differs at once after a commit of its own', async () => {
-        const seen = [store.generation()]
-        for (let round = 0; round < 3; round += 1) {
-          await store.transaction(rename)
-          seen.push(store.generation())
-        }
-
-        expect(new Set(seen).size).toBe(4)
-      })
-
-      it('differs after a commit through another opening, also during a read', async () => {
-        const other = await open()
-        onTestFinished(() => other.close())
-        const before = store.generation()
-
-        await store.read(async (reader) => {
-          await reader.organizations.count()
-          await other.transaction(rename)
-          await expect.poll(() => store.generation(), { timeout: 300_000 }).not.toBe(before)
-        })
-
-        expect(store.generation()).not.toBe(before)
-      })
-
-      it('stays after work that failed', async () => {
-        const before = store.generation()
-        const attempt = store.transaction(async (writer) => {
-          await rename(writer)
-          throw new Error('stop')
-        })
-        await attempt.catch(() => undefined)
-        await nextTurn()
-
-        expect(store.generation()).toBe(before)
-      })
-
-      it('is never that of before when a commit is in progress', async () => {
-        const before = store.generation()
-        const written = Promise.withResolvers<void>()
-        const mayCommit = Promise.withResolvers<void>()
-        const running = store.transaction(async (writer) => {
-          await rename(writer)
-          written.resolve()
-          await mayCommit.promise
-        })
-        await written.promise
-        expect(store.generation()).toBe(before)
-        mayCommit.resolve()
-        await running
-
-        expect(store.generation()).not.toBe(before)
-      })
-
-      it('is not answered by a closed store', async () => {
-        await store.close()
-        await nextTurn()
-
-        expect(() => store.generation()).toThrow(
-          expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }),
         )
       })
     })
@@ -542,6 +467,10 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     )
     describeCredentials(() => store)
     describeEvents(() => store)
+    describeGeneration(
+      () => store,
+      () => open,
+    )
     describeMemory(
       () => store,
       () => open,

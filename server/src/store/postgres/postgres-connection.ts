@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
-import type { Connection, Statement, Value } from '../sql/connection.ts'
+import type { Connection, Effect, Statement, Value } from '../sql/connection.ts'
 import { StoreError } from '../store-error.ts'
 import { numberParameters } from './number-parameters.ts'
 import { translate } from './postgres-error.ts'
@@ -21,7 +21,7 @@ export type StatementTexts = Map<string, NamedText>
 export interface PostgresConnection extends Connection {
   /** Runs statements of PostgreSQL's own, one or several; answers the rows of all. */
   execute(sql: string): Promise<readonly Record<string, unknown>[]>
-  /** Tells whether a prepared statement that may write was run since `forgetWrites`. */
+  /** Tells whether a prepared statement that may write more than progress was run since `forgetWrites`. */
   hasWritten(): boolean
   forgetWrites(): void
   /** Something failed that is no refused write, so the state of the session is not known. */
@@ -52,10 +52,10 @@ export function createPostgresConnection(
   }
 
   return {
-    prepare<Row>(sql: string): Statement<Row> {
+    prepare<Row>(sql: string, effect: Effect = 'everything'): Statement<Row> {
       const { name, text, writes } = convert(sql, texts)
       const query = (values: Value[]) => {
-        if (writes) written = true
+        if (writes && effect !== 'progress') written = true
         return inTurn(() => client.query<Row & object>({ name, text, values }))
       }
       return {

@@ -1,3 +1,9 @@
+/**
+ * What a statement changes, for those who keep what they have read: `governance` is everything but
+ * users, access tokens and signing keys; `progress` is what `Store.generation` leaves out.
+ */
+export type Effect = 'everything' | 'governance' | 'progress'
+
 export type Value = string | number | null | Uint8Array
 
 /**
@@ -5,8 +11,11 @@ export type Value = string | number | null | Uint8Array
  * for parameters; where they differ, the driver's dialect has the words.
  */
 export interface Connection {
-  /** May be called once for a text and used often. Throws StoreError, as do its statements. */
-  prepare<Row>(sql: string): Statement<Row>
+  /**
+   * May be called once for a text and used often. Throws StoreError, as do its statements. One that
+   * writes has its `effect`.
+   */
+  prepare<Row>(sql: string, effect?: Effect): Statement<Row>
 }
 
 export interface Statement<Row> {

@@ -70,6 +70,7 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const touch = connection.prepare(
     'UPDATE access_tokens SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, ?) <= ?',
+    'progress',
   )
   const revoke = connection.prepare<AccessTokenRow>(`WITH RECURSIVE family (id) AS (
        SELECT id FROM access_tokens WHERE id = ?

@@ -60,22 +60,29 @@ export function createDeliveryWriter(connection: Connection): DeliveryWriter {
   )
   const lease = connection.prepare(
     'UPDATE webhooks SET lease_owner = ?, lease_until = ? WHERE id = ?',
+    'progress',
   )
   const release = connection.prepare(
     'UPDATE webhooks SET lease_owner = NULL, lease_until = NULL WHERE id = ? AND lease_owner = ?',
+    'progress',
   )
   const advance = connection.prepare(
     'UPDATE webhooks SET delivered_sequence = ?, attempts = ?, next_attempt_at = ? WHERE id = ?',
+    'progress',
   )
-  const put = connection.prepare(`INSERT INTO webhook_deliveries
+  const put = connection.prepare(
+    `INSERT INTO webhook_deliveries
        (webhook_id, sequence, state, attempts, status, error, attempted_at, next_attempt_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (webhook_id, sequence) DO UPDATE SET
        state = excluded.state, attempts = excluded.attempts, status = excluded.status,
        error = excluded.error, attempted_at = excluded.attempted_at,
-       next_attempt_at = excluded.next_attempt_at`)
+       next_attempt_at = excluded.next_attempt_at`,
+    'progress',
+  )
   const prune = connection.prepare(
     `DELETE FROM webhook_deliveries WHERE webhook_id = ? AND state = 'delivered' AND sequence <= ?`,
+    'progress',
   )
 
   async function putDelivery(record: DeliveryRecord): Promise<void> {

@@ -15,9 +15,12 @@ export function createDevicePollReader(connection: Connection): DevicePollReader
 }
 
 export function createDevicePollWriter(connection: Connection): DevicePollWriter {
-  const record = connection.prepare(`INSERT INTO device_polls (device_id, seen_at) VALUES (?, ?)
+  const record = connection.prepare(
+    `INSERT INTO device_polls (device_id, seen_at) VALUES (?, ?)
      ON CONFLICT (device_id) DO UPDATE SET seen_at = excluded.seen_at
-     WHERE excluded.seen_at > device_polls.seen_at`)
+     WHERE excluded.seen_at > device_polls.seen_at`,
+    'progress',
+  )
   return {
     ...createDevicePollReader(connection),
     async record(deviceId, seenAt) {

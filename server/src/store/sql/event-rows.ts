@@ -55,10 +55,13 @@ export function createEventWriter(
   { eventHeads }: Pick<WriterMemory, 'eventHeads'>,
 ): EventWriter {
   const reader = createEventReader(connection)
-  const insert = createInsertRows(connection, 'events', COLUMNS)
-  const setHead = connection.prepare(`INSERT INTO event_heads (org, sequence, hash)
+  const insert = createInsertRows(connection, { name: 'events', effect: 'governance' }, COLUMNS)
+  const setHead = connection.prepare(
+    `INSERT INTO event_heads (org, sequence, hash)
      VALUES (?, ?, ?)
-     ON CONFLICT (org) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`)
+     ON CONFLICT (org) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`,
+    'governance',
+  )
   return {
     ...reader,
     head: (org) => eventHeads.read(org, () => reader.head(org)),

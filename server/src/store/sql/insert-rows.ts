@@ -1,4 +1,4 @@
-import type { Connection, Statement, Value } from './connection.ts'
+import type { Connection, Effect, Statement, Value } from './connection.ts'
 
 /**
  * Statements are kept for so many rows; fewer are filled up with rows of nulls, left out again.
@@ -14,12 +14,12 @@ export interface InsertedColumn {
 }
 
 /**
- * A function that inserts rows into `table`, 250 at a time: a statement for each takes one journey
+ * A function that inserts rows into a table, 250 at a time: a statement for each takes one journey
  * to the database each. The first of `columns` is never null.
  */
 export function createInsertRows(
   connection: Connection,
-  table: string,
+  { name, effect }: { readonly name: string; readonly effect: Effect },
   columns: readonly InsertedColumn[],
 ): (rows: readonly (readonly Value[])[]) => Promise<void> {
   const statements = new Map<number, Statement<unknown>>()
@@ -27,7 +27,7 @@ export function createInsertRows(
   function statementFor(size: number): Statement<unknown> {
     const known = statements.get(size)
     if (known !== undefined) return known
-    const made = connection.prepare(formatInsert(table, columns, size))
+    const made = connection.prepare(formatInsert(name, columns, size), effect)
     statements.set(size, made)
     return made
   }

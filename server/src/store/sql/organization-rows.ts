@@ -26,6 +26,7 @@ export function createBumpRevision(
 ): BumpRevision {
   const bump = connection.prepare<{ revision: number }>(
     'UPDATE organizations SET revision = revision + 1 WHERE name = ? RETURNING revision',
+    'governance',
   )
   return async (org) => {
     const { result } = await organizations.write(

@@ -13,19 +13,27 @@ export function createPolicyWriter(
   { policies }: Pick<WriterMemory, 'policies'>,
 ): PolicyWriter {
   const reader = createPolicyReader(connection)
-  const insert =
-    connection.prepare(`INSERT INTO policies (id, org, name, created_at, updated_at, revision)
-     VALUES (?, ?, ?, ?, ?, ?)`)
+  const insert = connection.prepare(
+    `INSERT INTO policies (id, org, name, created_at, updated_at, revision)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    'governance',
+  )
   const update = connection.prepare(
     'UPDATE policies SET name = ?, updated_at = ?, revision = ? WHERE org = ? AND id = ?',
+    'governance',
   )
   const touch = connection.prepare(
     'UPDATE policies SET updated_at = ?, revision = ? WHERE org = ? AND id = ?',
+    'governance',
   )
-  const remove = connection.prepare('DELETE FROM policies WHERE org = ? AND id = ?')
-  const clearTeams = connection.prepare('DELETE FROM policy_teams WHERE org = ? AND policy_id = ?')
+  const remove = connection.prepare('DELETE FROM policies WHERE org = ? AND id = ?', 'governance')
+  const clearTeams = connection.prepare(
+    'DELETE FROM policy_teams WHERE org = ? AND policy_id = ?',
+    'governance',
+  )
   const insertTeam = connection.prepare(
     'INSERT INTO policy_teams (org, policy_id, position, team_id) VALUES (?, ?, ?, ?)',
+    'governance',
   )
 
   async function replaceTeams(org: string, id: string, teams: readonly string[]): Promise<void> {

@@ -16,13 +16,18 @@ type ChangeRules = (
 ) => Promise<PolicyRecord>
 
 export function createRuleWrites(connection: Connection, changeRules: ChangeRules): RuleWrites {
-  const insert = connection.prepare(insertRules(1))
-  const insertChunk = connection.prepare(insertRules(CHUNK))
-  const update =
-    connection.prepare(`UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?
-     WHERE policy_id = ? AND id = ?`)
-  const remove = connection.prepare('DELETE FROM rules WHERE policy_id = ? AND id = ?')
-  const clear = connection.prepare('DELETE FROM rules WHERE policy_id = ?')
+  const insert = connection.prepare(insertRules(1), 'governance')
+  const insertChunk = connection.prepare(insertRules(CHUNK), 'governance')
+  const update = connection.prepare(
+    `UPDATE rules SET name = ?, actions = ?, decision = ?, resources = ?
+     WHERE policy_id = ? AND id = ?`,
+    'governance',
+  )
+  const remove = connection.prepare(
+    'DELETE FROM rules WHERE policy_id = ? AND id = ?',
+    'governance',
+  )
+  const clear = connection.prepare('DELETE FROM rules WHERE policy_id = ?', 'governance')
 
   return {
     insertRule(at, rule) {

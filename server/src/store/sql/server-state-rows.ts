@@ -62,13 +62,18 @@ export function createIdempotencyReader(connection: Connection): IdempotencyRead
 }
 
 export function createIdempotencyWriter(connection: Connection): IdempotencyWriter {
-  const put =
-    connection.prepare(`INSERT INTO idempotency (scope, body_hash, status, headers, body, expires_at)
+  const put = connection.prepare(
+    `INSERT INTO idempotency (scope, body_hash, status, headers, body, expires_at)
      VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT (scope) DO UPDATE SET
        body_hash = excluded.body_hash, status = excluded.status, headers = excluded.headers,
-       body = excluded.body, expires_at = excluded.expires_at`)
-  const deleteExpired = connection.prepare('DELETE FROM idempotency WHERE expires_at <= ?')
+       body = excluded.body, expires_at = excluded.expires_at`,
+    'progress',
+  )
+  const deleteExpired = connection.prepare(
+    'DELETE FROM idempotency WHERE expires_at <= ?',
+    'progress',
+  )
   return {
     ...createIdempotencyReader(connection),
     async put({ scope, body_hash, status, headers, body, expires_at }) {

@@ -1,31 +1,49 @@
 import type { Database } from 'better-sqlite3'
+import type { Effect } from '../sql/connection.ts'
 import { guard } from './sqlite-connection.ts'
 
 /** Tells whether anything was committed since; see `Store.generation`. */
 export interface Generation {
-  current(): number
-  /** To be called after each commit of this process. */
-  committed(): void
+  current(of?: 'accounts'): number
+  /** To be called after each commit of this process, with what it may have changed. */
+  committed(effect: Effect): void
 }
 
 /**
- * Asks SQLite once a turn of the event loop: measured, `PRAGMA data_version` takes 4 µs because it
- * locks, a third of what a whole poll may take. `watching` must have no other use: within a
- * transaction it would go on answering what was true when that began.
+ * `writing` must be the connection of all writes of this process: `data_version` tells of the
+ * commits of all other connections. While it holds the write lock there can be none of these.
+ *
+ * Asked once a turn of the event loop: measured, `PRAGMA data_version` takes 4 µs because it locks,
+ * a third of what a whole poll may take.
  */
-export function createGeneration(watching: Database): Generation {
-  const version = guard(() => watching.prepare<[], number>('PRAGMA data_version').pluck())
-  let known: number | null = null
+export function createGeneration(writing: Database): Generation {
+  const version = guard(() => writing.prepare<[], number>('PRAGMA data_version').pluck())
+  let known = guard(() => version.get())
+  let isFresh = false
+  let all = 0
+  let accounts = 0
   const forget = (): void => {
-    known = null
+    isFresh = false
   }
+
+  /** Commits of others say nothing of themselves, so they count as everything. */
+  function look(): void {
+    const current = guard(() => version.get())
+    if (current !== known) [all, accounts] = [all + 1, accounts + 1]
+    known = current
+    isFresh = true
+    setImmediate(forget)
+  }
+
   return {
-    current() {
-      if (known !== null) return known
-      known = guard(() => version.get()) ?? 0
-      setImmediate(forget)
-      return known
+    current(of) {
+      if (!isFresh) look()
+      return of === 'accounts' ? accounts : all
     },
-    committed: forget,
+    committed(effect) {
+      if (effect === 'progress') return
+      all += 1
+      if (effect === 'everything') accounts += 1
+    },
   }
 }

@@ -23,10 +23,11 @@ export interface GroupCommitDeps {
   readonly begin: (arrivedMs: number) => Promise<void>
   /** Throws to have the group undone. */
   readonly beforeCommit: () => void
-  /** Called when all of a group was undone, whatever its members had been told so far. */
-  readonly undone: () => void
-  /** Called at once after every commit, failed ones too. */
-  readonly committed: () => void
+  /**
+   * Called at once after the end: all that was kept is on disk, or each member was undone alone, or
+   * the commit failed, and then it is not known what is on disk.
+   */
+  readonly ended: (how: 'committed' | 'undone' | 'failed') => void
 }
 
 interface Member {
@@ -76,11 +77,13 @@ export function createGroupCommit(database: Database, deps: GroupCommitDeps): Gr
         outcomes.push(await attempt(member))
         if (members.length >= MAX_MEMBERS || performance.now() >= untilMs) break
       }
-      end(outcomes.some(({ isKept }) => isKept))
+      const isKept = outcomes.some((outcome) => outcome.isKept)
+      end(isKept)
+      deps.ended(isKept ? 'committed' : 'undone')
       return outcomes.map(({ tell }) => tell)
     } catch (error) {
       // SQLite has rolled back by itself after some failures, such as a full disk.
-      deps.undone()
+      deps.ended('failed')
       if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
       const failure = asUnavailable(error)
       return members.map(
@@ -88,8 +91,6 @@ export function createGroupCommit(database: Database, deps: GroupCommitDeps): Gr
           () =>
             reject(failure),
       )
-    } finally {
-      deps.committed()
     }
   }
 

@@ -3,6 +3,7 @@ import { closeSync, constants, openSync, statSync, type Stats } from 'node:fs'
 import { absent, type Opening } from '../opening.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
+import type { Effect } from '../sql/connection.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
@@ -22,15 +23,14 @@ const BUSY_TIMEOUT_MS = 5_000
 interface Connections {
   readonly writing: Database
   readonly reading: Database
-  readonly watching: Database
 }
 
 /**
  * Opens the database at `path`; with `create` it is made (mode 0600) when it is not there, and its
  * schema brought up to date. Throws StoreError.
  *
- * Three connections: readers have their own, so that in WAL mode they see committed data alone
- * while a writer is in the middle of its work; the third is for `createGeneration`.
+ * Two connections: readers have their own, so that in WAL mode they see committed data alone while
+ * a writer is in the middle of its work.
  */
 export function openSqliteStore(path: string, opening: Opening = 'create'): Store {
   if (opening === 'create') createPrivateFile(path)
@@ -43,25 +43,28 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
     // From here on `beginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
     const reading = openConnection(path, { readonly: true })
-    const watching = openConnection(path, { readonly: true })
     // A restore may have put another database there while this one was being opened.
     requireSameFile()
-    return createStore({ writing, reading, watching }, watchFiles([path, `${path}-wal`]))
+    return createStore({ writing, reading }, watchFiles([path, `${path}-wal`]))
   } catch (error) {
     writing.close()
     throw error
   }
 }
 
-function createStore(
-  { writing, reading, watching }: Connections,
-  requireInPlace: () => void,
-): Store {
+function createStore({ writing, reading }: Connections, requireInPlace: () => void): Store {
   const reader = createReader(createSqliteConnection(reading))
   const memory = createWriterMemory()
+  /** Of the writes since the transaction began. */
+  let effect: Effect = 'progress'
   const forgetOthers = createOthersCheck(writing, () => memory.forget())
-  const writer = createWriter(createSqliteConnection(writing), memory)
-  const generation = createGeneration(watching)
+  const writer = createWriter(
+    createSqliteConnection(writing, (written) => {
+      effect = widest(effect, written)
+    }),
+    memory,
+  )
+  const generation = createGeneration(writing)
   const requireReadSchema = createSchemaCheck(reading)
   const requireWrittenSchema = createSchemaCheck(writing)
   const readers = createTurnstile()
@@ -71,10 +74,13 @@ function createStore(
       await beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS)
       requireWrittenSchema()
       forgetOthers()
+      effect = 'progress'
     },
     beforeCommit: requireInPlace,
-    undone: () => memory.forget(),
-    committed: () => generation.committed(),
+    ended(how) {
+      if (how === 'failed') memory.forget()
+      if (how !== 'undone') generation.committed(how === 'failed' ? 'everything' : effect)
+    },
   })
   return {
     read: (work) =>
@@ -97,18 +103,22 @@ function createStore(
           throw error
         }
       }),
-    generation: () => generation.current(),
+    generation: (of) => generation.current(of),
     async ping() {
       requireReadSchema()
       requireInPlace()
     },
     async close() {
       await Promise.all([readers.drained(), writers.drained()])
-      watching.close()
       reading.close()
       writing.close()
     },
   }
+}
+
+function widest(one: Effect, other: Effect): Effect {
+  if (one === 'everything' || other === 'progress') return one
+  return other
 }
 
 /**

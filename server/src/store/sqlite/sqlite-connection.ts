@@ -1,16 +1,30 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import type { Connection, Statement, Value } from '../sql/connection.ts'
+import type { Connection, Effect, Statement, Value } from '../sql/connection.ts'
 import { StoreError, type ConflictSubject } from '../store-error.ts'
 
 /** Statements run at once, on the calling thread; their failures are StoreErrors. */
-export function createSqliteConnection(database: Database): Connection {
+export function createSqliteConnection(
+  database: Database,
+  /** Told of every statement that writes, before it runs. */
+  writes: (effect: Effect) => void = () => undefined,
+): Connection {
   return {
-    prepare<Row>(sql: string): Statement<Row> {
+    prepare<Row>(sql: string, effect: Effect = 'everything'): Statement<Row> {
       const statement = guard(() => database.prepare<Value[], Row>(sql))
+      const isWriting = !statement.readonly
       return {
-        get: async (...values) => guard(() => statement.get(...values)),
-        all: async (...values) => guard(() => statement.all(...values)),
-        run: async (...values) => guard(() => statement.run(...values).changes),
+        async get(...values) {
+          if (isWriting) writes(effect)
+          return guard(() => statement.get(...values))
+        },
+        async all(...values) {
+          if (isWriting) writes(effect)
+          return guard(() => statement.all(...values))
+        },
+        async run(...values) {
+          if (isWriting) writes(effect)
+          return guard(() => statement.run(...values).changes)
+        },
       }
     },
   }

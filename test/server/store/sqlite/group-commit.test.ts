@@ -32,8 +32,7 @@ describe('a group commit', () => {
       beforeCommit() {
         if (refusal !== null) throw refusal
       },
-      undone: () => undefined,
-      committed: () => (commits += 1),
+      ended: () => (commits += 1),
     })
   }
 

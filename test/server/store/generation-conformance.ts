@@ -1,0 +1,164 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { signingKey } from './credential-conformance.ts'
+import type { OpenStore } from './open-again.ts'
+
+const NOW = '2026-11-21T08:00:00.000Z'
+const LATER = '2026-11-21T09:00:00.000Z'
+
+const POLICY = { id: 'pol_1', org: 'acme', name: 'p', teams: [], created_at: NOW, updated_at: NOW }
+const KEPT = { scope: 's', body_hash: 'h', status: 201, headers: {}, body: '{}', expires_at: LATER }
+const DEVICE = { id: 'd0', org: 'acme', username: null, token_hash: 'hash of d0' }
+
+function token(id: string) {
+  const fields = { name: id, permissions: [], secret_hash: `hash of ${id}`, parent_id: null }
+  const times = { created_at: NOW, expires_at: LATER, revoked_at: null, last_used_at: null }
+  const person = { kind: 'personal' as const, username: 'ann', prefix: null, created_by: null }
+  return { id, ...fields, ...times, ...person }
+}
+
+/** What every driver promises of `generation`; `store` holds the seed of `describeStore`. */
+export function describeGeneration(store: () => Store, open: () => OpenStore): void {
+  describe('the generation', () => {
+    const rename = (writer: StoreWriter) =>
+      writer.organizations.updateSettings('acme', { resolve_unlisted_names: true })
+
+    it('stays while nothing is committed', async () => {
+      const before = store().generation()
+      await store().read((reader) => reader.organizations.count())
+      await nextTurn()
+
+      expect(store().generation()).toBe(before)
+    })
+
+    it('differs at once after a commit of its own', async () => {
+      const seen = [store().generation()]
+      for (let round = 0; round < 3; round += 1) {
+        await store().transaction(rename)
+        seen.push(store().generation())
+      }
+
+      expect(new Set(seen).size).toBe(4)
+    })
+
+    it('differs after a commit through another opening, also during a read', async () => {
+      const other = await open()()
+      onTestFinished(() => other.close())
+      const before = store().generation()
+
+      await store().read(async (reader) => {
+        await reader.organizations.count()
+        await other.transaction(rename)
+        await expect.poll(() => store().generation(), { timeout: 300_000 }).not.toBe(before)
+      })
+
+      expect(store().generation()).not.toBe(before)
+    })
+
+    it('stays after work that failed', async () => {
+      const before = store().generation()
+      const attempt = store().transaction(async (writer) => {
+        await rename(writer)
+        throw new Error('stop')
+      })
+      await attempt.catch(() => undefined)
+      await nextTurn()
+
+      expect(store().generation()).toBe(before)
+    })
+
+    it('is never that of before when a commit is in progress', async () => {
+      const before = store().generation()
+      const written = Promise.withResolvers<void>()
+      const mayCommit = Promise.withResolvers<void>()
+      const running = store().transaction(async (writer) => {
+        await rename(writer)
+        written.resolve()
+        await mayCommit.promise
+      })
+      await written.promise
+      expect(store().generation()).toBe(before)
+      mayCommit.resolve()
+      await running
+
+      expect(store().generation()).not.toBe(before)
+    })
+
+    it('is not answered by a closed store', async () => {
+      await store().close()
+      await nextTurn()
+
+      expect(() => store().generation()).toThrow(
+        expect.objectContaining({ code: 'ERR_STORE_UNAVAILABLE' }),
+      )
+    })
+
+    it.each<[string, (writer: StoreWriter) => Promise<unknown>]>([
+      [
+        'a user',
+        (writer) => writer.users.insert({ username: 'dan', password_hash: null, created_at: NOW }),
+      ],
+      ['a password', (writer) => writer.users.updatePassword('ann', 'hash')],
+      ['a token', (writer) => writer.accessTokens.insert(token('t1'))],
+      ['a revocation', (writer) => writer.accessTokens.revoke('t0', NOW)],
+      ['a key', (writer) => writer.signingKeys.insert(signingKey('k1', 'access_token'))],
+      ['a retired key', (writer) => writer.signingKeys.retire('k0', NOW)],
+    ])('of accounts differs after the write of %s, also among others', async (_what, write) => {
+      await store().transaction(async (writer) => {
+        await writer.accessTokens.insert(token('t0'))
+        await writer.signingKeys.insert(signingKey('k0', 'access_token'))
+      })
+      const before = store().generation('accounts')
+      const all = store().generation()
+
+      await Promise.all([
+        store().transaction((writer) => writer.policies.insert(POLICY)),
+        store().transaction(write),
+        store().transaction((writer) => writer.accessTokens.touch('t0', NOW)),
+      ])
+
+      expect(store().generation('accounts')).not.toBe(before)
+      expect(store().generation()).not.toBe(all)
+    })
+
+    it('of accounts differs after a commit through another opening', async () => {
+      const other = await open()()
+      onTestFinished(() => other.close())
+      const before = store().generation('accounts')
+
+      await other.transaction((writer) => writer.users.updatePassword('ann', 'hash'))
+
+      await expect.poll(() => store().generation('accounts'), { timeout: 300_000 }).not.toBe(before)
+    })
+
+    it('of everything differs after the write of a policy', async () => {
+      const before = store().generation()
+
+      await store().transaction((writer) => writer.policies.insert(POLICY))
+
+      expect(store().generation()).not.toBe(before)
+    })
+
+    it('stays when it was only noted how far something has come', async () => {
+      await store().transaction(async (writer) => {
+        await writer.accessTokens.insert(token('t0'))
+        await writer.devices.insert({ ...DEVICE, created_at: NOW, revoked_at: null })
+      })
+      await nextTurn()
+      const before = store().generation()
+
+      await store().transaction(async (writer) => {
+        await writer.accessTokens.touch('t0', NOW)
+        await writer.devicePolls.record('d0', NOW)
+        await writer.idempotency.put(KEPT)
+        await writer.idempotency.deleteExpired(NOW)
+      })
+      await nextTurn()
+
+      expect(store().generation()).toBe(before)
+      const tokens = await store().read((reader) => reader.accessTokens.listOfUser('ann'))
+      expect(tokens.map(({ last_used_at }) => last_used_at)).toEqual([NOW])
+    })
+  })
+}
