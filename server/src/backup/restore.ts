@@ -3,19 +3,12 @@ import { existsSync, linkSync, lstatSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CommandFailure } from '../cli/command-failure.ts'
 import { createAuditedStore } from '../history/audited-store.ts'
-import { OPERATOR } from '../history/author.ts'
 import { requireReplaceable } from '../replaceable-file.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
 import { openSqliteStore } from '../store/sqlite/open-sqlite-store.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
+import { raiseRevisions } from './raise-revisions.ts'
 import { openDatabase, verifyDatabase } from './verify-database.ts'
-
-/**
- * Added to the revision of every organization at least: more than anybody changes between a backup
- * and its restore. Devices refuse a lower revision than they have had, and an `ETag` handed out
- * since the backup must not come to name something else.
- */
-export const REVISIONS_SKIPPED = 1_000_000
 
 export interface RestoreRequest {
   /** Path of the backup. */
@@ -26,11 +19,7 @@ export interface RestoreRequest {
   readonly replace: boolean
   /** Makes the names of the draft and of what is put aside. */
   readonly suffix: string
-  /**
-   * Now, in milliseconds since 1970: the least revision that an organization gets. A backup may be
-   * restored again, or an older one; what was served between the two restores had revisions that
-   * the second must pass, and no server makes one a millisecond.
-   */
+  /** As for `raiseRevisions`. */
   readonly nowMs: number
   readonly onProgress: OnProgress
 }
@@ -69,17 +58,11 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   }
 }
 
-/** Every history says that it was restored: nothing else in it tells that later events are lost. */
 async function bringUpToDate(draft: string, nowMs: number): Promise<void> {
   const store = openSqliteStore(draft)
   try {
     const audited = createAuditedStore({ store, now: () => new Date(nowMs) })
-    await audited.write(OPERATOR, async ({ organizations }) => {
-      for (const name of await organizations.names()) {
-        const { revision = 0 } = (await organizations.find(name)) ?? {}
-        await organizations.raiseRevision(name, Math.max(revision + REVISIONS_SKIPPED, nowMs))
-      }
-    })
+    await raiseRevisions(audited, nowMs)
   } finally {
     await store.close()
   }

@@ -1,3 +1,4 @@
+import { raiseRevisions } from '../backup/raise-revisions.ts'
 import { formatColumns } from './columns.ts'
 import { CommandFailure } from './command-failure.ts'
 import { withStore } from './with-store.ts'
@@ -73,6 +74,24 @@ export async function entitleOrganizationCommand(
       entitled
         ? `organization \`${name}\` may use governance\n`
         : `organization \`${name}\` may not use governance any more; its machines keep their last policy until it expires\n`,
+    )
+  })
+}
+
+/** `org raise-revisions` */
+export async function raiseRevisionsCommand(
+  config: Config,
+  sources: Sources,
+  options: OrganizationOptions,
+): Promise<void> {
+  await withStore(config, 'existing', async (store) => {
+    const audited = createAuditedStore({ store, ...sources })
+    const data = await raiseRevisions(audited, sources.now().getTime())
+    print(options, { data }, () =>
+      formatColumns([
+        ['ORGANIZATION', 'REVISION'],
+        ...data.map(({ org, revision }) => [org, String(revision)]),
+      ]),
     )
   })
 }

@@ -11,11 +11,8 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import {
-  restore,
-  REVISIONS_SKIPPED,
-  type RestoreRequest,
-} from '../../../server/src/backup/restore.ts'
+import { restore, type RestoreRequest } from '../../../server/src/backup/restore.ts'
+import { REVISIONS_SKIPPED } from '../../../server/src/backup/raise-revisions.ts'
 import { verifyHistory } from '../../../server/src/history/verify-history.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { migrate } from '../../../server/src/store/sqlite/migrate.ts'

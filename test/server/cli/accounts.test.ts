@@ -54,6 +54,11 @@ describe('an operator', PATIENCE, () => {
     expect(table).toMatch(/^ORGANIZATION +GOVERNANCE +MEMBERS +POLICIES +DEVICES +REVISION/)
     expect(table).toMatch(/\nacme +not entitled +1 +0 +0 /)
 
+    const { revision } = JSON.parse(await run('org', 'show', 'acme', '--json'))
+    const raised = JSON.parse(await run('org', 'raise-revisions', '--json'))
+    expect(raised).toEqual({ data: [{ org: 'acme', revision: expect.any(Number) }] })
+    expect(raised.data[0].revision).toBeGreaterThan(revision + 999_999)
+
     await run('org', 'entitle', 'acme')
     expect(await policies()).toBe(200)
     expect(JSON.parse(await run('org', 'show', 'acme', '--json'))).toMatchObject({

@@ -5,11 +5,12 @@ import { createOrganizationCommand } from '../organization.ts'
 import {
   entitleOrganizationCommand,
   listOrganizationsCommand,
+  raiseRevisionsCommand,
   showOrganizationCommand,
   type OrganizationOptions,
 } from '../organization-settings.ts'
 
-/** `org create|list|show|entitle|unentitle`. */
+/** `org create|list|show|entitle|unentitle|raise-revisions`. */
 export function addOrganization(program: Command): void {
   const org = program.command('org').description('organizations')
   org
@@ -39,6 +40,23 @@ export function addOrganization(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ palisade-server org show acme --json')
     .action((name: string, options: OrganizationOptions) =>
       showOrganizationCommand(readProcessConfig(), name, options),
+    )
+  org
+    .command('raise-revisions')
+    .description('let machines take policies again after a restoration past palisade-server')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Machines refuse a lower revision than they have had. \`palisade-server restore\` raises all of them by
+itself; after \`pg_restore\`, a recovery to a point in time, or files that were copied back, nobody else
+does. The history of every organization notes it. Works while the server runs.
+
+Example:
+  $ palisade-server org raise-revisions`,
+    )
+    .action((options: OrganizationOptions) =>
+      raiseRevisionsCommand(readProcessConfig(), systemSources(), options),
     )
   for (const [verb, entitled, description] of [
     ['entitle', true, 'let an organization use governance, from the next request on'],
