@@ -24,6 +24,8 @@ import { bundleRoutes } from './distribution/bundle-routes.ts'
 import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
 import { rememberLastSeen } from './distribution/last-seen.ts'
+import { viewRoutes } from './distribution/views/view-routes.ts'
+import { createViewService } from './distribution/views/view-service.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
@@ -143,6 +145,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         webhooks.routes({ store: audited, authenticate }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
         bundleRoutes({ bundles: c.resolve(BUNDLES) }),
+        viewRoutes({ views: createViewService({ store, lastSeen, ...sources }) }),
         ...(config.metrics.enabled
           ? [metricsRoutes({ metrics, token: config.metrics.token })]
           : []),

@@ -123,6 +123,19 @@ export {
   bundleSchema,
   type Bundle,
 } from './machine/bundle.ts'
+export {
+  MAX_POLICIES_OF_VIEW,
+  POLICY_DOCUMENT_SCHEMA,
+  deviceViewSchema,
+  viewIdSchema,
+  viewPolicySchema,
+  viewSettingsSchema,
+  viewTargetSchema,
+  type DeviceView,
+  type ViewPolicy,
+  type ViewSettings,
+  type ViewTarget,
+} from './machine/view.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {
   AGENT_STATES,

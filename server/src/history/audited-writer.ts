@@ -31,6 +31,9 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
     signingKeys: { ...writer.signingKeys, ...auditSigningKeys(writer.signingKeys, record) },
     webhooks: { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) },
     deliveries: writer.deliveries,
+    // What is signed follows from what was changed, and that is in the history.
+    trust: writer.trust,
+    views: writer.views,
     idempotency: writer.idempotency,
     secrets: writer.secrets,
     events: {

@@ -163,3 +163,60 @@ export interface DeliveryRecord {
   readonly attempted_at: string | null
   readonly next_attempt_at: string | null
 }
+
+export type DistributionRole = 'root' | 'targets' | 'online'
+
+/** A key that signs what the machines of one organization enforce; `online` is for two roles. */
+export interface DistributionKeyRecord {
+  /** Key id of TUF: SHA-256 of the public key in canonical JSON. */
+  readonly kid: string
+  readonly org: string
+  readonly role: DistributionRole
+  readonly private_jwk: JWK
+  readonly created_at: string
+}
+
+export interface RootRecord {
+  readonly org: string
+  readonly version: number
+  /** As it is served. */
+  readonly body: Uint8Array
+  readonly expires_at: string
+}
+
+/** The newest signed metadata of one set of teams; times as `Date.toISOString`. */
+export interface ViewRecord {
+  readonly org: string
+  /** 32 hexadecimal digits. */
+  readonly id: string
+  /** The organization's revision when the content last became another. */
+  readonly revision: number
+  /** Of everything in the targets file but its version and life. */
+  readonly content_hash: string
+  /** Of the root whose keys have signed. */
+  readonly root_version: number
+  readonly targets_version: number
+  readonly targets_signed_at: string
+  readonly snapshot_version: number
+  readonly snapshot_signed_at: string
+  readonly timestamp_version: number
+  readonly timestamp_signed_at: string
+  readonly timestamp_body: Uint8Array
+}
+
+/** Signed metadata that has a version in its name, such as `3.targets.json`. */
+export interface ViewFileRecord {
+  readonly org: string
+  readonly view_id: string
+  readonly name: string
+  readonly body: Uint8Array
+}
+
+/** One policy as machines get it. */
+export interface DocumentRecord {
+  /** Such as `policies/{sha256}.pol_….json`. */
+  readonly path: string
+  /** Of the body, lower-case hexadecimal. */
+  readonly sha256: string
+  readonly body: Uint8Array
+}

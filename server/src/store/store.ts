@@ -25,6 +25,7 @@ import type {
   SigningKeyReader,
   SigningKeyWriter,
 } from './contract/server-state.ts'
+import type { TrustReader, TrustWriter, ViewReader, ViewWriter } from './contract/distribution.ts'
 import type { EventReader, EventWriter } from './contract/history.ts'
 import type {
   DeliveryReader,
@@ -83,6 +84,8 @@ export interface StoreReader {
   readonly events: EventReader
   readonly webhooks: WebhookReader
   readonly deliveries: DeliveryReader
+  readonly trust: TrustReader
+  readonly views: ViewReader
 }
 
 /**
@@ -104,4 +107,6 @@ export interface StoreWriter extends StoreReader {
   readonly events: EventWriter
   readonly webhooks: WebhookWriter
   readonly deliveries: DeliveryWriter
+  readonly trust: TrustWriter
+  readonly views: ViewWriter
 }

@@ -1,4 +1,4 @@
-import { PERMISSIONS } from '@palisade/protocol'
+import { PERMISSIONS, type DeviceView } from '@palisade/protocol'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { createAnswerJudge, type JudgeAnswer } from './judge-answer.ts'
@@ -23,6 +23,9 @@ export const NOTHING = {
   personal_token: '00000000-0000-4000-8000-000000000000',
   webhook: '00000000-0000-4000-8000-000000000000',
   delivery: `evt_1_${'0'.repeat(32)}`,
+  view: '0'.repeat(32),
+  metadata_file: '9.root.json',
+  policy_file: `${'0'.repeat(64)}.pol_0123456789abcdefghjkmnpqrstv.json`,
 } as const
 
 /**
@@ -47,6 +50,8 @@ export interface TwoOrganizations extends TestServer {
   /** Of the token behind `callers.organizationToken`. */
   readonly organizationSecret: string
   readonly rivalOwner: string
+  /** Token of the device of `acme`. */
+  readonly device: string
   close(): Promise<void>
 }
 
@@ -61,8 +66,8 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   await server.createOrganization('poor', 'olga', false)
   const owner = await server.signIn('olga', olga.personal_token)
   const rivalOwner = await server.signIn('rita', rita.personal_token)
-  const acme = await furnish(server, owner, 'acme')
-  const rival = await furnish(server, rivalOwner, 'rival')
+  const [acme, device] = await furnish(server, owner, 'acme')
+  const [rival] = await furnish(server, rivalOwner, 'rival')
 
   const members = '/api/v1/orgs/acme/members'
   for (const role of ['editor', 'auditor'])
@@ -86,14 +91,19 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
     },
     organizationSecret: String(ofAcme['token']),
     rivalOwner,
+    device,
     async close() {
       for (const step of undo.toReversed()) await step()
     },
   }
 }
 
-/** One of everything that an organization can have. */
-async function furnish(server: TestServer, as: string, org: string): Promise<Identifiers> {
+/** One of everything that an organization can have, and the token of its device. */
+async function furnish(
+  server: TestServer,
+  as: string,
+  org: string,
+): Promise<readonly [Identifiers, string]> {
   const api = `/api/v1/orgs/${org}`
   const policies = `/v2/orgs/${org}/governance/policies`
   const username = `${org}-member`
@@ -108,24 +118,45 @@ async function furnish(server: TestServer, as: string, org: string): Promise<Ide
     decision: 'allow',
     resources: ['example.com'],
   })
-  return {
+  const device = await create(server, as, `${api}/devices`, { user: username })
+  const deviceToken = String(device['device_token'])
+  const identifiers = {
     org,
     username,
     team,
     policy_id: idOf(policy),
     rule_id: idOf(rule),
-    device: idOf(await create(server, as, `${api}/devices`, { user: username }), 'device_id'),
+    device: idOf(device, 'device_id'),
     token: idOf(await create(server, as, `${api}/access-tokens`, secret)),
     personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
     delivery: await firstDelivery(server, org),
+    ...(await firstView(server, org, deviceToken)),
   }
+  return [identifiers, deviceToken]
 }
 
 async function firstDelivery({ store }: TestServer, org: string): Promise<string> {
   const page = { after: 0, through: 1, limit: 1 }
   const [event] = await store.read((reader) => reader.events.list(org, page))
   return event === undefined ? '' : formatDeliveryId(event)
+}
+
+/** What the device may fetch: its view, and a file of each kind in it. */
+async function firstView(server: TestServer, org: string, as: string) {
+  const { view } = (await server.send('GET', '/api/v1/device/view', { as })).json<DeviceView>()
+  const metadata = `/api/v1/orgs/${org}/views/${view}/metadata`
+  const timestamp = await server.send('GET', `${metadata}/timestamp.json`, { as })
+  const { signed } = timestamp.json<{ signed: { meta: Record<string, { version: number }> } }>()
+  const version = signed.meta['snapshot.json']?.version ?? 0
+  const policy_file = await server.store.read(async (reader) => {
+    const targets = await reader.views.file(org, view, `${version}.targets.json`)
+    const text = Buffer.from(targets ?? []).toString()
+    const [, id = '', sha256 = ''] =
+      /"policies\/(pol_\w+)\.json":.*?"sha256":"(\w+)"/.exec(text) ?? []
+    return `${sha256}.${id}.json`
+  })
+  return { view, metadata_file: `${version}.snapshot.json`, policy_file }
 }
 
 type Created = Readonly<Record<string, unknown>>
@@ -148,6 +179,7 @@ function idOf(created: Created, member = 'id'): string {
 /** Which kind of identifier a path parameter holds; throws for one that this file does not know. */
 export function kindOf(path: string, parameter: string): IdentifierKind {
   if (path.startsWith('/api/v1/user/') && parameter === 'token') return 'personal_token'
+  if (parameter === 'file') return path.includes('/targets/') ? 'policy_file' : 'metadata_file'
   if (!(parameter in NOTHING))
     throw new Error(`\`{${parameter}}\` of ${path} is not in two-organizations.ts; add it there`)
   return parameter as IdentifierKind

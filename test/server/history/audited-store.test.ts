@@ -256,6 +256,8 @@ describe('the audited store', () => {
       'accounts/token-use.ts',
       // Nor is that a device polls.
       'distribution/last-seen.ts',
+      // Signs what was changed.
+      'distribution/views/view-publisher.ts',
       'history/audited-store.ts',
       // Passes on what others write, as do metrics and tracing.
       'log/report-schema-change.ts',

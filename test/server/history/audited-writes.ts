@@ -438,6 +438,8 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   secrets: ['insert'],
   accessTokens: ['touch'],
   devicePolls: ['record'],
+  trust: ['insertKey', 'insertRoot'],
+  views: ['put', 'putFile', 'putDocuments', 'deleteSuperseded', 'deleteAbandoned'],
 }
 
 export const cases = Object.entries(AUDITED).flatMap(([section, methods]) =>

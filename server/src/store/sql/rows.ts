@@ -28,6 +28,8 @@ import {
   createSigningKeyWriter,
 } from './server-state-rows.ts'
 import { createTeamReader, createTeamWriter } from './team-rows.ts'
+import { createTrustReader, createTrustWriter } from './trust-rows.ts'
+import { createViewReader, createViewWriter } from './view-rows.ts'
 import { createWebhookReader, createWebhookWriter } from './webhook-rows.ts'
 import type { WriterMemory } from './writer-memory.ts'
 
@@ -48,6 +50,8 @@ export function createReader(connection: Connection): StoreReader {
     events: createEventReader(connection),
     webhooks: createWebhookReader(connection),
     deliveries: createDeliveryReader(connection),
+    trust: createTrustReader(connection),
+    views: createViewReader(connection),
   }
 }
 
@@ -69,5 +73,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     events: createEventWriter(connection, memory),
     webhooks: createWebhookWriter(connection),
     deliveries: createDeliveryWriter(connection),
+    trust: createTrustWriter(connection),
+    views: createViewWriter(connection),
   }
 }

@@ -28,4 +28,10 @@ export const TABLES: readonly Table[] = [
   { name: 'event_heads', key: ['org'] },
   { name: 'webhooks', key: ['id'] },
   { name: 'webhook_deliveries', key: ['webhook_id', 'sequence'] },
+  { name: 'distribution_keys', key: ['kid'] },
+  { name: 'distribution_roots', key: ['org', 'version'] },
+  { name: 'views', key: ['org', 'id'] },
+  { name: 'view_files', key: ['org', 'view_id', 'name'] },
+  { name: 'policy_documents', key: ['org', 'sha256'] },
+  { name: 'view_documents', key: ['org', 'view_id', 'path'] },
 ]

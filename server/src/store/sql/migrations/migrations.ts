@@ -5,6 +5,7 @@ import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
 import { lastSeen } from './last-seen.ts'
+import { views } from './views.ts'
 import { webhooks } from './webhooks.ts'
 
 /**
@@ -19,4 +20,5 @@ export const MIGRATIONS: readonly Migration[] = [
   lastSeen,
   accountOrganizations,
   externalSessions,
+  views,
 ]

@@ -1,0 +1,46 @@
+import { z } from 'zod'
+import { policySchema } from '../governance/policy.ts'
+
+/**
+ * A view is what one organization signs for one set of teams: a small repository of The Update
+ * Framework below `/api/v1/orgs/{org}/views/{view}`, fetched with the device token. Here is what
+ * its metadata holds beyond the framework's own members.
+ */
+export const MAX_POLICIES_OF_VIEW = 300
+
+/** Version of the policy documents; an agent that meets another one fails closed. */
+export const POLICY_DOCUMENT_SCHEMA = 1
+
+export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
+
+/** A policy as machines get it. Whom it is for, others than this view's teams, is not theirs to know. */
+export const viewPolicySchema = policySchema.omit({ scope: true }).meta({ id: 'ViewPolicy' })
+export type ViewPolicy = z.infer<typeof viewPolicySchema>
+
+/** `custom` of a target; a `mode` that an agent does not know enforces. */
+export const viewTargetSchema = z.object({
+  mode: z.string(),
+  /** Of the policy: the organization's revision at its last change. */
+  revision: z.int().nonnegative(),
+  schema: z.int(),
+})
+export type ViewTarget = z.infer<typeof viewTargetSchema>
+
+/** `x-settings` of the targets file; whole numbers, because canonical JSON has no others. */
+export const viewSettingsSchema = z.object({
+  /** After the timestamp was issued: from then on everything is denied. */
+  expires_after_seconds: z.int().positive(),
+  /** The longest life that a timestamp may have, so that its key alone cannot freeze a machine. */
+  fresh_for_seconds: z.int().positive(),
+  poll_seconds: z.int().positive(),
+  resolve_unlisted_names: z.boolean(),
+  /** The organization's revision when this view last became another. */
+  revision: z.int().nonnegative(),
+})
+export type ViewSettings = z.infer<typeof viewSettingsSchema>
+
+/** `GET /api/v1/device/view`: which view the device may fetch, as of now. */
+export const deviceViewSchema = z
+  .strictObject({ org: z.string(), view: viewIdSchema })
+  .meta({ id: 'DeviceView' })
+export type DeviceView = z.infer<typeof deviceViewSchema>

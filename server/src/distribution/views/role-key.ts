@@ -1,0 +1,60 @@
+import { Key, Signature, type Metadata } from '@tufjs/models'
+import { createHash, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
+import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import type { DistributionKeyRecord, DistributionRole } from '../../store/records.ts'
+
+/** A key of a role, able to sign. */
+export interface RoleKey {
+  readonly role: DistributionRole
+  /** As it stands in a root. */
+  readonly key: Key
+  /** Adds the signature of this key to `metadata`. */
+  sign(metadata: Pick<Metadata<never>, 'sign'>): void
+}
+
+/** A new Ed25519 key, not stored yet. */
+export function createDistributionKey(
+  org: string,
+  role: DistributionRole,
+  now: Date,
+): DistributionKeyRecord {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
+  const private_jwk = { kty: 'OKP', crv: 'Ed25519', x, d } as const
+  const kid = keyId(publicHex(x))
+  return { kid, org, role, private_jwk, created_at: now.toISOString() }
+}
+
+/** Throws what `node:crypto` throws for a key that it cannot read. */
+export function openRoleKey({ kid, role, private_jwk }: DistributionKeyRecord): RoleKey {
+  const { x = '', d = '' } = private_jwk
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x, d }
+  const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
+  return {
+    role,
+    key: new Key({
+      keyID: kid,
+      keyType: 'ed25519',
+      scheme: 'ed25519',
+      keyVal: { public: publicHex(x) },
+    }),
+    sign: (metadata) =>
+      metadata.sign(
+        (bytes) =>
+          new Signature({ keyID: kid, sig: sign(null, bytes, privateKey).toString('hex') }),
+      ),
+  }
+}
+
+/**
+ * The id is the hash of the key and of nothing else: one key under two ids would count twice
+ * towards a threshold.
+ */
+function keyId(publicKey: string): string {
+  const key = { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: publicKey } }
+  return createHash('sha256').update(formatCanonicalJson(key)).digest('hex')
+}
+
+function publicHex(x: string): string {
+  return Buffer.from(x, 'base64url').toString('hex')
+}

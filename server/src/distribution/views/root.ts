@@ -1,0 +1,39 @@
+import { Metadata, Root } from '@tufjs/models'
+import type { RootRecord } from '../../store/records.ts'
+import { formatMetadata, formatTufTime, SPEC_VERSION } from './metadata.ts'
+import type { RoleKey } from './role-key.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+export const ROOT_LIFE_MS = 365 * DAY_MS
+/** What is left of its life when a root is followed by the next. */
+export const ROOT_RENEWAL_MS = 182 * DAY_MS
+
+/** The keys of an organization, one for each role. */
+export interface RoleKeys {
+  readonly root: RoleKey
+  readonly targets: RoleKey
+  /** Signs snapshots and timestamps. */
+  readonly online: RoleKey
+}
+
+/** The root of that version: which keys sign what. Signed by the root key alone. */
+export function signRoot(
+  keys: RoleKeys,
+  { org, version, atMs }: { readonly org: string; readonly version: number; readonly atMs: number },
+): RootRecord {
+  const root = new Root({
+    version,
+    specVersion: SPEC_VERSION,
+    expires: formatTufTime(atMs + ROOT_LIFE_MS),
+    consistentSnapshot: true,
+    unrecognizedFields: { 'x-org': org },
+  })
+  root.addKey(keys.root.key, 'root')
+  root.addKey(keys.targets.key, 'targets')
+  root.addKey(keys.online.key, 'snapshot')
+  root.addKey(keys.online.key, 'timestamp')
+  const metadata = new Metadata(root)
+  keys.root.sign(metadata)
+  const expires_at = new Date(atMs + ROOT_LIFE_MS).toISOString()
+  return { org, version, body: formatMetadata(metadata), expires_at }
+}

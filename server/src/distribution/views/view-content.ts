@@ -1,0 +1,127 @@
+import { effectivePolicies } from '@palisade/policy-core'
+import {
+  MAX_POLICIES_OF_VIEW,
+  POLICY_DOCUMENT_SCHEMA,
+  type PolicyBody,
+  type ViewPolicy,
+  type ViewSettings,
+  type ViewTarget,
+} from '@palisade/protocol'
+import { formatPolicy } from '../../governance/format-policy.ts'
+import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import { limitExceeded } from '../../http/api-error.ts'
+import type { DocumentRecord, OrganizationRecord, PolicyRecord } from '../../store/records.ts'
+import type { StoreReader } from '../../store/store.ts'
+import { sha256 } from './metadata.ts'
+import { createRecent } from './recent.ts'
+
+/** Of formatted policies; an organization may have 40 MB by default. */
+const MAX_BYTES = 64 * 1024 * 1024
+const HOUR_SECONDS = 60 * 60
+
+/** What is not the organization's to choose yet. */
+const SETTINGS = {
+  expires_after_seconds: 7 * 24 * HOUR_SECONDS,
+  fresh_for_seconds: 24 * HOUR_SECONDS,
+  poll_seconds: 5 * 60,
+}
+
+/** A policy of the view, named by what it holds and by its own id, which tells nothing of others. */
+export interface ViewDocument extends DocumentRecord {
+  /** Name of the target, such as `policies/pol_….json`. */
+  readonly name: string
+  readonly custom: ViewTarget
+}
+
+/** Everything that a view says, whenever it says it. */
+export interface ViewContent {
+  readonly documents: readonly ViewDocument[]
+  readonly settings: ViewSettings
+  /** Equal exactly when documents and settings are, apart from the revision they are read at. */
+  readonly hash: string
+}
+
+export type ReadContent = (
+  reader: StoreReader,
+  organization: OrganizationRecord,
+  teams: readonly string[],
+) => Promise<ViewContent>
+
+export interface ViewContents {
+  /**
+   * What machines of somebody in exactly `teams` enforce: the policies for everybody and those of
+   * these teams, and nothing by which another policy could be told to exist. `organization` is as
+   * `reader` has it. Throws ApiError 403 for more policies than a view may have.
+   */
+  read: ReadContent
+  /**
+   * The same for the reader of a transaction. Nothing is remembered: what it sees may be undone
+   * together with it, and its revision be given to something else.
+   */
+  readUncommitted: ReadContent
+}
+
+/** Formats the policies of an organization once for all of its views. */
+export function createViewContents(): ViewContents {
+  const recent = createRecent<Formatted>(MAX_BYTES, ({ bytes }) => bytes)
+
+  return {
+    async read(reader, organization, teams) {
+      const { name, revision } = organization
+      const known = recent.find(name)
+      const isKnown = known?.revision === revision
+      const formatted = isKnown ? known : await formatAll(reader, name, revision)
+      if (!isKnown) recent.keep(name, formatted)
+      return select(formatted, organization, teams)
+    },
+    async readUncommitted(reader, organization, teams) {
+      const { name, revision } = organization
+      return select(await formatAll(reader, name, revision), organization, teams)
+    },
+  }
+}
+
+async function formatAll(reader: StoreReader, org: string, revision: number): Promise<Formatted> {
+  const policies = (await reader.policies.listWithRules(org)).map(formatDocument)
+  const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
+  return { revision, policies, bytes }
+}
+
+function select(
+  { policies }: Formatted,
+  { revision, resolve_unlisted_names }: OrganizationRecord,
+  teams: readonly string[],
+): ViewContent {
+  const documents = effectivePolicies(policies, teams).map(({ document }) => document)
+  if (documents.length > MAX_POLICIES_OF_VIEW)
+    throw limitExceeded(`a machine may have at most ${MAX_POLICIES_OF_VIEW} policies`)
+  const lasting = { ...SETTINGS, resolve_unlisted_names }
+  const listed = documents.map(({ path, custom }) => ({ path, custom }))
+  const hash = sha256(Buffer.from(formatCanonicalJson({ listed, lasting })))
+  return { documents, settings: { ...lasting, revision }, hash }
+}
+
+interface Formatted {
+  readonly revision: number
+  readonly policies: readonly FormattedPolicy[]
+  readonly bytes: number
+}
+
+interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {
+  readonly document: ViewDocument
+}
+
+function formatDocument(policy: PolicyRecord): FormattedPolicy {
+  const { scope, ...shown } = formatPolicy(policy)
+  const { id, name } = policy
+  const body = Buffer.from(JSON.stringify(shown satisfies ViewPolicy))
+  const hash = sha256(body)
+  const document = {
+    name: `policies/${id}.json`,
+    path: `policies/${hash}.${id}.json`,
+    sha256: hash,
+    body,
+    custom: { mode: 'enforce', revision: policy.revision, schema: POLICY_DOCUMENT_SCHEMA },
+  }
+  return { id, name, scope, document }
+}

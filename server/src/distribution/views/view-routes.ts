@@ -1,0 +1,158 @@
+import { deviceViewSchema } from '@palisade/protocol'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
+import { errorResponses } from '../../http/error-responses.ts'
+import type { ServedTimestamp } from './view-publisher.ts'
+import type { Requested, ViewService } from './view-service.ts'
+
+const VIEW = '/api/v1/orgs/:org/views/:view'
+/** Each device asks with its own token, and no two views share a file. */
+const IMMUTABLE = 'private, max-age=31536000, immutable'
+const VOLATILE = 'private, no-cache'
+const ABOUT_BODIES = [
+  'content-security-policy',
+  'cross-origin-resource-policy',
+  'referrer-policy',
+  'x-content-type-options',
+  'x-frame-options',
+]
+
+type RequestedFile = Requested & { readonly file: string }
+
+const security = [{ device_token: [] }]
+const viewParams = z.object({ org: z.string(), view: z.string() })
+const fileParams = z.object({ org: z.string(), view: z.string(), file: z.string() })
+const metadataResponse = {
+  description: 'signed metadata of The Update Framework, version 1',
+  content: { 'application/json': { schema: z.string() } },
+}
+const documentResponse = {
+  description: 'a policy without its scope; its SHA-256 and length stand in the targets file',
+  content: { 'application/json': { schema: z.string() } },
+}
+
+/** What machines fetch, with the device token as bearer; see `packages/protocol/src/machine/view.ts`. */
+export function viewRoutes({ views }: { readonly views: ViewService }): FastifyPluginAsync {
+  return async (app) => {
+    app.get(
+      '/api/v1/device/view',
+      {
+        config: { quiet: true },
+        schema: {
+          operationId: 'getDeviceView',
+          tags: ['devices'],
+          summary: 'Which view this device may fetch; another one once its user changes teams',
+          security,
+          response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403]) },
+        },
+      },
+      async (request) => views.assign(request.headers.authorization),
+    )
+
+    app.get<{ Params: Requested }>(
+      `${VIEW}/metadata/timestamp.json`,
+      {
+        config: { quiet: true },
+        schema: {
+          operationId: 'getViewTimestamp',
+          tags: ['devices'],
+          summary: 'Fetch which snapshot of a view is the newest, signed at least hourly',
+          params: viewParams,
+          security,
+          response: {
+            200: metadataResponse,
+            304: z.undefined().describe('unchanged since the `ETag` in `If-None-Match`'),
+            ...errorResponses([400, 401, 403, 404]),
+          },
+        },
+      },
+      // No promise for what is known: nearly every poll of a fleet ends here.
+      (request, reply): Promise<FastifyReply> | undefined => {
+        const known = views.known(request.headers.authorization, request.params)
+        if (known === null) return fetchTimestamp(views, request, request.params, reply)
+        void sendTimestamp(request, reply, known)
+        return undefined
+      },
+    )
+
+    app.get<{ Params: RequestedFile }>(
+      `${VIEW}/metadata/:file`,
+      {
+        config: { quiet: true },
+        schema: {
+          operationId: 'getViewMetadata',
+          tags: ['devices'],
+          summary: 'Fetch `N.root.json`, `N.snapshot.json` or `N.targets.json` of a view',
+          params: fileParams,
+          security,
+          response: { 200: metadataResponse, ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request, reply) => {
+        const { authorization } = request.headers
+        const { file } = request.params
+        return sendImmutable(reply, await views.metadata(authorization, request.params, file))
+      },
+    )
+
+    app.get<{ Params: RequestedFile }>(
+      `${VIEW}/targets/policies/:file`,
+      {
+        config: { quiet: true },
+        schema: {
+          operationId: 'getViewPolicy',
+          tags: ['devices'],
+          summary: 'Fetch a policy of a view by its SHA-256 and id',
+          params: fileParams,
+          security,
+          response: { 200: documentResponse, ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request, reply) => {
+        const { authorization } = request.headers
+        const path = `policies/${request.params.file}`
+        return sendImmutable(reply, await views.document(authorization, request.params, path))
+      },
+    )
+  }
+}
+
+async function fetchTimestamp(
+  views: ViewService,
+  request: FastifyRequest,
+  requested: Requested,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const timestamp = await views.timestamp(request.headers.authorization, requested)
+  return sendTimestamp(request, reply, timestamp)
+}
+
+function sendTimestamp(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { etag, body }: ServedTimestamp,
+): FastifyReply {
+  reply.header('etag', etag).header('cache-control', VOLATILE)
+  const header = request.headers['if-none-match']
+  // What agents send; the list that the header may hold is for others.
+  if (header === etag || isKnown(readEntityTags('if-none-match', header), etag))
+    return sendNothing(reply)
+  return reply.header('content-type', 'application/json').send(body)
+}
+
+/**
+ * What tells a browser how to treat a body is a third of an answer that has none, and this one is
+ * sent a thousand times for every other.
+ */
+function sendNothing(reply: FastifyReply): FastifyReply {
+  for (const name of ABOUT_BODIES) reply.removeHeader(name)
+  return reply.code(304).send()
+}
+
+function sendImmutable(reply: FastifyReply, body: Uint8Array): FastifyReply {
+  return reply
+    .header('cache-control', IMMUTABLE)
+    .header('content-type', 'application/json')
+    .send(body)
+}

@@ -1,0 +1,155 @@
+import { parseBearer } from '../../accounts/bearer.ts'
+import { notFound } from '../../http/api-error.ts'
+import type { Store } from '../../store/store.ts'
+import { hashSecretToken } from '../../tokens/secret-token.ts'
+import { authenticateDevice } from '../authenticate-device.ts'
+import type { LastSeen } from '../last-seen.ts'
+import { createRecent } from './recent.ts'
+import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
+import { createViewPublisher, type ServedTimestamp, type ViewPlace } from './view-publisher.ts'
+
+const MAX_DEVICES = 100_000
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+/** Where a request says that a file is. */
+export interface Requested {
+  readonly org: string
+  readonly view: string
+}
+
+/** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
+export interface ViewService {
+  /** The view of the device, now: by the teams of its user, whatever it asks for. */
+  assign(authorizationHeader: string | undefined): Promise<Requested>
+  /** The timestamp without asking the store, for a device admitted since the last commit. */
+  known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
+  timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
+  /** `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for what is not there, or no more. */
+  metadata(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+    name: string,
+  ): Promise<Uint8Array>
+  /** A policy document of the view by its path, `policies/{sha256}.{id}.json`. */
+  document(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+    path: string,
+  ): Promise<Uint8Array>
+}
+
+export interface ViewServiceDeps {
+  readonly store: Store
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  /** Told of every device that asks for a timestamp. */
+  readonly lastSeen: Pick<LastSeen, 'record'>
+}
+
+interface Admitted {
+  /** `Store.generation` from before the store was asked. */
+  readonly generation: number
+  readonly deviceId: string
+  readonly place: ViewPlace
+}
+
+export function createViewService(deps: ViewServiceDeps): ViewService {
+  const { store, now } = deps
+  const publisher = createViewPublisher(deps)
+  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
+  const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
+
+  function findAdmitted(tokenHash: string): Admitted | null {
+    const device = devices.find(tokenHash)
+    return device?.generation === store.generation() ? device : null
+  }
+
+  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
+    const tokenHash = hashSecretToken(parseBearer(authorizationHeader))
+    const known = findAdmitted(tokenHash)
+    if (known !== null) return known
+    const generation = store.generation()
+    const { device, teams, secret } = await store.read(async (reader) => {
+      const admitted = await authenticateDevice(reader, authorizationHeader)
+      const { org, username } = admitted.device
+      return {
+        device: admitted.device,
+        teams: username === null ? [] : await reader.teams.listOfUser(org, username),
+        secret: await findViewSecret(reader, org),
+      }
+    })
+    const { org } = device
+    const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
+    const admitted = { generation, deviceId: device.id, place: { org, id, teams } }
+    devices.keep(tokenHash, admitted)
+    return admitted
+  }
+
+  async function enter(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+  ): Promise<Admitted> {
+    const device = await admit(authorizationHeader)
+    if (!isOwn(device.place, requested)) throw notFound('view not found')
+    return device
+  }
+
+  /** What has a version or a hash in its name never changes, so it may be remembered. */
+  async function readFile(
+    key: string,
+    find: () => Promise<Uint8Array | null>,
+  ): Promise<Uint8Array> {
+    const known = files.find(key)
+    if (known !== null) return known
+    const body = await find()
+    if (body === null) throw notFound('file not found')
+    files.keep(key, body)
+    return body
+  }
+
+  return {
+    async assign(authorizationHeader) {
+      const { org, id } = (await admit(authorizationHeader)).place
+      return { org, view: id }
+    },
+
+    known(authorizationHeader, requested) {
+      const device = findAdmitted(hashSecretToken(parseBearer(authorizationHeader)))
+      if (device === null || !isOwn(device.place, requested)) return null
+      const timestamp = publisher.known(device.place.org, device.place.id)
+      if (timestamp !== null) deps.lastSeen.record(device.deviceId, now().getTime())
+      return timestamp
+    },
+
+    async timestamp(authorizationHeader, requested) {
+      const device = await enter(authorizationHeader, requested)
+      const timestamp = await publisher.current(device.place)
+      deps.lastSeen.record(device.deviceId, now().getTime())
+      return timestamp
+    },
+
+    async metadata(authorizationHeader, requested, name) {
+      const { org, id } = (await enter(authorizationHeader, requested)).place
+      const version = /^([1-9]\d{0,14})\.root\.json$/.exec(name)?.[1]
+      return readFile(`${org}/${id}/${name}`, () =>
+        store.read(async (reader) =>
+          version === undefined
+            ? reader.views.file(org, id, name)
+            : ((await reader.trust.root(org, Number(version)))?.body ?? null),
+        ),
+      )
+    },
+
+    async document(authorizationHeader, requested, path) {
+      const { org, id } = (await enter(authorizationHeader, requested)).place
+      return readFile(`${org}/${id}/${path}`, () =>
+        store.read((reader) => reader.views.document(org, id, path)),
+      )
+    },
+  }
+}
+
+/** Letter for letter: another spelling of a name is another name. */
+function isOwn(place: ViewPlace, requested: Requested): boolean {
+  return requested.org === place.org && requested.view === place.id
+}
