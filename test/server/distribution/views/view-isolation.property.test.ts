@@ -1,0 +1,193 @@
+import * as fc from 'fast-check'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import {
+  createViewService,
+  type Requested,
+  type ViewService,
+} from '../../../../server/src/distribution/views/view-service.ts'
+import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import type { Store, StoreWriter } from '../../../../server/src/store/store.ts'
+import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
+import { factorOfRun } from '../../../run-size.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+
+const NOW = '2026-11-21T08:00:00Z'
+const TEAMS = [0, 1, 2, 3] as const
+
+/** Teams by their numbers: of each policy, and of each user. */
+interface World {
+  readonly policies: readonly (readonly number[])[]
+  readonly users: readonly (readonly number[])[]
+}
+
+const someTeams = fc.uniqueArray(fc.constantFrom(...TEAMS))
+const worlds: fc.Arbitrary<World> = fc.record({
+  policies: fc.array(someTeams, { maxLength: 6 }),
+  users: fc.array(someTeams, { minLength: 1, maxLength: 4 }),
+})
+
+interface Machine {
+  readonly teams: readonly number[]
+  readonly header: string
+}
+
+interface Furnished {
+  readonly org: string
+  readonly teamIds: readonly string[]
+  readonly machines: readonly Machine[]
+}
+
+describe('the views of an organization', () => {
+  it('show each machine its own policies, and nothing by which another could be told to exist', async () => {
+    const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    onTestFinished(() => store.close())
+    const service = createViewService({
+      store,
+      now: () => new Date(NOW),
+      random: (bytes) => randomBytes(bytes),
+      lastSeen: { record: () => undefined },
+    })
+
+    await fc.assert(
+      fc.asyncProperty(worlds, async (world) => {
+        const furnished = await furnish(store, world)
+        const seen = await Promise.all(
+          furnished.machines.map(({ header }) => fetchAll(service, header)),
+        )
+        for (const [index, machine] of furnished.machines.entries()) {
+          const own = seen[index]
+          if (own === undefined) throw new Error('nothing was fetched')
+          judgeOwn(world, furnished, machine, own)
+          for (const other of seen) await judgeOther(service, machine, own, other)
+        }
+      }),
+      { numRuns: 25 * factorOfRun() },
+    )
+  })
+})
+
+function judgeOwn(world: World, { teamIds }: Furnished, { teams }: Machine, own: Seen): void {
+  const isFor = (policy: readonly number[]) =>
+    policy.length === 0 || policy.some((team) => teams.includes(team))
+  const names = world.policies.map((policy, index) => [`policy ${index}.`, isFor(policy)] as const)
+
+  const everything = [...own.metadata, ...own.documents.values()].join('\n')
+  expect(own.documents.size).toBe(names.filter(([, isOwn]) => isOwn).length)
+  for (const [name, isOwn] of names) expect(everything.includes(name), name).toBe(isOwn)
+  for (const [index] of world.policies.entries())
+    expect(own.metadata.join().includes(idOf(index)), idOf(index)).toBe(
+      isFor(world.policies[index] ?? []),
+    )
+  for (const id of teamIds) expect(everything).not.toContain(id)
+}
+
+/** Another machine's view is there exactly when it is the same one. */
+async function judgeOther(
+  service: ViewService,
+  { header }: Machine,
+  own: Seen,
+  other: Seen,
+): Promise<void> {
+  const statusOf = (work: Promise<unknown>) =>
+    work.then(
+      () => 200,
+      (error: unknown) => (error as { status?: number }).status,
+    )
+  const isOwn = own.place.view === other.place.view
+  expect(await statusOf(service.timestamp(header, other.place))).toBe(isOwn ? 200 : 404)
+  for (const path of other.documents.keys()) {
+    expect(await statusOf(service.document(header, other.place, path))).toBe(isOwn ? 200 : 404)
+    const expected = own.documents.has(path) ? 200 : 404
+    expect(await statusOf(service.document(header, own.place, path))).toBe(expected)
+  }
+}
+
+/** Everything that can be reached from the timestamp, as text. */
+interface Seen {
+  readonly place: Requested
+  readonly metadata: readonly string[]
+  readonly documents: ReadonlyMap<string, string>
+}
+
+async function fetchAll(service: ViewService, header: string): Promise<Seen> {
+  const place = await service.assign(header)
+  const text = async (name: string) =>
+    Buffer.from(await service.metadata(header, place, name)).toString()
+  const timestamp = Buffer.from((await service.timestamp(header, place)).body).toString()
+  const snapshot = await text(`${versionOf(timestamp, 'snapshot.json')}.snapshot.json`)
+  const targets = await text(`${versionOf(snapshot, 'targets.json')}.targets.json`)
+  const documents = new Map<string, string>()
+  const { signed } = JSON.parse(targets) as {
+    signed: { targets: Record<string, { hashes: { sha256: string } }> }
+  }
+  for (const [name, { hashes }] of Object.entries(signed.targets)) {
+    const path = name.replace('/', `/${hashes.sha256}.`)
+    const body = await service.document(header, place, path)
+    expect(createHash('sha256').update(body).digest('hex')).toBe(hashes.sha256)
+    documents.set(path, Buffer.from(body).toString())
+  }
+  return { place, metadata: [timestamp, snapshot, targets, await text('1.root.json')], documents }
+}
+
+function versionOf(metadata: string, name: string): number {
+  const { signed } = JSON.parse(metadata) as {
+    signed: { meta: Record<string, { version: number }> }
+  }
+  return signed.meta[name]?.version ?? 0
+}
+
+function furnish(store: Store, { policies, users }: World): Promise<Furnished> {
+  const org = `org-${randomUUID()}`
+  const teamIds = TEAMS.map(() => randomUUID())
+  const teamsOf = (numbers: readonly number[]) => numbers.map((team) => teamIds[team] ?? '')
+  return store.transaction(async (writer) => {
+    await writer.organizations.insert({
+      name: org,
+      entitled: true,
+      resolve_unlisted_names: false,
+      created_at: NOW,
+    })
+    for (const id of teamIds) await writer.teams.insert({ id, org, name: id })
+    for (const [index, numbers] of policies.entries())
+      await writer.policies.insert({
+        id: `${idOf(index)}${randomUUID()}`,
+        org,
+        name: `policy ${index}.`,
+        teams: teamsOf(numbers),
+        created_at: NOW,
+        updated_at: NOW,
+      })
+    const machines: Machine[] = [{ teams: [], header: await enrol(writer, org, null) }]
+    for (const teams of users) {
+      const username = `user-${randomUUID()}`
+      await writer.users.insert({
+        username,
+        password_hash: null,
+        created_at: NOW,
+      })
+      await writer.memberships.insert({ org, username, role: 'member' })
+      for (const id of teamsOf(teams)) await writer.teams.addMember(org, id, username)
+      machines.push({ teams, header: await enrol(writer, org, username) })
+    }
+    return { org, teamIds, machines }
+  })
+}
+
+async function enrol(writer: StoreWriter, org: string, username: string | null): Promise<string> {
+  const token = createSecretToken('device', randomBytes)
+  await writer.devices.insert({
+    id: randomUUID(),
+    org,
+    username,
+    token_hash: hashSecretToken(token),
+    created_at: NOW,
+    revoked_at: null,
+  })
+  return `Bearer ${token}`
+}
+
+function idOf(index: number): string {
+  return `pol_${index}_`
+}
