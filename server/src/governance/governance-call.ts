@@ -58,15 +58,17 @@ export function callOf(
   request: FastifyRequest<{ Params: { org: string } }>,
 ): GovernanceCall {
   const caller = admission.callerOf(request)
-  const key = request.headers['idempotency-key']
+  // Once a schema has seen them, the framework copies all headers each time they are asked for.
+  const { headers } = request
+  const key = headers['idempotency-key']
   return {
     principal: admission.principalOf(request),
     author: caller.author,
     org: request.params.org,
     query: request.query as RawQuery,
     body: (request.body as RawBody | undefined) ?? emptyBody(request),
-    ifMatch: request.headers['if-match'],
-    ifNoneMatch: request.headers['if-none-match'],
+    ifMatch: headers['if-match'],
+    ifNoneMatch: headers['if-none-match'],
     idempotencyKey: Array.isArray(key) ? key.join(', ') : key,
   }
 }

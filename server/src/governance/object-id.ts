@@ -1,6 +1,5 @@
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
-const LENGTH = 28
-const RANDOM_BITS = 92n
+const MILLISECOND_BYTES = 6
 const RANDOM_BYTES = 12
 
 export type IdPrefix = 'pol' | 'rule'
@@ -14,15 +13,22 @@ export function createId(
   now: Date,
   random: (bytes: number) => Uint8Array,
 ): string {
-  const bytes = Buffer.from(random(RANDOM_BYTES)).toString('hex')
-  const randomBits = BigInt.asUintN(Number(RANDOM_BITS), BigInt(`0x${bytes}`))
-  const milliseconds = BigInt.asUintN(48, BigInt(now.getTime()))
-  return `${prefix}_${formatBase32((milliseconds << RANDOM_BITS) | randomBits)}`
+  const bytes = Buffer.alloc(MILLISECOND_BYTES + RANDOM_BYTES)
+  bytes.writeUIntBE(now.getTime() % 2 ** 48, 0, MILLISECOND_BYTES)
+  bytes.set(random(RANDOM_BYTES), MILLISECOND_BYTES)
+  return `${prefix}_${formatBase32(bytes)}`
 }
 
-function formatBase32(value: bigint): string {
+/** All bits from the first, five a character, but the four highest random ones: 140 are 28 fives. */
+function formatBase32(bytes: Uint8Array): string {
   let text = ''
-  for (let rest = value; text.length < LENGTH; rest >>= 5n)
-    text = ALPHABET.charAt(Number(rest & 31n)) + text
+  let pending = 0
+  let bits = 0
+  for (const [index, byte] of bytes.entries()) {
+    const width = index === MILLISECOND_BYTES ? 4 : 8
+    pending = ((pending << width) | (byte & (2 ** width - 1))) & 0xfff
+    bits += width
+    for (; bits >= 5; bits -= 5) text += ALPHABET.charAt((pending >> (bits - 5)) & 31)
+  }
   return text
 }

@@ -2,6 +2,7 @@ import { domainOf, type Action, type Domain } from '@palisade/policy-core'
 import { createRuleRequestSchema } from '@palisade/protocol'
 import { z } from 'zod'
 import { invalidArgument } from '../http/api-error.ts'
+import { readInput } from '../http/read-body.ts'
 import type { RuleRecord } from '../store/records.ts'
 
 /** Made once: zod compiles an object schema at its first use, which takes longer than a rule. */
@@ -28,9 +29,21 @@ export function requireDomain(actions: readonly Action[], domain: Domain | null)
 }
 
 /**
+ * Judges the body of a request that writes a rule, also against the `domain` of its policy; throws
+ * 400. That it mixes domains is said before anything else is.
+ */
+export function readRuleBody<
+  S extends z.ZodType<{ readonly actions?: readonly Action[] | undefined }>,
+>(schema: S, json: unknown, domain: Domain | null): z.output<S> {
+  const result = schema.safeParse(json)
+  requireDomain((result.success ? result.data.actions : peekActions(json)) ?? [], domain)
+  return result.success ? result.data : readInput(schema, json)
+}
+
+/**
  * The actions of a request body whose other members have not been judged yet, or null when they
  * are absent or at fault themselves: mixing domains is reported before anything about resources.
  */
-export function peekActions(body: unknown): readonly Action[] | null {
+function peekActions(body: unknown): readonly Action[] | null {
   return actionsSchema.safeParse(body).data?.actions ?? null
 }

@@ -4,7 +4,7 @@ import type { Answer } from '../http/answer.ts'
 import { conflict } from '../http/api-error.ts'
 import { quote } from '../http/describe-issue.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../http/entity-tag.ts'
-import { readInput, readJson } from '../http/read-body.ts'
+import { readJson } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
@@ -20,7 +20,7 @@ import { createId } from './object-id.ts'
 import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
 import { requireCompilable } from './require-compilable.ts'
-import { peekActions, requireDomain, ruleDomain } from './rule-domain.ts'
+import { readRuleBody, ruleDomain } from './rule-domain.ts'
 import { nextTimestamp } from './timestamp.ts'
 
 /** Appends a rule to a policy. */
@@ -36,8 +36,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
       body: call.body.bytes,
     })
     const judge = async () => {
-      requireDomain(peekActions(json) ?? [], ruleDomain(policy.rules))
-      const body = readInput(createRuleRequestSchema, json)
+      const body = readRuleBody(createRuleRequestSchema, json, ruleDomain(policy.rules))
       const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
       requireCompilable(withRule(policy, rule), rule)
       readQuery(noQuerySchema, call.query)
@@ -66,8 +65,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
     const old = findRule(policy, call.ruleId)
     const json = readJson(call.body)
     // Also the only rule of a policy keeps its domain.
-    requireDomain(peekActions(json) ?? [], ruleDomain(policy.rules))
-    const patch = readInput(updateRuleRequestSchema, json)
+    const patch = readRuleBody(updateRuleRequestSchema, json, ruleDomain(policy.rules))
     const rule: RuleRecord = {
       id: old.id,
       name: patch.name ?? old.name,

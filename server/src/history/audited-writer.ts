@@ -6,6 +6,8 @@ import { auditPolicies } from './audit-policies.ts'
 import { auditWebhooks } from './audit-webhooks.ts'
 import type { RecordChange } from './change.ts'
 
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+
 /**
  * A writer whose every write tells `record` what it changed. Each `audit…` answers all methods that
  * write and no others, so that the compiler refuses a new one until somebody has said what it is
@@ -15,21 +17,47 @@ import type { RecordChange } from './change.ts'
  * was last used, and how far deliveries have come, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
+  // Made when first used: most transactions write one part.
+  const made: Partial<Mutable<StoreWriter>> = {}
   return {
-    organizations: {
-      ...writer.organizations,
-      ...auditOrganizations(writer.organizations, record),
+    get organizations() {
+      return (made.organizations ??= {
+        ...writer.organizations,
+        ...auditOrganizations(writer.organizations, record),
+      })
     },
-    users: { ...writer.users, ...auditUsers(writer.users, record) },
-    memberships: { ...writer.memberships, ...auditMemberships(writer, record) },
-    teams: { ...writer.teams, ...auditTeams(writer, record) },
-    policies: { ...writer.policies, ...auditPolicies(writer.policies, record) },
-    accessTokens: { ...writer.accessTokens, ...auditAccessTokens(writer.accessTokens, record) },
-    devices: { ...writer.devices, ...auditDevices(writer.devices, record) },
+    get users() {
+      return (made.users ??= { ...writer.users, ...auditUsers(writer.users, record) })
+    },
+    get memberships() {
+      return (made.memberships ??= { ...writer.memberships, ...auditMemberships(writer, record) })
+    },
+    get teams() {
+      return (made.teams ??= { ...writer.teams, ...auditTeams(writer, record) })
+    },
+    get policies() {
+      return (made.policies ??= { ...writer.policies, ...auditPolicies(writer.policies, record) })
+    },
+    get accessTokens() {
+      return (made.accessTokens ??= {
+        ...writer.accessTokens,
+        ...auditAccessTokens(writer.accessTokens, record),
+      })
+    },
+    get devices() {
+      return (made.devices ??= { ...writer.devices, ...auditDevices(writer.devices, record) })
+    },
     // That a device polls changes nothing that anybody decided.
     devicePolls: writer.devicePolls,
-    signingKeys: { ...writer.signingKeys, ...auditSigningKeys(writer.signingKeys, record) },
-    webhooks: { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) },
+    get signingKeys() {
+      return (made.signingKeys ??= {
+        ...writer.signingKeys,
+        ...auditSigningKeys(writer.signingKeys, record),
+      })
+    },
+    get webhooks() {
+      return (made.webhooks ??= { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) })
+    },
     deliveries: writer.deliveries,
     // What is signed follows from what was changed, and that is in the history.
     trust: writer.trust,

@@ -3,10 +3,12 @@
  * strings as ECMAScript writes them. `value` must be JSON: no undefined member, no NaN.
  */
 export function formatCanonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(formatCanonicalJson).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${JSON.stringify(name)}:${formatCanonicalJson(member)}`)
-  return `{${members.join(',')}}`
+  if (Array.isArray(value)) return `[${value.map(formatCanonicalJson).join(',')}]`
+  const object = value as Readonly<Record<string, unknown>>
+  let members = ''
+  // Sorted as texts are compared: by code units.
+  for (const name of Object.keys(object).toSorted())
+    members += `${members === '' ? '' : ','}${JSON.stringify(name)}:${formatCanonicalJson(object[name])}`
+  return `{${members}}`
 }

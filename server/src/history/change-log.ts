@@ -90,5 +90,6 @@ async function organizationsOf(writer: StoreWriter, place: ChangePlace): Promise
 }
 
 function isSame({ before, after }: Change): boolean {
+  if (before === null || after === null) return before === after
   return formatCanonicalJson(before) === formatCanonicalJson(after)
 }

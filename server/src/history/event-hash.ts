@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EventHead, EventRecord } from '../store/records.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 
@@ -14,5 +14,5 @@ export const EMPTY_HISTORY: EventHead = { sequence: 0, hash: '0'.repeat(64) }
 /** SHA-256, lower-case hexadecimal, over all of the event but its own hash. */
 export function hashEvent(event: Omit<EventRecord, 'hash'>): string {
   const { hash: _own, ...hashed } = event as EventRecord
-  return createHash('sha256').update(DOMAIN).update(formatCanonicalJson(hashed)).digest('hex')
+  return hash('sha256', DOMAIN + formatCanonicalJson(hashed), 'hex')
 }

@@ -12,6 +12,9 @@ import type { RawBody } from './raw-body.ts'
  */
 const MAX_VALUES = 100_000
 
+/** Keeps nothing between two texts. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
 /**
  * Judges a body as JSON: 415, then 413, then 400, always an ApiError. Whoever allows more than
  * `MAX_VALUES` judges them in parts, by `requireFewValues` and a schema each.
@@ -66,7 +69,7 @@ function countValues(value: unknown): number {
 function decodeUtf8(bytes: Uint8Array): string {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    text = UTF8.decode(bytes)
   } catch {
     throw invalidArgument('the body is not valid UTF-8')
   }

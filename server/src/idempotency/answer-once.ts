@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { formatPrincipal, type Principal } from '../accounts/principal.ts'
 import type { Answer } from '../http/answer.ts'
 import { conflict, invalidArgument } from '../http/api-error.ts'
@@ -33,8 +33,8 @@ export function readOnceRequest(request: {
     throw invalidArgument(`\`${HEADER}\` must be 1 to 255 visible ASCII characters`, {
       field: HEADER,
     })
-  const scope =
-    key === undefined ? null : sha256(JSON.stringify([formatPrincipal(principal), ...place, key]))
+  if (key === undefined) return { scope: null, bodyHash: '', hasSecret }
+  const scope = sha256(JSON.stringify([formatPrincipal(principal), ...place, key]))
   // A fast hash of a body with a password would undo what the slow one is for.
   return { scope, bodyHash: hasSecret ? '' : sha256(body), hasSecret }
 }
@@ -93,5 +93,5 @@ function replay(kept: IdempotencyRecord): Answer {
 }
 
 function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content, 'hex')
 }

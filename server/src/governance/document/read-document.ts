@@ -13,7 +13,7 @@ import {
   requireRuleCount,
   type PolicyLimits,
 } from '../policy-limits.ts'
-import { peekActions, requireDomain, ruleDomain } from '../rule-domain.ts'
+import { readRuleBody, ruleDomain } from '../rule-domain.ts'
 import type { TeamNames } from './team-names.ts'
 import { withinPolicy } from './within-policy.ts'
 
@@ -107,8 +107,7 @@ function readPolicy(
 }
 
 function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
-  requireDomain(peekActions(json) ?? [], ruleDomain(before))
-  return readInput(createRuleRequestSchema, json)
+  return readRuleBody(createRuleRequestSchema, json, ruleDomain(before))
 }
 
 /** Takes the rules of one policy, one after another, and throws 403 at the first beyond a limit. */

@@ -3,9 +3,17 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
 import { guard } from './sqlite-connection.ts'
 
-/** A group takes no more than this, so that the last waits for no more, and reads come between. */
-const MAX_MEMBERS = 64
-const MAX_MS = 10
+/** What a group takes at most. */
+export interface GroupBounds {
+  /** So that the last waits for no more. */
+  readonly members: number
+  /** So long may other processes wait for the lock. */
+  readonly ms: number
+  /** After this the event loop goes round, within the group: reads and polls come between. */
+  readonly sliceMs: number
+}
+
+const BOUNDS: GroupBounds = { members: 64, ms: 50, sliceMs: 10 }
 
 /**
  * Runs pieces of work one after the other, each undone alone when it throws, and makes all that
@@ -43,7 +51,12 @@ interface Outcome {
   readonly tell: () => void
 }
 
-export function createGroupCommit(database: Database, deps: GroupCommitDeps): GroupCommit {
+export function createGroupCommit(
+  database: Database,
+  deps: GroupCommitDeps,
+  bounds = BOUNDS,
+): GroupCommit {
+  const commit = guard(() => database.prepare('COMMIT'))
   const mark = guard(() => database.prepare('SAVEPOINT member'))
   const keep = guard(() => database.prepare('RELEASE member'))
   const undo = guard(() => database.prepare('ROLLBACK TO member'))
@@ -70,12 +83,18 @@ export function createGroupCommit(database: Database, deps: GroupCommitDeps): Gr
   async function runGroup(): Promise<Outcome['tell'][]> {
     const members: Member[] = []
     const outcomes: Outcome[] = []
-    const untilMs = performance.now() + MAX_MS
+    const untilMs = performance.now() + bounds.ms
+    let sliceUntilMs = performance.now() + bounds.sliceMs
     try {
       for (let member = waiting.shift(); member !== undefined; member = waiting.shift()) {
         members.push(member)
         outcomes.push(await attempt(member))
-        if (members.length >= MAX_MEMBERS || performance.now() >= untilMs) break
+        const nowMs = performance.now()
+        if (members.length >= bounds.members || nowMs >= untilMs) break
+        if (nowMs < sliceUntilMs) continue
+        // A commit at each turn would make slow machines flush for every few of them.
+        await nextTurn()
+        sliceUntilMs = performance.now() + bounds.sliceMs
       }
       const isKept = outcomes.some((outcome) => outcome.isKept)
       end(isKept)
@@ -97,7 +116,7 @@ export function createGroupCommit(database: Database, deps: GroupCommitDeps): Gr
   function end(hasWrites: boolean): void {
     if (hasWrites) deps.beforeCommit()
     // Pages that were written and undone again would be flushed for nothing.
-    guard(() => database.exec(hasWrites ? 'COMMIT' : 'ROLLBACK'))
+    guard(() => (hasWrites ? commit.run() : database.exec('ROLLBACK')))
   }
 
   /** Throws when nothing is left of the transaction. */

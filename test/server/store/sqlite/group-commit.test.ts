@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import {
   createGroupCommit,
+  type GroupBounds,
   type GroupCommit,
 } from '../../../../server/src/store/sqlite/group-commit.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
@@ -17,23 +18,27 @@ describe('a group commit', () => {
   let refusal: Error | null
   let busy: Error | null
 
-  function open(): void {
+  function open(bounds?: GroupBounds): void {
     database = new Sqlite(join(temporaryDirectory(), 'test.db'))
     database.pragma('journal_mode = WAL')
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT')
     commits = 0
     refusal = null
     busy = null
-    groups = createGroupCommit(database, {
-      async begin() {
-        if (busy !== null) throw busy
-        database.exec('BEGIN IMMEDIATE')
+    groups = createGroupCommit(
+      database,
+      {
+        async begin() {
+          if (busy !== null) throw busy
+          database.exec('BEGIN IMMEDIATE')
+        },
+        beforeCommit() {
+          if (refusal !== null) throw refusal
+        },
+        ended: () => (commits += 1),
       },
-      beforeCommit() {
-        if (refusal !== null) throw refusal
-      },
-      ended: () => (commits += 1),
-    })
+      bounds,
+    )
   }
 
   beforeEach(() => {
@@ -145,6 +150,35 @@ describe('a group commit', () => {
     expect(commits).toBeGreaterThanOrEqual(3)
     expect(order).toEqual(order.toSorted((a, b) => a - b))
     expect(stored()).toHaveLength(150)
+  })
+
+  it('lets others have their turns, and makes all durable with one commit all the same', async () => {
+    open({ members: 64, ms: Number.POSITIVE_INFINITY, sliceMs: 0 })
+    let turns = 0
+    const seen: number[] = []
+    const attempts = [1, 2, 3].map((n) =>
+      groups.run(async () => {
+        seen.push(turns)
+        setImmediate(() => (turns += 1))
+        await insert(n)
+      }),
+    )
+
+    await Promise.all(attempts)
+
+    expect(seen).toEqual([0, 1, 2])
+    expect(commits).toBe(1)
+    expect(stored()).toEqual([1, 2, 3])
+    database.close()
+  })
+
+  it('takes no more when its time is over', async () => {
+    open({ members: 64, ms: 0, sliceMs: 0 })
+
+    await Promise.all([1, 2, 3].map((n) => groups.run(() => insert(n))))
+
+    expect(commits).toBe(3)
+    database.close()
   })
 
   it('is drained when everything that had arrived is through', async () => {
