@@ -1,3 +1,4 @@
+import { constants } from 'node:crypto'
 import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { RequestListener } from 'node:http'
 import type { Certificate } from './certificate.ts'
@@ -36,5 +37,13 @@ export function replaceCertificate(server: Server, certificate: Certificate): vo
 }
 
 function contextOf({ cert, key }: Certificate) {
-  return { cert, key, minVersion: 'TLSv1.2' as const, ciphers: CIPHERS, honorCipherOrder: true }
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2' as const,
+    ciphers: CIPHERS,
+    honorCipherOrder: true,
+    // A client of TLS 1.2 may ask for handshakes on one connection, each dearer to us than to him.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+  }
 }

@@ -120,6 +120,18 @@ describe('a server with a certificate', () => {
     await expect(handshake(tooWeak)).rejects.toThrow(/handshake failure|alert|disconnected/)
   })
 
+  it('does not negotiate again, which would cost it more than the client', async () => {
+    const socket = await handshake({ maxVersion: 'TLSv1.2' })
+
+    const outcome = await new Promise<string>((resolve) => {
+      socket.on('error', ({ message }) => resolve(message))
+      socket.renegotiate({}, (error) => resolve(error === null ? 'renegotiated' : error.message))
+    })
+
+    expect(outcome).toMatch(/no renegotiation/)
+    expect((await get('/healthz')).statusCode).toBe(200)
+  })
+
   it('survives a client that speaks no TLS', async () => {
     const socket = connectPlain(port, '127.0.0.1')
     socket.on('error', () => undefined)
