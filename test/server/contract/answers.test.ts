@@ -38,6 +38,12 @@ function rank({ method, path }: Operation): number {
   return method === 'DELETE' ? 100 - depth : depth
 }
 
+/** A POST that creates is 201, a DELETE beside the contract 204, and everything else 200. */
+function successOf({ id, method, path }: Operation): number {
+  if (method === 'DELETE' && path.startsWith('/api/v1/')) return 204
+  return /^(?:create(?!AccessToken$)|enrol)/.test(id) ? 201 : 200
+}
+
 async function callerOf({ id, security }: Operation): Promise<string | undefined> {
   if (id === 'changePassword') return world.callers.member
   if (security === 'access_token') return world.callers.owner
@@ -64,9 +70,8 @@ describe('every operation of the document', () => {
         ...(payload === null ? {} : { payload }),
       })
       world.judge(operation, answer)
-      const expected = Object.keys(operation.responses).filter((status) => status.startsWith('2'))
-      if (!expected.includes(String(answer.statusCode)))
-        statuses.push(`${operation.id}: ${answer.body}`)
+      if (answer.statusCode !== successOf(operation))
+        statuses.push(`${operation.id}: ${answer.statusCode} ${answer.body}`)
     }
     expect(statuses).toEqual([])
   })

@@ -39,7 +39,14 @@ export function createAnswerJudge(document: ApiDocument): JudgeAnswer {
     const value: unknown = type === 'application/json' ? JSON.parse(body) : body
     const { error } = compile(schema).safeParse(value)
     if (error !== undefined) fail(z.prettifyError(error))
+    if (statusCode >= 400 && !isSentence(value)) fail('the message is no short lower-case sentence')
   }
+}
+
+/** Whether a refusal says what it is in one line, without a capital at its front or a full stop. */
+function isSentence(value: unknown): boolean {
+  const { error } = z.object({ error: z.object({ message: z.string() }) }).parse(value)
+  return /^[a-z`][^\n]{3,400}$/.test(error.message) && !error.message.endsWith('.')
 }
 
 /** Headers that say something of an answer; the others are of every answer, or of HTTP. */
