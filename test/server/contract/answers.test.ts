@@ -32,9 +32,10 @@ const QUERIES: Readonly<Record<string, string>> = {
   getEffectivePolicy: '?user=acme-member',
 }
 
-/** What makes comes before what takes away, and a part goes before what holds it. */
+/** What is there is read first; what makes comes before what takes away, a part before its whole. */
 function rank({ method, path }: Operation): number {
   const depth = pathParameters(path).length
+  if (method === 'GET') return 0
   return method === 'DELETE' ? 100 - depth : depth
 }
 
@@ -49,7 +50,8 @@ async function callerOf({ id, security }: Operation): Promise<string | undefined
   if (security === 'access_token') return world.callers.owner
   if (security !== 'device_token') return undefined
   const url = '/api/v1/orgs/acme/devices'
-  const answer = await world.send('POST', url, { as: world.callers.owner, payload: {} })
+  const payload = { user: world.acme.username }
+  const answer = await world.send('POST', url, { as: world.callers.owner, payload })
   return answer.json<{ device_token: string }>().device_token
 }
 

@@ -1,4 +1,4 @@
-import { deviceViewSchema } from '@palisade/protocol'
+import { deviceViewSchema, policySchema } from '@palisade/protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
@@ -25,11 +25,19 @@ const viewParams = z.object({ org: z.string(), view: z.string() })
 const fileParams = z.object({ org: z.string(), view: z.string(), file: z.string() })
 const metadataResponse = {
   description: 'signed metadata of The Update Framework, version 1',
-  content: { 'application/json': { schema: z.string() } },
+  content: {
+    'application/json': {
+      // Of each file the specification says what else is in `signed`.
+      schema: z.object({
+        signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
+        signed: z.looseObject({ _type: z.string(), version: z.int(), expires: z.string() }),
+      }),
+    },
+  },
 }
 const documentResponse = {
   description: 'a policy without its scope; its SHA-256 and length stand in the targets file',
-  content: { 'application/json': { schema: z.string() } },
+  content: { 'application/json': { schema: policySchema.omit({ scope: true }) } },
 }
 
 /** What machines fetch, with the device token as bearer; see `packages/protocol/src/machine/view.ts`. */
