@@ -9,7 +9,7 @@ const WITH_BODY = [409, 412, 413, 415]
 
 export const readErrors = errorResponses(COMMON)
 export const deleteErrors = errorResponses([...COMMON, 412])
-export const checkErrors = errorResponses([...COMMON, 413, 415])
+export const checkErrors = errorResponses([...COMMON, 413, 415, 429])
 export const writeErrors = errorResponses([...COMMON, ...WITH_BODY])
 
 const orgShape = { org: z.string().meta({ description: 'Name of the organization' }) }

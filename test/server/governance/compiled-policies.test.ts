@@ -53,7 +53,7 @@ describe('compiled policies', () => {
   })
 
   it('of an older revision make room for the newer one', async () => {
-    const kept = createCompiledPolicies(8)
+    const kept = createCompiledPolicies({ maxResources: 8 })
     const older = loader(set('a.example', 'b.example', 'c.example'))
     const other = loader(set('example.org'))
     await kept.take({ ...source, org: 'initech' }, other.load)
@@ -65,7 +65,7 @@ describe('compiled policies', () => {
   })
 
   it('that were asked for least lately are forgotten first', async () => {
-    const kept = createCompiledPolicies(4)
+    const kept = createCompiledPolicies({ maxResources: 4 })
     const loaders = new Map(['a', 'b', 'c'].map((org) => [org, loader(set('example.com'))]))
     const take = (org: string) => kept.take({ ...source, org }, loaders.get(org)!.load)
 
@@ -74,13 +74,35 @@ describe('compiled policies', () => {
     expect([...loaders.values()].map(({ times }) => times())).toEqual([1, 2, 1])
   })
 
-  it('that exceed the limit alone are answered and not kept', async () => {
-    const kept = createCompiledPolicies(2)
-    const { load, times } = loader(set('a.example', 'b.example', 'c.example'))
+  it('that exceed the limit alone are refused, and up to it answered', async () => {
+    const kept = createCompiledPolicies({ maxResources: 4 })
+    const refused = kept.take(
+      source,
+      loader(set('a.example', 'b.example', 'c.example', 'd.x')).load,
+    )
+    await expect(refused).rejects.toMatchObject({ status: 403, code: 'limit_exceeded' })
 
-    for (let time = 0; time < 2; time += 1) await kept.take(source, load)
+    const three = loader(set('a.example', 'b.example', 'c.example')).load
+    await expect(kept.take(source, three)).resolves.toBeDefined()
+  })
 
-    expect(times()).toBe(2)
+  it('that took long are paid for by their organization alone, and shown meanwhile', async () => {
+    let nowMs = 0
+    let stepMs = 400
+    const clockMs = () => (nowMs += stepMs)
+    const kept = createCompiledPolicies({ clockMs })
+    const { load, times } = loader(set('example.com'))
+    await kept.take(source, load)
+    stepMs = 0
+
+    const other = kept.take({ ...source, revision: 2 }, load)
+    await expect(other).rejects.toMatchObject({ status: 429, headers: { 'retry-after': '4' } })
+    expect(times()).toBe(1)
+    await expect(kept.take(source, load)).resolves.toBeDefined()
+    await expect(kept.take({ ...source, org: 'initech' }, load)).resolves.toBeDefined()
+    nowMs += 3600
+    await expect(kept.take({ ...source, revision: 2 }, load)).resolves.toBeDefined()
+    await expect(kept.take({ ...source, revision: 3 }, load)).resolves.toBeDefined()
   })
 
   it('are not kept when loading fails', async () => {
