@@ -86,16 +86,18 @@ export function createGroupCommit(
     const untilMs = performance.now() + bounds.ms
     let sliceUntilMs = performance.now() + bounds.sliceMs
     try {
-      for (let member = waiting.shift(); member !== undefined; member = waiting.shift()) {
+      do {
+        // In slices: a commit at each turn would make slow machines flush for every few members. And
+        // once more at the end: whoever was answered by the last commit is about to ask again.
+        if (waiting.length === 0 || performance.now() >= sliceUntilMs) {
+          await nextTurn()
+          sliceUntilMs = performance.now() + bounds.sliceMs
+        }
+        const member = waiting.shift()
+        if (member === undefined) break
         members.push(member)
         outcomes.push(await attempt(member))
-        const nowMs = performance.now()
-        if (members.length >= bounds.members || nowMs >= untilMs) break
-        if (nowMs < sliceUntilMs) continue
-        // A commit at each turn would make slow machines flush for every few of them.
-        await nextTurn()
-        sliceUntilMs = performance.now() + bounds.sliceMs
-      }
+      } while (members.length < bounds.members && performance.now() < untilMs)
       const isKept = outcomes.some((outcome) => outcome.isKept)
       end(isKept)
       deps.ended(isKept ? 'committed' : 'undone')

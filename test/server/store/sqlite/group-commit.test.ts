@@ -172,6 +172,18 @@ describe('a group commit', () => {
     database.close()
   })
 
+  it('waits a turn for those who are about to arrive', async () => {
+    const second = Promise.withResolvers<number>()
+    await groups.run(async () => {
+      setImmediate(() => second.resolve(groups.run(() => insert(2))))
+      await insert(1)
+    })
+
+    expect(commits).toBe(1)
+    expect(await second.promise).toBe(2)
+    expect(stored()).toEqual([1, 2])
+  })
+
   it('takes no more when its time is over', async () => {
     open({ members: 64, ms: 0, sliceMs: 0 })
 
