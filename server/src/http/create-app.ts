@@ -73,6 +73,14 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
     return503OnClosing: false,
     clientErrorHandler: createClientErrorHandler(newRequestId, observer, constant),
     frameworkErrors: (error, request, reply) => void sendError(error, request, reply),
+    // Or the framework loads compilers of its own, 120 files, for schemas that are not there.
+    schemaController: {
+      compilersFactory: {
+        // Their types know of schemas of the framework's own kind alone.
+        buildValidator: (() => strictValidator) as never,
+        buildSerializer: (() => serializerCompiler) as never,
+      },
+    },
     serverFactory: (handler) => createListener(deps.certificate, handler),
     routerOptions: {
       maxParamLength: MAX_PARAM_LENGTH,
