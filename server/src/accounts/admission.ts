@@ -52,6 +52,7 @@ export function createAdmission(deps: {
     const author = { actor: formatPrincipal(principal), ...from }
     request.admitted = { principal, caller: { ...principal, author } }
     request.actor = author.actor
+    request.tokenId = principal.tokenId
     return principal
   }
 

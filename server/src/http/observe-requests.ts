@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who was admitted, such as `user:alice`; null as long as nobody was. */
     actor: string | null
+    /** Of the token that his session came from; null for a password or an external issuer. */
+    tokenId: string | null
   }
   interface FastifyContextConfig {
     /** Asked for so often that success is logged at `debug` only. */
@@ -35,6 +37,7 @@ export function observeRequests(
   tracing?.observeRequests(app)
   const unknown = metrics.tallyOf(null)
   app.decorateRequest('actor', null)
+  app.decorateRequest('tokenId', null)
   app.addHook('onRoute', (route) => {
     const [method = 'any'] = [route.method].flat()
     route.config = { ...route.config, tally: metrics.tallyOf({ method, pattern: route.url }) }
@@ -75,6 +78,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, ms: number): obj
     ...(reply.raw.writableEnded ? {} : { aborted: true }),
     duration_ms: Math.round(ms * 1000) / 1000,
     actor: request.actor,
+    ...(request.tokenId === null ? {} : { token_id: request.tokenId }),
     address: request.ip ?? null,
   }
 }

@@ -1,3 +1,4 @@
+import { decodeJwt } from 'jose'
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -55,6 +56,20 @@ describe('a request', () => {
       null,
     ])
     expect(log.text()).not.toMatch(/in-(the|a)-/)
+  })
+
+  it('names the token that its session came from, and none for a password', async () => {
+    const { app, log, send, tokenFor } = await open()
+    const authorization = `Bearer ${await tokenFor('olga', ['policies:read'])}`
+    const { tid } = decodeJwt(authorization)
+
+    await app.inject({ url: POLICIES, headers: { authorization } })
+    await send({ url: POLICIES })
+
+    const [byToken, byPassword] = log.requests()
+    expect(byToken).toMatchObject({ actor: 'user:olga', token_id: tid })
+    expect(tid).toMatch(/^[0-9a-f-]{36}$/)
+    expect(byPassword).not.toHaveProperty('token_id')
   })
 
   it('has nobody as its actor until somebody was admitted', async () => {
