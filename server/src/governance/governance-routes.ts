@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { createAdmission } from '../accounts/admission.ts'
+import { drawAhead } from '../draw-ahead.ts'
 import { deferredValidator } from '../http/validation.ts'
 import { registerDocumentRoutes } from './document/document-routes.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
@@ -15,7 +16,7 @@ export function governanceRoutes(
   return async (app) => {
     const admission = createAdmission(deps)
     const views = createPolicyViews(() => deps.store.generation())
-    const routeDeps = { ...deps, admission, views }
+    const routeDeps = { ...deps, random: drawAhead(deps.random), admission, views }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)
