@@ -26,6 +26,8 @@ export interface Row {
   /** That of the bare reply in the same round, divided by it. */
   readonly ratio: Range
   readonly per_second: Range
+  /** The same round by round, to be divided by that of another row. */
+  readonly per_second_rounds: readonly number[]
   readonly p99_ms: Range
   readonly requests: number
 }
@@ -93,6 +95,7 @@ function rowOf(name: string, readings: readonly Reading[], bare: readonly Readin
     cpu_us: rangeOf(readings.map(({ cpuUs }) => cpuUs)),
     ratio: rangeOf(ratios),
     per_second: rangeOf(readings.map(({ perSecond }) => perSecond)),
+    per_second_rounds: readings.map(({ perSecond }) => perSecond),
     p99_ms: rangeOf(readings.map(({ p99Ms }) => p99Ms)),
     requests: readings.reduce((sum, { requests }) => sum + requests, 0),
   }
