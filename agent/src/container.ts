@@ -16,11 +16,12 @@ import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
 import { createResolver } from './proxy/resolver.ts'
-import { createBundleCache } from './sync/bundle-cache.ts'
-import { fetchBundle, MAX_BUNDLE_BYTES } from './sync/fetch-bundle.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
+import { createStateStore } from './sync/state-store.ts'
 import { createTimetable } from './sync/timetable.ts'
+import { createViewChannel } from './sync/view-channel.ts'
+import { createFileFetcher } from './sync/view-client.ts'
 
 const FETCH_TIMEOUT_MS = 20_000
 const RESOLVE_TIMEOUT_MS = 5_000
@@ -167,14 +168,13 @@ function provideSync(parts: Parts, { active }: DecisionTokens): SyncTokens {
   const { registry, config, enrolment, clock, log, fetch, random } = parts
   const { provide, get } = registry
   const synchronizer = provide('Synchronizer', () => {
-    const way = { fetch, enrolment, timeoutMs: FETCH_TIMEOUT_MS, maxBytes: MAX_BUNDLE_BYTES }
-    return createSynchronizer({
-      active: get(active),
-      cache: createBundleCache(join(config.agentDir, 'bundle.jws'), MAX_BUNDLE_BYTES),
+    const channel = createViewChannel({
       enrolment,
+      store: createStateStore(join(config.agentDir, 'policy')),
+      fetchFile: createFileFetcher({ fetch, enrolment, timeoutMs: FETCH_TIMEOUT_MS }),
       clock,
-      fetchBundle: (etag, signal) => fetchBundle(way, etag, signal),
     })
+    return createSynchronizer({ active: get(active), channel, org: enrolment.org, clock })
   })
   const poller = provide('Poller', () =>
     createPoller({

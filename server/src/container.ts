@@ -20,8 +20,6 @@ import type { Throttles } from './accounts/throttled.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config/config.ts'
-import { bundleRoutes } from './distribution/bundle-routes.ts'
-import { createBundleService, type BundleService } from './distribution/bundle-service.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
 import { rememberLastSeen } from './distribution/last-seen.ts'
 import { viewRoutes } from './distribution/views/view-routes.ts'
@@ -39,13 +37,12 @@ import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { observeIssuer } from './metrics/observe-issuer.ts'
 import { formatOrigin } from './origin.ts'
 import type { Sources } from './sources.ts'
-import type { SigningKeyRecord } from './store/records.ts'
 import type { Store } from './store/store.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { replaceCertificate } from './tls/listener.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
-import { ensureSigningKeys, publicKeyOf } from './tokens/signing-keys.ts'
+import { ensureSigningKeys } from './tokens/signing-keys.ts'
 import { openTracing } from './tracing/open-tracing.ts'
 import { readVersion } from './version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
@@ -74,14 +71,12 @@ export interface ServerOptions {
   readonly certificate?: Certificate | undefined
 }
 
-const BUNDLE_KEYS = token<readonly SigningKeyRecord[]>('BundleKeys')
 const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
 const SESSION_TOKENS = token<SessionTokens>('SessionTokens')
 const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
 const THROTTLES = token<Throttles>('Throttles')
 const TOKEN_USE = token<TokenUse>('TokenUse')
-const BUNDLES = token<BundleService>('BundleService')
 const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
 
 /** Puts the server together. What needs waiting for is made first and registered as a value. */
@@ -92,7 +87,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const tracing = await openTracing(config.tracing, log)
   const counted = metrics.observeStore(reportSchemaChange(options.store, log))
   const store = tracing === null ? counted : tracing.observeStore(counted)
-  const bundleKeys = await ensureSigningKeys(store, 'bundle', sources.now)
   await ensureSigningKeys(store, 'access_token', sources.now)
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
@@ -100,12 +94,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const audited = createAuditedStore({ store, ...sources, onEvents: () => webhooks.courier.wake() })
 
   const container = root.createChildContainer()
-  container.register(BUNDLE_KEYS, { useValue: bundleKeys })
   registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
   const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
-  const timeSigning = (sign: () => Promise<string>) => metrics.timeSigning('bundle', sign)
-  const bundles = { store, lastSeen, keys: bundleKeys, timeSigning, ...sources }
-  container.register(BUNDLES, { useValue: await createBundleService(bundles) })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)
@@ -138,13 +128,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         deviceRoutes({
           store: audited,
           authenticate,
-          bundleKeys: c.resolve(BUNDLE_KEYS).map(publicKeyOf),
           publicUrl: () => config.publicUrl ?? origin(),
           ...sources,
         }),
         webhooks.routes({ store: audited, authenticate }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
-        bundleRoutes({ bundles: c.resolve(BUNDLES) }),
         viewRoutes({ views: createViewService({ store, lastSeen, ...sources }) }),
         ...(config.metrics.enabled
           ? [metricsRoutes({ metrics, token: config.metrics.token })]

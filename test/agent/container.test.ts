@@ -1,29 +1,37 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../agent/src/config/config.ts'
 import { createContainer } from '../../agent/src/container.ts'
-import { bundleOf, createSigner, NOW_MS, type RuleLine } from './fixture/bundle.ts'
+import { NOW_MS, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
+import { createRepository, rulesOf } from './fixture/view-repository.ts'
 
-/** A whole agent whose clock stands still and whose network is one answer. */
+/** A whole agent whose clock stands still and whose network is one release. */
 async function startAgent(rule: RuleLine): Promise<string> {
   const directory = await temporaryDirectory()
-  const signer = await createSigner()
-  const jws = await signer.sign(bundleOf(rule))
+  // The library of the update framework reads the clock of the process.
+  vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS })
+  onTestFinished(() => void vi.useRealTimers())
+  const repository = createRepository()
+  const served = repository.release(rulesOf(rule))
   const config = readConfig({ PALISADE_DATA_DIR: directory, PALISADE_PROXY_PORT: '0' }, '/')
   await mkdir(join(directory, 'agent'), { mode: 0o700 })
   const { agent } = createContainer({
     config,
-    enrolment: signer.enrolment,
+    enrolment: repository.enrolment,
     localPolicies: [],
     home: '/home/dev',
     version: '0.0.0',
     log: { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} },
     clock: () => NOW_MS,
     random: () => 0.5,
-    fetch: async () => new Response(jws, { headers: { 'content-type': 'application/jose' } }),
+    fetch: async (url) => {
+      const body = served.get(new URL(url instanceof Request ? url.url : url).pathname)
+      const headers = { 'content-type': 'application/json' }
+      return new Response(body ?? '{}', { headers, status: body === undefined ? 404 : 200 })
+    },
     machineAddresses: () => ['198.51.100.9'],
   })
   await agent.start()

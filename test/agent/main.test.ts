@@ -8,11 +8,18 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bundleOf, createSigner, type RuleLine, type Signer } from './fixture/bundle.ts'
+import type { RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
-import { serveBundle, startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
+import { startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
 import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
+import {
+  createRepository,
+  rulesOf,
+  serve,
+  type Repository,
+  type Served,
+} from './fixture/view-repository.ts'
 
 const main = fileURLToPath(new URL('../../agent/dist/main.js', import.meta.url))
 
@@ -39,21 +46,21 @@ interface Machine {
   readonly socketPath: string
   readonly env: Record<string, string>
   readonly server: PolicyServer
-  readonly signer: Signer
+  readonly repository: Repository
 }
 
 async function setUp(): Promise<Machine> {
   const server = await startPolicyServer()
-  const signer = await createSigner('key-1', server.url)
+  const repository = createRepository(server.url, { nowMs: Date.now() })
   const dataDir = join(await temporaryDirectory(), 'data')
   await mkdir(join(dataDir, 'agent'), { recursive: true })
-  await writeEnrolment(dataDir, signer.enrolment)
+  await writeEnrolment(dataDir, repository.enrolment)
   return {
     dataDir,
     socketPath: join(dataDir, 'agent', 'agent.sock'),
     env: { PALISADE_DATA_DIR: dataDir, PALISADE_PROXY_PORT: '0' },
     server,
-    signer,
+    repository,
   }
 }
 
@@ -61,15 +68,10 @@ function writeEnrolment(dataDir: string, enrolment: Enrolment, mode = 0o600): Pr
   return writeFile(join(dataDir, 'agent', 'enrolment.json'), JSON.stringify(enrolment), { mode })
 }
 
-/** A bundle of these rules that is fresh on the machine's own clock. */
-function signNow(
-  { signer }: Machine,
-  revision: number,
-  ...rules: readonly RuleLine[]
-): Promise<string> {
-  const at = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString()
-  const times = { issued_at: at(0), stale_at: at(1), expires_at: at(2) }
-  return signer.sign({ ...bundleOf(...rules), ...times, revision })
+/** A release of these rules that is fresh on the machine's own clock. */
+function signNow({ repository }: Machine, revision: number, ...rules: readonly RuleLine[]): Served {
+  const policies = rules.length === 0 ? {} : rulesOf(...rules)
+  return repository.release({ ...policies, revision, atMs: Date.now() })
 }
 
 async function waitForState(socketPath: string, state: string): Promise<string> {
@@ -87,17 +89,14 @@ describe('palisade-agent start', () => {
     const machine = await setUp()
     const { env, server, socketPath, dataDir } = machine
     const origin = await startOrigin()
-    server.answer = serveBundle(await signNow(machine, 7, ['allow', 'connect:tcp', '127.0.0.1']))
+    server.answer = serve(signNow(machine, 7, ['allow', 'connect:tcp', '127.0.0.1']))
     const first = run(['start'], env)
     const port = Number(new URL(await waitForState(socketPath, 'fresh')).port)
     expect((await exchangeRaw(port, get(`127.0.0.1:${origin.port}`))).status).toBe(200)
     expect((await exchangeRaw(port, get(`127.0.0.2:${origin.port}`))).status).toBe(403)
     expect((await stat(join(dataDir, 'agent'))).mode & 0o777).toBe(0o700)
 
-    server.answer = serveBundle(
-      await signNow(machine, 8, ['deny', 'connect:tcp', '127.0.0.1']),
-      '"2"',
-    )
+    server.answer = serve(signNow(machine, 8, ['deny', 'connect:tcp', '127.0.0.1']))
     expect((await askAgent(socketPath, 'POST', '/v1/sync')).body).toEqual({
       outcome: 'updated',
       revision: 8,
@@ -107,10 +106,7 @@ describe('palisade-agent start', () => {
 
     first.child.kill('SIGTERM')
     expect(await first.ended).toMatchObject({ code: 0, stderr: '' })
-    expect((await readdir(join(dataDir, 'agent'))).toSorted()).toEqual([
-      'bundle.jws',
-      'enrolment.json',
-    ])
+    expect((await readdir(join(dataDir, 'agent'))).toSorted()).toEqual(['enrolment.json', 'policy'])
 
     server.answer = (_request, response) => response.destroy()
     const second = run(['start'], env)
@@ -134,7 +130,7 @@ describe('palisade-agent start', () => {
   it('goes on and stops in order when its log cannot be written', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
-    server.answer = serveBundle(await signNow(machine, 7, ['allow', 'read', '/**']))
+    server.answer = serve(signNow(machine, 7, ['allow', 'read', '/**']))
     const full = openSync('/dev/full', 'w')
     const child = spawn(process.execPath, [main, 'start'], { env, stdio: ['ignore', full, 'pipe'] })
     closeSync(full)
@@ -155,7 +151,7 @@ describe('palisade-agent start', () => {
   it('asks its server itself, whatever proxy its environment names', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
-    server.answer = serveBundle(await signNow(machine, 7))
+    server.answer = serve(signNow(machine, 7))
     const proxy = 'http://127.0.0.1:9'
     const { child, ended } = run(['start'], {
       ...env,
@@ -174,9 +170,9 @@ describe('palisade-agent start', () => {
   it('reports a tampered cache and denies', async () => {
     const machine = await setUp()
     const { env, socketPath, dataDir } = machine
-    const file = join(dataDir, 'agent', 'bundle.jws')
-    const jws = await signNow(machine, 7, ['allow', 'read', '/**'])
-    await writeFile(file, jws.replace('.', '.e'), { mode: 0o600 })
+    await mkdir(join(dataDir, 'agent', 'policy'), { mode: 0o700 })
+    const file = join(dataDir, 'agent', 'policy', 'state.json')
+    await writeFile(file, '{"sum":"","state":"{}"}', { mode: 0o600 })
     const { child, ended } = run(['start'], env)
     await waitForState(socketPath, 'never_loaded')
 
@@ -189,17 +185,17 @@ describe('palisade-agent start', () => {
     )
 
     const { cache_problem: problem } = agentStatusSchema.parse(body)
-    expect(problem?.file).toContain('bundle.jws.rejected-')
-    expect(await readFile(problem?.file ?? '', 'utf8')).not.toBe(jws)
+    expect(problem?.file).toContain('state.json.rejected-')
+    expect(await readFile(problem?.file ?? '', 'utf8')).toContain('sum')
     expect(decision.body).toMatchObject({ decision: 'deny', reason: 'no_policy' })
     child.kill('SIGTERM')
     expect((await ended).code).toBe(0)
   })
 
   it('ends with 78 and one line when the token file is open to others', async () => {
-    const { env, dataDir, signer } = await setUp()
+    const { env, dataDir, repository } = await setUp()
     const path = join(dataDir, 'open.json')
-    await writeFile(path, JSON.stringify(signer.enrolment), { mode: 0o644 })
+    await writeFile(path, JSON.stringify(repository.enrolment), { mode: 0o644 })
 
     const { code, stderr } = await run(['start'], { ...env, PALISADE_ENROLMENT: path }).ended
 
@@ -262,7 +258,7 @@ describe('palisade-agent start', () => {
   it('ends with 78 beside a living agent, which goes on', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
-    server.answer = serveBundle(await signNow(machine, 7))
+    server.answer = serve(signNow(machine, 7))
     run(['start'], env)
     await waitForState(socketPath, 'fresh')
 

@@ -42,7 +42,7 @@ export const ENROLMENT = {
   user: 'alice',
   device_id: 'dev_1',
   device_token: 'pal_dev_secret',
-  bundle_keys: { keys: [{ kty: 'OKP', crv: 'Ed25519', x: 'AAAA', kid: 'k1' }] },
+  root: '{}',
 }
 
 /** What the command uses of a server, for one organization with two policies. */

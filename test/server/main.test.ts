@@ -373,7 +373,7 @@ describe('palisade-server device enrol', () => {
     })
     expect(statSync(out).mode & 0o777).toBe(0o600)
     expect(statSync(join(dataDir, 'agent')).mode & 0o777).toBe(0o700)
-    const fetched = await fetch(`${server.url}/api/v1/device/bundle`, {
+    const fetched = await fetch(`${server.url}/api/v1/device/view`, {
       headers: { authorization: `Bearer ${enrolment.device_token}` },
     })
     expect(fetched.status).toBe(200)

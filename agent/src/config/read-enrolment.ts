@@ -1,6 +1,6 @@
 import { enrolmentSchema, parseJson, type Enrolment } from '@palisade/protocol'
-import { importJWK } from 'jose'
 import { AgentError } from '../errors.ts'
+import { followRoots } from '../sync/root-chain.ts'
 import { readPrivateFile } from './private-file.ts'
 
 const MAX_BYTES = 65_536
@@ -30,11 +30,11 @@ export async function readEnrolment(path: string): Promise<Enrolment> {
       `${issue?.path.join('.') || 'the document'}: ${issue?.message}; enrol again`,
     )
   }
-  await checkTrust(path, parsed.data)
+  checkTrust(path, parsed.data)
   return parsed.data
 }
 
-async function checkTrust(path: string, enrolment: Enrolment): Promise<void> {
+function checkTrust(path: string, enrolment: Enrolment): void {
   const server = new URL(enrolment.server)
   if (server.username !== '' || server.password !== '')
     throw refusal(
@@ -44,18 +44,12 @@ async function checkTrust(path: string, enrolment: Enrolment): Promise<void> {
   // What could end the header line or hide in it has no place in a bearer token (RFC 6750 §2.1).
   if (!/^[A-Za-z0-9._~+/=-]+$/.test(enrolment.device_token))
     throw refusal(path, 'device_token: is not a bearer token; enrol again')
-  const kids = enrolment.bundle_keys.keys.map((key) => key.kid)
-  if (new Set(kids).size !== kids.length)
-    throw refusal(path, 'bundle_keys: two keys have the same `kid`; enrol again')
-  for (const key of enrolment.bundle_keys.keys) {
-    try {
-      await importJWK({ ...key, alg: 'EdDSA' })
-    } catch (error) {
-      throw refusal(path, `bundle_keys: key \`${key.kid}\` is not a public key; enrol again`, error)
-    }
-  }
+  const root = followRoots(enrolment.root, [])
+  if (root === null) throw refusal(path, 'root: is not a root that has signed itself; enrol again')
+  if (root['x-org'] !== enrolment.org)
+    throw refusal(path, 'root: is of another organization; enrol again')
 }
 
-function refusal(path: string, message: string, cause?: unknown): AgentError {
-  return new AgentError('ERR_ENROLMENT_INVALID', [`token file ${path}: ${message}`], cause)
+function refusal(path: string, message: string): AgentError {
+  return new AgentError('ERR_ENROLMENT_INVALID', [`token file ${path}: ${message}`])
 }

@@ -10,12 +10,13 @@ import {
   type Policy,
   type UnavailableReason,
 } from '@palisade/policy-core'
-import type { AgentState, Bundle } from '@palisade/protocol'
+import type { AgentState } from '@palisade/protocol'
+import type { PolicyBundle } from './policy-bundle.ts'
 
 /** A verified bundle, compiled for the addresses that this machine had at the time. */
 export interface CompiledBundle {
   readonly kind: 'bundle'
-  readonly bundle: Bundle
+  readonly bundle: PolicyBundle
   readonly source: 'server' | 'cache'
   readonly compiled: CompiledPolicy
   readonly machineAddresses: readonly string[]
@@ -45,7 +46,7 @@ export interface ActivePolicy {
   decide(request: unknown): Decision
   explain(request: unknown): Explanation
   /** Throws policy-core's `PolicyError`; changes nothing. */
-  compile(bundle: Bundle, source: CompiledBundle['source']): CompiledBundle
+  compile(bundle: PolicyBundle, source: CompiledBundle['source']): CompiledBundle
   /** One assignment, then the subscribers, in order. */
   replace(next: Exclude<PolicyInForce, { kind: 'none' }>): void
   current(): PolicyInForce

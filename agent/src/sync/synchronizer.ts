@@ -1,19 +1,17 @@
-import type { Enrolment, SyncResult } from '@palisade/protocol'
 import { PolicyError } from '@palisade/policy-core'
+import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
-import type { BundleCache } from './bundle-cache.ts'
+import { buildBundle } from './build-bundle.ts'
 import { fault, type Fault } from './fault.ts'
-import type { FetchResult } from './fetch-bundle.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
-import { verifyBundle, type Floor, type Verified } from './verify-bundle.ts'
+import type { FetchedView, Offer, ViewChannel } from './view-channel.ts'
 
 export interface SynchronizerDeps {
   readonly active: ActivePolicy
-  readonly cache: BundleCache
-  readonly enrolment: Enrolment
+  readonly channel: ViewChannel
+  readonly org: string
   /** Epoch milliseconds. */
   readonly clock: () => number
-  readonly fetchBundle: (etag: string | null, signal: AbortSignal) => Promise<FetchResult>
 }
 
 export interface SyncOutcome extends SyncResult {
@@ -25,9 +23,9 @@ export interface CacheProblem {
   readonly message: string
 }
 
-/** Brings bundles into force: at start from disk, later from the server. */
+/** Brings policy into force: at start from disk, later from the server. */
 export interface Synchronizer {
-  /** Puts the cached bundle into force, or sets an unusable one aside and says why. */
+  /** Puts what was kept into force, or sets what cannot be used aside and says why. */
   restore(): Promise<CacheProblem | null>
   /** One attempt. Never rejects; any failure leaves in force what was in force. Not reentrant. */
   run(signal: AbortSignal): Promise<SyncOutcome>
@@ -35,68 +33,53 @@ export interface Synchronizer {
 }
 
 export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
-  const { active, cache, clock } = deps
+  const { active, channel, clock } = deps
   let record = NO_ATTEMPTS
-  /** Of the bundle in force, when this process fetched it. */
-  let etag: string | null = null
 
-  const verify = (jws: string, floor: Floor | null, acceptExpired: boolean): Promise<Verified> =>
-    verifyBundle(jws, { enrolment: deps.enrolment, floor, nowMs: clock(), acceptExpired })
-
-  const setAside = async (message: string): Promise<CacheProblem> => ({
-    file: (await cache.setAside(clock())) ?? cache.file,
-    message,
-  })
-
-  /** Compiles, so that nothing can fail any more once the returned function is called. */
-  const prepare = (
-    verified: Exclude<Verified, Fault>,
-    source: 'cache' | 'server',
-  ): (() => void) | Fault => {
-    if (verified.kind === 'unsupported') return () => active.replace(verified)
+  /** Compiles, so that nothing can fail any more once the returned `swap` is called. */
+  const prepare = (fetched: FetchedView, source: 'cache' | 'server'): Prepared | Fault => {
+    const built = buildBundle(fetched.view, deps.org, fetched.texts)
+    if (built.kind === 'unsupported') {
+      const complaint = fault('unsupported_policy', built.message)
+      return { kind: 'prepared', swap: () => active.replace(built), complaint }
+    }
     try {
-      const next = active.compile(verified.bundle, source)
-      return () => active.replace(next)
+      const next = active.compile(built.bundle, source)
+      return { kind: 'prepared', swap: () => active.replace(next), complaint: null }
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error
-      return fault('not_compilable', `the bundle does not compile: ${describePolicyError(error)}`)
+      return fault('not_compilable', `the policy does not compile: ${describePolicyError(error)}`)
     }
   }
 
   const restore = async (): Promise<CacheProblem | null> => {
-    const entry = await cache.read()
-    if (entry.kind === 'none') return null
-    if (entry.kind === 'unreadable') return setAside(entry.message)
-    const verified = await verify(entry.jws, null, true)
-    if (verified.kind === 'fault') return setAside(verified.message)
-    const swap = prepare(verified, 'cache')
-    if (typeof swap !== 'function') return setAside(swap.message)
-    swap()
-    return null
+    const { kept, problem } = await channel.restore()
+    if (kept === null) return problem
+    const prepared = prepare(kept, 'cache')
+    if (prepared.kind === 'fault')
+      return { file: await channel.setAside(), message: prepared.message }
+    prepared.swap()
+    return problem
   }
 
-  const bringIntoForce = async (jws: string, newEtag: string | null): Promise<Fault | null> => {
-    const verified = await verify(jws, active.floor(), false)
-    if (verified.kind === 'fault') return verified
-    const swap = prepare(verified, 'server')
-    if (typeof swap !== 'function') return swap
+  const bringIntoForce = async (offer: Offer): Promise<Fault | null> => {
+    const prepared = prepare(offer, 'server')
+    if (prepared.kind === 'fault') return prepared
     try {
-      await cache.write(jws)
+      await offer.keep()
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      return fault('cache_not_written', `the bundle cannot be kept on disk: ${reason}`)
+      return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
     }
-    swap()
-    etag = newEtag
-    return verified.kind === 'unsupported' ? fault('unsupported_policy', verified.message) : null
+    prepared.swap()
+    return prepared.complaint
   }
 
   const attempt = async (signal: AbortSignal): Promise<Fault | null> => {
-    // Only a signature renews freshness: a stale bundle is asked for whole, not confirmed by a 304.
-    const condition = active.state() === 'fresh' ? etag : null
-    const fetched = await deps.fetchBundle(condition, signal)
+    // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
+    const fetched = await channel.fetch(active.state() === 'fresh', signal)
     if (fetched.kind === 'fault') return fetched
-    return fetched.kind === 'not_modified' ? null : bringIntoForce(fetched.jws, fetched.etag)
+    return fetched.kind === 'same' ? null : bringIntoForce(fetched)
   }
 
   const run = async (signal: AbortSignal): Promise<SyncOutcome> => {
@@ -112,6 +95,13 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   }
 
   return { restore, run, record: () => record }
+}
+
+interface Prepared {
+  readonly kind: 'prepared'
+  readonly swap: () => void
+  /** What is wrong although it is in force: it denies everything. */
+  readonly complaint: Fault | null
 }
 
 function describePolicyError(error: PolicyError): string {

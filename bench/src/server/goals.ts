@@ -1,5 +1,5 @@
 import { rangeOf, type Range, type Row } from './rounds.ts'
-import { BUNDLE, CREATE, CREATE_ALONE, POLICY, POLL, POLL_SEEN } from './cases/request-rows.ts'
+import { CREATE, CREATE_ALONE, POLICY, POLL, POLL_SEEN, TIMESTAMP } from './cases/request-rows.ts'
 import type { LargeResult } from './cases/large-store.ts'
 import type { StartResult } from './cases/start.ts'
 
@@ -43,7 +43,7 @@ export function judgeServer({ rows, start, large }: ServerFigures): ServerGoal[]
   return [
     ratio(POLL, 0.6, 0.8),
     ratio(POLL_SEEN, 0.25, 0.4),
-    ratio(BUNDLE, 0.65, 0.75),
+    ratio(TIMESTAMP, 0.65, 0.75),
     ratio(POLICY, 0.35, 0.5),
     ratio(CREATE, 0.12, 0.3),
     groupGoal(row(CREATE), row(CREATE_ALONE)),

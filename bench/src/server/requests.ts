@@ -1,4 +1,5 @@
 import { COUNTER } from './load/load-request.ts'
+import type { Polled } from './fill/clone-organization.ts'
 import type { Filled } from './fill/fill-organization.ts'
 
 /** An access token of each editor, for the requests below. */
@@ -32,11 +33,12 @@ export function bareRequests(): string[] {
 }
 
 /** One a device, organizations in turns. */
-export function bundleRequests(filled: readonly Filled[]): string[] {
+export function pollRequests(filled: readonly Polled[]): string[] {
   return interleave(
-    filled.map(({ deviceTokens }) =>
-      deviceTokens.map((token) => formatRequest('GET', '/api/v1/device/bundle', token)),
-    ),
+    filled.map(({ org, view, deviceTokens }) => {
+      const path = `/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`
+      return deviceTokens.map((token) => formatRequest('GET', path, token))
+    }),
   )
 }
 

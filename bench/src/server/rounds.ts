@@ -46,7 +46,7 @@ interface Reading {
   readonly requests: number
 }
 
-/** A device's bundle is signed anew every hour, so one poll in some thousands is answered 200. */
+/** A timestamp is signed anew every hour, so one poll in some thousands is answered 200. */
 const LEAST_EXPECTED = 0.98
 
 /** Lanes take turns, so that what else the machine does falls on all; the first is the bare reply. */

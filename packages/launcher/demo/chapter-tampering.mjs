@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { readAgentStatus } from '../machine/agent-status.mjs'
@@ -11,34 +11,58 @@ import { syncAgent } from './sync-agent.mjs'
 /** @typedef {import('./rows.mjs').Row} Row */
 /** @typedef {import('./world.mjs').World} World */
 
+/** @typedef {Map<string, string>} View what a machine is served, by path */
+
 /**
- * The newest bundle, as the machine would get it. Kept before the server stops.
+ * Everything that the machine would get now. Kept before the server stops.
  *
  * @param {World} world
- * @returns {Promise<string>}
+ * @returns {Promise<View>}
  */
-export async function fetchBundle({ server, enrolment }) {
-  const response = await fetch(`${server.url}/api/v1/device/bundle`, {
-    headers: { authorization: `Bearer ${enrolment.device_token}` },
-    signal: AbortSignal.timeout(10_000),
-  })
-  if (!response.ok) throw new LaunchError(`the bundle was answered ${response.status}`)
-  return response.text()
+export async function fetchView({ server, enrolment }) {
+  /** @type {View} */
+  const served = new Map()
+  /** @param {string} path */
+  async function keep(path) {
+    const response = await fetch(`${server.url}${path}`, {
+      headers: { authorization: `Bearer ${enrolment.device_token}` },
+      signal: AbortSignal.timeout(10_000),
+    })
+    if (!response.ok) throw new LaunchError(`\`${path}\` was answered ${response.status}`)
+    const body = await response.text()
+    served.set(path, body)
+    return JSON.parse(body).signed
+  }
+  const { org, view } = await keep('/api/v1/device/view')
+  const base = `/api/v1/orgs/${org}/views/${view}`
+  const timestamp = await keep(`${base}/metadata/timestamp.json`)
+  const { version } = timestamp.meta['snapshot.json']
+  const snapshot = await keep(`${base}/metadata/${version}.snapshot.json`)
+  const targets = await keep(
+    `${base}/metadata/${snapshot.meta['targets.json'].version}.targets.json`,
+  )
+  for (const [name, { hashes }] of Object.entries(targets.targets))
+    await keep(`${base}/targets/${name.replace('/', `/${hashes.sha256}.`)}`)
+  return served
 }
 
 /**
- * Somebody else answers on the server's port, with a newer bundle in which one byte is changed. The
- * control: the same bundle unchanged is taken, from the same stranger, because its signature holds.
+ * Somebody else answers on the server's port, with newer policy in which one byte is changed. The
+ * control: the same unchanged is taken, from the same stranger, because its signatures hold.
  *
  * @param {World} world whose server has stopped
- * @param {string} bundle newer than the one in force; allows `late.demo.test`
+ * @param {View} view newer than the one in force; allows `late.demo.test`
  * @param {(() => Promise<unknown>)[]} cleanups
  * @returns {AsyncGenerator<Row>}
  */
-export async function* tamperedBundle(world, bundle, cleanups) {
-  let served = alterPayload(bundle)
-  const stranger = createServer((_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/jose', etag: '"stranger"' }).end(served)
+export async function* tamperedPolicy(world, view, cleanups) {
+  let served = new Map([...view].map(([path, body]) => [path, alter(body)]))
+  if ([...view.values()].every((body) => alter(body) === body))
+    throw new LaunchError('the policy does not hold the rule to alter')
+  const stranger = createServer(({ url = '' }, response) => {
+    const body = served.get(url)
+    response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
+    response.end(body)
   })
   cleanups.push(() => closeServer(stranger))
   await listen(stranger, Number(new URL(world.server.url).port), '127.0.0.1')
@@ -47,25 +71,25 @@ export async function* tamperedBundle(world, bundle, cleanups) {
   const { outcome, error } = await syncAgent(world)
   yield factRow(
     {
-      what: 'bundle with one byte changed',
+      what: 'policy with one byte changed',
       program: 'palisade',
       target: 'sync',
-      expected: 'bad_signature',
+      expected: 'mixed',
     },
     {
-      ok: outcome === 'failed' && error?.code === 'bad_signature',
+      ok: outcome === 'failed' && error?.code === 'mixed',
       actual: error?.code ?? outcome,
       said: error?.message ?? '',
     },
   )
   yield await runRow(world, {
     ...late,
-    what: 'host that only that bundle allows',
+    what: 'host that only that policy allows',
     expect: { decision: 'deny', reason: 'default_deny' },
   })
 
-  served = bundle
-  yield await syncRow(world, 'the same bundle, unchanged')
+  served = view
+  yield await syncRow(world, 'the same policy, unchanged')
   yield await runRow(world, {
     ...late,
     what: 'host that it allows',
@@ -75,19 +99,22 @@ export async function* tamperedBundle(world, bundle, cleanups) {
 }
 
 /**
- * The agent restarts, without a server, on a bundle that somebody changed on the disk.
+ * The agent restarts, without a server, on a policy that somebody changed on the disk.
  *
  * @param {World} world
  * @returns {AsyncGenerator<Row>}
  */
 export async function* tamperedCache(world) {
   await world.stopAgent()
-  const file = join(world.dataDir, 'agent', 'bundle.jws')
-  if (!existsSync(file)) throw new LaunchError(`no bundle was kept at \`${file}\``)
-  writeFileSync(file, alterPayload(readFileSync(file, 'utf8').trim()))
+  const directory = join(world.dataDir, 'agent', 'policy', 'documents')
+  const file = readdirSync(directory)
+    .map((name) => join(directory, name))
+    .find((path) => alter(readFileSync(path, 'utf8')) !== readFileSync(path, 'utf8'))
+  if (file === undefined) throw new LaunchError(`no policy to alter was kept in \`${directory}\``)
+  writeFileSync(file, alter(readFileSync(file, 'utf8')))
   await world.restartAgent((status) => status.sync.last_error !== null)
   const problem = (await readAgentStatus(world))?.cache_problem ?? null
-  const row = { what: 'kept bundle changed on the disk', program: 'palisade', target: 'status' }
+  const row = { what: 'kept policy changed on the disk', program: 'palisade', target: 'status' }
   yield factRow(
     { ...row, expected: 'set aside' },
     {
@@ -106,14 +133,10 @@ export async function* tamperedCache(world) {
 }
 
 /**
- * Changes one byte of what is signed: the deny of `tracker.demo.test` would now hit another name.
+ * Changes one byte: the deny of `tracker.demo.test` would now hit another name.
  *
- * @param {string} bundle compact JWS
+ * @param {string} body
  */
-function alterPayload(bundle) {
-  const [header = '', payload = '', signature = ''] = bundle.split('.')
-  const text = Buffer.from(payload, 'base64url').toString('utf8')
-  const altered = text.replace('tracker.demo.test', 'uracker.demo.test')
-  if (altered === text) throw new LaunchError('the bundle does not hold the rule to alter')
-  return [header, Buffer.from(altered).toString('base64url'), signature].join('.')
+function alter(body) {
+  return body.replace('tracker.demo.test', 'uracker.demo.test')
 }

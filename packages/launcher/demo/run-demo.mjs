@@ -2,7 +2,7 @@ import { LaunchError } from '../prepare/launch-error.mjs'
 import { signIn } from './administration.mjs'
 import { liveChange, syncRow } from './chapter-live-change.mjs'
 import { serverAway } from './chapter-server-away.mjs'
-import { fetchBundle, tamperedBundle, tamperedCache } from './chapter-tampering.mjs'
+import { fetchView, tamperedCache, tamperedPolicy } from './chapter-tampering.mjs'
 import { runRow } from './rows.mjs'
 import { formatHeading, formatRow, formatSummary } from './table.mjs'
 import { createWorld, readExample } from './world.mjs'
@@ -65,9 +65,9 @@ async function play(given, cleanups, { show, print }) {
   for await (const row of liveChange(world, administrator, network)) show(row)
 
   await administrator.addRule(network.id, LATE_RULE)
-  const newer = await fetchBundle(world)
+  const newer = await fetchView(world)
   for await (const row of serverAway(world)) show(row)
-  for await (const row of tamperedBundle(world, newer, cleanups)) show(row)
+  for await (const row of tamperedPolicy(world, newer, cleanups)) show(row)
   for await (const row of tamperedCache(world)) show(row)
 }
 

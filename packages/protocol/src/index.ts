@@ -117,13 +117,7 @@ export {
   type PublicKey,
 } from './machine/enrolment.ts'
 export {
-  BUNDLE_MEDIA_TYPE,
-  BUNDLE_SCHEMA,
-  BUNDLE_TYPE,
-  bundleSchema,
-  type Bundle,
-} from './machine/bundle.ts'
-export {
+  DEVICE_VIEW_TYPE,
   MAX_POLICIES_OF_VIEW,
   POLICY_DOCUMENT_SCHEMA,
   deviceViewSchema,

@@ -10,7 +10,6 @@ import type { Sources } from '../sources.ts'
 import { createAuditedStore } from '../history/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
 import type { Store, StoreReader } from '../store/store.ts'
-import { ensureSigningKeys, publicKeyOf } from '../tokens/signing-keys.ts'
 
 export interface EnrolOptions {
   readonly org: string
@@ -74,13 +73,11 @@ async function publish(
   options: EnrolOptions,
   file: EnrolmentFile,
 ): Promise<void> {
-  const keys = await ensureSigningKeys(store, 'bundle', sources.now)
   const audited = createAuditedStore({ store, ...sources })
   const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
     const { org, user = null, server } = options
-    const deps = { ...sources, bundleKeys: keys.map(publicKeyOf) }
-    return enrolDevice(deps, writer, { org, user, server })
+    return enrolDevice(sources, writer, { org, user, server })
   })
   try {
     await file.publish(enrolment)

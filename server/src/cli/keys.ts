@@ -16,7 +16,7 @@ export interface KeyOptions {
 /** What a command shows of a key; never its private part. */
 interface KeyView {
   readonly kid: string
-  readonly purpose: 'access-token' | 'bundle'
+  readonly purpose: 'access-token'
   readonly state: 'signing' | 'verifying' | 'retired'
   readonly created_at: string
   readonly verifies_until: string | null
@@ -29,10 +29,7 @@ export async function listKeysCommand(
   options: KeyOptions,
 ): Promise<void> {
   await withStore(config, 'existing', async (store) => {
-    const records = await store.read(async ({ signingKeys }) => [
-      ...(await signingKeys.list('access_token')),
-      ...(await signingKeys.list('bundle')),
-    ])
+    const records = await store.read(({ signingKeys }) => signingKeys.list('access_token'))
     const data = records.map((record) => viewOf(record, now()))
     print(options, { data }, () =>
       formatColumns([
@@ -107,9 +104,14 @@ export async function retireKeyCommand(
 
 function viewOf(record: SigningKeyRecord, now: Date): KeyView {
   const { kid, created_at, verifies_until } = record
-  const purpose = record.purpose === 'bundle' ? 'bundle' : 'access-token'
   const past = isVerifying(record, now) ? 'verifying' : 'retired'
-  return { kid, purpose, state: isSigning(record) ? 'signing' : past, created_at, verifies_until }
+  return {
+    kid,
+    purpose: 'access-token',
+    state: isSigning(record) ? 'signing' : past,
+    created_at,
+    verifies_until,
+  }
 }
 
 function print({ json }: KeyOptions, value: object, text: () => string): void {

@@ -1,4 +1,4 @@
-import type { Device, Enrolment, PublicKey } from '@palisade/protocol'
+import type { Device, Enrolment } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
@@ -8,14 +8,13 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { DeviceRecord } from '../store/records.ts'
 import type { StoreWriter } from '../store/store.ts'
+import { ensureTrust } from './views/trust.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 
 export interface EnrolDeps {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
-  /** What devices of this server trust. */
-  readonly bundleKeys: readonly PublicKey[]
 }
 
 export interface DeviceServiceDeps extends EnrolDeps {
@@ -84,7 +83,8 @@ export async function enrolDevice(
     created_at: deps.now().toISOString(),
     revoked_at: null,
   })
-  return { server, org, user, device_id, device_token, bundle_keys: { keys: [...deps.bundleKeys] } }
+  const root = Buffer.from((await ensureTrust(writer, org, deps.now())).root.body).toString()
+  return { server, org, user, device_id, device_token, root }
 }
 
 function requireMayEnrol(caller: Caller, access: Access, user: string | undefined): void {

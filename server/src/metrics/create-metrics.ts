@@ -11,7 +11,7 @@ export interface Metrics {
   /** The same store, counted and timed. */
   observeStore(store: Store): Store
   /** Runs `work` and counts how long signing took. */
-  timeSigning<T>(purpose: 'access_token' | 'bundle', work: () => Promise<T>): Promise<T>
+  timeSigning<T>(purpose: 'access_token', work: () => Promise<T>): Promise<T>
   /** Shows `read()` as `palisade_queue_length{queue}`. */
   watchQueue(queue: string, read: () => number): void
   /** Everything, in the text format of Prometheus. */
@@ -29,7 +29,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
   const signing = new Map<string, Durations>()
   exposeDurations(
     registry,
-    { name: 'palisade_signing_seconds', help: 'Time to sign an access token or a bundle' },
+    { name: 'palisade_signing_seconds', help: 'Time to sign an access token' },
     () => signing.values(),
   )
   const watchQueue = createQueueGauge(registry)

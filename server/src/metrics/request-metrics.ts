@@ -22,9 +22,9 @@ interface Row extends RouteTally {
   readonly durations: Durations
 }
 
-const POLL = '/api/v1/device/bundle'
+const POLL = '/api/v1/orgs/:org/views/:view/metadata/timestamp.json'
 
-/** `palisade_http_requests_total`, `palisade_http_request_seconds`, `palisade_bundle_polls_total` */
+/** `palisade_http_requests_total`, `palisade_http_request_seconds`, `palisade_polls_total` */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const rows = new Map<string, Row>()
   exposeDurations(
@@ -84,8 +84,8 @@ function exposeRequests(registry: Registry, rows: ReadonlyMap<string, Row>): voi
 function exposePolls(registry: Registry, rows: ReadonlyMap<string, Row>): void {
   // oxlint-disable-next-line no-new -- it registers itself
   new Counter({
-    name: 'palisade_bundle_polls_total',
-    help: 'Polls of devices: bundle served, unchanged, refused, failed or aborted',
+    name: 'palisade_polls_total',
+    help: 'Polls of devices: timestamp served, unchanged, refused, failed or aborted',
     labelNames: ['outcome'],
     registers: [registry],
     collect() {

@@ -105,6 +105,7 @@ export interface DeviceRecord {
   readonly revoked_at: string | null
 }
 
+/** `bundle` keys are of earlier releases; nothing signs with them any more. */
 export type KeyPurpose = 'access_token' | 'bundle'
 
 export interface SigningKeyRecord {

@@ -11,12 +11,12 @@ import {
   agentSocketPath,
   socketDirectoryProblem,
 } from '../../../packages/client/src/agent-socket.ts'
-import { createSigner, policyOf } from '../fixture/bundle.ts'
+import { policyOf } from '../fixture/bundle.ts'
+import { createRepository } from '../fixture/view-repository.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'palisade-test-'))
 afterAll(() => rm(directory, { recursive: true }))
-const { enrolment } = await createSigner()
-const key = enrolment.bundle_keys.keys[0]
+const { enrolment } = createRepository()
 
 async function problemsOf(work: () => unknown): Promise<readonly string[]> {
   try {
@@ -144,21 +144,22 @@ describe('the token file', () => {
     ['has a member twice', () => fileOf('{"org":"a","org":"b"}'), '`org` stands twice'],
     ['lacks a member', () => fileOf(JSON.stringify({ ...enrolment, org: undefined })), 'org: '],
     ['has an unknown member', () => fileOf(JSON.stringify({ ...enrolment, extra: 1 })), 'extra'],
+    ['trusts no root', () => fileOf(JSON.stringify({ ...enrolment, root: '{}' })), 'root: is not'],
     [
-      'trusts no key',
-      () => fileOf(JSON.stringify({ ...enrolment, bundle_keys: { keys: [] } })),
-      'bundle_keys',
+      'has a root that was changed',
+      () => fileOf(JSON.stringify({ ...enrolment, root: enrolment.root.replace('acme', 'acne') })),
+      'has signed itself',
     ],
     [
-      'has two keys of one id',
-      () => fileOf(JSON.stringify({ ...enrolment, bundle_keys: { keys: [key, key] } })),
-      'two keys have the same `kid`',
-    ],
-    [
-      'has a key that is none',
+      'has a root of another organization',
       () =>
-        fileOf(JSON.stringify({ ...enrolment, bundle_keys: { keys: [{ ...key, x: 'AAAA' }] } })),
-      'is not a public key',
+        fileOf(
+          JSON.stringify({
+            ...enrolment,
+            root: createRepository('', { org: 'rival' }).enrolment.root,
+          }),
+        ),
+      'is of another organization',
     ],
     [
       'hides a header in the token',

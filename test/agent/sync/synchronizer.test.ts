@@ -1,46 +1,24 @@
-import { readFile, readdir, writeFile } from 'node:fs/promises'
+import { chmod, cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
-import { createBundleCache } from '../../../agent/src/sync/bundle-cache.ts'
-import { fetchBundle } from '../../../agent/src/sync/fetch-bundle.ts'
-import { createSynchronizer, type Synchronizer } from '../../../agent/src/sync/synchronizer.ts'
-import { activePolicy } from '../fixture/active-policy.ts'
-import { bundleClaims, createSigner, hoursFromNow, NOW_MS, policyOf } from '../fixture/bundle.ts'
-import { serveBundle, startPolicyServer, type PolicyServer } from '../fixture/policy-server.ts'
-import { temporaryDirectory } from '../fixture/temporary-directory.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { hoursFromNow, NOW_MS, policyOf } from '../fixture/bundle.ts'
+import {
+  expectKept,
+  HOUR_MS,
+  inForce,
+  never,
+  policies,
+  request,
+  setUp,
+  wide,
+  type Scene,
+} from '../fixture/sync-scene.ts'
+import { createRepository, OTHER_VIEW, serve, type Release } from '../fixture/view-repository.ts'
 
-const signer = await createSigner()
-const request = { action: 'read', path: '/data/x' }
-const policies = [policyOf(['allow', 'read', '/data/**'])]
-const never = new AbortController().signal
-
-interface Scene extends ReturnType<typeof activePolicy> {
-  readonly server: PolicyServer
-  readonly file: string
-  readonly synchronizer: Synchronizer
-}
-
-async function setUp(directory?: string): Promise<Scene> {
-  const server = await startPolicyServer()
-  const file = join(directory ?? (await temporaryDirectory()), 'bundle.jws')
-  const enrolment = { ...signer.enrolment, server: server.url }
-  const policy = activePolicy()
-  const synchronizer = createSynchronizer({
-    active: policy.active,
-    cache: createBundleCache(file, 100_000),
-    enrolment,
-    clock: () => policy.surroundings.nowMs,
-    fetchBundle: (etag, signal) =>
-      fetchBundle({ fetch, enrolment, timeoutMs: 300, maxBytes: 100_000 }, etag, signal),
-  })
-  return { ...policy, server, file, synchronizer }
-}
-
-describe('a sync', async () => {
-  it('brings a fetched bundle into force and keeps it on disk', async () => {
-    const { server, synchronizer, active, file } = await setUp()
-    const jws = await signer.sign(bundleClaims({ policies }))
-    server.answer = serveBundle(jws)
+describe('a sync', () => {
+  it('brings a view into force and keeps it on disk', async () => {
+    const { synchronizer, active, server, repository, directory } = await setUp()
+    server.answer = serve(repository.release({ policies }))
 
     expect(await synchronizer.run(never)).toEqual({
       outcome: 'updated',
@@ -50,96 +28,106 @@ describe('a sync', async () => {
     })
 
     expect(active.decide(request).decision).toBe('allow')
-    expect(await readFile(file, 'utf8')).toBe(jws)
-    expect(server.requests[0]?.headers.authorization).toBe('Bearer pal_dev_secret')
+    expect((await readdir(directory)).toSorted()).toEqual(['documents', 'state.json'])
+    for (const sent of server.requests)
+      expect(sent.headers.authorization).toBe('Bearer pal_dev_secret')
   })
 
-  it('asks conditionally while the bundle is fresh, and whole once it is stale', async () => {
-    const { server, synchronizer, surroundings } = await setUp()
-    server.answer = serveBundle(await signer.sign(bundleClaims()))
-    await synchronizer.run(never)
+  it('asks once, conditionally, while nothing has changed, and whole once it is stale', async () => {
+    const { server, synchronizer, setClock } = await inForce()
+    const asked = (): (string | undefined)[] =>
+      server.requests.splice(0).map((sent) => sent.headers['if-none-match'])
+    asked()
 
     expect(await synchronizer.run(never)).toMatchObject({ outcome: 'unchanged', revision: 7 })
-    surroundings.nowMs = NOW_MS + 25 * 3_600_000
-    await synchronizer.run(never)
+    expect(asked()).toEqual([expect.stringMatching(/^".{22}"$/)])
 
-    expect(server.requests.map((sent) => sent.headers['if-none-match'])).toEqual([
-      undefined,
-      '"1"',
-      undefined,
+    setClock(NOW_MS + 25 * HOUR_MS)
+    await synchronizer.run(never)
+    expect(asked()[0]).toBeUndefined()
+  })
+
+  it('fetches nothing anew but what has changed', async () => {
+    const { server, repository, sync } = await inForce()
+    server.requests.length = 0
+
+    const other = { ...policyOf(['deny', 'read', '/data/secret']), id: 'pol_2' }
+    await sync(repository.release({ policies: [...policies, other], revision: 8 }))
+
+    const asked = server.requests.map(({ url = '' }) => url.slice(url.lastIndexOf('/') + 1))
+    expect(asked).toEqual([
+      'timestamp.json',
+      'view',
+      '2.root.json',
+      '2.snapshot.json',
+      '2.targets.json',
+      expect.stringMatching(/^[0-9a-f]{64}\.pol_2\.json$/),
     ])
   })
 
-  it('does not let a 304 renew freshness', async () => {
-    const { server, synchronizer, active, surroundings } = await setUp()
-    server.answer = serveBundle(await signer.sign(bundleClaims({ policies })))
+  it('renews freshness by an hourly timestamp, and not by a 304', async () => {
+    const { repository, sync, active, setClock, synchronizer } = await inForce()
+    setClock(NOW_MS + 23 * HOUR_MS)
     await synchronizer.run(never)
-    surroundings.nowMs = NOW_MS + 23 * 3_600_000
-    await synchronizer.run(never)
-
-    surroundings.nowMs = NOW_MS + 24 * 3_600_000
-
+    setClock(NOW_MS + 24 * HOUR_MS)
     expect(active.state()).toBe('stale')
+
+    const atMs = NOW_MS + 24 * HOUR_MS
+    expect(await sync(repository.release({ policies, atMs }))).toMatchObject({
+      outcome: 'unchanged',
+    })
+    expect(active.state()).toBe('fresh')
   })
 
-  const html: PolicyServer['answer'] = (_request, response) =>
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')
-  const truncated: PolicyServer['answer'] = (_request, response) => {
-    response.writeHead(200, { 'content-type': 'application/jose', 'content-length': 1000 })
-    response.write('abc', () => response.destroy())
-  }
-  const status =
-    (code: number, headers = {}): PolicyServer['answer'] =>
-    (_request, response) =>
-      response.writeHead(code, headers).end('{}')
-  const body =
-    (text: string): PolicyServer['answer'] =>
-    (_request, response) =>
-      response.writeHead(200, { 'content-type': 'application/jose' }).end(text)
-  const impostor = await createSigner()
+  it('follows its device into another view, and back into none of its former releases', async () => {
+    const { repository, sync, active } = await inForce()
+    const former = repository.release({ policies })
+    const newer = repository.release({ policies })
+    await sync(newer)
 
-  it.each([
-    ['an HTML page', html, 'content_type'],
-    ['an empty answer', body(''), 'empty'],
-    ['an answer that is too large', body('x'.repeat(100_001)), 'too_large'],
-    ['an answer that breaks off', truncated, 'truncated'],
-    ['a 304 that nobody asked for', status(304), 'not_modified_without_bundle'],
-    ['a redirect', status(302, { location: 'http://127.0.0.1:1/' }), 'redirected'],
-    ['401', status(401), 'unauthorized'],
-    ['404', status(404), 'http_status'],
-    ['500', status(500), 'http_status'],
-    ['silence', () => {}, 'timeout'],
-    ['a forged bundle', body(await impostor.sign(bundleClaims())), 'bad_signature'],
-    ['an older bundle', body(await signer.sign(bundleClaims({ revision: 6 }))), 'older_revision'],
-    [
-      'a bundle that does not compile',
-      body(
-        await signer.sign(
-          bundleClaims({
-            revision: 8,
-            policies: [policyOf(['allow', 'connect:tcp', '10.0.0.1/8'])],
-          }),
-        ),
-      ),
-      'not_compilable',
-    ],
-  ])('keeps the last good bundle after %s', async (_what, answer, code) => {
-    const { server, synchronizer, active, file, use } = await setUp()
-    use(bundleClaims({ policies }))
-    server.answer = answer
+    const moved = await sync(repository.release({ view: OTHER_VIEW, revision: 8 }))
+    expect(moved).toMatchObject({ outcome: 'updated', revision: 8 })
+    expect(active.decide(request).decision).toBe('deny')
 
-    const outcome = await synchronizer.run(never)
+    expect(await sync(former)).toMatchObject({ error: { code: 'older_version' } })
+    expect(active.decide(request).decision).toBe('deny')
+    expect(await sync(newer)).toMatchObject({ outcome: 'updated', revision: 7 })
+  })
 
-    expect(outcome).toMatchObject({ outcome: 'failed', revision: 7, error: { code } })
-    expect(active.decide(request)).toMatchObject({ decision: 'allow', revision: 7 })
-    await expect(readFile(file)).rejects.toThrow('ENOENT')
+  it('keeps the last good policy when the new one cannot be kept on disk', async () => {
+    const scene = await inForce()
+    await rm(join(scene.directory, 'documents'), { recursive: true })
+    await writeFile(join(scene.directory, 'documents'), 'in the way')
+
+    expect(
+      await scene.sync(scene.repository.release({ policies: wide, revision: 8 })),
+    ).toMatchObject({ outcome: 'failed', error: { code: 'cache_not_written' } })
+    expectKept(scene)
+  })
+
+  it.skipIf(process.getuid?.() === 0)('says so when nothing can be written at all', async () => {
+    const scene = await inForce()
+    await chmod(scene.directory, 0o500)
+    onTestFinished(() => chmod(scene.directory, 0o700))
+
+    expect(await scene.sync(scene.repository.release({ policies: wide }))).toMatchObject({
+      error: { code: 'cache_not_written' },
+    })
+    expectKept(scene)
+  })
+
+  it('takes on the wait that a busy server asks for', async () => {
+    const { server, synchronizer } = await setUp()
+    server.answer = (_request, response) => response.writeHead(503, { 'retry-after': '120' }).end()
+
+    expect(await synchronizer.run(never)).toMatchObject({ retryAfterMs: 120_000 })
   })
 
   it('names an unreachable server and remembers since when', async () => {
-    const { server, synchronizer, surroundings } = await setUp()
-    server.answer = status(500)
+    const { server, synchronizer, setClock, repository, sync } = await setUp()
+    server.answer = (_request, response) => response.writeHead(500).end()
     await synchronizer.run(never)
-    surroundings.nowMs = NOW_MS + 60_000
+    setClock(NOW_MS + 60_000)
     await synchronizer.run(never)
     expect(synchronizer.record()).toMatchObject({
       failing_since: hoursFromNow(0),
@@ -148,99 +136,134 @@ describe('a sync', async () => {
       last_error: { code: 'http_status' },
     })
 
-    server.answer = serveBundle(await signer.sign(bundleClaims()))
-    await synchronizer.run(never)
+    await sync(repository.release())
 
     expect(synchronizer.record()).toMatchObject({ failing_since: null, last_error: null })
   })
+})
 
-  it('denies everything under a signed bundle of a later schema, also after a restart', async () => {
-    const directory = await temporaryDirectory()
-    const first = await setUp(directory)
-    first.use(bundleClaims({ policies }))
-    first.server.answer = serveBundle(
-      await signer.sign({ ...bundleClaims({ revision: 8 }), schema: 2 }),
-    )
+describe('what this version does not know', () => {
+  const UNKNOWN: readonly [string, Release][] = [
+    ['a later schema of documents', { custom: { schema: 2 } }],
+    ['settings of a later kind', { settings: { poll_seconds: -1 } }],
+    [
+      'a member of a policy',
+      { policies: [{ ...policyOf(['allow', 'read', '/**']), later: 1 } as never] },
+    ],
+  ]
 
-    expect(await first.synchronizer.run(never)).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'unsupported_policy' },
-    })
+  it.each(UNKNOWN)('denies everything, also after a restart: %s', async (_what, release) => {
+    const first = await inForce()
+
+    expect(
+      await first.sync(first.repository.release({ policies, revision: 8, ...release })),
+    ).toMatchObject({ outcome: 'failed', error: { code: 'unsupported_policy' } })
     expect(first.active.decide(request).reason).toBe('unsupported_policy')
 
-    const second = await setUp(directory)
-    await second.synchronizer.restore()
+    const second = await setUp(first.directory, first.repository)
     expect(second.active.decide(request).reason).toBe('unsupported_policy')
   })
 
-  it('keeps the last good bundle when the new one cannot be kept on disk', async () => {
-    const { server, synchronizer, active, use } = await setUp(
-      join(await temporaryDirectory(), 'gone'),
-    )
-    use(bundleClaims({ policies }))
-    server.answer = serveBundle(await signer.sign(bundleClaims({ revision: 8 })))
+  it('enforces where it is but a mode', async () => {
+    const { repository, sync, active } = await setUp()
 
-    expect(await synchronizer.run(never)).toMatchObject({
-      outcome: 'failed',
-      error: { code: 'cache_not_written' },
-    })
-    expect(active.decide(request)).toMatchObject({ decision: 'allow', revision: 7 })
-  })
+    await sync(repository.release({ policies, custom: { mode: 'later' } }))
 
-  it('takes on the wait that a busy server asks for', async () => {
-    const { server, synchronizer } = await setUp()
-    server.answer = status(503, { 'retry-after': '120' })
-
-    expect(await synchronizer.run(never)).toMatchObject({ retryAfterMs: 120_000 })
+    expect(active.decide(request).decision).toBe('allow')
+    expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('deny')
   })
 })
 
 describe('a restart', () => {
-  it('goes on deciding offline', async () => {
-    const directory = await temporaryDirectory()
-    await writeFile(join(directory, 'bundle.jws'), await signer.sign(bundleClaims({ policies })), {
-      mode: 0o600,
-    })
-    const { synchronizer, active } = await setUp(directory)
+  const stateOf = (directory: string) => join(directory, 'state.json')
 
-    expect(await synchronizer.restore()).toBeNull()
+  async function kept(releases = 1): Promise<Scene> {
+    const scene = await inForce()
+    for (let version = 2; version <= releases; version += 1)
+      await scene.sync(scene.repository.release({ policies }))
+    return scene
+  }
+
+  it('goes on deciding offline', async () => {
+    const { directory, repository } = await kept()
+
+    const { active } = await setUp(directory, repository)
 
     expect(active.decide(request)).toMatchObject({ decision: 'allow', revision: 7 })
     expect(active.current()).toMatchObject({ source: 'cache' })
   })
 
-  it('denies with an expired bundle, and still takes no older one', async () => {
-    const directory = await temporaryDirectory()
-    const expired = bundleClaims({
-      issued_at: hoursFromNow(-9),
-      expires_at: hoursFromNow(-1),
-      policies,
-    })
-    await writeFile(join(directory, 'bundle.jws'), await signer.sign(expired), { mode: 0o600 })
-    const { server, synchronizer, active } = await setUp(directory)
-    server.answer = serveBundle(await signer.sign(bundleClaims({ revision: 6 })))
+  it('denies with an expired policy, and still takes no older one', async () => {
+    const { directory, repository } = await kept(3)
+    const restarted = await setUp(directory, repository)
+    restarted.setClock(NOW_MS + 8 * 24 * HOUR_MS)
 
-    expect(await synchronizer.restore()).toBeNull()
-
-    expect(active.decide(request).reason).toBe('policy_expired')
-    expect(await synchronizer.run(never)).toMatchObject({ error: { code: 'older_revision' } })
+    expect(restarted.active.decide(request).reason).toBe('policy_expired')
+    const atMs = NOW_MS + 8 * 24 * HOUR_MS
+    const old = repository.release({ policies: wide, version: 2, atMs })
+    expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_version' } })
   })
 
-  it('sets a tampered cache aside and denies until the next good bundle', async () => {
-    const directory = await temporaryDirectory()
-    const jws = await signer.sign(bundleClaims({ policies }))
-    await writeFile(join(directory, 'bundle.jws'), jws.replace(/.(?=\.[^.]*$)/, '_'), {
-      mode: 0o600,
-    })
-    const { server, synchronizer, active } = await setUp(directory)
+  it.each([
+    ['days', 2],
+    ['years', 5 * 365],
+  ])('believes no clock that was set back by %s', async (_unit, days) => {
+    const scene = await kept()
+    const served = scene.repository.release({ policies: wide, atMs: NOW_MS - 26 * HOUR_MS })
+    const restarted = await setUp(scene.directory, scene.repository)
+    restarted.setClock(NOW_MS - days * 24 * HOUR_MS)
 
-    const problem = await synchronizer.restore()
+    await restarted.sync(served)
 
-    expect(problem?.file).toContain('bundle.jws.rejected-2026')
-    expect(await readdir(directory)).toEqual(['bundle.jws.rejected-2026-11-21T12-00-00-000Z'])
-    expect(active.decide(request).reason).toBe('no_policy')
-    server.answer = serveBundle(jws)
-    await synchronizer.run(never)
-    expect(active.decide(request).decision).toBe('allow')
+    expectKept(restarted)
+  })
+
+  it('lives on its other copy when one is damaged or gone, and says so', async () => {
+    const scene = await kept(3)
+    await writeFile(stateOf(scene.directory), 'garbage', { mode: 0o600 })
+
+    const restarted = await setUp(scene.directory, scene.repository)
+    expectKept(restarted)
+    const files = await readdir(scene.directory)
+    expect(files.filter((name) => name.startsWith('state.json.rejected-'))).toHaveLength(1)
+
+    const old = scene.repository.release({ policies: wide, version: 1 })
+    expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_version' } })
+  })
+
+  it('denies everything when both copies are gone, until the server has answered', async () => {
+    const scene = await kept(3)
+    for (const name of ['state.json', 'state.previous.json']) await rm(join(scene.directory, name))
+
+    const restarted = await setUp(scene.directory, scene.repository)
+    expect(restarted.active.decide(request).reason).toBe('no_policy')
+    await restarted.sync(scene.repository.release({ policies }))
+    expectKept(restarted)
+  })
+
+  it('sets a changed policy aside and denies until the next good one', async () => {
+    const { directory, repository } = await kept()
+    const documents = join(directory, 'documents')
+    const [name = ''] = await readdir(documents)
+    const text = await readFile(join(documents, name), 'utf8')
+    await writeFile(join(documents, name), text.replace('/data/', '/'), { mode: 0o600 })
+
+    const restarted = await setUp(directory, repository)
+
+    expect(restarted.active.decide(request).reason).toBe('no_policy')
+    expect((await readdir(documents))[0]).toContain(`${name}.rejected-2026`)
+    await restarted.sync(repository.release({ policies }))
+    expectKept(restarted)
+  })
+
+  it('takes nothing that somebody else has signed from the disk', async () => {
+    const [own, foreign] = [await kept(), createRepository()]
+    const rival = await setUp(undefined, foreign)
+    await rival.sync(foreign.release({ policies: wide }))
+    await cp(rival.directory, own.directory, { recursive: true })
+
+    const restarted = await setUp(own.directory, own.repository)
+
+    expect(restarted.active.decide(request).reason).toBe('no_policy')
   })
 })

@@ -144,7 +144,8 @@ async function firstDelivery({ store }: TestServer, org: string): Promise<string
 
 /** What the device may fetch: its view, and a file of each kind in it. */
 async function firstView(server: TestServer, org: string, as: string) {
-  const { view } = (await server.send('GET', '/api/v1/device/view', { as })).json<DeviceView>()
+  const assigned = await server.send('GET', '/api/v1/device/view', { as })
+  const { view } = assigned.json<DeviceView>().signed
   const metadata = `/api/v1/orgs/${org}/views/${view}/metadata`
   const timestamp = await server.send('GET', `${metadata}/timestamp.json`, { as })
   const { signed } = timestamp.json<{ signed: { meta: Record<string, { version: number }> } }>()

@@ -1,11 +1,15 @@
-import { enrolmentSchema, listDevicesResponseSchema, type Enrolment } from '@palisade/protocol'
+import {
+  enrolmentSchema,
+  listDevicesResponseSchema,
+  type DeviceView,
+  type Enrolment,
+} from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
 const DEVICES = `${ACME}/devices`
 const RIVAL_DEVICES = '/api/v1/orgs/rival/devices'
-const BUNDLE = '/api/v1/device/bundle'
 const PASSWORD = 'a long enough password'
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 const START = '2026-11-21T08:00:00.250Z'
@@ -54,8 +58,14 @@ describe('the devices of an organization', () => {
     return (await test.send('DELETE', `${url}/${id}`, as === undefined ? {} : { as })).statusCode
   }
 
-  const bundleStatus = async ({ device_token }: Enrolment) =>
-    (await test.send('GET', BUNDLE, { as: device_token })).statusCode
+  /** Of a poll; of asking for the view when even that is refused. */
+  const pollStatus = async ({ device_token: as }: Enrolment) => {
+    const assigned = await test.send('GET', '/api/v1/device/view', { as })
+    if (assigned.statusCode !== 200) return assigned.statusCode
+    const { org, view } = assigned.json<DeviceView>().signed
+    const url = `/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`
+    return (await test.send('GET', url, { as })).statusCode
+  }
 
   it('are listed with their last poll, once that is written', async () => {
     const [seen, unseen] = [await enrol(), await enrol()]
@@ -71,9 +81,9 @@ describe('the devices of an organization', () => {
   it('are known to have polled after the server was stopped', async () => {
     const [seen, refused] = [await enrol(), await enrol()]
     await revoke(alice, refused.device_id)
-    expect([await bundleStatus(seen), await bundleStatus(refused)]).toEqual([200, 401])
+    expect([await pollStatus(seen), await pollStatus(refused)]).toEqual([200, 401])
     test.advance(1_000)
-    expect(await bundleStatus(seen)).toBe(200)
+    expect(await pollStatus(seen)).toBe(200)
 
     await test.server.close()
 
@@ -121,13 +131,13 @@ describe('the devices of an organization', () => {
 
   it('fetch nothing from the next request after they were revoked', async () => {
     const [lost, kept] = [await enrol({ user: 'bob' }), await enrol({ user: 'bob' })]
-    expect(await bundleStatus(lost)).toBe(200)
+    expect(await pollStatus(lost)).toBe(200)
 
     const revoked = await test.send('DELETE', `${DEVICES}/${lost.device_id}`, { as: alice })
 
     expect([revoked.statusCode, revoked.body]).toEqual([204, ''])
-    expect(await bundleStatus(lost)).toBe(401)
-    expect(await bundleStatus(kept)).toBe(200)
+    expect(await pollStatus(lost)).toBe(401)
+    expect(await pollStatus(kept)).toBe(200)
   })
 
   it('stay revoked since the first time', async () => {
@@ -150,7 +160,7 @@ describe('the devices of an organization', () => {
       const device = await enrol(user === undefined ? {} : { user })
 
       expect(await revoke(as, device.device_id)).toBe(204)
-      expect(await bundleStatus(device)).toBe(401)
+      expect(await pollStatus(device)).toBe(401)
     }
   })
 
@@ -168,7 +178,7 @@ describe('the devices of an organization', () => {
 
     expect(await revoke(undefined, ofAlice.device_id)).toBe(401)
     expect(await revoke(ofAlice.device_token, ofAlice.device_id)).toBe(401)
-    for (const device of [ofAlice, ofNobody]) expect(await bundleStatus(device)).toBe(200)
+    for (const device of [ofAlice, ofNobody]) expect(await pollStatus(device)).toBe(200)
   })
 
   it('are out of reach for another organization', async () => {
@@ -185,8 +195,8 @@ describe('the devices of an organization', () => {
     // His own, but reached through the wrong organization.
     expect(await revoke(bob, ours.device_id, RIVAL_DEVICES)).toBe(403)
 
-    expect(await bundleStatus(ours)).toBe(200)
-    expect(await bundleStatus(theirs)).toBe(200)
+    expect(await pollStatus(ours)).toBe(200)
+    expect(await pollStatus(theirs)).toBe(200)
     expect((await list(rita, RIVAL_DEVICES)).json().data).toMatchObject([{ id: theirs.device_id }])
   })
 

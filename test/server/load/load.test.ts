@@ -1,3 +1,4 @@
+import { deviceViewSchema } from '@palisade/protocol'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { join } from 'node:path'
@@ -91,10 +92,13 @@ async function openClient(origin: string, secret: string) {
   const devices = `${origin}/api/v1/orgs/acme/devices`
   const device = String((await ask(201, devices, 'POST', {}))['device_token'])
 
+  const authorization = `Bearer ${device}`
+  const assigned = await fetch(`${origin}/api/v1/device/view`, { headers: { authorization } })
+  const { view } = deviceViewSchema.parse(await assigned.json()).signed
+  const timestamp = `${origin}/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
+
   async function poll(): Promise<void> {
-    const response = await fetch(`${origin}/api/v1/device/bundle`, {
-      headers: { authorization: `Bearer ${device}` },
-    })
+    const response = await fetch(timestamp, { headers: { authorization } })
     await response.arrayBuffer()
     if (response.status !== 200) throw new Error(`a poll was answered ${response.status}`)
   }

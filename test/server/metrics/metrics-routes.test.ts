@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { openViewDevice } from '../distribution/views/view-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const TOKEN = '0123456789abcdef'
@@ -69,8 +70,9 @@ describe('/metrics', () => {
     const as = await server.signIn('alice', String(password))
     const enrolled = await server.send('POST', '/api/v1/orgs/acme/devices', { as, payload: {} })
     const { device_token } = enrolled.json<{ device_token: string }>()
+    const { base } = await openViewDevice(server, device_token)
     const poll = (token: string, headers: Record<string, string> = {}) =>
-      server.send('GET', '/api/v1/device/bundle', { as: token, headers })
+      server.send('GET', `${base}/metadata/timestamp.json`, { as: token, headers })
 
     const { headers } = await poll(device_token)
     await poll(device_token, { 'if-none-match': String(headers.etag) })
@@ -78,10 +80,8 @@ describe('/metrics', () => {
     await poll('nobody')
 
     const samples = await scrape(server)
-    const polls = (outcome: string) =>
-      samples.get(`palisade_bundle_polls_total{outcome="${outcome}"}`)
+    const polls = (outcome: string) => samples.get(`palisade_polls_total{outcome="${outcome}"}`)
     expect(['served', 'unchanged', 'refused', 'failed'].map(polls)).toEqual([1, 2, 1, 0])
-    expect(samples.get('palisade_signing_seconds_count{purpose="bundle"}')).toBe(1)
   })
 
   it('has no more labels than routes, whatever clients ask for', async () => {

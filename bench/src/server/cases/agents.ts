@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { fillDataDirectory } from '../fill/fill-data-directory.ts'
 import type { Load } from '../load/start-load.ts'
-import { bareRequests, bundleRequests } from '../requests.ts'
+import { bareRequests, pollRequests } from '../requests.ts'
 import { runRounds, type RoundOptions, type Row } from '../rounds.ts'
 import { BARE, startBare, startServer } from './request-rows.ts'
 
@@ -37,7 +37,7 @@ export async function measureAgents(
   const [server, bare] = [await startServer(directory), await startBare()]
   try {
     await load.ask({ kind: 'define', set: 'bare', requests: bareRequests() })
-    await load.ask({ kind: 'define', set: 'first', requests: bundleRequests(filled) })
+    await load.ask({ kind: 'define', set: 'first', requests: pollRequests(filled) })
     const { port } = server
     const { connections } = options
     await load.ask({

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { cloneOrganization } from '../fill/clone-organization.ts'
 import { fillDataDirectory } from '../fill/fill-data-directory.ts'
 import type { Load } from '../load/start-load.ts'
-import { bundleRequests } from '../requests.ts'
+import { pollRequests } from '../requests.ts'
 import { startServer } from './request-rows.ts'
 
 export interface LargeResult {
@@ -15,8 +15,8 @@ export interface LargeResult {
   readonly start_rss: number
   readonly peak_rss: number
   readonly end_rss: number
-  /** Bundles that were served, one a device of another organization, and how long that took. */
-  readonly bundles: number
+  /** Views that were signed and served, each of another organization, and how long that took. */
+  readonly views: number
   readonly serve_ms: number
 }
 
@@ -24,7 +24,7 @@ const SHAPE = { policies: 100, rulesPerPolicy: 50, editors: 1, devices: 1 } as c
 const CONNECTIONS = 8
 const SERVE_TIMEOUT_MS = 90_000
 
-/** A store of many organizations: every one's bundle is asked for once. */
+/** A store of many organizations: every one's view is asked for once. */
 export async function measureLarge(
   load: Load,
   folder: string,
@@ -34,12 +34,12 @@ export async function measureLarge(
   const started = performance.now()
   const [template] = await fillDataDirectory(directory, 'large', 1, SHAPE)
   if (template === undefined) throw new Error('nothing was filled')
-  const deviceTokens = cloneOrganization(directory, template.org, organizations - 1)
+  const cloned = cloneOrganization(directory, template.org, organizations - 1)
   const fillMs = performance.now() - started
 
   const server = await startServer(directory)
   const startRss = server.rss().now
-  const requests = bundleRequests([{ ...template, deviceTokens }])
+  const requests = pollRequests(cloned)
   await load.ask({ kind: 'define', set: 'large', requests })
   const report = await load.ask({
     kind: 'run',
@@ -60,7 +60,7 @@ export async function measureLarge(
     start_rss: startRss,
     peak_rss: peak,
     end_rss: now,
-    bundles: report.statuses['200'] ?? 0,
+    views: report.statuses['200'] ?? 0,
     serve_ms: report.elapsedMs,
   }
 }

@@ -5,7 +5,7 @@ import type { Load } from '../load/start-load.ts'
 import { startProcess, type MeasuredProcess } from '../measured-process.ts'
 import {
   bareRequests,
-  bundleRequests,
+  pollRequests,
   createRuleRequests,
   policyRequests,
   signIn,
@@ -15,12 +15,11 @@ import { runRounds, type Lane, type RoundOptions, type Row } from '../rounds.ts'
 export const BARE = 'bare node:http reply'
 export const POLL = 'poll, 304, nothing written'
 export const POLL_SEEN = 'poll, 304, last seen recorded'
-export const BUNDLE = 'bundle, 20 kB'
+export const TIMESTAMP = 'poll, 200'
 export const POLICY = 'policy GET'
 export const CREATE = 'rule create, durable'
 export const CREATE_ALONE = 'rule create, one commit each'
 
-/** Eighty rules make a bundle of 20 kB. */
 const READ_SHAPE = { policies: 4, rulesPerPolicy: 20, editors: 7, devices: 100 } as const
 const WRITE_SHAPE = { policies: 100, rulesPerPolicy: 10, editors: 2, devices: 0 } as const
 const ORGANIZATIONS = 10
@@ -79,11 +78,11 @@ export async function measureRequests(
       load.ask({ kind: 'define', set, requests })
     await define('bare', bareRequests())
     for (const name of ['quiet', 'seen'] as const) {
-      await define(`${name} bundles`, bundleRequests(readers))
+      await define(`${name} timestamps`, pollRequests(readers))
       await load.ask({
         kind: 'prime',
         port: servers[name].port,
-        set: `${name} bundles`,
+        set: `${name} timestamps`,
         known: `${name} polls`,
         connections: options.connections,
         timeoutMs: PRIME_TIMEOUT_MS,
@@ -105,7 +104,7 @@ export async function measureRequests(
         lane(BARE, 'bare', 'bare', [200, reads]),
         lane(POLL, 'quiet', 'quiet polls', [304, reads]),
         lane(POLL_SEEN, 'seen', 'seen polls', [304, reads]),
-        lane(BUNDLE, 'quiet', 'quiet bundles', [200, reads / 2]),
+        lane(TIMESTAMP, 'quiet', 'quiet timestamps', [200, reads / 2]),
         lane(POLICY, 'quiet', 'policies', [200, reads / 2]),
         lane(CREATE, 'quiet', 'quiet rules', [201, writes]),
         lane(CREATE_ALONE, 'alone', 'alone rules', [201, writes]),

@@ -2,17 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { randomBytes } from 'node:crypto'
+import type { Filled } from './fill-organization.ts'
+import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
 import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
+
+/** An organization as its devices poll it. */
+export type Polled = Pick<Filled, 'org' | 'view' | 'deviceTokens'>
 
 /**
  * Copies the policies and rules of `template` to `count` new organizations with one device each,
- * below the driver: five million rules one by one would take minutes. Answers the device tokens.
+ * below the driver: five million rules one by one would take minutes. Answers them with their devices.
  */
 export function cloneOrganization(
   directory: string,
   template: string,
   count: number,
-): readonly string[] {
+): readonly Polled[] {
   const database = new DatabaseSync(join(directory, 'server.db'))
   database.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -65536')
   const columnsOf = (table: string, without: readonly string[]): string[] =>
@@ -41,7 +46,8 @@ export function cloneOrganization(
     { id: '?', org: '?', token_hash: '?', username: 'NULL' },
     'org = ? LIMIT 1',
   )
-  const tokens: string[] = []
+  const secrets = database.prepare('INSERT INTO secrets (name, value) VALUES (?, ?)')
+  const cloned: Polled[] = []
   for (let n = 0; n < count; n += 1) {
     const org = `${template}-${n}`
     const token = createSecretToken('device', randomBytes)
@@ -50,9 +56,11 @@ export function cloneOrganization(
     policies.run(String(n), org, template)
     rules.run(String(n), template)
     devices.run(randomUUID(), org, hashSecretToken(token), template)
+    const secret = randomBytes(32)
+    secrets.run(viewSecretName(org), secret)
     database.exec('COMMIT')
-    tokens.push(token)
+    cloned.push({ org, view: formatViewId(secret, org, []), deviceTokens: [token] })
   }
   database.close()
-  return tokens
+  return cloned
 }

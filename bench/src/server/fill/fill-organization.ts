@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
 
@@ -18,6 +19,8 @@ export interface Filled {
   readonly policyIds: readonly string[]
   readonly editors: readonly { readonly username: string; readonly token: string }[]
   readonly deviceTokens: readonly string[]
+  /** Id of the view of all of them. */
+  readonly view: string
 }
 
 /** Writes an organization through the driver: editors with a token each, policies, devices. */
@@ -38,7 +41,9 @@ export async function fillOrganization(
   const deviceTokens = await Promise.all(
     numbers(shape.devices).map((n) => fillDevice(writer, org, editors[n % editors.length])),
   )
-  return { org, policyIds, editors, deviceTokens }
+  const secret = randomBytes(32)
+  await writer.secrets.insert(viewSecretName(org), secret)
+  return { org, policyIds, editors, deviceTokens, view: formatViewId(secret, org, []) }
 }
 
 async function fillEditor(writer: StoreWriter, org: string, n: number) {

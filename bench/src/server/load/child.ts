@@ -98,7 +98,7 @@ function until(count: number, timeoutMs: number): () => boolean {
   }
 }
 
-/** As an agent does: a bundle that was signed anew in its hour is the one to ask about next. */
+/** As an agent does: a timestamp that was signed anew in its hour is the one to ask about next. */
 function learn(set: RequestSet, { status, head }: LoadAnswer, index: number): void {
   if (status !== 200) return
   const request = set.requests[index]

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 
 /** One public signing key (RFC 8037, OKP Ed25519). */
-const publicKeySchema = z.object({
-  kty: z.literal('OKP'),
-  crv: z.literal('Ed25519'),
-  x: z.string(),
-  kid: z.string(),
-})
-export type PublicKey = z.infer<typeof publicKeySchema>
+export interface PublicKey {
+  readonly kty: 'OKP'
+  readonly crv: 'Ed25519'
+  readonly x: string
+  readonly kid: string
+}
 
 /** `POST /api/v1/orgs/{org}/devices`: enrols a machine, for a user or for none. */
 export const enrolDeviceRequestSchema = z
@@ -19,7 +18,7 @@ export const enrolDeviceRequestSchema = z
 
 /**
  * What the answer holds, and what the token file of a machine holds (mode 0600): everything that
- * the agent trusts. A bundle signed by a key that is not in `bundle_keys` is refused.
+ * the agent trusts. Policy is refused whose signatures do not lead back to `root`.
  */
 export const enrolmentSchema = z
   .strictObject({
@@ -30,7 +29,8 @@ export const enrolmentSchema = z
     device_id: z.string(),
     /** `pal_dev_…`; shown this once. */
     device_token: z.string(),
-    bundle_keys: z.strictObject({ keys: z.array(publicKeySchema).min(1) }),
+    /** Text of a root of the organization; whatever the machine believes is signed by way of it. */
+    root: z.string(),
   })
   .meta({ id: 'Enrolment' })
 export type Enrolment = z.infer<typeof enrolmentSchema>

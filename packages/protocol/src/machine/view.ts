@@ -39,8 +39,28 @@ export const viewSettingsSchema = z.object({
 })
 export type ViewSettings = z.infer<typeof viewSettingsSchema>
 
-/** `GET /api/v1/device/view`: which view the device may fetch, as of now. */
+/** `_type` of an assignment; no file of a repository has it, so none passes for another. */
+export const DEVICE_VIEW_TYPE = 'device_view'
+
+/**
+ * `GET /api/v1/device/view`: which view the device may fetch, as of now. Signed like a targets file
+ * (canonical JSON, by the targets key), because nothing else binds a machine to one of the views
+ * that its organization has signed.
+ */
 export const deviceViewSchema = z
-  .strictObject({ org: z.string(), view: viewIdSchema })
+  .strictObject({
+    signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
+    signed: z.strictObject({
+      _type: z.literal(DEVICE_VIEW_TYPE),
+      org: z.string(),
+      device_id: z.string(),
+      /** Null for a device without a user. */
+      user: z.string().nullable(),
+      view: viewIdSchema,
+      /** RFC 3339 UTC, whole seconds, as is `expires`. */
+      issued: z.string(),
+      expires: z.string(),
+    }),
+  })
   .meta({ id: 'DeviceView' })
 export type DeviceView = z.infer<typeof deviceViewSchema>

@@ -5,7 +5,7 @@ import { systemSources } from '../../sources.ts'
 
 const BACKUP_HELP = `
 Works while the server runs. The copy is of one moment, and every page, reference and row of it
-was checked when the command succeeds. It holds the keys that sign bundles and access tokens, and
+was checked when the command succeeds. It holds the keys that sign policy and access tokens, and
 the hashes of all passwords and tokens: keep it as you keep the data directory (it has mode 0600),
 encrypted when it leaves the machine. For PostgreSQL use \`pg_dump\`.
 

@@ -8,6 +8,7 @@ export interface RoleKey {
   readonly role: DistributionRole
   /** As it stands in a root. */
   readonly key: Key
+  signBytes(bytes: Uint8Array): Signature
   /** Adds the signature of this key to `metadata`. */
   sign(metadata: Pick<Metadata<never>, 'sign'>): void
 }
@@ -30,6 +31,8 @@ export function openRoleKey({ kid, role, private_jwk }: DistributionKeyRecord): 
   const { x = '', d = '' } = private_jwk
   const jwk = { kty: 'OKP', crv: 'Ed25519', x, d }
   const privateKey = createPrivateKey({ key: jwk, format: 'jwk' })
+  const signBytes = (bytes: Uint8Array): Signature =>
+    new Signature({ keyID: kid, sig: sign(null, bytes, privateKey).toString('hex') })
   return {
     role,
     key: new Key({
@@ -38,11 +41,8 @@ export function openRoleKey({ kid, role, private_jwk }: DistributionKeyRecord): 
       scheme: 'ed25519',
       keyVal: { public: publicHex(x) },
     }),
-    sign: (metadata) =>
-      metadata.sign(
-        (bytes) =>
-          new Signature({ keyID: kid, sig: sign(null, bytes, privateKey).toString('hex') }),
-      ),
+    signBytes,
+    sign: (metadata) => metadata.sign(signBytes),
   }
 }
 

@@ -17,7 +17,7 @@ export function formatViewId(secret: Uint8Array, org: string, teams: readonly st
 
 /** The secret of the organization; null before the first view of it was made. */
 export function findViewSecret(reader: StoreReader, org: string): Promise<Uint8Array | null> {
-  return reader.secrets.find(secretName(org))
+  return reader.secrets.find(viewSecretName(org))
 }
 
 export function ensureViewSecret(
@@ -25,9 +25,10 @@ export function ensureViewSecret(
   org: string,
   random: (bytes: number) => Uint8Array,
 ): Promise<Uint8Array> {
-  return ensureSecret(store, secretName(org), random)
+  return ensureSecret(store, viewSecretName(org), random)
 }
 
-function secretName(org: string): string {
+/** Name of the organization's secret in the store. */
+export function viewSecretName(org: string): string {
   return `view_ids:${org}`
 }

@@ -1,3 +1,4 @@
+import type { DeviceView } from '@palisade/protocol'
 import { parseBearer } from '../../accounts/bearer.ts'
 import { notFound } from '../../http/api-error.ts'
 import type { Store } from '../../store/store.ts'
@@ -5,6 +6,9 @@ import { hashSecretToken } from '../../tokens/secret-token.ts'
 import { authenticateDevice } from '../authenticate-device.ts'
 import type { LastSeen } from '../last-seen.ts'
 import { createRecent } from './recent.ts'
+import { openRoleKey, type RoleKey } from './role-key.ts'
+import { signDeviceView } from './sign-device-view.ts'
+import { ensureTrust } from './trust.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
 import { createViewPublisher, type ServedTimestamp, type ViewPlace } from './view-publisher.ts'
 
@@ -19,8 +23,8 @@ export interface Requested {
 
 /** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
 export interface ViewService {
-  /** The view of the device, now: by the teams of its user, whatever it asks for. */
-  assign(authorizationHeader: string | undefined): Promise<Requested>
+  /** The view of the device, now: by the teams of its user, whatever it asks for. Signed. */
+  assign(authorizationHeader: string | undefined): Promise<DeviceView>
   /** The timestamp without asking the store, for a device admitted since the last commit. */
   known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
   timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
@@ -50,6 +54,7 @@ interface Admitted {
   /** `Store.generation` from before the store was asked. */
   readonly generation: number
   readonly deviceId: string
+  readonly user: string | null
   readonly place: ViewPlace
 }
 
@@ -80,7 +85,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     })
     const { org } = device
     const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
-    const admitted = { generation, deviceId: device.id, place: { org, id, teams } }
+    const { username: user } = device
+    const admitted = { generation, deviceId: device.id, user, place: { org, id, teams } }
     devices.keep(tokenHash, admitted)
     return admitted
   }
@@ -92,6 +98,10 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     const device = await admit(authorizationHeader)
     if (!isOwn(device.place, requested)) throw notFound('view not found')
     return device
+  }
+
+  async function makeKey(org: string): Promise<RoleKey> {
+    return (await store.transaction((writer) => ensureTrust(writer, org, now()))).keys.targets
   }
 
   /** What has a version or a hash in its name never changes, so it may be remembered. */
@@ -109,8 +119,12 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
   return {
     async assign(authorizationHeader) {
-      const { org, id } = (await admit(authorizationHeader)).place
-      return { org, view: id }
+      const { deviceId, user, place } = await admit(authorizationHeader)
+      const keys = await store.read((reader) => reader.trust.keys(place.org))
+      const known = keys.findLast(({ role }) => role === 'targets')
+      const key = known === undefined ? await makeKey(place.org) : openRoleKey(known)
+      const content = { org: place.org, device_id: deviceId, user, view: place.id }
+      return signDeviceView(content, key, now())
     },
 
     known(authorizationHeader, requested) {

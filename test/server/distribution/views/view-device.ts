@@ -43,7 +43,9 @@ export type Timestamp = z.infer<typeof timestampSchema>['signed']
 export type Targets = z.infer<typeof targetsSchema>['signed']
 
 /** A machine that believes everything; what it is served is judged by the test. */
-export interface ViewDevice extends DeviceView {
+export interface ViewDevice {
+  readonly org: string
+  readonly view: string
   readonly base: string
   /** A path below the view. */
   get(path: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
@@ -61,7 +63,7 @@ export async function openViewDevice(
 ): Promise<ViewDevice> {
   const assigned = await test.send('GET', '/api/v1/device/view', { as: token })
   if (assigned.statusCode !== 200) throw new Error(assigned.body)
-  const { org, view } = assigned.json<DeviceView>()
+  const { org, view } = assigned.json<DeviceView>().signed
   const base = `/api/v1/orgs/${org}/views/${view}`
   const get = (path: string, headers: Record<string, string> = {}) =>
     test.send('GET', `${base}/${path}`, { as: token, headers })

@@ -112,7 +112,7 @@ interface Seen {
 }
 
 async function fetchAll(service: ViewService, header: string): Promise<Seen> {
-  const place = await service.assign(header)
+  const place = (await service.assign(header)).signed
   const text = async (name: string) =>
     Buffer.from(await service.metadata(header, place, name)).toString()
   const timestamp = Buffer.from((await service.timestamp(header, place)).body).toString()

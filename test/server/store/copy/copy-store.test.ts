@@ -1,3 +1,4 @@
+import type { DeviceView } from '@palisade/protocol'
 import { createServer, readConfig } from '@palisade/server'
 import Sqlite from 'better-sqlite3'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -17,7 +18,6 @@ import { runServerCommand } from '../../server-process.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const POLICIES = '/v2/orgs/acme/governance/policies'
-const BUNDLE = '/api/v1/device/bundle'
 const AT = '2026-11-21T08:00:00.000Z'
 const silent = (): void => undefined
 
@@ -82,8 +82,12 @@ async function fillSqlite(path: string) {
       })
   })
   const device = await make(`${admin}/devices`, { user: 'alice' })
+  const assigned = await send('GET', '/api/v1/device/view', device.device_token)
+  const view = `${admin}/views/${assigned.json<DeviceView>().signed.view}`
+  const timestamp = `${view}/metadata/timestamp.json`
+  await send('GET', timestamp, device.device_token)
   await store.close()
-  return { token, policy: policy.id, device: device.device_token, signIn }
+  return { token, policy: policy.id, device: device.device_token, timestamp, signIn }
 }
 
 /** What a client sees of a store, without what differs from request to request. */
@@ -93,7 +97,7 @@ async function answersOf(store: Store, filled: Awaited<ReturnType<typeof fillSql
     await send('GET', `${POLICIES}/${filled.policy}`, filled.token),
     await send('GET', '/api/v1/orgs/acme/members', filled.token),
     await send('GET', '/api/v1/orgs/acme/events', filled.token),
-    await send('GET', BUNDLE, filled.device),
+    await send('GET', filled.timestamp, filled.device),
   ]
   const signedIn = await send('POST', '/v2/auth/token', '', filled.signIn)
   return {

@@ -1,4 +1,4 @@
-import { enrolmentSchema } from '@palisade/protocol'
+import { deviceViewSchema, enrolmentSchema } from '@palisade/protocol'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -20,6 +20,7 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
   let one: RunningServer
   let other: RunningServer
   let alice: string
+  let view: string
 
   beforeEach(async () => {
     database = await testDatabase()
@@ -67,10 +68,12 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
   }
 
   const poll = (server: RunningServer, token: string) =>
-    send(server, 'GET', '/api/v1/device/bundle', undefined, token)
+    send(server, 'GET', `${view}/metadata/timestamp.json`, undefined, token)
 
   it('serve within a second what was changed on one, also when its announcement is lost', async () => {
     const device = await enrol()
+    const assigned = await send(one, 'GET', '/api/v1/device/view', undefined, device.device_token)
+    view = `/api/v1/orgs/acme/views/${deviceViewSchema.parse(await assigned.json()).signed.view}`
     const tagOf = async (server: RunningServer) =>
       (await poll(server, device.device_token)).headers.get('etag')
     const path = '/v2/orgs/acme/governance/policies'

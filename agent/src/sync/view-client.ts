@@ -1,62 +1,64 @@
-import { BUNDLE_MEDIA_TYPE, type Enrolment } from '@palisade/protocol'
+import type { Enrolment } from '@palisade/protocol'
 import { readBoundedBody } from './bounded-body.ts'
 import { fault, type Fault } from './fault.ts'
 
-const PATH = '/api/v1/device/bundle'
-/** 100 policies of 400 KB each, in base64, fit with room to spare. */
-export const MAX_BUNDLE_BYTES = 64 * 1024 * 1024
 const MAX_RETRY_AFTER_MS = 60 * 60_000
+const MEDIA_TYPE = 'application/json'
 
-export type FetchResult =
-  | { readonly kind: 'bundle'; readonly jws: string; readonly etag: string | null }
+export type Fetched =
+  | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
   | { readonly kind: 'not_modified' }
+  /** 404: there is no such file, or it is not for this device. */
+  | { readonly kind: 'absent' }
   | Fault
 
-export interface FetchBundleDeps {
+export interface Wanted {
+  /** Below the server's origin. */
+  readonly path: string
+  readonly maxBytes: number
+  /** Of what is here; makes the request conditional. */
+  readonly etag?: string | null
+}
+
+/** Fetches one file. Judges only the transport: what is in the file is not looked at. Never rejects. */
+export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
+
+export function createFileFetcher(deps: {
   readonly fetch: typeof globalThis.fetch
   readonly enrolment: Pick<Enrolment, 'server' | 'device_token'>
   /** For the whole exchange, body included. */
   readonly timeoutMs: number
-  readonly maxBytes: number
-}
-
-/**
- * Asks the server for this machine's bundle; `etag` of the one in force makes the request
- * conditional. Judges only the transport: the document is not looked at. Never rejects.
- */
-export async function fetchBundle(
-  deps: FetchBundleDeps,
-  etag: string | null,
-  signal: AbortSignal,
-): Promise<FetchResult> {
-  const timeout = AbortSignal.timeout(deps.timeoutMs)
-  try {
-    const response = await deps.fetch(new URL(PATH, deps.enrolment.server), {
-      headers: {
-        accept: BUNDLE_MEDIA_TYPE,
-        authorization: `Bearer ${deps.enrolment.device_token}`,
-        ...(etag === null ? {} : { 'if-none-match': etag }),
-      },
-      // A redirect would carry the device token to a place that the enrolment does not name.
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, timeout]),
-    })
-    if (response.status === 200) return await readAnswer(response, deps.maxBytes)
-    await response.body?.cancel()
-    return judgeStatus(response, etag)
-  } catch (error) {
-    if (signal.aborted) return fault('stopping', 'the agent is stopping')
-    if (timeout.aborted)
-      return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
-    return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
+}): FetchFile {
+  return async ({ path, maxBytes, etag = null }, signal) => {
+    const timeout = AbortSignal.timeout(deps.timeoutMs)
+    try {
+      const response = await deps.fetch(new URL(path, deps.enrolment.server), {
+        headers: {
+          accept: MEDIA_TYPE,
+          authorization: `Bearer ${deps.enrolment.device_token}`,
+          ...(etag === null ? {} : { 'if-none-match': etag }),
+        },
+        // A redirect would carry the device token to a place that the enrolment does not name.
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, timeout]),
+      })
+      if (response.status === 200) return await readAnswer(response, maxBytes)
+      await response.body?.cancel()
+      return judgeStatus(response, etag)
+    } catch (error) {
+      if (signal.aborted) return fault('stopping', 'the agent is stopping')
+      if (timeout.aborted)
+        return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
+      return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
+    }
   }
 }
 
-async function readAnswer(response: Response, maxBytes: number): Promise<FetchResult> {
+async function readAnswer(response: Response, maxBytes: number): Promise<Fetched> {
   const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
-  if (mediaType !== BUNDLE_MEDIA_TYPE) {
+  if (mediaType !== MEDIA_TYPE) {
     await response.body?.cancel()
-    return fault('content_type', `the server did not answer with ${BUNDLE_MEDIA_TYPE}`)
+    return fault('content_type', `the server did not answer with ${MEDIA_TYPE}`)
   }
   let body: Uint8Array | null
   try {
@@ -68,13 +70,12 @@ async function readAnswer(response: Response, maxBytes: number): Promise<FetchRe
   }
   if (body === null) return fault('too_large', `the answer is larger than ${maxBytes} bytes`)
   if (body.byteLength === 0) return fault('empty', 'the server answered 200 without a document')
-  // A compact JWS is ASCII; anything else fails the verification that follows.
-  const jws = Buffer.from(body).toString('latin1')
-  return { kind: 'bundle', jws, etag: parseEtag(response.headers.get('etag')) }
+  return { kind: 'body', body: Buffer.from(body), etag: parseEtag(response.headers.get('etag')) }
 }
 
-function judgeStatus(response: Response, etag: string | null): FetchResult {
+function judgeStatus(response: Response, etag: string | null): Fetched {
   const { status } = response
+  if (status === 404) return { kind: 'absent' }
   if (status === 304) {
     if (etag !== null) return { kind: 'not_modified' }
     return fault(

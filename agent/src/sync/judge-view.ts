@@ -1,0 +1,217 @@
+import {
+  deviceViewSchema,
+  MAX_POLICIES_OF_VIEW,
+  POLICY_DOCUMENT_SCHEMA,
+  viewSettingsSchema,
+  viewTargetSchema,
+  type Enrolment,
+  type ViewSettings,
+} from '@palisade/protocol'
+import { fault, type Fault } from './fault.ts'
+import {
+  isSignedBy,
+  readSigned,
+  readSnapshot,
+  readTargets,
+  readTimestamp,
+  sha256,
+  type Root,
+  type Snapshot,
+  type Targets,
+  type Timestamp,
+} from './signed-metadata.ts'
+import { MAX_DOCUMENT_BYTES } from './state-store.ts'
+import type { TrustedState, ViewFiles } from './trusted-state.ts'
+
+/** How far clocks of server and machine may be apart. */
+const TOLERANCE_MS = 10 * 60_000
+/** Each view is signed at a minute of its own, so another one may be as much older. */
+const SLOT_MS = 60 * 60_000
+const MAX_LIFE_MS = 30 * 24 * 60 * 60_000
+const NAME = /^policies\/(?<id>[a-z0-9_]{1,64})\.json$/
+
+/** A document that the view lists. */
+export interface Listed {
+  readonly id: string
+  readonly sha256: string
+  readonly length: number
+}
+
+/** A view that holds together, is for this machine, and not older than what it had. */
+export interface JudgedView {
+  readonly files: ViewFiles
+  readonly versions: {
+    readonly timestamp: number
+    readonly snapshot: number
+    readonly targets: number
+  }
+  readonly issuedMs: number
+  readonly staleMs: number
+  readonly documents: readonly Listed[]
+  /** Null when the view holds what this version does not know: then everything is denied. */
+  readonly settings: ViewSettings | null
+}
+
+export interface Judgement {
+  readonly enrolment: Pick<Enrolment, 'org' | 'device_id' | 'user'>
+  readonly root: Root
+  readonly state: TrustedState
+  readonly nowMs: number
+  /** What is on disk was in time when it came; it may have expired since, and denies then. */
+  readonly isKept: boolean
+}
+
+interface Parsed {
+  readonly timestamp: Timestamp
+  readonly snapshot: Snapshot
+  readonly targets: Targets
+  readonly assignment: Assignment
+}
+type Assignment = (typeof assignmentSchema)['_output']
+const assignmentSchema = deviceViewSchema.shape.signed
+
+/**
+ * Judges what the specification leaves to us: whose view it is, what it must not fall behind, how
+ * long it may live. Signatures and links are looked at once more, because files come from the disk, too.
+ */
+export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | Fault {
+  const parsed = parseFiles(files, judgement.root)
+  if ('kind' in parsed) return parsed
+  const settings = readSettings(parsed.targets)
+  return (
+    checkAddressee(parsed, files, judgement) ??
+    checkOrder(parsed, files, judgement) ??
+    (judgement.isKept ? null : checkTime(parsed, settings, judgement)) ??
+    finish(parsed, files, settings)
+  )
+}
+
+/** Where the assignment says that the view is; null when it is none. */
+export function readAssignment(text: string): Assignment | null {
+  return readSigned(text, assignmentSchema)
+}
+
+function parseFiles(files: ViewFiles, root: Root): Parsed | Fault {
+  const timestamp = readTimestamp(files.timestamp)
+  const snapshot = readSnapshot(files.snapshot)
+  const targets = readTargets(files.targets)
+  const assignment = readAssignment(files.assignment)
+  if (timestamp === null || snapshot === null || targets === null || assignment === null)
+    return fault('malformed', 'the server has metadata that this agent does not accept')
+  const isSigned =
+    isSignedBy(root, 'timestamp', files.timestamp) &&
+    isSignedBy(root, 'snapshot', files.snapshot) &&
+    isSignedBy(root, 'targets', files.targets) &&
+    isSignedBy(root, 'targets', files.assignment)
+  if (!isSigned) return fault('bad_signature', 'the signature of the policy does not hold')
+  if (
+    !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||
+    !isDescribed(snapshot.meta['targets.json'], targets.version, files.targets)
+  )
+    return fault('mixed', 'the files of the server do not belong together')
+  return { timestamp, snapshot, targets, assignment }
+}
+
+function isDescribed(
+  meta: Timestamp['meta']['snapshot.json'],
+  version: number,
+  text: string,
+): boolean {
+  return meta.version === version && meta.hashes.sha256 === sha256(text)
+}
+
+function checkAddressee(
+  { timestamp, targets, assignment }: Parsed,
+  files: ViewFiles,
+  { enrolment, root }: Judgement,
+): Fault | null {
+  for (const org of [root['x-org'], timestamp['x-org'], targets['x-org'], assignment.org])
+    if (org !== enrolment.org)
+      return fault('wrong_organization', 'the policy is for another organization')
+  if (assignment.device_id !== enrolment.device_id)
+    return fault('wrong_device', 'the view was assigned to another device')
+  if (assignment.user !== enrolment.user)
+    return fault('wrong_user', 'the view was assigned to the device of another user')
+  for (const view of [timestamp['x-view'], targets['x-view'], assignment.view])
+    if (view !== files.id) return fault('wrong_view', 'the policy is of another view')
+  return null
+}
+
+function checkOrder(parsed: Parsed, files: ViewFiles, { state }: Judgement): Fault | null {
+  const { timestamp, assignment } = parsed
+  if (isBehind(parsed, state.marks, files.id))
+    return fault('older_version', 'the server has older versions than were accepted before')
+  if (Date.parse(timestamp['x-issued']) < state.issued_ms - SLOT_MS - TOLERANCE_MS)
+    return fault('older_issue', 'the policy was issued before the one in force')
+  const former = state.view === null ? null : readAssignment(state.view.assignment)
+  if (former !== null && Date.parse(assignment.issued) < Date.parse(former.issued) - TOLERANCE_MS)
+    return fault('older_issue', 'the view was assigned before the one in force')
+  return null
+}
+
+function isBehind(parsed: Parsed, marks: TrustedState['marks'], view: string): boolean {
+  const own = Object.hasOwn(marks, view) ? marks[view] : undefined
+  if (own === undefined) return false
+  return (['timestamp', 'snapshot', 'targets'] as const).some(
+    (role) => parsed[role].version < own[role],
+  )
+}
+
+function checkTime(
+  { timestamp, assignment }: Parsed,
+  settings: ViewSettings | null,
+  { nowMs }: Judgement,
+): Fault | null {
+  const lifeMs = Math.min((settings?.fresh_for_seconds ?? Infinity) * 1000, MAX_LIFE_MS)
+  for (const [issued, expires] of [
+    [timestamp['x-issued'], timestamp.expires],
+    [assignment.issued, assignment.expires],
+  ] as const) {
+    const [issuedMs, expiresMs] = [Date.parse(issued), Date.parse(expires)]
+    // Whoever has the online key alone must not lift the clock of a machine.
+    if (issuedMs > nowMs + TOLERANCE_MS)
+      return fault('issued_in_future', `the policy was issued at ${issued}; set the clock right`)
+    if (expiresMs - issuedMs > lifeMs + TOLERANCE_MS)
+      return fault('lives_too_long', 'the policy would be good for longer than is allowed')
+    if (nowMs >= expiresMs) return fault('expired', `the policy expired at ${expires}`)
+  }
+  return null
+}
+
+function readSettings(targets: Targets): ViewSettings | null {
+  const settings = viewSettingsSchema.safeParse(targets['x-settings'])
+  return settings.success ? settings.data : null
+}
+
+function finish(
+  { timestamp, snapshot, targets, assignment }: Parsed,
+  files: ViewFiles,
+  settings: ViewSettings | null,
+): JudgedView | Fault {
+  const listed = Object.entries(targets.targets)
+  if (listed.length > MAX_POLICIES_OF_VIEW)
+    return fault('too_large', `the view lists more than ${MAX_POLICIES_OF_VIEW} policies`)
+  const documents: Listed[] = []
+  let isKnown = settings !== null
+  for (const [name, { length, hashes, custom }] of listed) {
+    const id = NAME.exec(name)?.groups?.['id']
+    if (id === undefined) return fault('malformed', 'the view lists a document by no proper name')
+    if (length > MAX_DOCUMENT_BYTES)
+      return fault('too_large', `a policy is larger than ${MAX_DOCUMENT_BYTES} bytes`)
+    const target = viewTargetSchema.safeParse(custom)
+    isKnown &&= target.success && target.data.schema === POLICY_DOCUMENT_SCHEMA
+    documents.push({ id, sha256: hashes.sha256, length })
+  }
+  return {
+    files,
+    versions: {
+      timestamp: timestamp.version,
+      snapshot: snapshot.version,
+      targets: targets.version,
+    },
+    issuedMs: Date.parse(timestamp['x-issued']),
+    staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
+    documents,
+    settings: isKnown ? settings : null,
+  }
+}

@@ -1,0 +1,32 @@
+import { isSignedBy, readRoot, type Role, type Root } from './signed-metadata.ts'
+
+/**
+ * The newest of the roots that lead on from the pinned one, each signed by the one before and by
+ * itself; null when the chain does not hold. Expiry is judged where something new is fetched.
+ */
+export function followRoots(pinned: string, roots: readonly string[]): Root | null {
+  const first = readRoot(pinned)
+  if (first === null || !isSignedBy(first, 'root', pinned)) return null
+  let newest = first
+  for (const text of roots) {
+    const next = readRoot(text)
+    if (next === null || next.version !== newest.version + 1) return null
+    if (!isSignedBy(newest, 'root', text) || !isSignedBy(next, 'root', text)) return null
+    newest = next
+  }
+  return newest
+}
+
+/**
+ * Whether the keys of what is signed daily have changed. Then versions begin anew: whoever stole the
+ * former keys may have signed the highest ones (specification, §5.3.11).
+ */
+export function hasOtherKeys(former: Root, next: Root): boolean {
+  const keysOf = (root: Root, role: Role): string =>
+    (root.roles[role]?.keyids ?? [])
+      .map((id) => root.keys[id]?.keyval.public ?? '')
+      .toSorted()
+      .join()
+  const daily = ['timestamp', 'snapshot', 'targets'] as const
+  return daily.some((role) => keysOf(former, role) !== keysOf(next, role))
+}

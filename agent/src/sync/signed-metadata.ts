@@ -1,0 +1,140 @@
+import { parseJson } from '@palisade/protocol'
+import { createHash, createPublicKey, verify } from 'node:crypto'
+import { z } from 'zod'
+
+/** The form of an Ed25519 key in DER before its 32 bytes (RFC 8410 §4). */
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+
+export const MAX_VERSION = 2 ** 48
+
+const instant = z.iso.datetime()
+const version = z.int().positive().max(MAX_VERSION)
+/** SHA-256 and nothing else: TUF would also be content with MD5. */
+const hashes = z.strictObject({ sha256: z.string().regex(/^[0-9a-f]{64}$/) })
+
+const rootSchema = z.object({
+  _type: z.literal('root'),
+  version,
+  expires: instant,
+  'x-org': z.string(),
+  consistent_snapshot: z.literal(true),
+  keys: z.record(
+    z.string(),
+    z.object({
+      keytype: z.literal('ed25519'),
+      scheme: z.literal('ed25519'),
+      keyval: z.object({ public: z.string().regex(/^[0-9a-f]{64}$/) }),
+    }),
+  ),
+  roles: z.record(
+    z.string(),
+    z.object({ keyids: z.array(z.string()), threshold: z.int().positive() }),
+  ),
+})
+export type Root = z.infer<typeof rootSchema>
+
+const metaFile = z.object({ version, length: z.int().positive(), hashes })
+
+const timestampSchema = z.object({
+  _type: z.literal('timestamp'),
+  version,
+  expires: instant,
+  'x-org': z.string(),
+  'x-view': z.string(),
+  'x-issued': instant,
+  meta: z.strictObject({ 'snapshot.json': metaFile }),
+})
+export type Timestamp = z.infer<typeof timestampSchema>
+
+const snapshotSchema = z.object({
+  _type: z.literal('snapshot'),
+  version,
+  expires: instant,
+  meta: z.strictObject({ 'targets.json': metaFile }),
+})
+export type Snapshot = z.infer<typeof snapshotSchema>
+
+const targetsSchema = z.object({
+  _type: z.literal('targets'),
+  version,
+  expires: instant,
+  'x-org': z.string(),
+  'x-view': z.string(),
+  /** Read only once the rest is believed: a later version may have others. */
+  'x-settings': z.unknown(),
+  targets: z.record(
+    z.string(),
+    z.object({ length: z.int().positive(), hashes, custom: z.unknown() }),
+  ),
+})
+export type Targets = z.infer<typeof targetsSchema>
+
+export type Role = 'root' | 'timestamp' | 'snapshot' | 'targets'
+
+const fileSchema = z.object({
+  signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
+  signed: z.unknown(),
+})
+
+/** What a text holds, as far as its form goes; null for another form. Nothing is verified. */
+export function readRoot(text: string): Root | null {
+  return readSigned(text, rootSchema)
+}
+export function readTimestamp(text: string): Timestamp | null {
+  return readSigned(text, timestampSchema)
+}
+export function readSnapshot(text: string): Snapshot | null {
+  return readSigned(text, snapshotSchema)
+}
+export function readTargets(text: string): Targets | null {
+  return readSigned(text, targetsSchema)
+}
+export function readSigned<T>(text: string, schema: z.ZodType<T>): T | null {
+  const signed = schema.safeParse(readFile(text)?.signed)
+  return signed.success ? signed.data : null
+}
+
+/** Whether enough keys that `root` names for `role` have signed the text. */
+export function isSignedBy(root: Root, role: Role, text: string): boolean {
+  const file = readFile(text)
+  const trusted = Object.hasOwn(root.roles, role) ? root.roles[role] : undefined
+  if (file === null || trusted === undefined) return false
+  const bytes = Buffer.from(formatCanonicalJson(file.signed))
+  // By the key itself: one key under two ids must not count twice.
+  const signers = new Set<string>()
+  for (const { keyid, sig } of file.signatures) {
+    if (!trusted.keyids.includes(keyid) || !Object.hasOwn(root.keys, keyid)) continue
+    const key = root.keys[keyid]?.keyval.public ?? ''
+    if (isSignature(bytes, key, sig)) signers.add(key)
+  }
+  return signers.size >= trusted.threshold
+}
+
+/** Lower-case hexadecimal. */
+export function sha256(content: string | Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+function readFile(text: string): z.infer<typeof fileSchema> | null {
+  const json = parseJson(text)
+  if (!json.ok) return null
+  const file = fileSchema.safeParse(json.value)
+  return file.success ? file.data : null
+}
+
+function isSignature(bytes: Uint8Array, key: string, signature: string): boolean {
+  const der = Buffer.concat([SPKI_PREFIX, Buffer.from(key, 'hex')])
+  const publicKey = createPublicKey({ key: der, format: 'der', type: 'spki' })
+  return verify(null, bytes, publicKey, Buffer.from(signature, 'hex'))
+}
+
+/** The form that TUF signs: members sorted, no white space, strings with `\` and `"` escaped alone. */
+function formatCanonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatCanonicalJson).join(',')}]`
+  if (typeof value === 'string') return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => `${formatCanonicalJson(name)}:${formatCanonicalJson(member)}`)
+  return `{${members.join(',')}}`
+}

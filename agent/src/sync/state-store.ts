@@ -1,0 +1,108 @@
+import { mkdir, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readPrivateFile } from '../config/private-file.ts'
+import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
+import { sha256 } from './signed-metadata.ts'
+import { formatState, parseState, type TrustedState } from './trusted-state.ts'
+
+/** A policy has 400 KB unless the server's limits are raised. */
+export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
+const MAX_STATE_BYTES = 4 * 1024 * 1024
+const COPIES = ['state.json', 'state.previous.json'] as const
+const DOCUMENTS = 'documents'
+
+export interface StateProblem {
+  readonly file: string
+  readonly message: string
+}
+
+export interface ReadState {
+  /** Null when there is no copy, or none that is whole. */
+  readonly state: TrustedState | null
+  /** A copy that was damaged, now out of the way; null when there was none. */
+  readonly problem: StateProblem | null
+}
+
+/** What a machine trusts, on disk: two copies of the state, and documents by their hashes. */
+export interface StateStore {
+  readonly directory: string
+  read(nowMs: number): Promise<ReadState>
+  /** Durable when it resolves; a crash at any moment leaves one whole copy at least. */
+  write(state: TrustedState): Promise<void>
+  /** Null when it is not there or not what its name says. */
+  readDocument(hash: string): Promise<string | null>
+  writeDocument(hash: string, body: Uint8Array): Promise<void>
+  /** Removes all documents but these. */
+  keepDocuments(hashes: ReadonlySet<string>): Promise<void>
+  /** Moves the newest copy of the state out of the way; answers where it is now. */
+  setAside(nowMs: number): Promise<string>
+  setDocumentAside(hash: string, nowMs: number): Promise<string>
+}
+
+export function createStateStore(directory: string): StateStore {
+  const documents = join(directory, DOCUMENTS)
+  const [newest, previous] = COPIES.map((name) => join(directory, name)) as [string, string]
+
+  const documentFile = (hash: string): string => join(documents, `${hash}.json`)
+
+  async function setAside(file: string, nowMs: number): Promise<string> {
+    const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
+    const target = `${file}.rejected-${stamp}`
+    return rename(file, target).then(
+      () => target,
+      () => file,
+    )
+  }
+
+  return {
+    directory,
+
+    async read(nowMs) {
+      for (const place of [directory, documents]) await removeLeftovers(place)
+      let problem: StateProblem | null = null
+      for (const file of [newest, previous]) {
+        const found = await readPrivateFile(file, MAX_STATE_BYTES)
+        const state = found.ok ? parseState(found.text) : null
+        if (state !== null) return { state, problem }
+        if (!found.ok && found.code === 'ENOENT') continue
+        const message = `the kept state ${found.ok ? 'is damaged' : found.message}`
+        problem ??= { file: await setAside(file, nowMs), message }
+      }
+      return { state: null, problem }
+    },
+
+    async write(state) {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const text = formatState(state)
+      // Before the newest is replaced it becomes the previous one, whole as it is.
+      const former = await readPrivateFile(newest, MAX_STATE_BYTES)
+      if (former.ok && parseState(former.text) !== null) await writeDurably(previous, former.text)
+      await writeDurably(newest, text)
+    },
+
+    async readDocument(hash) {
+      const found = await readPrivateFile(documentFile(hash), MAX_DOCUMENT_BYTES)
+      return found.ok && sha256(found.text) === hash ? found.text : null
+    },
+
+    async writeDocument(hash, body) {
+      await mkdir(documents, { recursive: true, mode: 0o700 })
+      await writeDurably(documentFile(hash), body)
+    },
+
+    async keepDocuments(hashes) {
+      for (const name of await readdir(documents).catch(() => []))
+        if (!hashes.has(name.slice(0, -'.json'.length))) await unlink(join(documents, name))
+      await syncDirectory(documents)
+    },
+
+    setAside: (nowMs) => setAside(newest, nowMs),
+    setDocumentAside: (hash, nowMs) => setAside(documentFile(hash), nowMs),
+  }
+}
+
+/** They take room and do no harm, so one that stays is no reason not to start. */
+async function removeLeftovers(directory: string): Promise<void> {
+  for (const name of await readdir(directory).catch(() => []))
+    if (isLeftover(name)) await rm(join(directory, name), { recursive: true }).catch(() => {})
+}

@@ -1,0 +1,52 @@
+import { parseJson } from '@palisade/protocol'
+import { z } from 'zod'
+import { sha256 } from './signed-metadata.ts'
+
+/** Signed texts of one view, as they were served. */
+const viewFilesSchema = z.strictObject({
+  id: z.string(),
+  /** How many of `roots` there were when they were accepted: their signatures hold by that one. */
+  roots: z.int().nonnegative(),
+  assignment: z.string(),
+  timestamp: z.string(),
+  snapshot: z.string(),
+  targets: z.string(),
+})
+export type ViewFiles = z.infer<typeof viewFilesSchema>
+
+const marksSchema = z.strictObject({ timestamp: z.int(), snapshot: z.int(), targets: z.int() })
+/** The highest versions that were accepted. */
+export type Marks = z.infer<typeof marksSchema>
+
+const stateSchema = z.strictObject({
+  org: z.string(),
+  device_id: z.string(),
+  /** Those that followed the pinned one, oldest first. */
+  roots: z.array(z.string()),
+  /** Null until a view was accepted. */
+  view: viewFilesSchema.nullable(),
+  /** Of each view that this device has had: who returns to one must not fall behind in it. */
+  marks: z.record(z.string(), marksSchema),
+  /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
+  issued_ms: z.number(),
+})
+/** Everything that this machine trusts beyond its enrolment. */
+export type TrustedState = z.infer<typeof stateSchema>
+
+const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
+
+/** As it is kept, with a checksum: a disk that gives back something else must not go unnoticed. */
+export function formatState(state: TrustedState): string {
+  const text = JSON.stringify(state)
+  return JSON.stringify({ sum: sha256(text), state: text })
+}
+
+/** Null for what is damaged. */
+export function parseState(text: string): TrustedState | null {
+  const json = parseJson(text)
+  const file = json.ok ? fileSchema.safeParse(json.value) : null
+  if (file?.success !== true || sha256(file.data.state) !== file.data.sum) return null
+  const inner = parseJson(file.data.state)
+  const state = inner.ok ? stateSchema.safeParse(inner.value) : null
+  return state?.success === true ? state.data : null
+}

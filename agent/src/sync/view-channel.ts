@@ -1,0 +1,172 @@
+import type { Enrolment } from '@palisade/protocol'
+import { fault, type Fault } from './fault.ts'
+import { describeDiskFault, fetchDocuments } from './fetch-documents.ts'
+import { findView, viewPath, type FoundView } from './find-view.ts'
+import { judgeView, type JudgedView } from './judge-view.ts'
+import { refreshView } from './refresh-view.ts'
+import { followRoots, hasOtherKeys } from './root-chain.ts'
+import type { Root } from './signed-metadata.ts'
+import type { StateProblem, StateStore } from './state-store.ts'
+import type { TrustedState } from './trusted-state.ts'
+import type { FetchFile } from './view-client.ts'
+
+export interface ViewChannelDeps {
+  readonly enrolment: Enrolment
+  readonly store: StateStore
+  readonly fetchFile: FetchFile
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+}
+
+/** A view with its documents, verified. */
+export interface FetchedView {
+  readonly view: JudgedView
+  /** In the order of `view.documents`. */
+  readonly texts: readonly string[]
+}
+
+export interface Offer extends FetchedView {
+  readonly kind: 'offer'
+  /** Makes it what this machine trusts, durably. Throws the system's error; then nothing changed. */
+  keep(): Promise<void>
+}
+
+/** What the server has for this machine. Nothing is in force by it. */
+export interface ViewChannel {
+  /** What was kept; a problem where something was damaged, and is out of the way now. */
+  restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
+  /** Asks once; `isConfirmed` says whether a 304 will do. Never rejects. Not reentrant. */
+  fetch(isConfirmed: boolean, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
+  /** Forgets what was restored, because it cannot be used; answers where it is now. */
+  setAside(): Promise<string>
+}
+
+export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
+  const { enrolment, store, fetchFile, clock } = deps
+  const { org, device_id } = enrolment
+  const nothing: TrustedState = { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0 }
+  let state = nothing
+  /** Of the timestamp that is trusted, when this process fetched it. */
+  let etag: string | null = null
+
+  async function setAside(): Promise<string> {
+    const file = await store.setAside(clock())
+    state = nothing
+    return file
+  }
+
+  /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
+  async function keepRoots(roots: readonly string[]): Promise<Root | Fault> {
+    const next = addRoots(enrolment, state, roots)
+    if (next === null)
+      return fault('bad_signature', 'the roots of the server do not lead on from the pinned one')
+    try {
+      if (roots.length > 0) await store.write(next.state)
+    } catch (error) {
+      return describeDiskFault(error)
+    }
+    state = next.state
+    return next.root
+  }
+
+  /** Makes the view what this machine trusts, durably, and then only. */
+  async function keep(view: JudgedView, found: FoundView): Promise<void> {
+    const next: TrustedState = {
+      ...state,
+      view: view.files,
+      marks: { ...state.marks, [found.id]: view.versions },
+      issued_ms: Math.max(state.issued_ms, view.issuedMs),
+    }
+    await store.write(next)
+    state = next
+    etag = found.etag
+    // What stays takes room and does no harm.
+    const hashes = new Set(view.documents.map(({ sha256 }) => sha256))
+    await store.keepDocuments(hashes).catch(() => {})
+  }
+
+  async function update(found: FoundView, signal: AbortSignal): Promise<Offer | Fault> {
+    const refresh = {
+      path: `${viewPath(org, found.id)}/metadata`,
+      root: state.roots.at(-1) ?? enrolment.root,
+      files: state.view?.id === found.id ? state.view : null,
+      timestamp: found.timestamp,
+      directory: store.directory,
+    }
+    const { roots, result } = await refreshView(refresh, fetchFile, signal)
+    const root = await keepRoots(roots)
+    if ('kind' in root) return root
+    if ('kind' in result) return result
+    const { id, assignment } = found
+    const files = { id, roots: state.roots.length, assignment, ...result }
+    const nowMs = Math.max(clock(), state.issued_ms)
+    const view = judgeView(files, { enrolment, root, state, nowMs, isKept: false })
+    if ('kind' in view) return view
+    const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
+    if (documents.kind === 'fault') return documents
+    return { kind: 'offer', view, texts: documents.texts, keep: () => keep(view, found) }
+  }
+
+  return {
+    setAside,
+
+    async restore() {
+      const read = await store.read(clock())
+      if (read.state === null) return { kept: null, problem: read.problem }
+      state = read.state
+      const restored = await restoreView(deps, state)
+      if (restored === null) return { kept: null, problem: read.problem }
+      if (typeof restored === 'string')
+        return { kept: null, problem: { file: await setAside(), message: restored } }
+      return 'file' in restored
+        ? { kept: null, problem: restored }
+        : { kept: restored, problem: read.problem }
+    },
+
+    async fetch(isConfirmed, signal) {
+      const known = { org, view: state.view?.id ?? null, etag: isConfirmed ? etag : null }
+      const found = await findView(fetchFile, known, signal)
+      return found.kind === 'found' ? update(found, signal) : found
+    },
+  }
+}
+
+/** Null when the roots do not lead on from those that are trusted. */
+function addRoots(
+  { root: pinned }: Enrolment,
+  state: TrustedState,
+  added: readonly string[],
+): { readonly state: TrustedState; readonly root: Root } | null {
+  const roots = [...state.roots, ...added]
+  const former = followRoots(pinned, state.roots)
+  const root = followRoots(pinned, roots)
+  if (former === null || root === null) return null
+  const begun = hasOtherKeys(former, root) ? { marks: {}, issued_ms: 0 } : {}
+  return { state: { ...state, ...begun, roots }, root }
+}
+
+/** What was kept, or why the state, or one document of it, cannot be used. */
+async function restoreView(
+  { enrolment, store, clock }: ViewChannelDeps,
+  state: TrustedState,
+): Promise<FetchedView | StateProblem | string | null> {
+  if (state.org !== enrolment.org || state.device_id !== enrolment.device_id)
+    return 'the kept state is of another enrolment'
+  const root = followRoots(enrolment.root, state.roots.slice(0, state.view?.roots))
+  if (root === null || followRoots(enrolment.root, state.roots) === null)
+    return 'the kept roots do not hold'
+  if (state.view === null) return null
+  const nowMs = clock()
+  const view = judgeView(state.view, { enrolment, root, state, nowMs, isKept: true })
+  if ('kind' in view) return view.message
+  const texts: string[] = []
+  for (const { sha256 } of view.documents) {
+    const text = await store.readDocument(sha256)
+    if (text === null) {
+      const file = await store.setDocumentAside(sha256, nowMs)
+      return { file, message: 'a kept policy is missing or damaged' }
+    }
+    texts.push(text)
+  }
+  return { view, texts }
+}

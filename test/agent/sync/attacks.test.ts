@@ -1,0 +1,284 @@
+import { describe, expect, it } from 'vitest'
+import { NOW_MS, policyOf } from '../fixture/bundle.ts'
+import type { PolicyServer } from '../fixture/policy-server.ts'
+import {
+  expectKept,
+  HOUR_MS,
+  inForce,
+  never,
+  policies,
+  setUp,
+  wide,
+} from '../fixture/sync-scene.ts'
+import {
+  alter,
+  createKeys,
+  OTHER_VIEW,
+  VIEW,
+  type Repository,
+  type Served,
+} from '../fixture/view-repository.ts'
+
+const TIMESTAMP = /timestamp\.json$/
+const DOCUMENT = /\/targets\/policies\//
+
+describe('the last good policy stays in force after', () => {
+  const json = { 'content-type': 'application/json' }
+  const html: PolicyServer['answer'] = (_request, response) =>
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')
+  const truncated: PolicyServer['answer'] = (_request, response) => {
+    response.writeHead(200, { ...json, 'content-length': 1000 })
+    response.write('abc', () => response.destroy())
+  }
+  const status =
+    (code: number, headers = {}): PolicyServer['answer'] =>
+    (_request, response) =>
+      response.writeHead(code, headers).end('{}')
+  const body =
+    (text: string): PolicyServer['answer'] =>
+    (_request, response) =>
+      response.writeHead(200, json).end(text)
+  const endless: PolicyServer['answer'] = (_request, response) => {
+    response.writeHead(200, json)
+    const timer = setInterval(() => response.write('x'.repeat(4096)), 1)
+    response.on('close', () => clearInterval(timer))
+  }
+
+  it.each([
+    ['an HTML page', html, 'content_type'],
+    ['an empty answer', body(''), 'empty'],
+    ['an answer that is too large', body('x'.repeat(16_385)), 'too_large'],
+    ['an endless answer', endless, 'too_large'],
+    ['an answer that breaks off', truncated, 'truncated'],
+    ['a redirect', status(302, { location: 'http://127.0.0.1:1/' }), 'redirected'],
+    ['401', status(401), 'unauthorized'],
+    ['404', status(404), 'http_status'],
+    ['500', status(500), 'http_status'],
+    ['silence', () => {}, 'timeout'],
+  ])('%s', async (_what, answer, code) => {
+    const scene = await inForce()
+    scene.server.answer = answer
+
+    expect(await scene.synchronizer.run(never)).toMatchObject({
+      outcome: 'failed',
+      revision: 7,
+      error: { code },
+    })
+    expectKept(scene)
+  })
+
+  it('a 304 that nobody asked for', async () => {
+    const { server, synchronizer, active } = await setUp()
+    server.answer = status(304)
+
+    const { error } = await synchronizer.run(never)
+
+    expect(error?.code).toBe('not_modified_without_bundle')
+    expect(active.state()).toBe('never_loaded')
+  })
+
+  const thief = createKeys()
+  const forged = (signed: Served): Served =>
+    alter(signed, TIMESTAMP, (text) => text.replace(/"version":\d+/, '"version":99'))
+  const stolenOnline = ({ keys }: Repository) => ({ ...thief, online: keys.online })
+
+  /** Everything that somebody on the way can have or make, against a machine at version 3. */
+  const ATTACKS: readonly [string, string, (repository: Repository) => Served][] = [
+    ['a timestamp with another version', 'bad_signature', (its) => forged(its.release())],
+    ['unknown keys', 'bad_signature', (its) => its.release({ keys: thief, policies: wide })],
+    [
+      'a stolen online key alone, which cannot sign another policy',
+      'bad_signature',
+      (its) => its.release({ keys: stolenOnline(its), policies: wide }),
+    ],
+    ['an old release', 'older_version', (its) => its.release({ version: 2, policies: wide })],
+    [
+      'a timestamp that has expired',
+      'expired',
+      (its) => its.release({ atMs: NOW_MS - 25 * HOUR_MS, policies: wide }),
+    ],
+    [
+      'a timestamp that would live for years',
+      'lives_too_long',
+      (its) => its.release({ lifeMs: 9_000 * 24 * HOUR_MS, policies: wide }),
+    ],
+    [
+      'a timestamp of tomorrow',
+      'issued_in_future',
+      (its) => its.release({ atMs: NOW_MS + 24 * HOUR_MS, policies: wide }),
+    ],
+    [
+      'version 2^53',
+      'malformed',
+      (its) => its.release({ version: Number.MAX_SAFE_INTEGER, policies: wide }),
+    ],
+    [
+      'a view of another team, assigned to another device',
+      'wrong_device',
+      (its) =>
+        its.release({ view: OTHER_VIEW, policies: wide, assignment: { device_id: 'dev_2' } }),
+    ],
+    [
+      'a view assigned to another user',
+      'wrong_user',
+      (its) => its.release({ view: OTHER_VIEW, policies: wide, assignment: { user: 'mallory' } }),
+    ],
+    [
+      'a view of another team under the name of its own',
+      'wrong_view',
+      (its) => {
+        const other = its.release({ view: OTHER_VIEW, policies: wide })
+        const own = its.release({ policies })
+        return new Map([
+          ...[...other].map(([path, text]) => [path.replace(OTHER_VIEW, VIEW), text] as const),
+          ['/api/v1/device/view', own.get('/api/v1/device/view') ?? ''],
+        ])
+      },
+    ],
+    [
+      'an earlier assignment',
+      'older_issue',
+      (its) => its.release({ assignedAtMs: NOW_MS - 2 * HOUR_MS, policies: wide }),
+    ],
+    [
+      'another organization',
+      'wrong_organization',
+      (its) => its.release({ org: 'rival', policies: wide }),
+    ],
+    [
+      'targets of one release under the snapshot of another',
+      'mixed',
+      (its) => {
+        const first = its.release({ policies: wide })
+        const second = its.release({ policies })
+        const targets = [...first].find(([path]) => path.endsWith('targets.json'))?.[1] ?? ''
+        return alter(second, /targets\.json$/, () => targets)
+      },
+    ],
+    [
+      'a document that is another',
+      'mixed',
+      (its) =>
+        alter(its.release({ policies: wide }), DOCUMENT, (text) => text.replace('/**', '/*x')),
+    ],
+    [
+      'a document that is longer than listed',
+      'too_large',
+      (its) => alter(its.release({ policies: wide }), DOCUMENT, (text) => `${text} `),
+    ],
+    [
+      'a document that is missing',
+      'http_status',
+      (its) =>
+        new Map([...its.release({ policies: wide })].filter(([path]) => !DOCUMENT.test(path))),
+    ],
+    [
+      'a document by a name out of its place',
+      'malformed',
+      (its) => its.release({ policies: wide, entry: () => 'policies/../../state.json' }),
+    ],
+    [
+      'a policy that does not compile',
+      'not_compilable',
+      (its) => its.release({ policies: [policyOf(['allow', 'connect:tcp', '10.0.0.1/8'])] }),
+    ],
+    [
+      'a new root that the old one has not signed',
+      'bad_signature',
+      (its) => {
+        its.rotate(thief, [thief])
+        return its.release({ policies: wide })
+      },
+    ],
+    [
+      'a new root that has not signed itself',
+      'bad_signature',
+      (its) => {
+        its.rotate(thief, [its.keys])
+        return its.release({ policies: wide })
+      },
+    ],
+  ]
+
+  it.each(ATTACKS)('%s', async (_what, code, attack) => {
+    const scene = await inForce()
+    for (let version = 2; version <= 3; version += 1)
+      await scene.sync(scene.repository.release({ policies }))
+
+    const outcome = await scene.sync(attack(scene.repository))
+
+    expect(outcome).toMatchObject({ outcome: 'failed', revision: 7, error: { code } })
+    expectKept(scene)
+    // Nor does any of it lie in wait on the disk.
+    const restarted = await setUp(scene.directory, scene.repository)
+    expectKept(restarted)
+  })
+
+  const withoutRoots = ATTACKS.filter(([what]) => !what.startsWith('a new root'))
+
+  it.each(withoutRoots)('%s, which keeps no honest policy out', async (_what, _code, attack) => {
+    const scene = await inForce()
+    for (let version = 2; version <= 3; version += 1)
+      await scene.sync(scene.repository.release({ policies }))
+    await scene.sync(attack(scene.repository))
+
+    const honest = scene.repository.release({ policies, version: 100, revision: 8 })
+
+    expect(await scene.sync(honest)).toMatchObject({ outcome: 'updated', error: null })
+  })
+})
+
+describe('keys', () => {
+  it('are followed through any number of roots, also by a machine that was away', async () => {
+    const { repository, sync, directory } = await inForce()
+    for (let root = 2; root <= 5; root += 1) repository.rotate(createKeys())
+
+    expect(await sync(repository.release({ policies: wide, revision: 8 }))).toMatchObject({
+      outcome: 'updated',
+      error: null,
+    })
+    const restarted = await setUp(directory, repository)
+    expect(restarted.active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
+  })
+
+  it('are given up by a new root, even when nothing else of the answer is good', async () => {
+    const scene = await inForce()
+    const { repository, sync, directory } = scene
+    const stolen = repository.keys
+    const next = { ...createKeys(), root: stolen.root }
+    repository.rotate(next)
+    expect(await sync(repository.release({ keys: stolen, policies: wide }))).toMatchObject({
+      error: { code: 'bad_signature' },
+    })
+    expectKept(scene)
+
+    const restarted = await setUp(directory, repository)
+    expect(
+      await restarted.sync(repository.release({ keys: stolen, policies: wide })),
+    ).toMatchObject({ error: { code: 'bad_signature' } })
+    expectKept(restarted)
+    expect(await restarted.sync(repository.release({ policies, revision: 8 }))).toMatchObject({
+      outcome: 'updated',
+    })
+  })
+})
+
+describe('after a theft of the online keys', () => {
+  it('a machine recovers by a new root from versions that nobody can pass', async () => {
+    const scene = await inForce()
+    const { repository, sync, active } = scene
+    await sync(repository.release({ version: 2 ** 48, policies: wide, revision: 8 }))
+    expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
+    expect(await sync(repository.release({ version: 3, policies }))).toMatchObject({
+      error: { code: 'older_version' },
+    })
+
+    repository.rotate({ ...createKeys(), root: repository.keys.root })
+
+    expect(await sync(repository.release({ version: 4, policies, revision: 9 }))).toMatchObject({
+      outcome: 'updated',
+      revision: 9,
+    })
+    expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('deny')
+  })
+})
