@@ -5,7 +5,7 @@ import { findView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView, type JudgedView } from './judge-view.ts'
 import { refreshView } from './refresh-view.ts'
 import { followRoots, hasOtherKeys } from './root-chain.ts'
-import type { Root } from './signed-metadata.ts'
+import { readTargets, type Root } from './signed-metadata.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import type { TrustedState } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
@@ -78,10 +78,11 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       issued_ms: Math.max(state.issued_ms, view.issuedMs),
     }
     await store.write(next)
+    // The other copy of the state is the former one: it must be able to stand in, with its documents.
+    const hashes = new Set([...listHashes(state), ...listHashes(next)])
     state = next
     etag = found.etag
     // What stays takes room and does no harm.
-    const hashes = new Set(view.documents.map(({ sha256 }) => sha256))
     await store.keepDocuments(hashes).catch(() => {})
   }
 
@@ -129,6 +130,11 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       return found.kind === 'found' ? update(found, signal) : found
     },
   }
+}
+
+function listHashes({ view }: TrustedState): string[] {
+  const targets = view === null ? null : readTargets(view.targets)
+  return Object.values(targets?.targets ?? {}).map(({ hashes }) => hashes.sha256)
 }
 
 /** Null when the roots do not lead on from those that are trusted. */

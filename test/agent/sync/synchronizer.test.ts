@@ -231,6 +231,15 @@ describe('a restart', () => {
     expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_version' } })
   })
 
+  it('has the documents of its other copy as well', async () => {
+    const scene = await kept(3)
+    const changed = [policyOf(['allow', 'read', '/data/**'], ['deny', 'read', '/data/secret'])]
+    await scene.sync(scene.repository.release({ policies: changed, revision: 8 }))
+    await writeFile(stateOf(scene.directory), 'garbage', { mode: 0o600 })
+
+    expectKept(await setUp(scene.directory, scene.repository))
+  })
+
   it('denies everything when both copies are gone, until the server has answered', async () => {
     const scene = await kept(3)
     for (const name of ['state.json', 'state.previous.json']) await rm(join(scene.directory, name))
