@@ -44,6 +44,12 @@ describe('the last good policy stays in force after', () => {
     response.on('close', () => clearInterval(timer))
   }
 
+  const drip: PolicyServer['answer'] = (_request, response) => {
+    response.writeHead(200, json)
+    const timer = setInterval(() => response.write(' '), 20)
+    response.on('close', () => clearInterval(timer))
+  }
+
   it.each([
     ['an HTML page', html, 'content_type'],
     ['an empty answer', body(''), 'empty'],
@@ -55,6 +61,7 @@ describe('the last good policy stays in force after', () => {
     ['404', status(404), 'http_status'],
     ['500', status(500), 'http_status'],
     ['silence', () => {}, 'timeout'],
+    ['one byte at a time', drip, 'timeout'],
   ])('%s', async (_what, answer, code) => {
     const scene = await inForce()
     scene.server.answer = answer
@@ -64,6 +71,22 @@ describe('the last good policy stays in force after', () => {
       revision: 7,
       error: { code },
     })
+    expectKept(scene)
+  })
+
+  it('endless answers, each of which is cut off', async () => {
+    const scene = await inForce()
+    let [begun, ended] = [0, 0]
+    scene.server.answer = (asked, response) => {
+      begun += 1
+      response.on('close', () => (ended += 1))
+      endless(asked, response)
+    }
+
+    for (let count = 0; count < 20; count += 1) await scene.synchronizer.run(never)
+
+    expect(begun).toBe(20)
+    await expect.poll(() => ended).toBe(20)
     expectKept(scene)
   })
 
@@ -239,6 +262,35 @@ describe('keys', () => {
     })
     const restarted = await setUp(directory, repository)
     expect(restarted.active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
+  })
+
+  it('are not followed across a root that is missing', async () => {
+    const scene = await inForce()
+    const { repository, sync } = scene
+    for (let root = 2; root <= 3; root += 1) repository.rotate(createKeys())
+    const served = repository.release({ policies: wide, revision: 8 })
+
+    const gap = new Map([...served].filter(([path]) => !path.endsWith('/2.root.json')))
+    expect(await sync(gap)).toMatchObject({ error: { code: 'bad_signature' } })
+    expectKept(scene)
+
+    expect(await sync(served)).toMatchObject({ outcome: 'updated', revision: 8 })
+  })
+
+  it('are followed no further than 32 roots at a time', async () => {
+    const scene = await inForce()
+    const { repository, sync, server } = scene
+    for (let root = 2; root <= 40; root += 1)
+      repository.rotate({ ...createKeys(), root: repository.keys.root })
+    const served = repository.release({ policies: wide, revision: 8 })
+    server.requests.length = 0
+
+    expect(await sync(served)).toMatchObject({ error: { code: 'bad_signature' } })
+    expectKept(scene)
+    const asked = server.requests.filter(({ url = '' }) => url.endsWith('.root.json'))
+    expect(asked).toHaveLength(32)
+
+    expect(await sync(served)).toMatchObject({ outcome: 'updated', revision: 8 })
   })
 
   it('are given up by a new root, even when nothing else of the answer is good', async () => {

@@ -231,6 +231,39 @@ describe('a restart', () => {
     expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_version' } })
   })
 
+  it('finds a whole policy wherever it was killed in the middle of an update', async () => {
+    const scene = await kept()
+    const older = await readFile(stateOf(scene.directory), 'utf8')
+    await scene.sync(scene.repository.release({ policies }))
+    const newer = await readFile(stateOf(scene.directory), 'utf8')
+    const torn = newer.slice(0, newer.length / 2)
+    /** Every state of the disk between two writes, in order; the last one is the whole update. */
+    const steps: readonly Readonly<Record<string, string>>[] = [
+      { 'documents/x.json.tmp-1': '{', 'state.json': older },
+      { 'staging.tmp-1': '', 'state.json': older },
+      { 'state.json': older, 'state.previous.json.tmp-1': older.slice(0, 9) },
+      { 'state.json': older, 'state.previous.json': older },
+      { 'state.json': older, 'state.previous.json': older, 'state.json.tmp-1': torn },
+      { 'state.json': newer, 'state.previous.json': older },
+    ]
+
+    for (const files of steps) {
+      for (const name of ['state.json', 'state.previous.json'])
+        await rm(join(scene.directory, name), { force: true })
+      for (const [name, text] of Object.entries(files))
+        await writeFile(join(scene.directory, name), text, { mode: 0o600 })
+
+      const restarted = await setUp(scene.directory, scene.repository)
+
+      expectKept(restarted)
+      const left = await readdir(scene.directory, { recursive: true })
+      expect(left.filter((name) => /tmp-|rejected/.test(name))).toEqual([])
+      expect(await restarted.sync(scene.repository.release({ policies }))).toMatchObject({
+        error: null,
+      })
+    }
+  })
+
   it('has the documents of its other copy as well', async () => {
     const scene = await kept(3)
     const changed = [policyOf(['allow', 'read', '/data/**'], ['deny', 'read', '/data/secret'])]
