@@ -177,7 +177,8 @@ async function storeFiles(
   const { version, body } = made.snapshot
   await views.putFile({ org, view_id, name: `${version}.snapshot.json`, body }, at)
   await views.deleteSuperseded(view, earlier(made.now, SUPERSEDED_KEPT_MS))
-  await views.deleteAbandoned(org, earlier(made.now, ABANDONED_AFTER_MS))
+  // Looks at every view of the organization, so not in those that a change makes all at once.
+  if (!made.targets.isNew) await views.deleteAbandoned(org, earlier(made.now, ABANDONED_AFTER_MS))
 }
 
 function earlier(now: Date, ms: number): string {

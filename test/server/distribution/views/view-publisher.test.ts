@@ -238,6 +238,34 @@ describe('a publisher', () => {
     expect(await isThere()).toBe(false)
   })
 
+  it('forgets a view that nobody has asked for in a month, and what only that one showed', async () => {
+    const { store, look, advance } = await open()
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2', [TEAM])))
+    await look(OF_TEAM)
+    const counts = () =>
+      store.read(async (reader) => [
+        (await reader.views.find('acme', OF_TEAM.id)) === null,
+        (await reader.views.find('acme', BASE.id)) === null,
+      ])
+
+    for (let day = 0; day < 31; day += 1) {
+      await look()
+      advance(DAY_MS)
+    }
+    expect(await counts()).toEqual([false, false])
+    advance(DAY_MS + HOUR_MS)
+    await look()
+    advance(DAY_MS + HOUR_MS)
+    await look()
+
+    expect(await counts()).toEqual([true, false])
+    const again = await look(OF_TEAM)
+    expect(Object.keys(again.targets.targets)).toEqual([
+      'policies/pol_1.json',
+      'policies/pol_2.json',
+    ])
+  })
+
   it('goes on above what was served when its store forgets, as after a restoration', async () => {
     const { store, look, advance } = await open()
     for (let change = 2; change < 6; change += 1) {
