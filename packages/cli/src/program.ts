@@ -7,6 +7,7 @@ import { addMemberCommands } from './administration/member-commands.ts'
 import { addRuleCommands } from './administration/rule-commands.ts'
 import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
+import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
@@ -61,6 +62,7 @@ Examples:
   addTeamCommands(program, context)
   addTokenCommands(program, context)
   addEventsCommand(program, context)
+  addWebhookCommands(program, context)
   addEnrolCommand(program, context)
   program.commandsGroup('Policies as files:')
   addPlanCommand(program, context)

@@ -30,3 +30,4 @@ export {
   type ServerClientOptions,
 } from './server/server-client.ts'
 export { parseServerUrl } from './server/server-url.ts'
+export type { WebhooksClient } from './server/webhooks.ts'

@@ -12,8 +12,8 @@ interface Setting {
 }
 
 /** The real server on a free port, with organization acme and its owner alice. */
-async function openServer(): Promise<Setting> {
-  const { server, createOrganization } = await openTestServer()
+async function openServer(settings: Record<string, string> = {}): Promise<Setting> {
+  const { server, createOrganization } = await openTestServer(undefined, { settings })
   const { personal_token } = await createOrganization('acme', 'alice')
   const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const as = (username: string, secret: string): ServerClient =>
@@ -62,6 +62,26 @@ describe('the client and the real server', () => {
     for await (const policy of policies.list({ pageSize: 2 })) names.push(policy.name)
 
     expect(names.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e'])
+  })
+
+  it('agree on webhooks', async () => {
+    const { owner } = await openServer({ PALISADE_WEBHOOK_NETWORKS: '127.0.0.1' })
+    const { webhooks } = owner.organization('acme')
+
+    const { secret, ...made } = await webhooks.create('http://127.0.0.1:9/hook')
+    const changed = await webhooks.update(made.id, { enabled: false })
+    const rotated = await webhooks.rotateSecret(made.id)
+
+    expect(changed).toEqual({ ...made, enabled: false })
+    expect(rotated.secret).not.toBe(secret)
+    expect(await webhooks.get(made.id)).toEqual(changed)
+    expect(await webhooks.list()).toEqual([changed])
+    expect(await webhooks.deliveries(made.id, { state: 'dead' })).toEqual([])
+    await expect(webhooks.redeliver(made.id, 'evt_1_x')).rejects.toMatchObject({
+      api: { status: 404 },
+    })
+    await webhooks.delete(made.id)
+    expect(await webhooks.list()).toEqual([])
   })
 
   it('agree on events, page by page', async () => {

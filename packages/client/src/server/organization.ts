@@ -28,6 +28,7 @@ import {
 } from './policies.ts'
 import { createPolicySetClient, type PolicySetClient } from './policy-set.ts'
 import { apiPath, formatQuery } from './server-url.ts'
+import { createWebhooksClient, type WebhooksClient } from './webhooks.ts'
 
 export interface MembersClient {
   list(): Promise<readonly Member[]>
@@ -67,6 +68,7 @@ export interface OrganizationClient {
   readonly accessTokens: AccessTokensClient
   readonly devices: DevicesClient
   readonly events: EventsClient
+  readonly webhooks: WebhooksClient
 }
 
 export function createOrganizationClient(
@@ -86,6 +88,7 @@ export function createOrganizationClient(
     accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),
     devices: createDevicesClient(call, `${root}/devices`),
     events: createEventsClient(call, `${root}/events`),
+    webhooks: createWebhooksClient(call, `${root}/webhooks`),
   }
 }
 

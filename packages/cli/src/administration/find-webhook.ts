@@ -1,0 +1,28 @@
+import type { OrganizationClient } from '@palisade/client'
+import type { Webhook } from '@palisade/protocol'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { notFound } from './find-policy.ts'
+
+/** The webhook with this id, otherwise the only one with this URL. Throws `ERR_NOT_FOUND`, exit 1. */
+export async function findWebhook(
+  organization: OrganizationClient,
+  idOrUrl: string,
+): Promise<Webhook> {
+  const webhooks = await organization.webhooks.list()
+  const byId = webhooks.find(({ id }) => id === idOrUrl)
+  if (byId !== undefined) return byId
+  const [found, another] = webhooks.filter(({ url }) => url === idOrUrl)
+  if (another !== undefined)
+    throw new CliError(
+      'ERR_NOT_FOUND',
+      EXIT.failed,
+      `several webhooks have the URL \`${idOrUrl}\`; write the id that \`palisade webhook list\` shows`,
+    )
+  if (found !== undefined) return found
+  throw notFound(
+    'webhook',
+    idOrUrl,
+    webhooks.map(({ url }) => url),
+  )
+}

@@ -1,0 +1,56 @@
+import {
+  deliverySchema,
+  listDeliveriesResponseSchema,
+  listWebhooksResponseSchema,
+  webhookSchema,
+  webhookWithSecretSchema,
+  type Delivery,
+  type DeliveryState,
+  type UpdateWebhookRequest,
+  type Webhook,
+  type WebhookWithSecret,
+} from '@palisade/protocol'
+import type { Call } from './call.ts'
+import { apiPath, formatQuery } from './server-url.ts'
+
+/** Where the history of one organization is delivered to. Every method throws `ClientError`. */
+export interface WebhooksClient {
+  list(): Promise<readonly Webhook[]>
+  get(webhookId: string): Promise<Webhook>
+  /** `secret` in the answer signs what is delivered and is shown once, as by `rotateSecret`. */
+  create(url: string): Promise<WebhookWithSecret>
+  update(webhookId: string, change: UpdateWebhookRequest): Promise<Webhook>
+  /** The secret before signs as well for a day. */
+  rotateSecret(webhookId: string): Promise<WebhookWithSecret>
+  delete(webhookId: string): Promise<void>
+  /** The newest hundred. */
+  deliveries(
+    webhookId: string,
+    filter?: { readonly state?: DeliveryState },
+  ): Promise<readonly Delivery[]>
+  /** Once more, out of order. */
+  redeliver(webhookId: string, deliveryId: string): Promise<Delivery>
+}
+
+export function createWebhooksClient(call: Call, root: string): WebhooksClient {
+  const one = (webhookId: string, ...more: string[]): string => root + apiPath(webhookId, ...more)
+  return {
+    list: async () => (await call({ method: 'GET', path: root }, listWebhooksResponseSchema)).data,
+    get: async (webhookId) => call({ method: 'GET', path: one(webhookId) }, webhookSchema),
+    create: async (url) =>
+      call({ method: 'POST', path: root, body: { url } }, webhookWithSecretSchema),
+    update: async (webhookId, body) =>
+      call({ method: 'PATCH', path: one(webhookId), body }, webhookSchema),
+    rotateSecret: async (webhookId) =>
+      call({ method: 'POST', path: one(webhookId, 'rotate-secret') }, webhookWithSecretSchema),
+    delete: async (webhookId) => call.empty({ method: 'DELETE', path: one(webhookId) }),
+    deliveries: async (webhookId, filter = {}) => {
+      const path = one(webhookId, 'deliveries') + formatQuery(filter)
+      return (await call({ method: 'GET', path }, listDeliveriesResponseSchema)).data
+    },
+    redeliver: async (webhookId, deliveryId) => {
+      const path = one(webhookId, 'deliveries', deliveryId, 'redeliver')
+      return call({ method: 'POST', path }, deliverySchema)
+    },
+  }
+}
