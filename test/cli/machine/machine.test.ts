@@ -65,7 +65,7 @@ describe('palisade status', () => {
         failing_since: '2026-11-21T10:00:00.000Z',
         last_error: { code: 'unreachable', message: 'refused\u001b[2J' },
       },
-      cache_problem: { file: 'bundle.jws.rejected-1', message: 'bad signature' },
+      cache_problem: { file: 'state.json.rejected-1', message: 'bad signature' },
     }
 
     const { out } = await ask(['status'], { body })
@@ -73,7 +73,7 @@ describe('palisade status', () => {
     expect(out).toMatch(/state +never_loaded {2}no policies yet: everything is denied\n/)
     expect(out).toMatch(/failing +since 2026-11-21T10:00:00\.000Z, 2 hours ago\n/)
     expect(out).toMatch(/last error +refused\\u001b\[2J \(unreachable\)\n/)
-    expect(out).toMatch(/cache problem +bad signature; set aside as bundle\.jws\.rejected-1\n/)
+    expect(out).toMatch(/cache problem +bad signature; set aside as state\.json\.rejected-1\n/)
   })
 
   it('prints the status object on --json', async () => {
