@@ -107,18 +107,19 @@ export async function* tamperedPolicy(world, view, cleanups) {
 export async function* tamperedCache(world) {
   await world.stopAgent()
   const directory = join(world.dataDir, 'agent', 'policy', 'documents')
-  const file = readdirSync(directory)
+  // The former version of a policy is kept for the other copy of the state, so it is altered, too.
+  const files = readdirSync(directory)
     .map((name) => join(directory, name))
-    .find((path) => alter(readFileSync(path, 'utf8')) !== readFileSync(path, 'utf8'))
-  if (file === undefined) throw new LaunchError(`no policy to alter was kept in \`${directory}\``)
-  writeFileSync(file, alter(readFileSync(file, 'utf8')))
+    .filter((path) => alter(readFileSync(path, 'utf8')) !== readFileSync(path, 'utf8'))
+  if (files.length === 0) throw new LaunchError(`no policy to alter was kept in \`${directory}\``)
+  for (const file of files) writeFileSync(file, alter(readFileSync(file, 'utf8')))
   await world.restartAgent((status) => status.sync.last_error !== null)
   const problem = (await readAgentStatus(world))?.cache_problem ?? null
   const row = { what: 'kept policy changed on the disk', program: 'palisade', target: 'status' }
   yield factRow(
     { ...row, expected: 'set aside' },
     {
-      ok: problem !== null && !existsSync(file),
+      ok: problem !== null && files.some((file) => !existsSync(file)),
       actual: problem === null ? 'not noticed' : 'set aside',
       said: problem?.message ?? '',
     },
