@@ -59,8 +59,9 @@ export interface Store {
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
    * When tokens and devices were last used, how far deliveries have come and the answers kept for
-   * repeated requests are no reason to differ. For `accounts` (users, access tokens, signing keys)
-   * a driver may leave out whatever else it knows not to have changed them.
+   * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
+   * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
+   * changed them.
    */
   generation(of?: 'accounts'): number
   /** Resolves when a query is answered. Throws `ERR_STORE_UNAVAILABLE`. */

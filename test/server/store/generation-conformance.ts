@@ -9,7 +9,12 @@ const LATER = '2026-11-21T09:00:00.000Z'
 
 const POLICY = { id: 'pol_1', org: 'acme', name: 'p', teams: [], created_at: NOW, updated_at: NOW }
 const KEPT = { scope: 's', body_hash: 'h', status: 201, headers: {}, body: '{}', expires_at: LATER }
-const DEVICE = { id: 'd0', org: 'acme', username: null, token_hash: 'hash of d0' }
+const TEAM = '99999999-9999-4999-8999-999999999999'
+
+function device(id: string) {
+  const times = { created_at: NOW, revoked_at: null }
+  return { id, org: 'acme', username: null, token_hash: `hash of ${id}`, ...times }
+}
 
 function token(id: string) {
   const fields = { name: id, permissions: [], secret_hash: `hash of ${id}`, parent_id: null }
@@ -104,10 +109,15 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       ['a revocation', (writer) => writer.accessTokens.revoke('t0', NOW)],
       ['a key', (writer) => writer.signingKeys.insert(signingKey('k1', 'access_token'))],
       ['a retired key', (writer) => writer.signingKeys.retire('k0', NOW)],
+      ['a device', (writer) => writer.devices.insert(device('d1'))],
+      ['a revoked device', (writer) => writer.devices.revoke('d0', NOW)],
+      ['a team of a user', (writer) => writer.teams.addMember('acme', TEAM, 'ann')],
     ])('of accounts differs after the write of %s, also among others', async (_what, write) => {
       await store().transaction(async (writer) => {
         await writer.accessTokens.insert(token('t0'))
         await writer.signingKeys.insert(signingKey('k0', 'access_token'))
+        await writer.devices.insert(device('d0'))
+        await writer.teams.insert({ id: TEAM, org: 'acme', name: 'generation' })
       })
       const before = store().generation('accounts')
       const all = store().generation()
@@ -143,7 +153,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
     it('stays when it was only noted how far something has come', async () => {
       await store().transaction(async (writer) => {
         await writer.accessTokens.insert(token('t0'))
-        await writer.devices.insert({ ...DEVICE, created_at: NOW, revoked_at: null })
+        await writer.devices.insert(device('d0'))
       })
       await nextTurn()
       const before = store().generation()

@@ -35,11 +35,15 @@ describeSchemaGuard('the SQLite store', () => {
 })
 
 describe('a SQLite database', () => {
-  it('knows of its own changes of policies that they change no account', async () => {
+  it('knows of its own changes of policies and views that they change no account', async () => {
     const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
     const at = '2026-11-21T08:00:00Z'
     const settings = { entitled: true, resolve_unlisted_names: false, created_at: at }
     await store.transaction((writer) => writer.organizations.insert({ name: 'acme', ...settings }))
+    const kept = { org: 'acme', id: 'f', revision: 0, content_hash: '', root_version: 1 }
+    const versions = { targets_version: 1, snapshot_version: 1, timestamp_version: 1 }
+    const signed = { targets_signed_at: at, snapshot_signed_at: at, timestamp_signed_at: at }
+    const view = { ...kept, ...versions, ...signed, timestamp_body: Buffer.from('{}') }
     const [accounts, all] = [store.generation('accounts'), store.generation()]
 
     await store.transaction((writer) =>
@@ -52,6 +56,11 @@ describe('a SQLite database', () => {
         updated_at: at,
       }),
     )
+    await store.transaction(async (writer) => {
+      await writer.views.put(view)
+      const file = { org: 'acme', view_id: 'f', name: '1.targets.json', body: Buffer.from('{}') }
+      await writer.views.putFile(file, at)
+    })
 
     expect(store.generation('accounts')).toBe(accounts)
     expect(store.generation()).not.toBe(all)

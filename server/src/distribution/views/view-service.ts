@@ -51,7 +51,7 @@ export interface ViewServiceDeps {
 }
 
 interface Admitted {
-  /** `Store.generation` from before the store was asked. */
+  /** `Store.generation` of accounts, from before the store was asked. */
   readonly generation: number
   readonly deviceId: string
   readonly user: string | null
@@ -66,14 +66,14 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
   function findAdmitted(tokenHash: string): Admitted | null {
     const device = devices.find(tokenHash)
-    return device?.generation === store.generation() ? device : null
+    return device?.generation === store.generation('accounts') ? device : null
   }
 
   async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
     const tokenHash = hashSecretToken(parseBearer(authorizationHeader))
     const known = findAdmitted(tokenHash)
     if (known !== null) return known
-    const generation = store.generation()
+    const generation = store.generation('accounts')
     const { device, teams, secret } = await store.read(async (reader) => {
       const admitted = await authenticateDevice(reader, authorizationHeader)
       const { org, username } = admitted.device

@@ -1,6 +1,7 @@
 /**
- * What a statement changes, for those who keep what they have read: `governance` is everything but
- * users, access tokens and signing keys; `progress` is what `Store.generation` leaves out.
+ * What a statement changes, for those who keep what they have read: `governance` is what neither users
+ * and their teams, nor access tokens, devices and keys depend on; `progress` is what
+ * `Store.generation` leaves out.
  */
 export type Effect = 'everything' | 'governance' | 'progress'
 

@@ -47,41 +47,51 @@ export function createViewWriter(connection: Connection): ViewWriter {
        ${COLUMNS.slice(2)
          .map((column) => `${column} = excluded.${column}`)
          .join(', ')}`,
+    'governance',
   )
   const supersedeFiles = connection.prepare(
     `UPDATE view_files SET superseded_at = ?
      WHERE org = ? AND view_id = ? AND name LIKE ? AND superseded_at IS NULL`,
+    'governance',
   )
   const putFile = connection.prepare(
     'INSERT INTO view_files (org, view_id, name, body) VALUES (?, ?, ?, ?)',
+    'governance',
   )
   const shown = connection.prepare<{ path: string; superseded_at: string | null }>(
     'SELECT path, superseded_at FROM view_documents WHERE org = ? AND view_id = ?',
   )
   const supersedeDocument = connection.prepare(
     'UPDATE view_documents SET superseded_at = ? WHERE org = ? AND view_id = ? AND path = ?',
+    'governance',
   )
   const insertDocument = connection.prepare(
     `INSERT INTO policy_documents (org, sha256, body) VALUES (?, ?, ?)
      ON CONFLICT (org, sha256) DO NOTHING`,
+    'governance',
   )
   const showDocument = connection.prepare(
     `INSERT INTO view_documents (org, view_id, path, sha256) VALUES (?, ?, ?, ?)
      ON CONFLICT (org, view_id, path) DO UPDATE SET superseded_at = NULL`,
+    'governance',
   )
   const deleteFiles = connection.prepare(
     'DELETE FROM view_files WHERE org = ? AND view_id = ? AND superseded_at < ?',
+    'governance',
   )
   const hideDocuments = connection.prepare(
     'DELETE FROM view_documents WHERE org = ? AND view_id = ? AND superseded_at < ?',
+    'governance',
   )
   const deleteDocuments = connection.prepare(
     `DELETE FROM policy_documents WHERE org = ? AND NOT EXISTS (
        SELECT 1 FROM view_documents v
        WHERE v.org = policy_documents.org AND v.sha256 = policy_documents.sha256)`,
+    'governance',
   )
   const deleteAbandoned = connection.prepare(
     'DELETE FROM views WHERE org = ? AND timestamp_signed_at < ?',
+    'governance',
   )
   return {
     ...createViewReader(connection),
