@@ -58,8 +58,8 @@ export function createViewWriter(connection: Connection): ViewWriter {
     'INSERT INTO view_files (org, view_id, name, body) VALUES (?, ?, ?, ?)',
     'governance',
   )
-  const shown = connection.prepare<{ path: string; superseded_at: string | null }>(
-    'SELECT path, superseded_at FROM view_documents WHERE org = ? AND view_id = ?',
+  const shown = connection.prepare<{ path: string }>(
+    'SELECT path FROM view_documents WHERE org = ? AND view_id = ? AND superseded_at IS NULL',
   )
   const supersedeDocument = connection.prepare(
     'UPDATE view_documents SET superseded_at = ? WHERE org = ? AND view_id = ? AND path = ?',
@@ -104,15 +104,12 @@ export function createViewWriter(connection: Connection): ViewWriter {
       await putFile.run(org, view_id, name, body)
     },
     async putDocuments({ org, id }, documents, at) {
-      const before = new Map(
-        (await shown.all(org, id)).map(({ path, superseded_at }) => [path, superseded_at]),
-      )
+      const before = new Set((await shown.all(org, id)).map(({ path }) => path))
       const after = new Set(documents.map(({ path }) => path))
-      for (const [path, superseded_at] of before)
-        if (superseded_at === null && !after.has(path))
-          await supersedeDocument.run(at, org, id, path)
+      for (const path of before)
+        if (!after.has(path)) await supersedeDocument.run(at, org, id, path)
       for (const { path, sha256, body } of documents) {
-        if (before.get(path) === null) continue
+        if (before.has(path)) continue
         await insertDocument.run(org, sha256, body)
         await showDocument.run(org, id, path, sha256)
       }
