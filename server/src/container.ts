@@ -24,6 +24,7 @@ import { deviceRoutes } from './distribution/device-routes.ts'
 import { rememberLastSeen } from './distribution/last-seen.ts'
 import { viewRoutes } from './distribution/views/view-routes.ts'
 import { createViewService } from './distribution/views/view-service.ts'
+import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
@@ -108,6 +109,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           limits: config.limits,
           ...sources,
         }),
+        documentSchemaRoutes(),
         tokenRoutes({
           store,
           passwordQueue,

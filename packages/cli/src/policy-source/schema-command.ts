@@ -14,7 +14,8 @@ export function addSchemaCommand(program: Command, { io }: RunContext): void {
       `
 An editor with the YAML language server reads it where the first line of a file is
   # yaml-language-server: $schema=palisade.schema.json
-and every editor where a JSON file has the member "$schema".
+and every editor where a JSON file has the member "$schema". A server has the same schema at
+/api/v1/schemas/policies.json, so that its URL can stand there instead of a file.
 
 Examples:
   palisade schema > policies/.palisade.schema.json`,
