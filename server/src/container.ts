@@ -22,6 +22,7 @@ import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.t
 import type { Config } from './config/config.ts'
 import { deviceRoutes } from './distribution/device-routes.ts'
 import { rememberLastSeen } from './distribution/last-seen.ts'
+import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
 import { viewRoutes } from './distribution/views/view-routes.ts'
 import { createViewService } from './distribution/views/view-service.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
@@ -97,6 +98,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const container = root.createChildContainer()
   registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
   const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
+  const views = createViewService({ store, lastSeen, ...sources })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)
@@ -135,7 +137,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         }),
         webhooks.routes({ store: audited, authenticate }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
-        viewRoutes({ views: createViewService({ store, lastSeen, ...sources }) }),
+        viewRoutes({ views }),
         ...(config.metrics.enabled
           ? [metricsRoutes({ metrics, token: config.metrics.token })]
           : []),
@@ -155,6 +157,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     trustedProxies: config.trustedProxies,
     certificate: options.certificate,
     routes: container.resolve(ROUTES),
+    shortcut: createPollShortcut({ views, metrics: metrics.requests }),
   })
 
   app.server.once('listening', () => webhooks.courier.start())

@@ -1,11 +1,18 @@
 import { unauthenticated } from '../http/api-error.ts'
 
+const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i
+
+/** The token of a `Bearer` header; null when there is none, or anything else. */
+export function findBearer(authorizationHeader: string | undefined): string | null {
+  return BEARER.exec(authorizationHeader ?? '')?.[1] ?? null
+}
+
 /** The token of a `Bearer` header (RFC 6750 §2.1; the scheme in any letter case), or throws 401. */
 export function parseBearer(authorizationHeader: string | undefined): string {
   if (authorizationHeader === undefined)
     throw unauthenticated('send `Authorization: Bearer` with an access token')
-  const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(authorizationHeader)?.[1]
-  if (token === undefined)
+  const token = findBearer(authorizationHeader)
+  if (token === null)
     throw unauthenticated('the `Authorization` header must be `Bearer` and one token')
   return token
 }

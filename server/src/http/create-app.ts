@@ -16,6 +16,7 @@ import { collectBody, emptyBody, MAX_BODY_BYTES } from './raw-body.ts'
 import { parseQuery } from './read-query.ts'
 import { createRequestIds } from './request-id.ts'
 import { securityHeaders, type SecurityHeaders } from './security-headers.ts'
+import { withShortcut, type Shortcut } from './shortcut.ts'
 import { createErrorHandler } from './send-error.ts'
 import {
   requireForwardedAddress,
@@ -35,6 +36,8 @@ export interface AppDeps {
   readonly trustedProxies: TrustedProxies
   /** For TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
+  /** Asked before the framework; it never is while requests are traced. */
+  readonly shortcut?: Shortcut
   /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
   readonly routes: readonly FastifyPluginAsyncZod[]
 }
@@ -62,6 +65,16 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   const observer = { log: deps.log, metrics: deps.metrics, tracing: deps.tracing ?? null }
   const constant = securityHeaders({ hasTls: deps.certificate !== undefined })
   const sendError = createErrorHandler(deps.log, constant)
+  const closing = { hasBegun: false }
+  const shorten = (framework: RequestListener): RequestListener =>
+    deps.shortcut === undefined || observer.tracing !== null
+      ? framework
+      : withShortcut(framework, {
+          shortcut: deps.shortcut,
+          newRequestId,
+          constant,
+          isOpen: () => !closing.hasBegun && !deps.log.isLevelEnabled('debug'),
+        })
   const app = Fastify({
     // `observeRequests` writes one line for each; the framework makes a logger for each.
     logger: false,
@@ -81,7 +94,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         buildSerializer: (() => serializerCompiler) as never,
       },
     },
-    serverFactory: (handler) => createListener(deps.certificate, handler),
+    serverFactory: (handler) => createListener(deps.certificate, shorten(handler)),
     routerOptions: {
       maxParamLength: MAX_PARAM_LENGTH,
       querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,
@@ -97,7 +110,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   requireForwardedAddress(app, deps.trustedProxies)
   registerUnrouted(app)
   registerBodies(app)
-  registerShutdown(app)
+  registerShutdown(app, closing)
 
   await registerOpenApi(app)
   registerHealthRoutes(app, deps.ping)
@@ -161,13 +174,12 @@ function registerBodies(app: FastifyInstance): void {
 }
 
 /** Or a connection in use at the time would keep the server from closing until it idles out. */
-function registerShutdown(app: FastifyInstance): void {
-  let isClosing = false
+function registerShutdown(app: FastifyInstance, closing: { hasBegun: boolean }): void {
   app.addHook('preClose', async () => {
-    isClosing = true
+    closing.hasBegun = true
   })
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isClosing) reply.header('connection', 'close')
+    if (closing.hasBegun) reply.header('connection', 'close')
     done(null, payload)
   })
 }

@@ -12,6 +12,18 @@ const TRANSPORT = { 'strict-transport-security': `max-age=${ONE_YEAR_SECONDS}` }
 
 export type SecurityHeaders = Readonly<Record<string, string>>
 
+/**
+ * How a browser is to treat a body: a third of an answer that has none, and that one is sent a
+ * thousand times for every other.
+ */
+export const ABOUT_BODIES = [
+  'content-security-policy',
+  'cross-origin-resource-policy',
+  'referrer-policy',
+  'x-content-type-options',
+  'x-frame-options',
+] as const
+
 /** Sent with every answer; the documentation pages replace the content security policy. */
 export function securityHeaders({ hasTls }: { readonly hasTls: boolean }): SecurityHeaders {
   return hasTls ? { ...CONSTANT, ...TRANSPORT } : CONSTANT

@@ -3,20 +3,17 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
 import { errorResponses } from '../../http/error-responses.ts'
+import { ABOUT_BODIES } from '../../http/security-headers.ts'
 import type { ServedTimestamp } from './view-publisher.ts'
 import type { Requested, ViewService } from './view-service.ts'
 
 const VIEW = '/api/v1/orgs/:org/views/:view'
+/** What machines poll. */
+export const TIMESTAMP_ROUTE = `${VIEW}/metadata/timestamp.json`
 /** Each device asks with its own token, and no two views share a file. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
-const VOLATILE = 'private, no-cache'
-const ABOUT_BODIES = [
-  'content-security-policy',
-  'cross-origin-resource-policy',
-  'referrer-policy',
-  'x-content-type-options',
-  'x-frame-options',
-]
+/** Of what is asked for again and again, with `If-None-Match`. */
+export const VOLATILE = 'private, no-cache'
 
 type RequestedFile = Requested & { readonly file: string }
 
@@ -59,7 +56,7 @@ export function viewRoutes({ views }: { readonly views: ViewService }): FastifyP
     )
 
     app.get<{ Params: Requested }>(
-      `${VIEW}/metadata/timestamp.json`,
+      TIMESTAMP_ROUTE,
       {
         config: { quiet: true },
         schema: {
@@ -75,12 +72,9 @@ export function viewRoutes({ views }: { readonly views: ViewService }): FastifyP
           },
         },
       },
-      // No promise for what is known: nearly every poll of a fleet ends here.
-      (request, reply): Promise<FastifyReply> | undefined => {
-        const known = views.known(request.headers.authorization, request.params)
-        if (known === null) return fetchTimestamp(views, request, request.params, reply)
-        void sendTimestamp(request, reply, known)
-        return undefined
+      async (request, reply) => {
+        const timestamp = await views.timestamp(request.headers.authorization, request.params)
+        return sendTimestamp(request, reply, timestamp)
       },
     )
 
@@ -126,16 +120,6 @@ export function viewRoutes({ views }: { readonly views: ViewService }): FastifyP
   }
 }
 
-async function fetchTimestamp(
-  views: ViewService,
-  request: FastifyRequest,
-  requested: Requested,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  const timestamp = await views.timestamp(request.headers.authorization, requested)
-  return sendTimestamp(request, reply, timestamp)
-}
-
 function sendTimestamp(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -149,10 +133,6 @@ function sendTimestamp(
   return reply.header('content-type', 'application/json').send(body)
 }
 
-/**
- * What tells a browser how to treat a body is a third of an answer that has none, and this one is
- * sent a thousand times for every other.
- */
 function sendNothing(reply: FastifyReply): FastifyReply {
   for (const name of ABOUT_BODIES) reply.removeHeader(name)
   return reply.code(304).send()

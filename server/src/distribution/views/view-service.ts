@@ -1,5 +1,5 @@
 import type { DeviceView } from '@palisade/protocol'
-import { parseBearer } from '../../accounts/bearer.ts'
+import { findBearer, parseBearer } from '../../accounts/bearer.ts'
 import { notFound } from '../../http/api-error.ts'
 import type { Store } from '../../store/store.ts'
 import { hashSecretToken } from '../../tokens/secret-token.ts'
@@ -25,7 +25,10 @@ export interface Requested {
 export interface ViewService {
   /** The view of the device, now: by the teams of its user, whatever it asks for. Signed. */
   assign(authorizationHeader: string | undefined): Promise<DeviceView>
-  /** The timestamp without asking the store, for a device admitted since the last commit. */
+  /**
+   * The timestamp without asking the store, for a device admitted since the last commit; null for
+   * every other caller, also for one who is to be refused.
+   */
   known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
   timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
   /** `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for what is not there, or no more. */
@@ -128,7 +131,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     known(authorizationHeader, requested) {
-      const device = findAdmitted(hashSecretToken(parseBearer(authorizationHeader)))
+      const token = findBearer(authorizationHeader)
+      const device = token === null ? null : findAdmitted(hashSecretToken(token))
       if (device === null || !isOwn(device.place, requested)) return null
       const timestamp = publisher.known(device.place.org, device.place.id)
       if (timestamp !== null) deps.lastSeen.record(device.deviceId, now().getTime())

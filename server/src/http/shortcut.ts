@@ -1,0 +1,94 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { RouteTally } from '../metrics/request-metrics.ts'
+import { ABOUT_BODIES, type SecurityHeaders } from './security-headers.ts'
+
+/** An answer that is known without waiting for anything. */
+export interface ReadyAnswer {
+  readonly tally: RouteTally
+  readonly etag: string
+  readonly cacheControl: string
+  /** JSON; null for 304, because who asks has it. */
+  readonly body: Uint8Array | null
+}
+
+/**
+ * What can be answered at once, or null for everything else, which then takes the way of all
+ * requests: also whatever is to be refused, so that there is one place that refuses. Must not throw.
+ */
+export type Shortcut = (request: IncomingMessage) => ReadyAnswer | null
+
+export interface ShortcutDeps {
+  readonly shortcut: Shortcut
+  readonly newRequestId: (request: IncomingMessage) => string
+  readonly constant: SecurityHeaders
+  /** False while something is to be done about each request that only the framework's hooks do. */
+  readonly isOpen: () => boolean
+}
+
+/**
+ * Puts `shortcut` in front of the framework. Measured, the framework with its hooks is two thirds
+ * of what a poll costs, and a fleet polls a thousand times for every other request. The answer is
+ * the same to the letter, which a test compares.
+ */
+export function withShortcut(framework: RequestListener, deps: ShortcutDeps): RequestListener {
+  const headers = splitHeaders(deps.constant)
+  return (request, response) => {
+    const startedMs = performance.now()
+    const answer = isPlain(request, response) && deps.isOpen() ? deps.shortcut(request) : null
+    if (answer === null) {
+      framework(request, response)
+      return
+    }
+    const status = send(response, answer, deps.newRequestId(request), headers)
+    answer.tally.count(status, (performance.now() - startedMs) / 1000)
+  }
+}
+
+/** Names and values in turns, as `writeHead` takes them without looking each of them up. */
+interface ConstantHeaders {
+  readonly withBody: readonly string[]
+  readonly bodiless: readonly string[]
+}
+
+/** Without `Cache-Control`, which the answers choose. */
+function splitHeaders(constant: SecurityHeaders): ConstantHeaders {
+  const always = Object.entries(constant).filter(([name]) => name !== 'cache-control')
+  const about: readonly string[] = ABOUT_BODIES
+  return {
+    withBody: always.flat(),
+    bodiless: always.filter(([name]) => !about.includes(name)).flat(),
+  }
+}
+
+/** One GET without a body, with one host, which waits for no other answer on its connection. */
+function isPlain(
+  { method, headers, rawHeaders }: IncomingMessage,
+  { socket }: ServerResponse,
+): boolean {
+  if (method !== 'GET' || socket === null) return false
+  if ('content-length' in headers || 'transfer-encoding' in headers) return false
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? ''
+    if (name.length === 'host'.length && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts === 1
+}
+
+function send(
+  response: ServerResponse,
+  { etag, cacheControl, body }: ReadyAnswer,
+  requestId: string,
+  { withBody, bodiless }: ConstantHeaders,
+): 200 | 304 {
+  const own = ['x-request-id', requestId, 'etag', etag, 'cache-control', cacheControl]
+  if (body === null) {
+    response.writeHead(304, [...bodiless, ...own])
+    response.end()
+    return 304
+  }
+  const about = ['content-type', 'application/json', 'content-length', String(body.byteLength)]
+  response.writeHead(200, [...withBody, ...own, ...about])
+  response.end(body)
+  return 200
+}
