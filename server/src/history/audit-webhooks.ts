@@ -1,8 +1,8 @@
-import type { EventKind, Webhook } from '@palisade/protocol'
+import type { Webhook } from '@palisade/protocol'
 import { StoreError } from '../store/store-error.ts'
 import type { WebhookRecord } from '../store/records.ts'
 import type { WebhookReader, WebhookWriter } from '../store/contract/webhooks.ts'
-import type { RecordChange, Writes } from './change.ts'
+import type { Change, RecordChange, Writes } from './change.ts'
 
 export function auditWebhooks(
   webhooks: WebhookWriter,
@@ -16,14 +16,14 @@ export function auditWebhooks(
   }
 
   async function recordUpdate(
-    kind: EventKind,
+    what: Pick<Change, 'kind' | 'hidden'>,
     { org, id }: Pick<WebhookRecord, 'org' | 'id'>,
     work: () => Promise<void>,
   ): Promise<void> {
     const before = await current(org, id)
     await work()
     const after = await current(org, id)
-    await record({ place: { org }, kind, subject: { id, name: after.url }, before, after })
+    await record({ ...what, place: { org }, subject: { id, name: after.url }, before, after })
   }
 
   return {
@@ -38,9 +38,12 @@ export function auditWebhooks(
       await record({ ...change, before: null, after: showWebhook(webhook) })
     },
     update: (change, at) =>
-      recordUpdate('webhook.updated', change, () => webhooks.update(change, at)),
+      recordUpdate({ kind: 'webhook.updated' }, change, () => webhooks.update(change, at)),
+    // Of two within a millisecond not even the time of the secret tells that there were two.
     replaceSecret: (change) =>
-      recordUpdate('webhook.secret_rotated', change, () => webhooks.replaceSecret(change)),
+      recordUpdate({ kind: 'webhook.secret_rotated', hidden: true }, change, () =>
+        webhooks.replaceSecret(change),
+      ),
     async delete(org, id) {
       const before = await current(org, id)
       await webhooks.delete(org, id)

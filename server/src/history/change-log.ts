@@ -30,7 +30,7 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
 
   return {
     async record(change) {
-      if (isSame(change)) return
+      if (change.hidden !== true && isSame(change)) return
       changes.push({ ...change, orgs: new Set(await organizationsOf(writer, change.place)) })
     },
 

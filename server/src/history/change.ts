@@ -8,6 +8,8 @@ export interface Change {
   readonly subject: EventRecord['subject']
   readonly before: ChangeState | null
   readonly after: ChangeState | null
+  /** Whether more has changed than is shown, such as a secret; then it is kept in any case. */
+  readonly hidden?: true
 }
 
 /**
@@ -19,7 +21,7 @@ export type ChangePlace = { readonly org: string } | { readonly username: string
 /** A wire representation. It is made member by member, so that no secret slips in with a column. */
 export type ChangeState = object
 
-/** A change that leaves everything as it was is not kept. */
+/** A change that leaves everything as it was is not kept, unless it is `hidden`. */
 export type RecordChange = (change: Change) => Promise<void>
 
 /** The methods of a writer that its reader does not have. */

@@ -33,6 +33,7 @@ export function createWebhooks(deps: {
   })
   return {
     courier,
-    routes: (routeDeps) => webhookRoutes({ ...routeDeps, reachable, ...sources }),
+    routes: (routeDeps) =>
+      webhookRoutes({ ...routeDeps, reachable, ...sources, wake: () => courier.wake() }),
   }
 }

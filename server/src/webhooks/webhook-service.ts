@@ -33,6 +33,8 @@ export interface WebhookServiceDeps {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
+  /** Called after the commit of what no event tells the courier of. */
+  readonly wake: () => void
 }
 
 /**
@@ -137,8 +139,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         return found.map(formatDelivery)
       }),
 
-    redeliver: (caller, { org, id, delivery: deliveryId }, once) =>
-      store.write(caller.author, async (writer) => {
+    async redeliver(caller, { org, id, delivery: deliveryId }, once) {
+      const answer = await store.write(caller.author, async (writer) => {
         await requireMayDirect(writer, caller, org)
         const webhook = await findWebhook(writer, org, id)
         const event = await findEvent(writer, org, deliveryId)
@@ -161,7 +163,10 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
           await writer.deliveries.put(again)
           return formatDelivery({ ...again, hash: event.hash })
         })
-      }),
+      })
+      deps.wake()
+      return answer
+    },
   }
 }
 

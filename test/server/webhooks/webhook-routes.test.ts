@@ -1,5 +1,6 @@
 import type { Permission } from '@palisade/protocol'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { nextTurn } from '../../../server/src/next-turn.ts'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openReceiver, verify } from './receiver.ts'
@@ -82,6 +83,20 @@ describe('webhooks', () => {
     expect(await kinds()).toEqual(['webhook.created', 'webhook.secret_rotated'])
   })
 
+  it('tell of each other secret, also of two within a millisecond', async () => {
+    const { id } = await create()
+    const rotate = () => test.send('POST', `${WEBHOOKS}/${id}/rotate-secret`, { as: owner })
+
+    const [first, second] = [await rotate(), await rotate()]
+
+    expect(first.json().secret).not.toBe(second.json().secret)
+    expect(await kinds()).toEqual([
+      'webhook.created',
+      'webhook.secret_rotated',
+      'webhook.secret_rotated',
+    ])
+  })
+
   it('deliver what is changed to a receiver that checks the signature', async () => {
     const receiver = await openReceiver()
     const { secret, id } = await create(receiver.url)
@@ -125,6 +140,34 @@ describe('webhooks', () => {
 
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([first, last])
   })
+
+  it(
+    'deliver once more at once, not when they are next looked after',
+    { timeout: 20_000 },
+    async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout'] })
+      onTestFinished(() => void vi.useRealTimers())
+      const receiver = await openReceiver()
+      const { id } = await create(receiver.url)
+      await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+      await receiver.count(1)
+      const delivery = await deliveryOf(5)
+      const settled = async () => {
+        const list = await test.send('GET', `${WEBHOOKS}/${id}/deliveries`, { as: owner })
+        return list.json().data[0]?.state === 'delivered'
+      }
+      while (!(await settled())) await nextTurn()
+
+      const url = `${WEBHOOKS}/${id}/deliveries/${delivery}/redeliver`
+      expect((await test.send('POST', url, { as: owner })).statusCode).toBe(200)
+      await receiver.count(2)
+
+      expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([
+        delivery,
+        delivery,
+      ])
+    },
+  )
 
   it('take no more than a hundred requests to deliver again', async () => {
     const { id } = await create()
