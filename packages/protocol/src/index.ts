@@ -59,6 +59,7 @@ export {
 } from './governance/what-if.ts'
 export {
   DEVICE_TOKEN_PREFIX,
+  ENROLMENT_TOKEN_PREFIX,
   ORGANIZATION_TOKEN_PREFIX,
   PERMISSIONS,
   PERSONAL_TOKEN_PREFIX,
@@ -116,6 +117,19 @@ export {
   type Enrolment,
   type PublicKey,
 } from './machine/enrolment.ts'
+export {
+  createEnrolmentTokenRequestSchema,
+  createdEnrolmentTokenSchema,
+  deviceLabelsSchema,
+  enrolmentTokenSchema,
+  formatEnrolmentToken,
+  listEnrolmentTokensResponseSchema,
+  parseEnrolmentToken,
+  type CreateEnrolmentTokenRequest,
+  type CreatedEnrolmentToken,
+  type EnrolmentToken,
+  type EnrolmentTokenParts,
+} from './machine/enrolment-token.ts'
 export {
   DEVICE_VIEW_TYPE,
   MAX_POLICIES_OF_VIEW,

@@ -140,7 +140,7 @@ export async function createToken(
 }
 
 /** The token that the caller's session came from, or null for a password. Throws 401 or 403. */
-async function findParent(
+export async function findParent(
   deps: { readonly now: () => Date },
   reader: StoreReader,
   principal: Principal,

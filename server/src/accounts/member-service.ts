@@ -100,6 +100,8 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         // Or they would come back to life if the user joined again.
         const now = deps.now().toISOString()
         await writer.devices.revokeOfUser(org, username, now)
+        // Or he could still enrol a machine.
+        await writer.enrolmentTokens.revokeMadeBy(org, formatUser(username), now)
         if (query.organization_tokens === 'revoke')
           for (const token of await writer.accessTokens.listMadeBy(formatUser(username)))
             if (token.org === org) await writer.accessTokens.revoke(token.id, now)

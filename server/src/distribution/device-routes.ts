@@ -10,6 +10,7 @@ import type { Authenticate } from '../accounts/authenticate.ts'
 import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
+import { enrolmentTokenRoutes } from './enrolment-token-routes.ts'
 import { createDeviceService, requireMayRevoke, type DeviceServiceDeps } from './device-service.ts'
 
 export interface DeviceRouteDeps extends DeviceServiceDeps {
@@ -20,11 +21,12 @@ const organizationParams = z.object({ org: z.string() })
 const deviceParams = z.object({ org: z.string(), device: z.string() })
 const noQuery = z.strictObject({})
 
-/** `/api/v1/orgs/:org/devices` */
+/** `/api/v1/orgs/:org/devices` and `/api/v1/orgs/:org/enrolment-tokens` */
 export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
     const devices = createDeviceService(deps)
+    await app.register(enrolmentTokenRoutes(deps))
 
     app.get(
       '/api/v1/orgs/:org/devices',

@@ -1,9 +1,16 @@
-import type { AccessTokenRecord, DeviceRecord, SigningKeyRecord } from '../store/records.ts'
+import type {
+  AccessTokenRecord,
+  DeviceRecord,
+  EnrolmentTokenRecord,
+  SigningKeyRecord,
+} from '../store/records.ts'
 import type {
   AccessTokenReader,
   AccessTokenWriter,
   DeviceReader,
   DeviceWriter,
+  EnrolmentTokenReader,
+  EnrolmentTokenWriter,
 } from '../store/contract/credentials.ts'
 import type { SigningKeyReader, SigningKeyWriter } from '../store/contract/server-state.ts'
 import type { RecordChange, Writes } from './change.ts'
@@ -26,6 +33,36 @@ export function auditAccessTokens(
         const change = { ...ofToken(token), kind: 'access_token.revoked' as const }
         await record({ ...change, before, after: showToken(token) })
       }
+      return revoked
+    },
+  }
+}
+
+/** Each use is in the history as the device that was enrolled by it. */
+export function auditEnrolmentTokens(
+  tokens: EnrolmentTokenWriter,
+  record: RecordChange,
+): Omit<Writes<EnrolmentTokenWriter, EnrolmentTokenReader>, 'use'> {
+  async function recordRevoked(token: EnrolmentTokenRecord): Promise<void> {
+    const before = showEnrolmentToken({ ...token, revoked_at: null })
+    const change = { ...ofEnrolmentToken(token), kind: 'enrolment_token.revoked' as const }
+    await record({ ...change, before, after: showEnrolmentToken(token) })
+  }
+
+  return {
+    async insert(token) {
+      await tokens.insert(token)
+      const change = { ...ofEnrolmentToken(token), kind: 'enrolment_token.created' as const }
+      await record({ ...change, before: null, after: showEnrolmentToken(token) })
+    },
+    async revoke(org, id, revokedAt) {
+      const token = await tokens.revoke(org, id, revokedAt)
+      if (token !== null) await recordRevoked(token)
+      return token
+    },
+    async revokeMadeBy(org, actor, revokedAt) {
+      const revoked = await tokens.revokeMadeBy(org, actor, revokedAt)
+      for (const token of revoked) await recordRevoked(token)
       return revoked
     },
   }
@@ -101,6 +138,23 @@ function showToken(token: AccessTokenRecord) {
     name,
     ...(token.kind === 'personal' ? { username: token.username } : {}),
     permissions: [...permissions],
+    created_at,
+    expires_at,
+    ...(revoked_at === null ? {} : { revoked_at }),
+  }
+}
+
+function ofEnrolmentToken({ id, org, name }: EnrolmentTokenRecord) {
+  return { place: { org }, subject: { id, name } }
+}
+
+function showEnrolmentToken(token: EnrolmentTokenRecord) {
+  const { id, name, labels, max_uses, created_at, expires_at, revoked_at } = token
+  return {
+    id,
+    name,
+    labels: [...labels],
+    max_uses,
     created_at,
     expires_at,
     ...(revoked_at === null ? {} : { revoked_at }),

@@ -1,5 +1,10 @@
 import type { StoreWriter } from '../store/store.ts'
-import { auditAccessTokens, auditDevices, auditSigningKeys } from './audit-credentials.ts'
+import {
+  auditAccessTokens,
+  auditDevices,
+  auditEnrolmentTokens,
+  auditSigningKeys,
+} from './audit-credentials.ts'
 import { auditOrganizations } from './audit-organizations.ts'
 import { auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
 import { auditPolicies } from './audit-policies.ts'
@@ -14,7 +19,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  * in the history.
  *
  * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
- * was last used, and how far deliveries have come, which are no change of anything.
+ * was used, and how far deliveries have come, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   // Made when first used: most transactions write one part.
@@ -42,6 +47,12 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
       return (made.accessTokens ??= {
         ...writer.accessTokens,
         ...auditAccessTokens(writer.accessTokens, record),
+      })
+    },
+    get enrolmentTokens() {
+      return (made.enrolmentTokens ??= {
+        ...writer.enrolmentTokens,
+        ...auditEnrolmentTokens(writer.enrolmentTokens, record),
       })
     },
     get devices() {

@@ -95,6 +95,31 @@ export interface OrganizationTokenRecord extends AccessTokenFields {
 }
 export type AccessTokenRecord = PersonalTokenRecord | OrganizationTokenRecord
 
+/** What a machine may enrol itself with. */
+export interface EnrolmentTokenRecord {
+  readonly id: string
+  readonly org: string
+  readonly name: string
+  readonly labels: readonly string[]
+  /** Lower-case hexadecimal SHA-256 of the secret. */
+  readonly secret_hash: string
+  /** The first characters of the secret, to know it by. */
+  readonly prefix: string
+  /** Of the root whose hash stands in the token. */
+  readonly root_version: number
+  readonly max_uses: number
+  /** Never above `max_uses`. */
+  readonly uses: number
+  readonly last_used_at: string | null
+  readonly created_at: string
+  /** `Author.actor` of whoever made it. */
+  readonly created_by: string
+  /** The access token whose session made this one; null when it was made with a password. */
+  readonly parent_id: string | null
+  readonly expires_at: string
+  readonly revoked_at: string | null
+}
+
 export interface DeviceRecord {
   readonly id: string
   readonly org: string

@@ -16,6 +16,8 @@ import type {
   DevicePollWriter,
   DeviceReader,
   DeviceWriter,
+  EnrolmentTokenReader,
+  EnrolmentTokenWriter,
 } from './contract/credentials.ts'
 import type {
   IdempotencyReader,
@@ -58,7 +60,7 @@ export interface Store {
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When tokens and devices were last used, how far deliveries have come and the answers kept for
+   * When access tokens and devices were last used, how far deliveries have come and the answers kept for
    * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
    * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
    * changed them.
@@ -77,6 +79,7 @@ export interface StoreReader {
   readonly teams: TeamReader
   readonly policies: PolicyReader
   readonly accessTokens: AccessTokenReader
+  readonly enrolmentTokens: EnrolmentTokenReader
   readonly devices: DeviceReader
   readonly devicePolls: DevicePollReader
   readonly signingKeys: SigningKeyReader
@@ -100,6 +103,7 @@ export interface StoreWriter extends StoreReader {
   readonly teams: TeamWriter
   readonly policies: PolicyWriter
   readonly accessTokens: AccessTokenWriter
+  readonly enrolmentTokens: EnrolmentTokenWriter
   readonly devices: DeviceWriter
   readonly devicePolls: DevicePollWriter
   readonly signingKeys: SigningKeyWriter

@@ -1,5 +1,6 @@
 import {
   DEVICE_TOKEN_PREFIX,
+  ENROLMENT_TOKEN_PREFIX,
   ORGANIZATION_TOKEN_PREFIX,
   PERSONAL_TOKEN_PREFIX,
 } from '@palisade/protocol'
@@ -10,6 +11,7 @@ const PREFIXES = {
   personal: PERSONAL_TOKEN_PREFIX,
   organization: ORGANIZATION_TOKEN_PREFIX,
   device: DEVICE_TOKEN_PREFIX,
+  enrolment: ENROLMENT_TOKEN_PREFIX,
 } as const
 export type TokenKind = keyof typeof PREFIXES
 

@@ -19,6 +19,7 @@ const CHANGE_NOTHING = new Set(['createAccessToken', 'checkAccess'])
 const WITH_SECRETS = new Set([
   'createMember',
   'createOrganizationToken',
+  'createEnrolmentToken',
   'createPersonalToken',
   'enrolDevice',
   'createWebhook',

@@ -21,6 +21,7 @@ export const NOTHING = {
   device: '00000000-0000-4000-8000-000000000000',
   token: '00000000-0000-4000-8000-000000000000',
   personal_token: '00000000-0000-4000-8000-000000000000',
+  enrolment_token: '00000000-0000-4000-8000-000000000000',
   webhook: '00000000-0000-4000-8000-000000000000',
   delivery: `evt_1_${'0'.repeat(32)}`,
   view: '0'.repeat(32),
@@ -107,6 +108,7 @@ async function furnish(
   const api = `/api/v1/orgs/${org}`
   const policies = `/v2/orgs/${org}/governance/policies`
   const username = `${org}-member`
+  const enrolment = { name: 'one', max_uses: 1, expires_in_days: 1 }
   const secret = { name: 'one', permissions: ['policies:read'], expires_in_days: 1 }
   await create(server, as, `${api}/members`, { username, role: 'member', password: PASSWORD })
   const team = idOf(await create(server, as, `${api}/teams`, { name: 'backend' }))
@@ -129,6 +131,7 @@ async function furnish(
     device: idOf(device, 'device_id'),
     token: idOf(await create(server, as, `${api}/access-tokens`, secret)),
     personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
+    enrolment_token: idOf(await create(server, as, `${api}/enrolment-tokens`, enrolment)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
     delivery: await firstDelivery(server, org),
     ...(await firstView(server, org, deviceToken)),

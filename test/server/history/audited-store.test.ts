@@ -19,6 +19,7 @@ import {
   TEAM,
   cases,
   device,
+  enrolmentToken,
   key,
   token,
   webhook,
@@ -53,6 +54,7 @@ async function open() {
     await writer.accessTokens.insert(token('t0', { username: 'bob' }))
     await writer.accessTokens.insert(token('t1', { org: 'acme' }, 't0'))
     await writer.devices.insert(device('d0', 'bob'))
+    await writer.enrolmentTokens.insert(enrolmentToken('e0'))
     await writer.devices.insert(device('d1', 'bob'))
     await writer.signingKeys.insert(key('k0'))
     await writer.webhooks.insert(webhook('w0'), 0)

@@ -52,6 +52,24 @@ export const device = (id: string, username: string | null) => ({
   revoked_at: null,
 })
 
+export const enrolmentToken = (id: string, created_by = 'user:ann') => ({
+  id,
+  org: 'acme',
+  name: `token ${id}`,
+  labels: ['ci'],
+  secret_hash: `${SECRET} ${id}`,
+  prefix: 'pal_enr_0000',
+  root_version: 1,
+  max_uses: 2,
+  uses: 0,
+  last_used_at: null,
+  created_at: NOW,
+  created_by,
+  parent_id: null,
+  expires_at: LATER,
+  revoked_at: null,
+})
+
 export const key = (kid: string) => ({
   kid,
   purpose: 'bundle' as const,
@@ -100,6 +118,14 @@ export const SETTINGS = {
   entitled: true,
   resolve_unlisted_names: false,
   created_at: NOW,
+}
+const SHOWN_E0 = {
+  id: 'e0',
+  name: 'token e0',
+  labels: ['ci'],
+  max_uses: 2,
+  created_at: NOW,
+  expires_at: LATER,
 }
 const D0 = { id: 'd0', user: 'bob', created_at: NOW }
 
@@ -353,6 +379,41 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       ],
     ],
   },
+  enrolmentTokens: {
+    insert: [
+      (writer) => writer.enrolmentTokens.insert(enrolmentToken('e9')),
+      [
+        [
+          'enrolment_token.created',
+          { id: 'e9', name: 'token e9' },
+          null,
+          { ...SHOWN_E0, id: 'e9', name: 'token e9' },
+        ],
+      ],
+    ],
+    revoke: [
+      (writer) => writer.enrolmentTokens.revoke('acme', 'e0', LATER),
+      [
+        [
+          'enrolment_token.revoked',
+          { id: 'e0', name: 'token e0' },
+          SHOWN_E0,
+          { ...SHOWN_E0, revoked_at: LATER },
+        ],
+      ],
+    ],
+    revokeMadeBy: [
+      (writer) => writer.enrolmentTokens.revokeMadeBy('acme', 'user:ann', LATER),
+      [
+        [
+          'enrolment_token.revoked',
+          { id: 'e0', name: 'token e0' },
+          SHOWN_E0,
+          { ...SHOWN_E0, revoked_at: LATER },
+        ],
+      ],
+    ],
+  },
   devices: {
     insert: [
       (writer) => writer.devices.insert(device('d2', null)),
@@ -437,6 +498,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   deliveries: ['claim', 'settle', 'release', 'put'],
   secrets: ['insert'],
   accessTokens: ['touch'],
+  enrolmentTokens: ['use'],
   devicePolls: ['record'],
   trust: ['insertKey', 'insertRoot'],
   views: ['put', 'putFile', 'putDocuments', 'deleteSuperseded', 'deleteAbandoned'],

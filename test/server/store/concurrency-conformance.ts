@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { enrolmentToken } from './credential-conformance.ts'
 import type { OpenStore } from './open-again.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
@@ -44,6 +45,23 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
 
       expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
       expect(await store().read((reader) => reader.policies.count('acme'))).toBe(5)
+    })
+
+    it('use an enrolment token as often as it says', async () => {
+      await store().transaction((writer) => writer.enrolmentTokens.insert(enrolmentToken('e1', 4)))
+
+      const outcomes = await race(15, async (writer) => {
+        const token = await writer.enrolmentTokens.use('e1', NOW)
+        if (token === null) throw new Error('used up')
+        return token.uses
+      })
+
+      const uses = outcomes.flatMap((outcome) =>
+        outcome.status === 'fulfilled' ? [outcome.value] : [],
+      )
+      expect(new Set(uses)).toEqual(new Set([1, 2, 3, 4]))
+      const [kept] = await store().read((reader) => reader.enrolmentTokens.list('acme'))
+      expect(kept).toEqual({ ...enrolmentToken('e1', 4), uses: 4, last_used_at: NOW })
     })
 
     it('give a name to one', async () => {

@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { KeyPurpose, SigningKeyRecord } from '../../../server/src/store/records.ts'
+import type {
+  EnrolmentTokenRecord,
+  KeyPurpose,
+  SigningKeyRecord,
+} from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
@@ -256,6 +260,54 @@ export function describeCredentials(store: () => Store): void {
       await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
     })
 
+    it('finds enrolment tokens until they, or what they descend from, are revoked', async () => {
+      const live = () =>
+        store().read(async ({ enrolmentTokens }) => ({
+          acme: (await enrolmentTokens.list('acme')).map(({ id }) => id),
+          rival: (await enrolmentTokens.list('rival')).map(({ id }) => id),
+          child: (await enrolmentTokens.findBySecretHash('hash of child'))?.id,
+        }))
+      const parent = {
+        kind: 'organization' as const,
+        org: 'acme',
+        id: 'parent',
+        name: 'parent',
+        permissions: [],
+        secret_hash: 'hash of parent',
+        created_at: NOW,
+        expires_at: LATER,
+        revoked_at: null,
+        parent_id: null,
+        prefix: null,
+        created_by: null,
+        last_used_at: null,
+      }
+      await store().transaction(async ({ accessTokens, enrolmentTokens }) => {
+        await accessTokens.insert(parent)
+        await enrolmentTokens.insert(enrolmentToken('e2'))
+        await enrolmentTokens.insert({ ...enrolmentToken('child'), parent_id: 'parent' })
+        await enrolmentTokens.insert({ ...enrolmentToken('e1'), created_by: 'user:bob' })
+        await enrolmentTokens.insert({ ...enrolmentToken('e0'), org: 'rival' })
+      })
+      expect(await live()).toEqual({ acme: ['e2', 'child', 'e1'], rival: ['e0'], child: 'child' })
+
+      await store().transaction(async ({ accessTokens, enrolmentTokens }) => {
+        await accessTokens.revoke('parent', NOW)
+        expect(await enrolmentTokens.use('child', NOW)).toBeNull()
+        expect(await enrolmentTokens.revoke('rival', 'e2', NOW)).toBeNull()
+        expect(await enrolmentTokens.revoke('acme', 'e2', NOW)).toEqual({
+          ...enrolmentToken('e2'),
+          revoked_at: NOW,
+        })
+        expect(await enrolmentTokens.revoke('acme', 'e2', LATER)).toBeNull()
+        expect(await enrolmentTokens.use('e2', NOW)).toBeNull()
+        expect(await enrolmentTokens.revokeMadeBy('rival', 'user:bob', NOW)).toEqual([])
+        const made = await enrolmentTokens.revokeMadeBy('acme', 'user:bob', NOW)
+        expect(made.map(({ id }) => id)).toEqual(['e1'])
+      })
+      expect(await live()).toEqual({ acme: [], rival: ['e0'], child: undefined })
+    })
+
     it('revokes one device, or all that a user has in an organization', async () => {
       const device = (id: string, org: string, username: string | null) => ({
         id,
@@ -352,6 +404,26 @@ export function describeCredentials(store: () => Store): void {
       })
     })
   })
+}
+
+export function enrolmentToken(id: string, max_uses = 1): EnrolmentTokenRecord {
+  return {
+    id,
+    org: 'acme',
+    name: id,
+    labels: ['ci'],
+    secret_hash: `hash of ${id}`,
+    prefix: 'pal_enr_0000',
+    root_version: 1,
+    max_uses,
+    uses: 0,
+    last_used_at: null,
+    created_at: NOW,
+    created_by: 'user:ann',
+    parent_id: null,
+    expires_at: LATER,
+    revoked_at: null,
+  }
 }
 
 /** A key that signs, with parts that are no real ones. */

@@ -24,6 +24,8 @@ export const EVENT_KINDS = [
   'rule.deleted',
   'access_token.created',
   'access_token.revoked',
+  'enrolment_token.created',
+  'enrolment_token.revoked',
   'device.enrolled',
   'device.revoked',
   'signing_key.created',

@@ -1,6 +1,7 @@
 import type {
   AccessTokenRecord,
   DeviceRecord,
+  EnrolmentTokenRecord,
   OrganizationTokenRecord,
   PersonalTokenRecord,
 } from '../records.ts'
@@ -24,6 +25,23 @@ export interface AccessTokenWriter extends AccessTokenReader {
    * Answers those that are revoked by this, by creation.
    */
   revoke(id: string, revokedAt: string): Promise<AccessTokenRecord[]>
+}
+
+/** A token counts as revoked, too, when the access token that it descends from is. */
+export interface EnrolmentTokenReader {
+  findBySecretHash(secretHash: string): Promise<EnrolmentTokenRecord | null>
+  /** Not revoked, by creation; expired and used up ones too. */
+  list(org: string): Promise<EnrolmentTokenRecord[]>
+}
+
+export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
+  insert(token: EnrolmentTokenRecord): Promise<void>
+  /** Counts one more use; null, and nothing is counted, when there is none left or it is revoked. */
+  use(id: string, usedAt: string): Promise<EnrolmentTokenRecord | null>
+  /** Answers the token that is revoked by this; none when it was before. */
+  revoke(org: string, id: string, revokedAt: string): Promise<EnrolmentTokenRecord | null>
+  /** Those of the organization whose `created_by` is `actor`; answers them by creation. */
+  revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<EnrolmentTokenRecord[]>
 }
 
 export interface DeviceReader {

@@ -7,6 +7,7 @@ import {
   createDeviceWriter,
 } from './credential-rows.ts'
 import { createDeliveryReader, createDeliveryWriter } from './delivery-rows.ts'
+import { createEnrolmentTokenReader, createEnrolmentTokenWriter } from './enrolment-token-rows.ts'
 import { createEventReader, createEventWriter } from './event-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
@@ -42,6 +43,7 @@ export function createReader(connection: Connection): StoreReader {
     teams: createTeamReader(connection),
     policies: createPolicyReader(connection),
     accessTokens: createAccessTokenReader(connection),
+    enrolmentTokens: createEnrolmentTokenReader(connection),
     devices: createDeviceReader(connection),
     devicePolls: createDevicePollReader(connection),
     signingKeys: createSigningKeyReader(connection),
@@ -65,6 +67,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     teams: createTeamWriter(connection, bumpRevision),
     policies: createPolicyWriter(connection, bumpRevision, memory),
     accessTokens: createAccessTokenWriter(connection),
+    enrolmentTokens: createEnrolmentTokenWriter(connection),
     devices: createDeviceWriter(connection),
     devicePolls: createDevicePollWriter(connection),
     signingKeys: createSigningKeyWriter(connection),

@@ -19,6 +19,7 @@ export const TABLES: readonly Table[] = [
   { name: 'policy_teams', key: ['policy_id', 'position'] },
   { name: 'rules', key: ['place'] },
   { name: 'access_tokens', key: ['place'] },
+  { name: 'enrolment_tokens', key: ['place'] },
   { name: 'devices', key: ['id'] },
   { name: 'device_polls', key: ['device_id'] },
   { name: 'signing_keys', key: ['kid'] },

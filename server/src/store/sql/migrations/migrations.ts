@@ -1,6 +1,7 @@
 import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
+import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
@@ -21,4 +22,5 @@ export const MIGRATIONS: readonly Migration[] = [
   accountOrganizations,
   externalSessions,
   views,
+  enrolmentTokens,
 ]

@@ -1,0 +1,86 @@
+import type { EnrolmentTokenReader, EnrolmentTokenWriter } from '../contract/credentials.ts'
+import type { EnrolmentTokenRecord } from '../records.ts'
+import type { Connection } from './connection.ts'
+
+type Row = Omit<EnrolmentTokenRecord, 'labels'> & {
+  readonly place: number
+  readonly labels: string
+}
+
+const IS_LIVE = `revoked_at IS NULL AND (parent_id IS NULL OR EXISTS
+  (SELECT 1 FROM access_tokens p WHERE p.id = enrolment_tokens.parent_id AND p.revoked_at IS NULL))`
+
+export function createEnrolmentTokenReader(connection: Connection): EnrolmentTokenReader {
+  const findBySecretHash = connection.prepare<Row>(
+    `SELECT * FROM enrolment_tokens WHERE secret_hash = ? AND ${IS_LIVE}`,
+  )
+  const list = connection.prepare<Row>(
+    `SELECT * FROM enrolment_tokens WHERE org = ? AND ${IS_LIVE} ORDER BY place`,
+  )
+  return {
+    async findBySecretHash(secretHash) {
+      const row = await findBySecretHash.get(secretHash)
+      return row === undefined ? null : toEnrolmentToken(row)
+    },
+    async list(org) {
+      return (await list.all(org)).map(toEnrolmentToken)
+    },
+  }
+}
+
+export function createEnrolmentTokenWriter(connection: Connection): EnrolmentTokenWriter {
+  const insert = connection.prepare(`INSERT INTO enrolment_tokens
+       (id, org, name, labels, secret_hash, prefix, root_version, max_uses, uses, last_used_at,
+        created_at, created_by, parent_id, expires_at, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  const use = connection.prepare<Row>(
+    `UPDATE enrolment_tokens SET uses = uses + 1, last_used_at = ?
+     WHERE id = ? AND uses < max_uses AND ${IS_LIVE} RETURNING *`,
+  )
+  const revoke = connection.prepare<Row>(
+    `UPDATE enrolment_tokens SET revoked_at = ?
+     WHERE org = ? AND id = ? AND revoked_at IS NULL RETURNING *`,
+  )
+  const revokeMadeBy = connection.prepare<Row>(
+    `UPDATE enrolment_tokens SET revoked_at = ?
+     WHERE org = ? AND created_by = ? AND revoked_at IS NULL RETURNING *`,
+  )
+  return {
+    ...createEnrolmentTokenReader(connection),
+    async insert(token) {
+      await insert.run(
+        token.id,
+        token.org,
+        token.name,
+        JSON.stringify(token.labels),
+        token.secret_hash,
+        token.prefix,
+        token.root_version,
+        token.max_uses,
+        token.uses,
+        token.last_used_at,
+        token.created_at,
+        token.created_by,
+        token.parent_id,
+        token.expires_at,
+        token.revoked_at,
+      )
+    },
+    async use(id, usedAt) {
+      const row = await use.get(usedAt, id)
+      return row === undefined ? null : toEnrolmentToken(row)
+    },
+    async revoke(org, id, revokedAt) {
+      const row = await revoke.get(revokedAt, org, id)
+      return row === undefined ? null : toEnrolmentToken(row)
+    },
+    async revokeMadeBy(org, actor, revokedAt) {
+      const rows = await revokeMadeBy.all(revokedAt, org, actor)
+      return rows.toSorted((a, b) => a.place - b.place).map(toEnrolmentToken)
+    },
+  }
+}
+
+function toEnrolmentToken({ place: _place, labels, ...row }: Row): EnrolmentTokenRecord {
+  return { ...row, labels: JSON.parse(labels) as EnrolmentTokenRecord['labels'] }
+}
