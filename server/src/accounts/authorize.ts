@@ -31,11 +31,19 @@ export async function authorize(
   const access = await findAccess(reader, principal, orgName)
   if (access === null) throw notFound('organization not found')
   if (permission === null) return access
-  if (!access.permissions.includes(permission))
-    throw permissionDenied(`this needs the permission \`${permission}\``)
+  requirePermission(access, permission)
   if (permission === 'policies:read' || permission === 'policies:write')
     requireEntitled(access.organization)
   return access
+}
+
+/** Throws 403 for a caller without it. */
+export function requirePermission(
+  { permissions }: Pick<Access, 'permissions'>,
+  permission: Permission,
+): void {
+  if (!permissions.includes(permission))
+    throw permissionDenied(`this needs the permission \`${permission}\``)
 }
 
 /** Throws 403 for an organization that may not use governance. */

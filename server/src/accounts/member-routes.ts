@@ -11,7 +11,7 @@ import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import type { Admission } from './admission.ts'
-import { findMember, type MemberService } from './member-service.ts'
+import { findMember, requireMayRemove, type MemberService } from './member-service.ts'
 
 const organizationParams = z.object({ org: z.string() })
 const memberParams = z.object({ org: z.string(), username: z.string() })
@@ -94,11 +94,14 @@ export function memberRoutes(deps: {
     app.delete(
       '/api/v1/orgs/:org/members/:username',
       {
-        onRequest: onMemberRequest,
+        onRequest: admission.organization(null, async (reader, names, { principal, access }) => {
+          requireMayRemove(principal, access, names['username'] ?? '')
+          await findMember(reader, names['org'] ?? '', names['username'] ?? '')
+        }),
         schema: {
           operationId: 'deleteMember',
           tags: ['members'],
-          summary: 'Remove a member and revoke his devices',
+          summary: 'Remove a member and revoke his devices; anybody may so leave by himself',
           params: memberParams,
           querystring: deleteMemberQuerySchema,
           response: { 204: z.null(), ...errorResponses([400, 401, 403, 404, 409]) },

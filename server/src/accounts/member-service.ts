@@ -11,10 +11,10 @@ import type { AuditedStore } from '../history/audited-store.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
-import { authorize } from './authorize.ts'
+import { authorize, requirePermission, type Access } from './authorize.ts'
 import type { PasswordQueue } from './password-queue.ts'
 import { hashNewPassword } from './new-password.ts'
-import { formatUser, type Caller } from './principal.ts'
+import { formatUser, type Caller, type Principal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 export interface MemberServiceDeps {
@@ -38,7 +38,7 @@ export interface MemberService {
   /**
    * Also revokes the devices that the user has in the organization, and when `query` says so the
    * organization tokens that he made. They stay otherwise: they are the organization's, and what
-   * runs by them would stop.
+   * runs by them would stop. Who is somebody else, or asks for that, needs `organization:admin`.
    */
   remove(caller: Caller, org: string, username: string, query: DeleteMemberQuery): Promise<void>
 }
@@ -92,8 +92,11 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
 
     remove: (caller, org, username, query) =>
       store.write(caller.author, async (writer) => {
-        const access = await authorize(writer, caller, org, 'organization:admin')
+        const access = await authorize(writer, caller, org, null)
+        requireMayRemove(caller, access, username)
+        if (query.organization_tokens !== undefined) requirePermission(access, 'organization:admin')
         const current = await findMember(writer, org, username)
+        // Of somebody who leaves: a narrow token of his must not be able to end his wider rights.
         requireRank(access.permissions, current.role)
         if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
         await writer.memberships.delete(org, username)
@@ -118,6 +121,12 @@ export async function findMember(
   const membership = await reader.memberships.find(org, username)
   if (membership === null) throw notFound('member not found')
   return { username, role: membership.role, teams: await reader.teams.listOfUser(org, username) }
+}
+
+/** Throws 403 unless somebody leaves by himself, or an administrator lets somebody go. */
+export function requireMayRemove(principal: Principal, access: Access, username: string): void {
+  if (principal.kind === 'user' && principal.username === username) return
+  requirePermission(access, 'organization:admin')
 }
 
 /** Nobody hands out, changes or takes away rights beyond his own. */

@@ -19,7 +19,7 @@ async function openAcme() {
     expect(`${code} ${err}`, argv.join(' ')).toBe('0 ')
     return out
   }
-  return { run, ok, exchange }
+  return { env, run, ok, exchange }
 }
 
 const answering = (answer: boolean | null): NonNullable<CliSetting['prompts']> => ({
@@ -49,6 +49,28 @@ describe('palisade member', () => {
       organization_tokens_revoked: false,
     })
     expect(JSON.parse(await ok('member', 'list', '--json')).data).toHaveLength(1)
+  })
+
+  it('lets somebody leave by himself, when he says so', async () => {
+    const { env, run, ok } = await openAcme()
+    const stdin = 'a long enough password\n'
+    await run(['member', 'add', 'bob', '--password-stdin'], { stdin })
+    const asBob = { PALISADE_USERNAME: 'bob', PALISADE_TOKEN: 'a long enough password' }
+    const leave = (argv: readonly string[], setting: CliSetting = {}) =>
+      run(['member', 'leave', ...argv], { ...setting, env: { ...env, ...asBob } })
+
+    const alone = await leave([])
+    const unsure = await leave([], { prompts: answering(false) })
+    expect([alone.code, unsure.code]).toEqual([2, 1])
+    expect(unsure.err).toContain('you are still a member')
+    const left = await leave(['--yes'])
+    const again = await leave(['--yes'])
+    const last = await run(['member', 'leave', '--yes'])
+
+    expect(left).toEqual({ code: 0, out: 'left acme\n', err: '' })
+    expect(again).toMatchObject({ code: 1, out: '' })
+    expect(last).toMatchObject({ code: 1, err: expect.stringContaining('last owner') })
+    expect(await ok('member', 'list')).not.toContain('bob')
   })
 
   it('asks before it removes, and refuses when nobody can be asked', async () => {

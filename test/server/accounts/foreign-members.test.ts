@@ -52,6 +52,11 @@ describe('a user whom another organization adds', () => {
       .map(({ kind }) => kind)
       .filter((kind) => /^(?:user|access_token)\./.test(kind))
   }
+  async function tokenOf(as: string, permissions: string[]): Promise<string> {
+    const payload = { name: permissions.join(), permissions, expires_in_days: 1 }
+    const { token } = (await test.send('POST', MINE, { as, payload })).json()
+    return test.signIn('rita', token)
+  }
   const ALL = [
     'user.created',
     'access_token.created',
@@ -106,6 +111,68 @@ describe('a user whom another organization adds', () => {
     expect((await reset(olga, 'rival')).statusCode).toBe(403)
     await remove(alice, 'acme')
     expect((await reset(olga, 'rival')).statusCode).toBe(200)
+  })
+
+  it('can leave it by himself, and takes his machines there with him', async () => {
+    const devices = '/api/v1/orgs/acme/devices'
+    await test.send('POST', devices, { as: alice, payload: { user: 'rita' } })
+
+    const left = await remove(rita, 'acme')
+
+    expect([left.statusCode, left.body]).toEqual([204, ''])
+    expect((await remove(rita, 'acme')).statusCode).toBe(404)
+    const { data } = (await test.send('GET', devices, { as: alice })).json()
+    expect(data).toMatchObject([{ user: 'rita', revoked_at: expect.any(String) }])
+    const feed = await test.send('GET', '/api/v1/orgs/acme/events', { as: alice })
+    expect(feed.json().data).toContainEqual(
+      expect.objectContaining({ kind: 'member.removed', actor: 'user:rita', after: null }),
+    )
+    expect((await remove(rita, 'rival')).statusCode).toBe(204)
+  })
+
+  it('removes nobody but himself, also not one who is not there', async () => {
+    await add(alice, 'acme', { username: 'bob', role: 'member' })
+
+    for (const other of ['alice', 'bob', 'nobody', 'Rita', 'rita%20']) {
+      const url = `/api/v1/orgs/acme/members/${other}`
+      const refused = await test.send('DELETE', url, { as: rita })
+      expect([refused.statusCode, refused.json().error.code]).toEqual([403, 'permission_denied'])
+    }
+    const members = await test.send('GET', '/api/v1/orgs/acme/members', { as: alice })
+    expect(members.json().data).toHaveLength(3)
+  })
+
+  it('leaves with all of his rights there or not at all, and without tokens of others', async () => {
+    const limited = await tokenOf(rita, ['policies:read'])
+    expect((await remove(limited, 'rival')).statusCode).toBe(403)
+    // For this he would need to be an administrator: what they made is the organization's.
+    const url = '/api/v1/orgs/acme/members/rita?organization_tokens=revoke'
+    expect((await test.send('DELETE', url, { as: rita })).statusCode).toBe(403)
+    const unknown = await test.send('DELETE', '/api/v1/orgs/acme/members/rita?x=1', { as: rita })
+    expect(unknown.statusCode).toBe(400)
+
+    const full = await tokenOf(rita, ['policies:read', 'audit:read'])
+    expect((await remove(full, 'rival')).statusCode).toBe(204)
+  })
+
+  it('is not an organization token of his name', async () => {
+    const { personal_token } = await test.createOrganization('rita', 'ron')
+    const ron = await test.signIn('ron', personal_token)
+    await add(ron, 'rita', { username: 'rita', role: 'member' })
+    const payload = { name: 'ci', permissions: ['policies:read'], expires_in_days: 1 }
+    const made = await test.send('POST', '/api/v1/orgs/rita/access-tokens', { as: ron, payload })
+    const ci = await test.signIn('rita', made.json().token)
+
+    expect((await remove(ci, 'rita')).statusCode).toBe(403)
+  })
+
+  it('stays while he is its last owner', async () => {
+    await test.createOrganization('third', 'rita')
+    const owner = await test.signIn('rita', PASSWORD)
+
+    expect((await remove(owner, 'third')).statusCode).toBe(409)
+    await add(owner, 'third', { username: 'olga', role: 'owner' })
+    expect((await remove(owner, 'third')).statusCode).toBe(204)
   })
 
   it('shows his account to an organization that its operator made for him', async () => {

@@ -10,6 +10,8 @@ import { resolveAccount } from './resolve-account.ts'
 /** What this run administers, as the account of this run. */
 export interface Connection {
   readonly org: string
+  /** Who is signed in; the organization's name for a token of the organization. */
+  readonly username: string
   readonly organization: OrganizationClient
   /** Of the account itself. */
   readonly personalTokens: AccessTokensClient
@@ -24,6 +26,7 @@ export async function connectOrganization(io: Io): Promise<Connection> {
   })
   return {
     org: account.org,
+    username: account.username,
     organization: client.organization(account.org),
     personalTokens: client.accessTokens,
   }

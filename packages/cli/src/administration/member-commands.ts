@@ -18,7 +18,7 @@ Roles:
   auditor  reads policies and the history
   member   has policies applied to him, and reads his own`
 
-/** `palisade member list|add|role|remove` */
+/** `palisade member list|add|role|remove|leave` */
 export function addMemberCommands(program: Command, context: RunContext): void {
   const member = program
     .command('member')
@@ -29,6 +29,7 @@ export function addMemberCommands(program: Command, context: RunContext): void {
   addAdd(member, context)
   addRole(member, context)
   addRemove(member, context)
+  addLeave(member, context)
 }
 
 function addList(member: Command, context: RunContext): void {
@@ -135,6 +136,32 @@ Examples:
         )
       },
     )
+}
+
+function addLeave(member: Command, context: RunContext): void {
+  member
+    .command('leave')
+    .description('Leave the organization by yourself; your machines there are revoked.')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+The last owner cannot leave. It takes a token with all of your rights in the organization.
+
+Examples:
+  palisade member leave
+  PALISADE_ORG=acme palisade member leave --yes`,
+    )
+    .action(async (options: JsonOption & { readonly yes?: true }) => {
+      const { org, username, organization } = await connectOrganization(context.io)
+      const question = `Leave ${org} and revoke your machines there?`
+      await confirmed(context, options.yes, { question, undone: 'you are still a member' })
+      await organization.members.remove(username)
+      await present(context, options.json, { left: org, username }, () =>
+        context.style.plain(`left ${org}`).concat('\n'),
+      )
+    })
 }
 
 function formatMembers(
