@@ -65,8 +65,8 @@ describe('palisade webhook', () => {
     await expect.poll(() => ok('deliveries', receiver.url)).toContain('delivered')
     const { data } = JSON.parse(await ok('deliveries', receiver.url, '--json'))
 
-    const secret = (await ok('rotate-secret', receiver.url)).trimEnd()
     await ok('update', receiver.url, '--disable')
+    const secret = (await ok('rotate-secret', receiver.url)).trimEnd()
     const again = await ok('redeliver', receiver.url, data[0].id)
     await ok('update', receiver.url, '--enable')
     await receiver.count(2)
