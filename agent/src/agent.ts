@@ -1,7 +1,7 @@
 import type { Server } from 'node:http'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
-import type { ExpiryWatch } from './decision/expiry-watch.ts'
+import type { AgeWatch } from './decision/age-watch.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import type { HttpProxy } from './proxy/http-proxy.ts'
 import type { Poller } from './sync/poller.ts'
@@ -17,7 +17,7 @@ export interface AgentDeps {
   readonly proxyPort: number
   readonly synchronizer: Pick<Synchronizer, 'restore'>
   readonly poller: Poller
-  readonly watchExpiry: () => ExpiryWatch
+  readonly watchAge: () => AgeWatch
   readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
 }
@@ -48,8 +48,8 @@ export function createAgent(deps: AgentDeps): Agent {
     // The socket comes last: once it is there, the agent is all there.
     await listenOnSocket(deps.localApi, deps.socketPath)
     closers.push(() => closeServer(deps.localApi))
-    const expiryWatch = deps.watchExpiry()
-    closers.push(async () => expiryWatch.stop())
+    const ageWatch = deps.watchAge()
+    closers.push(async () => ageWatch.stop())
     deps.poller.start()
     closers.push(() => deps.poller.stop())
   }

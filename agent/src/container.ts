@@ -8,9 +8,11 @@ import { container as root, instanceCachingFactory, type InjectionToken } from '
 import { createAgent, type Agent, type AgentLog } from './agent.ts'
 import type { AgentConfig } from './config/config.ts'
 import { createActivePolicy, type ActivePolicy } from './decision/active-policy.ts'
+import { watchAge } from './decision/age-watch.ts'
 import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
-import { watchExpiry } from './decision/expiry-watch.ts'
+import { controlPlane } from './decision/offline.ts'
 import { describeAgent } from './local-api/agent-status.ts'
+import { logStates } from './log-states.ts'
 import { createLocalApi } from './local-api/local-api.ts'
 import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
@@ -96,8 +98,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
       proxyPort: config.proxyPort,
       synchronizer: get(sync.synchronizer),
       poller: get(sync.poller),
-      watchExpiry: () =>
-        watchExpiry(get(decisions.active), clock, () => get(decisions.live).rejudge()),
+      watchAge: () => watchAge(get(decisions.active), clock),
       onCacheProblem: (problem) => {
         cacheProblem = problem
       },
@@ -145,7 +146,14 @@ interface DecisionTokens {
 
 function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
   const { provide, get } = registry
-  const active = provide('ActivePolicy', () => createActivePolicy(from))
+  const active = provide('ActivePolicy', () => {
+    const policy = createActivePolicy({
+      ...from,
+      controlPlane: controlPlane(from.enrolment.server),
+    })
+    logStates(policy, log)
+    return policy
+  })
   const tally = provide('DecisionTally', () => createDecisionTally())
   const live = provide('LiveConnections', () => {
     const { decide, subscribe } = get(active)

@@ -9,7 +9,7 @@ import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import { createRepository, rulesOf } from './fixture/view-repository.ts'
 
 /** A whole agent whose clock stands still and whose network is one release. */
-async function startAgent(rule: RuleLine): Promise<string> {
+async function startAgent(rule: RuleLine, lines: unknown[] = []): Promise<string> {
   const directory = await temporaryDirectory()
   // The library of the update framework reads the clock of the process.
   vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS })
@@ -24,7 +24,12 @@ async function startAgent(rule: RuleLine): Promise<string> {
     localPolicies: [],
     home: '/home/dev',
     version: '0.0.0',
-    log: { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} },
+    log: {
+      error: () => {},
+      warn: () => {},
+      info: (line: unknown) => lines.push(line),
+      debug: () => {},
+    },
     clock: () => NOW_MS,
     random: () => 0.5,
     fetch: async (url) => {
@@ -61,6 +66,14 @@ describe('the container', () => {
       decisions: { allowed: 1, denied: 1 },
       cache_problem: null,
     })
+  })
+
+  it('writes a line when the state becomes another', async () => {
+    const lines: unknown[] = []
+
+    await startAgent(['allow', 'read', '/one'], lines)
+
+    expect(lines).toContainEqual({ state: 'fresh', former: 'never_loaded', revision: 7 })
   })
 
   it('shares nothing between two agents', async () => {

@@ -11,6 +11,17 @@ import {
   type UnavailableReason,
 } from '@palisade/policy-core'
 import type { AgentState } from '@palisade/protocol'
+import {
+  advance,
+  ageAt,
+  enforcementOf,
+  STARTED,
+  stateOf,
+  type AgentEvent,
+  type Enforcement,
+  type Facts,
+} from '../state/agent-state.ts'
+import { compileOffline, isOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
 /** A verified bundle, compiled for the addresses that this machine had at the time. */
@@ -19,6 +30,8 @@ export interface CompiledBundle {
   readonly bundle: PolicyBundle
   readonly source: 'server' | 'cache'
   readonly compiled: CompiledPolicy
+  /** What stays reachable once it has expired. */
+  readonly offline: CompiledPolicy
   readonly machineAddresses: readonly string[]
 }
 
@@ -29,7 +42,13 @@ export interface UnreadableBundle {
   readonly issued_at: string
 }
 
-export type PolicyInForce = { readonly kind: 'none' } | UnreadableBundle | CompiledBundle
+/** What happens to a machine, without how old it is by then. */
+export type PolicyEvent =
+  | { readonly kind: 'loaded' | 'verified'; readonly bundle: CompiledBundle | UnreadableBundle }
+  | Exclude<
+      AgentEvent<CompiledBundle>,
+      { readonly kind: 'loaded' | 'verified' | 'unreadable' | 'recompiled' | 'aged' }
+    >
 
 export interface ActivePolicyDeps {
   /** Epoch milliseconds. */
@@ -39,35 +58,36 @@ export interface ActivePolicyDeps {
   readonly localPolicies: readonly Policy[]
   /** What `~` stands for, or null. */
   readonly home: string | null
+  /** The server as rules write it; reachable, where the bundle allows it, for as long as there is one. */
+  readonly controlPlane: readonly string[]
 }
 
-/** The one reference that every decision of this machine goes through; denies while it is empty. */
+/**
+ * The one reference that every decision of this machine goes through. What is enforced, the machine
+ * of `state/agent-state.ts` says; here it is carried out.
+ */
 export interface ActivePolicy {
   decide(request: unknown): Decision
   explain(request: unknown): Explanation
   /** Throws policy-core's `PolicyError`; changes nothing. */
   compile(bundle: PolicyBundle, source: CompiledBundle['source']): CompiledBundle
   /** One assignment, then the subscribers, in order. */
-  replace(next: Exclude<PolicyInForce, { kind: 'none' }>): void
-  current(): PolicyInForce
+  apply(event: PolicyEvent): void
+  /** The bundle in force; null while there is none. */
+  current(): CompiledBundle | null
   state(): AgentState
-  /** Revision and time of issue that the next bundle must not fall behind; null for none. */
-  floor(): { readonly revision: number; readonly issued_at: string } | null
+  /** Revision of what was verified last, readable or not; null for none. */
+  revision(): number | null
+  /** Called whenever the state is another, or what is enforced. */
   subscribe(listener: () => void): void
 }
 
-type Standing =
-  | { readonly usable: true; readonly compiled: CompiledPolicy; readonly stale: boolean }
-  | {
-      readonly usable: false
-      readonly reason: UnavailableReason
-      readonly options: { readonly revision?: number; readonly stale?: boolean }
-    }
-
 export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
-  let current: PolicyInForce = { kind: 'none' }
+  let facts: Facts<CompiledBundle> = STARTED
+  let newest: CompiledBundle | UnreadableBundle | null = null
   let latestMs = 0
   const listeners: (() => void)[] = []
+  const tell = (): void => listeners.forEach((listener) => listener())
 
   /** Setting the clock back must not bring an expired bundle back to life. */
   const now = (): number => {
@@ -75,90 +95,122 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     return latestMs
   }
 
+  /** Without telling anybody: this happens within decisions, and subscribers decide. */
+  const move = (event: AgentEvent<CompiledBundle>): void => {
+    const former = facts
+    facts = advance(facts, event)
+    if (facts !== former) queueMicrotask(tell)
+  }
+
   const compile: ActivePolicy['compile'] = (bundle, source) => {
     const machineAddresses = deps.machineAddresses()
+    const { resolve_unlisted_names, offline_allow } = bundle.settings
     const compiled = compilePolicy({
       policies: bundle.policies,
       local: deps.localPolicies,
       governed: true,
       machine_addresses: machineAddresses,
-      resolve_unlisted_names: bundle.settings.resolve_unlisted_names,
+      resolve_unlisted_names,
       revision: bundle.revision,
       ...(deps.home === null ? {} : { home: deps.home }),
     })
-    return { kind: 'bundle', bundle, source, compiled, machineAddresses }
+    const offline = compileOffline([...deps.controlPlane, ...offline_allow])
+    return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses }
   }
 
-  /** An address that the machine got after the last compilation is protected from now on. */
-  const refresh = (inForce: CompiledBundle): CompiledBundle => {
-    if (isSameList(inForce.machineAddresses, deps.machineAddresses())) return inForce
-    const next = compile(inForce.bundle, inForce.source)
-    current = next
-    // Not at once: this runs inside a decision, and subscribers decide.
-    queueMicrotask(() => listeners.forEach((listener) => listener()))
-    return next
+  /** What is enforced now: by the clock, and for the addresses that the machine has now. */
+  const enforced = (): Enforcement<CompiledBundle> => {
+    if (facts.bundle.kind === 'readable') {
+      const { bundle, source, machineAddresses } = facts.bundle.value
+      move({ kind: 'aged', age: ageAt(now(), bundle) })
+      // An address that came after the last compilation is protected from now on.
+      if (!isSameList(machineAddresses, deps.machineAddresses()))
+        move({ kind: 'recompiled', bundle: compile(bundle, source) })
+    }
+    return enforcementOf(facts)
   }
 
-  const standing = (): Standing => {
-    if (current.kind === 'none') return { usable: false, reason: 'no_policy', options: {} }
-    if (current.kind === 'unsupported') {
-      const { revision } = current
-      return { usable: false, reason: 'unsupported_policy', options: { revision } }
+  const take = (kind: 'loaded' | 'verified', bundle: CompiledBundle | UnreadableBundle): void => {
+    const former = facts
+    if (bundle.kind === 'unsupported') {
+      facts = advance(facts, { kind: 'unreadable' })
+    } else {
+      // A verified issue is a moment that has passed; an earlier wrong clock is forgotten with it.
+      latestMs = Date.parse(bundle.bundle.issued_at)
+      facts = advance(facts, { kind, bundle, age: ageAt(now(), bundle.bundle) })
     }
-    const { bundle } = current
-    const nowMs = now()
-    if (nowMs >= Date.parse(bundle.expires_at)) {
-      const options = { revision: bundle.revision, stale: true }
-      return { usable: false, reason: 'policy_expired', options }
-    }
-    const stale = nowMs >= Date.parse(bundle.stale_at)
-    return { usable: true, compiled: refresh(current).compiled, stale }
+    if (facts.bundle !== former.bundle) newest = bundle
   }
 
   return {
     compile,
 
     decide(request) {
-      const found = standing()
-      return found.usable
-        ? decide(found.compiled, request, { stale: found.stale })
-        : denyUnavailable(found.reason, request, found.options)
+      const rule = enforced()
+      if (rule.kind === 'nothing') {
+        const revision = newest?.kind === 'unsupported' ? newest.revision : null
+        return denyUnavailable(rule.reason, request, { revision })
+      }
+      const { bundle, stale } = rule
+      const decision = decide(bundle.compiled, request, { stale })
+      const lapsed = findLapse(rule, decision)
+      if (lapsed === null) return decision
+      return denyUnavailable(lapsed, decision.request, { revision: bundle.bundle.revision, stale })
     },
 
     explain(request) {
-      const found = standing()
-      return found.usable
-        ? explain(found.compiled, request, { stale: found.stale })
-        : explainUnavailable(found.reason, request, found.options)
+      const rule = enforced()
+      if (rule.kind === 'nothing') {
+        const revision = newest?.kind === 'unsupported' ? newest.revision : null
+        return explainUnavailable(rule.reason, request, { revision })
+      }
+      const { bundle, stale } = rule
+      const explanation = explain(bundle.compiled, request, { stale })
+      const lapsed = findLapse(rule, explanation)
+      if (lapsed === null) return explanation
+      return explainUnavailable(lapsed, explanation.request, {
+        revision: bundle.bundle.revision,
+        stale,
+      })
     },
 
-    replace(next) {
-      current = next
-      // A verified issue is a moment that has passed; an earlier wrong clock is forgotten with it.
-      latestMs = Date.parse(next.kind === 'bundle' ? next.bundle.issued_at : next.issued_at)
-      for (const listener of listeners) listener()
+    apply(event) {
+      if ('bundle' in event) take(event.kind, event.bundle)
+      else facts = advance(facts, event)
+      tell()
     },
 
-    current: () => current,
+    current: () => (facts.bundle.kind === 'readable' ? facts.bundle.value : null),
 
     state() {
-      if (current.kind === 'none') return 'never_loaded'
-      if (current.kind === 'unsupported') return 'unsupported'
-      const nowMs = now()
-      if (nowMs >= Date.parse(current.bundle.expires_at)) return 'expired'
-      return nowMs >= Date.parse(current.bundle.stale_at) ? 'stale' : 'fresh'
+      enforced()
+      return stateOf(facts)
     },
 
-    floor() {
-      if (current.kind === 'none') return null
-      const { revision, issued_at } = current.kind === 'bundle' ? current.bundle : current
-      return { revision, issued_at }
+    revision() {
+      if (newest === null) return null
+      return newest.kind === 'bundle' ? newest.bundle.revision : newest.revision
     },
 
     subscribe(listener) {
       listeners.push(listener)
     },
   }
+}
+
+/**
+ * Why a decision of the bundle does not count, or null when it does. Its denies always do; one by
+ * no rule is told as the lapse, because a rule would not open anything either.
+ */
+function findLapse(
+  { allows, bundle }: Extract<Enforcement<CompiledBundle>, { kind: 'bundle' }>,
+  { decision, reason, request }: Decision,
+): UnavailableReason | null {
+  if (allows === 'all') return null
+  if (decision === 'deny' && reason !== 'default_deny') return null
+  if (allows === 'none') return 'no_policy'
+  if (decision === 'allow' && isOffline(bundle.offline, request)) return null
+  return 'policy_expired'
 }
 
 function isSameList(a: readonly string[], b: readonly string[]): boolean {

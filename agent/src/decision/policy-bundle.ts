@@ -7,8 +7,12 @@ export interface PolicyBundle {
   readonly issued_at: string
   /** From here on decisions carry `stale: true`. */
   readonly stale_at: string
-  /** From here on everything is denied with `policy_expired`. */
+  /** From here on what is allowed is denied with `policy_expired`, but for `offline_allow`. */
   readonly expires_at: string
-  readonly settings: { readonly resolve_unlisted_names: boolean }
+  readonly settings: {
+    readonly resolve_unlisted_names: boolean
+    /** Hosts as rules write them. */
+    readonly offline_allow: readonly string[]
+  }
   readonly policies: readonly Policy[]
 }

@@ -1,5 +1,5 @@
 import type { AgentStatus, Enrolment } from '@palisade/protocol'
-import type { ActivePolicy, PolicyInForce } from '../decision/active-policy.ts'
+import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
 import type { Poller } from '../sync/poller.ts'
 import type { SyncRecord } from '../sync/sync-record.ts'
@@ -39,8 +39,8 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
   }
 }
 
-function describeBundle(inForce: PolicyInForce): AgentStatus['bundle'] {
-  if (inForce.kind !== 'bundle') return null
+function describeBundle(inForce: ReturnType<ActivePolicy['current']>): AgentStatus['bundle'] {
+  if (inForce === null) return null
   const { revision, issued_at, stale_at, expires_at, policies } = inForce.bundle
   const rules = policies.reduce((sum, policy) => sum + (policy.allowlist_v0?.rules.length ?? 0), 0)
   const { source } = inForce

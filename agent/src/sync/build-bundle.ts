@@ -27,7 +27,7 @@ export function buildBundle(view: JudgedView, org: string, texts: readonly strin
       issued_at,
       message: 'the policy holds what this agent does not know; update the agent',
     }
-  const { revision, resolve_unlisted_names, expires_after_seconds } = settings
+  const { revision, resolve_unlisted_names, expires_after_seconds, offline_allow = [] } = settings
   return {
     kind: 'bundle',
     bundle: {
@@ -35,7 +35,7 @@ export function buildBundle(view: JudgedView, org: string, texts: readonly strin
       issued_at,
       stale_at: new Date(view.staleMs).toISOString(),
       expires_at: new Date(view.issuedMs + expires_after_seconds * 1000).toISOString(),
-      settings: { resolve_unlisted_names },
+      settings: { resolve_unlisted_names, offline_allow },
       policies,
     },
   }

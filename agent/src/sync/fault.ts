@@ -33,6 +33,21 @@ const FAULT_CODES = [
 ] as const
 export type FaultCode = (typeof FAULT_CODES)[number]
 
+/** Those by which nothing was learned of what the server has, or which are not about it. */
+const AWAY: ReadonlySet<FaultCode> = new Set([
+  'unreachable',
+  'timeout',
+  'stopping',
+  'http_status',
+  'cache_not_written',
+])
+
+/** What a failed attempt is to the machine: an event of `state/agent-state.ts`. */
+export function eventOfFault(code: FaultCode): { readonly kind: 'away' | 'refused' | 'revoked' } {
+  if (code === 'unauthorized') return { kind: 'revoked' }
+  return { kind: AWAY.has(code) ? 'away' : 'refused' }
+}
+
 /** A named reason; whatever was in force before stays in force. */
 export interface Fault {
   readonly kind: 'fault'

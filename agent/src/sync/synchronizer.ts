@@ -1,8 +1,8 @@
 import { PolicyError } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
-import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { ActivePolicy, CompiledBundle, UnreadableBundle } from '../decision/active-policy.ts'
 import { buildBundle } from './build-bundle.ts'
-import { fault, type Fault } from './fault.ts'
+import { eventOfFault, fault, type Fault } from './fault.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
 import type { FetchedView, Offer, ViewChannel } from './view-channel.ts'
 
@@ -36,16 +36,15 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   const { active, channel, clock } = deps
   let record = NO_ATTEMPTS
 
-  /** Compiles, so that nothing can fail any more once the returned `swap` is called. */
+  /** Compiles, so that nothing can fail any more once the bundle is put into force. */
   const prepare = (fetched: FetchedView, source: 'cache' | 'server'): Prepared | Fault => {
     const built = buildBundle(fetched.view, deps.org, fetched.texts)
     if (built.kind === 'unsupported') {
       const complaint = fault('unsupported_policy', built.message)
-      return { kind: 'prepared', swap: () => active.replace(built), complaint }
+      return { kind: 'prepared', bundle: built, complaint }
     }
     try {
-      const next = active.compile(built.bundle, source)
-      return { kind: 'prepared', swap: () => active.replace(next), complaint: null }
+      return { kind: 'prepared', bundle: active.compile(built.bundle, source), complaint: null }
     } catch (error) {
       if (!(error instanceof PolicyError)) throw error
       return fault('not_compilable', `the policy does not compile: ${describePolicyError(error)}`)
@@ -54,11 +53,16 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
 
   const restore = async (): Promise<CacheProblem | null> => {
     const { kept, problem } = await channel.restore()
-    if (kept === null) return problem
+    if (kept === null) {
+      if (problem !== null) active.apply({ kind: 'damaged' })
+      return problem
+    }
     const prepared = prepare(kept, 'cache')
-    if (prepared.kind === 'fault')
+    if (prepared.kind === 'fault') {
+      active.apply({ kind: 'damaged' })
       return { file: await channel.setAside(), message: prepared.message }
-    prepared.swap()
+    }
+    active.apply({ kind: 'loaded', bundle: prepared.bundle })
     return problem
   }
 
@@ -71,24 +75,29 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       const reason = error instanceof Error ? error.message : String(error)
       return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
     }
-    prepared.swap()
+    active.apply({ kind: 'verified', bundle: prepared.bundle })
     return prepared.complaint
   }
 
   const attempt = async (signal: AbortSignal): Promise<Fault | null> => {
     // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
     const fetched = await channel.fetch(active.state() === 'fresh', signal)
+    if (fetched.kind === 'offer') return bringIntoForce(fetched)
     if (fetched.kind === 'fault') return fetched
-    return fetched.kind === 'same' ? null : bringIntoForce(fetched)
+    active.apply({ kind: 'unchanged' })
+    return null
   }
 
   const run = async (signal: AbortSignal): Promise<SyncOutcome> => {
     const beganAt = new Date(clock()).toISOString()
-    const before = active.floor()?.revision ?? null
+    const before = active.revision()
     const found = await attempt(signal)
+    // What is unsupported is in force, and denies.
+    if (found !== null && found.code !== 'unsupported_policy')
+      active.apply(eventOfFault(found.code))
     const error = found === null ? null : { code: found.code, message: found.message }
     record = recordAttempt(record, { beganAt, endedAt: new Date(clock()).toISOString(), error })
-    const revision = active.floor()?.revision ?? null
+    const revision = active.revision()
     const good = revision === before ? 'unchanged' : 'updated'
     const outcome = error === null ? good : 'failed'
     return { outcome, revision, error, retryAfterMs: found?.retryAfterMs ?? null }
@@ -99,7 +108,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
 
 interface Prepared {
   readonly kind: 'prepared'
-  readonly swap: () => void
+  readonly bundle: CompiledBundle | UnreadableBundle
   /** What is wrong although it is in force: it denies everything. */
   readonly complaint: Fault | null
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { watchExpiry } from '../../../agent/src/decision/expiry-watch.ts'
+import { watchAge } from '../../../agent/src/decision/age-watch.ts'
+import { controlPlane } from '../../../agent/src/decision/offline.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, hoursFromNow, NOW_MS, policyOf } from '../fixture/bundle.ts'
 
@@ -80,14 +81,15 @@ describe('the active policy', () => {
     const { active, use } = activePolicy()
     use(bundle)
 
-    active.replace({ kind: 'unsupported', revision: 8, issued_at: hoursFromNow(0) })
+    const issued_at = hoursFromNow(0)
+    active.apply({ kind: 'verified', bundle: { kind: 'unsupported', revision: 8, issued_at } })
 
     expect(active.decide(request)).toMatchObject({
       decision: 'deny',
       reason: 'unsupported_policy',
       revision: 8,
     })
-    expect(active.floor()).toEqual({ revision: 8, issued_at: hoursFromNow(0) })
+    expect(active.revision()).toBe(8)
   })
 
   it('protects an address that the machine got after the bundle came', () => {
@@ -130,39 +132,122 @@ describe('the active policy', () => {
   )
 })
 
-describe('the expiry watch', () => {
-  it('calls when the bundle in force expires', async () => {
-    const { active, surroundings, use } = activePolicy()
-    const expired = new Promise<void>((resolve) => {
-      const watch = watchExpiry(active, () => surroundings.nowMs, resolve)
-      use({ ...bundle, expires_at: new Date(NOW_MS + 20).toISOString() })
-      setTimeout(() => watch.stop(), 5_000).unref()
-    })
-    surroundings.nowMs = NOW_MS + 20
-
-    await expired
-
-    expect(active.state()).toBe('expired')
+describe('an expired bundle', () => {
+  const offline = bundleClaims({
+    settings: { resolve_unlisted_names: true, offline_allow: ['mirror.test', '198.51.100.1:53'] },
+    policies: [
+      policyOf(
+        [
+          'allow',
+          'connect:tcp',
+          '*.test',
+          '198.51.100.1',
+          'control.test',
+          'mirror.test',
+          '0.0.0.0/0',
+        ],
+        ['deny', 'connect:tcp', 'mirror.test:25'],
+      ),
+    ],
+  })
+  const ask = (host: string, port: number, address?: string) => ({
+    action: 'connect:tcp',
+    host,
+    port,
+    ...(address === undefined ? {} : { address }),
   })
 
-  it('notices within a minute that the clock was set past the expiry', () => {
-    vi.useFakeTimers()
+  const hasAddress = (asked: object): boolean =>
+    'address' in asked || ('host' in asked && asked.host === '198.51.100.1')
+
+  it.each([
+    ['the server', ask('control.test', 8420), 'allow', 'rule'],
+    ['another port of the server', ask('control.test', 443), 'deny', 'policy_expired'],
+    ['a host of the list', ask('mirror.test', 443), 'allow', 'rule'],
+    ['its address', ask('mirror.test', 443, '203.0.113.9'), 'allow', 'rule'],
+    ['what it denies itself', ask('mirror.test', 25), 'deny', 'rule'],
+    ['an address of the list', ask('198.51.100.1', 53), 'allow', 'rule'],
+    ['another port of it', ask('198.51.100.1', 54), 'deny', 'policy_expired'],
+    [
+      'a protected address of a listed name',
+      ask('mirror.test', 443, '127.0.0.1'),
+      'deny',
+      'protected_address',
+    ],
+    ['what it allowed before', ask('a.test', 443), 'deny', 'policy_expired'],
+    ['a name that only an address would open', ask('other.example', 22), 'deny', 'policy_expired'],
+    ['a path', { action: 'read', path: '/data' }, 'deny', 'policy_expired'],
+    ['what cannot be read', ask('a..b', 1), 'deny', 'invalid_request'],
+  ])('answers for %s', (_what, asked, decision, reason) => {
+    const { active, surroundings, use } = activePolicy()
+    use(offline)
+    surroundings.nowMs = NOW_MS + 168 * HOUR_MS
+
+    const answer = active.decide(asked)
+
+    expect(answer).toMatchObject({ decision, reason, stale: true, revision: 7 })
+    // A name that is not to be reached is not to be resolved either.
+    expect(answer.address_required ?? false).toBe(decision === 'allow' && !hasAddress(asked))
+    expect(active.explain(asked)).toMatchObject({ decision, reason })
+  })
+
+  it('allows nothing by its list that the bundle itself does not allow', () => {
+    const { active, surroundings, use } = activePolicy()
+    use({ ...offline, policies: [policyOf(['allow', 'connect:tcp', 'a.test'])] })
+
+    expect(active.decide(ask('mirror.test', 443)).decision).toBe('deny')
+    surroundings.nowMs = NOW_MS + 168 * HOUR_MS
+    expect(active.decide(ask('mirror.test', 443)).decision).toBe('deny')
+    expect(active.decide(ask('control.test', 8420)).decision).toBe('deny')
+  })
+
+  it('has the server written as a rule writes it', () => {
+    expect(controlPlane('https://palisade.example')).toEqual(['palisade.example:443'])
+    expect(controlPlane('http://palisade.example')).toEqual(['palisade.example:80'])
+    expect(controlPlane('http://127.0.0.1:8420')).toEqual(['127.0.0.1:8420'])
+    expect(controlPlane('http://[2001:db8::1]:8420')).toEqual(['[2001:db8::1]:8420'])
+    expect(controlPlane('http://*.example/')).toEqual([])
+  })
+})
+
+describe('the age watch', () => {
+  function watched() {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => {
       vi.useRealTimers()
     })
-    const { active, surroundings, use } = activePolicy()
-    let calls = 0
-    const watch = watchExpiry(
-      active,
-      () => surroundings.nowMs,
-      () => (calls += 1),
-    )
-    use({ ...bundle, expires_at: hoursFromNow(168) })
-    surroundings.nowMs = NOW_MS + 169 * 3_600_000
+    const scene = activePolicy()
+    scene.use(bundle)
+    const states: string[] = []
+    scene.active.subscribe(() => states.push(scene.active.state()))
+    const watch = watchAge(scene.active, () => scene.surroundings.nowMs)
+    onTestFinished(() => watch.stop())
+    const pass = async (ms: number): Promise<void> => {
+      scene.surroundings.nowMs += ms
+      await vi.advanceTimersByTimeAsync(ms)
+    }
+    return { ...scene, states, pass }
+  }
 
-    vi.advanceTimersByTime(60_000)
-    watch.stop()
+  it('tells when the bundle becomes stale and when it expires, though nobody asks', async () => {
+    const { surroundings, states, pass } = watched()
+    for (const [hours, state] of [
+      [24, 'stale'],
+      [168, 'expired'],
+    ] as const) {
+      surroundings.nowMs = NOW_MS + hours * HOUR_MS - 20_001
+      await pass(30_000)
+      expect(states.at(-1)).toBe(state)
+    }
+    expect(states).toEqual(['stale', 'expired'])
+  })
 
-    expect(calls).toBe(1)
+  it('notices within a minute that the clock was set past the expiry', async () => {
+    const { surroundings, states } = watched()
+    surroundings.nowMs = NOW_MS + 169 * HOUR_MS
+
+    await vi.advanceTimersByTimeAsync(60_000)
+
+    expect(states).toEqual(['expired'])
   })
 })

@@ -142,6 +142,54 @@ describe('a sync', () => {
   })
 })
 
+describe('the state', () => {
+  const status =
+    (code: number): Scene['server']['answer'] =>
+    (_request, response) =>
+      response.writeHead(code).end()
+
+  it('says that something was refused until the server is good again', async () => {
+    const scene = await inForce()
+    const { repository, sync, active } = scene
+    const good = repository.release({ policies })
+
+    await sync(repository.release({ policies: wide, org: 'rival' }))
+    expect(active.state()).toBe('rejected')
+    expectKept(scene)
+    scene.server.answer = status(500)
+    await scene.synchronizer.run(never)
+    expect(active.state()).toBe('rejected')
+
+    await sync(good)
+    expect(active.state()).toBe('fresh')
+  })
+
+  it('says that the machine was put out, and keeps the bundle until it expires', async () => {
+    const scene = await inForce()
+    scene.server.answer = status(401)
+
+    await scene.synchronizer.run(never)
+
+    expect(scene.active.state()).toBe('revoked')
+    expectKept(scene)
+    scene.setClock(NOW_MS + 8 * 24 * HOUR_MS)
+    expect(scene.active.decide(request).reason).toBe('policy_expired')
+    expect(scene.active.state()).toBe('revoked')
+  })
+
+  it('says that what was kept is damaged until there is a bundle again', async () => {
+    const scene = await inForce()
+    await writeFile(join(scene.directory, 'state.json'), 'garbage', { mode: 0o600 })
+
+    const restarted = await setUp(scene.directory, scene.repository)
+    expect(restarted.active.state()).toBe('corrupt')
+    expect(restarted.active.decide(request).reason).toBe('no_policy')
+
+    await restarted.sync(scene.repository.release({ policies }))
+    expect(restarted.active.state()).toBe('fresh')
+  })
+})
+
 describe('what this version does not know', () => {
   const UNKNOWN: readonly [string, Release][] = [
     ['a later schema of documents', { custom: { schema: 2 } }],

@@ -70,7 +70,9 @@ describe('palisade status', () => {
 
     const { out } = await ask(['status'], { body })
 
-    expect(out).toMatch(/state +never_loaded {2}no policies yet: everything is denied\n/)
+    expect(out).toMatch(
+      /state +never_loaded {2}no policies yet: everything is denied; run `palisade sync`\n/,
+    )
     expect(out).toMatch(/failing +since 2026-11-21T10:00:00\.000Z, 2 hours ago\n/)
     expect(out).toMatch(/last error +refused\\u001b\[2J \(unreachable\)\n/)
     expect(out).toMatch(/cache problem +bad signature; set aside as state\.json\.rejected-1\n/)

@@ -3,12 +3,19 @@ import { formatAge } from '../terminal/age.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/table.ts'
 
+/** What a state comes to, and what to do about it. */
 const MEANING: Readonly<Record<AgentState, string>> = {
-  never_loaded: 'no policies yet: everything is denied',
+  never_loaded: 'no policies yet: everything is denied; run `palisade sync`',
   fresh: 'policies are in force',
-  stale: 'policies are in force but old',
-  expired: 'policies have expired: everything is denied',
-  unsupported: 'policies need a newer agent: everything is denied',
+  stale: 'policies are in force but old; look why the server is not reached',
+  expired: 'policies have expired: only what stays reachable offline; bring the server back',
+  rejected:
+    'the last good policies are in force; the server has what was refused, tell its operator',
+  conflict: 'two organizations claim this machine: everything is denied; remove one token file',
+  revoked: 'the server put this machine out: policies count until they expire; enrol it again',
+  corrupt: 'the kept policies are damaged: everything is denied; run `palisade sync`',
+  unsupported: 'policies need a newer agent: everything is denied; update the agent',
+  break_glass: 'a grant is in force: expired policies count as before',
 }
 
 /** The agent's status for people; `nowMs` turns instants into ages. */

@@ -18,8 +18,29 @@ export const LOCAL_API = {
   sync: '/v1/sync',
 } as const
 
-/** Whether a verified bundle is in force, and how old it is. */
-export const AGENT_STATES = ['never_loaded', 'fresh', 'stale', 'expired', 'unsupported'] as const
+/**
+ * Where a machine stands. ARCHITECTURE says what each of them enforces, and what leads to it.
+ *
+ * - `never_loaded`: no bundle yet. `corrupt`: what was kept is damaged. `unsupported`: the bundle
+ *   needs a newer agent. In these everything is denied.
+ * - `fresh`, `stale`: the bundle is in force. `rejected`: so is the last good one, because what the
+ *   server has was refused. `revoked`: likewise, the server does not know this machine any more.
+ * - `expired`: of what the bundle allows, `offline_allow` and the server itself are left.
+ * - `break_glass`: a grant has lifted the expiry. `conflict`: two organizations claim the machine,
+ *   so nothing is allowed.
+ */
+export const AGENT_STATES = [
+  'never_loaded',
+  'fresh',
+  'stale',
+  'expired',
+  'rejected',
+  'conflict',
+  'revoked',
+  'corrupt',
+  'unsupported',
+  'break_glass',
+] as const
 export type AgentState = (typeof AGENT_STATES)[number]
 
 const instant = z.string()

@@ -32,7 +32,7 @@ export const viewSettingsSchema = z.object({
    * Hosts as rules write them, with or without a port: what a machine whose bundle has expired may
    * still reach, as far as that bundle allows it. Absent is none.
    */
-  offline_allow: z.array(z.string().min(1).max(4096)).max(100).optional(),
+  offline_allow: z.array(z.string().min(1).max(4096)).max(100).exactOptional(),
   /** After the timestamp was issued: from then on everything is denied. */
   expires_after_seconds: z.int().positive(),
   /** The longest life that a timestamp may have, so that its key alone cannot freeze a machine. */

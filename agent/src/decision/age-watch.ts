@@ -1,0 +1,34 @@
+import type { ActivePolicy } from './active-policy.ts'
+
+/** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
+const MAX_DELAY_MS = 30_000
+
+export interface AgeWatch {
+  stop(): void
+}
+
+/**
+ * Has the age of the bundle looked at when it becomes stale and when it expires, so that nothing
+ * that is open outlives it although nobody asks.
+ */
+export function watchAge(active: ActivePolicy, clock: () => number): AgeWatch {
+  let timer: NodeJS.Timeout | undefined
+
+  const arm = (): void => {
+    clearTimeout(timer)
+    const inForce = active.current()
+    if (inForce === null) return
+    const { stale_at, expires_at } = inForce.bundle
+    const rests = [stale_at, expires_at].map((at) => Date.parse(at) - clock())
+    const restMs = Math.min(...rests.filter((rest) => rest > 0), MAX_DELAY_MS)
+    timer = setTimeout(look, Math.max(restMs, 1)).unref()
+  }
+  const look = (): void => {
+    active.state()
+    arm()
+  }
+
+  active.subscribe(arm)
+  arm()
+  return { stop: () => clearTimeout(timer) }
+}
