@@ -10,7 +10,7 @@ import {
   type Signing,
 } from './sign-view.ts'
 import { startOfSlot } from './slot.ts'
-import { ensureTrust } from './trust.ts'
+import type { Trust } from './trust.ts'
 import type { ViewContent } from './view-content.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -47,17 +47,16 @@ export function isTimestampDue(view: ViewRecord, nowMs: number): boolean {
 }
 
 /**
- * Signs what is due and stores it with its versions, all in the transaction of `writer`: whatever
- * number of servers publish at once, one of them makes a version, and nothing that was not stored
- * is ever served.
+ * Signs what is due and stores it with its versions, all in the transaction of `writer`, as is
+ * `trust`: whatever number of servers publish at once, one of them makes a version, and nothing
+ * that was not stored is ever served.
  */
 export async function publishView(
-  writer: StoreWriter,
+  { writer, trust, now }: Publishing,
   place: Pick<ViewRecord, 'org' | 'id'>,
   content: ViewContent,
-  now: Date,
 ): Promise<ViewRecord> {
-  const { keys, root } = await ensureTrust(writer, place.org, now)
+  const { keys, root } = trust
   const former = await writer.views.find(place.org, place.id)
   const due = findDue(former, root, content.hash, now.getTime())
   if (former !== null && due === 'nothing') return former
@@ -86,6 +85,13 @@ export async function publishView(
   await writer.views.put(next)
   await storeFiles(writer, next, { targets, snapshot, content, now })
   return next
+}
+
+/** Who signs, when, and where it is stored. */
+export interface Publishing {
+  readonly writer: StoreWriter
+  readonly trust: Trust
+  readonly now: Date
 }
 
 interface Publication {

@@ -2,6 +2,8 @@
 export interface Recent<V> {
   find(key: string): V | null
   keep(key: string, value: V): void
+  /** The one used longest ago first. */
+  values(): Iterable<V>
 }
 
 /** `weigh` says what a value counts towards `maxWeight`; one that is heavier is not kept at all. */
@@ -32,5 +34,6 @@ export function createRecent<V>(maxWeight: number, weigh: (value: V) => number):
         drop(oldest, dropped)
       }
     },
+    values: () => values.values(),
   }
 }

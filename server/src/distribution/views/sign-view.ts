@@ -1,6 +1,7 @@
-import { Metadata, Snapshot, TargetFile, Targets, Timestamp } from '@tufjs/models'
+import { Metadata, Snapshot, Timestamp } from '@tufjs/models'
 import { describeFile, formatMetadata, formatTufTime, SPEC_VERSION } from './metadata.ts'
 import type { RoleKey } from './role-key.ts'
+import { formatTargets } from './targets-text.ts'
 import type { ViewContent } from './view-content.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -23,21 +24,15 @@ export interface FileVersion {
 }
 
 /** `targets.json`: the documents by name, length and hash, and the settings. */
-export function signTargets(signing: Signing, { documents, settings }: ViewContent): Buffer {
-  const targets = new Targets({
-    ...common(signing, TARGETS_LIFE_MS),
-    unrecognizedFields: { ...place(signing), 'x-settings': { ...settings } },
-  })
-  for (const { name, sha256, body, custom } of documents)
-    targets.addTarget(
-      new TargetFile({
-        path: name,
-        length: body.byteLength,
-        hashes: { sha256 },
-        unrecognizedFields: { custom: { ...custom } },
-      }),
-    )
-  return finish(signing, new Metadata(targets))
+export function signTargets(
+  signing: Signing,
+  { listing, settings }: Pick<ViewContent, 'listing' | 'settings'>,
+): Buffer {
+  const { version, specVersion: spec_version, expires } = common(signing, TARGETS_LIFE_MS)
+  const members = { version, spec_version, expires, ...place(signing), 'x-settings': settings }
+  const signed = formatTargets(members, listing)
+  const signatures = JSON.stringify([signing.key.signBytes(Buffer.from(signed)).toJSON()])
+  return Buffer.from(`{"signatures":${signatures},"signed":${signed}}`)
 }
 
 /** `snapshot.json`: which targets file belongs to it. */
@@ -68,10 +63,7 @@ function place({ org, view }: Signing) {
   return { 'x-org': org, 'x-view': view }
 }
 
-function finish(
-  { key }: Signing,
-  metadata: Metadata<Targets> | Metadata<Snapshot> | Metadata<Timestamp>,
-): Buffer {
+function finish({ key }: Signing, metadata: Metadata<Snapshot> | Metadata<Timestamp>): Buffer {
   key.sign(metadata)
   return formatMetadata(metadata)
 }

@@ -1,5 +1,6 @@
 import type { RootRecord } from '../../store/records.ts'
 import type { StoreWriter } from '../../store/store.ts'
+import type { OpenKey } from './opened-keys.ts'
 import { createDistributionKey, openRoleKey, type RoleKey } from './role-key.ts'
 import { ROOT_RENEWAL_MS, signRoot, type RoleKeys } from './root.ts'
 
@@ -15,11 +16,26 @@ export function isRootDue(root: RootRecord, nowMs: number): boolean {
 }
 
 /** Makes what is missing: the keys and the first root, or the next root when it is due. */
-export async function ensureTrust(writer: StoreWriter, org: string, now: Date): Promise<Trust> {
+export async function ensureTrust(
+  writer: StoreWriter,
+  org: string,
+  now: Date,
+  openKey: OpenKey = openRoleKey,
+): Promise<Trust> {
+  const known = await writer.trust.keys(org)
+
+  async function ensureKey(role: RoleKey['role']): Promise<RoleKey> {
+    const record = known.findLast((key) => key.role === role)
+    if (record !== undefined) return openKey(record)
+    const created = createDistributionKey(org, role, now)
+    await writer.trust.insertKey(created)
+    return openKey(created)
+  }
+
   const keys = {
-    root: await ensureKey(writer, org, 'root', now),
-    targets: await ensureKey(writer, org, 'targets', now),
-    online: await ensureKey(writer, org, 'online', now),
+    root: await ensureKey('root'),
+    targets: await ensureKey('targets'),
+    online: await ensureKey('online'),
   }
   const newest = await writer.trust.newestRoot(org)
   const atMs = now.getTime()
@@ -27,17 +43,4 @@ export async function ensureTrust(writer: StoreWriter, org: string, now: Date): 
   const root = signRoot(keys, { org, version: (newest?.version ?? 0) + 1, atMs })
   await writer.trust.insertRoot(root)
   return { keys, root }
-}
-
-async function ensureKey(
-  writer: StoreWriter,
-  org: string,
-  role: RoleKey['role'],
-  now: Date,
-): Promise<RoleKey> {
-  const known = (await writer.trust.keys(org)).findLast((key) => key.role === role)
-  if (known !== undefined) return openRoleKey(known)
-  const created = createDistributionKey(org, role, now)
-  await writer.trust.insertKey(created)
-  return openRoleKey(created)
 }

@@ -5,7 +5,6 @@ import {
   type PolicyBody,
   type ViewPolicy,
   type ViewSettings,
-  type ViewTarget,
 } from '@palisade/protocol'
 import { formatPolicy } from '../../governance/format-policy.ts'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
@@ -14,6 +13,7 @@ import type { DocumentRecord, OrganizationRecord, PolicyRecord } from '../../sto
 import type { StoreReader } from '../../store/store.ts'
 import { sha256 } from './metadata.ts'
 import { createRecent } from './recent.ts'
+import { byName, formatEntry, joinEntries, type Listed } from './targets-text.ts'
 
 /** Of formatted policies; an organization may have 40 MB by default. */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -27,15 +27,13 @@ const SETTINGS = {
 }
 
 /** A policy of the view, named by what it holds and by its own id, which tells nothing of others. */
-export interface ViewDocument extends DocumentRecord {
-  /** Name of the target, such as `policies/pol_….json`. */
-  readonly name: string
-  readonly custom: ViewTarget
-}
+export interface ViewDocument extends DocumentRecord, Listed {}
 
 /** Everything that a view says, whenever it says it. */
 export interface ViewContent {
   readonly documents: readonly ViewDocument[]
+  /** `targets` of the targets file, in canonical JSON. */
+  readonly listing: string
   readonly settings: ViewSettings
   /** Equal exactly when documents and settings are, apart from the revision they are read at. */
   readonly hash: string
@@ -82,7 +80,8 @@ export function createViewContents(): ViewContents {
 }
 
 async function formatAll(reader: StoreReader, org: string, revision: number): Promise<Formatted> {
-  const policies = (await reader.policies.listWithRules(org)).map(formatDocument)
+  const listed = (await reader.policies.listWithRules(org)).map(formatDocument)
+  const policies = listed.toSorted((a, b) => byName(a.document, b.document))
   const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
   return { revision, policies, bytes }
 }
@@ -92,13 +91,14 @@ function select(
   { revision, resolve_unlisted_names }: OrganizationRecord,
   teams: readonly string[],
 ): ViewContent {
-  const documents = effectivePolicies(policies, teams).map(({ document }) => document)
+  const effective = effectivePolicies(policies, teams)
+  const documents = effective.map(({ document }) => document)
   if (documents.length > MAX_POLICIES_OF_VIEW)
     throw limitExceeded(`a machine may have at most ${MAX_POLICIES_OF_VIEW} policies`)
   const lasting = { ...SETTINGS, resolve_unlisted_names }
-  const listed = documents.map(({ path, custom }) => ({ path, custom }))
-  const hash = sha256(Buffer.from(formatCanonicalJson({ listed, lasting })))
-  return { documents, settings: { ...lasting, revision }, hash }
+  const listing = joinEntries(effective.map(({ entry }) => entry))
+  const hash = sha256(Buffer.from(`${formatCanonicalJson(lasting)}\n${listing}`))
+  return { documents, listing, settings: { ...lasting, revision }, hash }
 }
 
 interface Formatted {
@@ -109,6 +109,8 @@ interface Formatted {
 
 interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {
   readonly document: ViewDocument
+  /** As a targets file lists it. */
+  readonly entry: string
 }
 
 function formatDocument(policy: PolicyRecord): FormattedPolicy {
@@ -123,5 +125,5 @@ function formatDocument(policy: PolicyRecord): FormattedPolicy {
     body,
     custom: { mode: 'enforce', revision: policy.revision, schema: POLICY_DOCUMENT_SCHEMA },
   }
-  return { id, name, scope, document }
+  return { id, name, scope, document, entry: formatEntry(document) }
 }

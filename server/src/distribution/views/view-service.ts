@@ -6,11 +6,13 @@ import { hashSecretToken } from '../../tokens/secret-token.ts'
 import { authenticateDevice } from '../authenticate-device.ts'
 import type { LastSeen } from '../last-seen.ts'
 import { createRecent } from './recent.ts'
-import { openRoleKey, type RoleKey } from './role-key.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { rememberOpenedKeys } from './opened-keys.ts'
+import type { RoleKey } from './role-key.ts'
 import { signDeviceView } from './sign-device-view.ts'
 import { ensureTrust } from './trust.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
-import { createViewPublisher, type ServedTimestamp, type ViewPlace } from './view-publisher.ts'
+import { createViewPublisher, type ServedTimestamp } from './view-publisher.ts'
 
 const MAX_DEVICES = 100_000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
@@ -63,7 +65,8 @@ interface Admitted {
 
 export function createViewService(deps: ViewServiceDeps): ViewService {
   const { store, now } = deps
-  const publisher = createViewPublisher(deps)
+  const openKey = rememberOpenedKeys()
+  const publisher = createViewPublisher({ store, now, openKey })
   const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
   const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
 
@@ -104,7 +107,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   }
 
   async function makeKey(org: string): Promise<RoleKey> {
-    return (await store.transaction((writer) => ensureTrust(writer, org, now()))).keys.targets
+    return (await store.transaction((writer) => ensureTrust(writer, org, now(), openKey))).keys
+      .targets
   }
 
   /** What has a version or a hash in its name never changes, so it may be remembered. */
@@ -125,7 +129,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       const { deviceId, user, place } = await admit(authorizationHeader)
       const keys = await store.read((reader) => reader.trust.keys(place.org))
       const known = keys.findLast(({ role }) => role === 'targets')
-      const key = known === undefined ? await makeKey(place.org) : openRoleKey(known)
+      const key = known === undefined ? await makeKey(place.org) : openKey(known)
       const content = { org: place.org, device_id: deviceId, user, view: place.id }
       return signDeviceView(content, key, now())
     },

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import {
-  createViewPublisher,
-  type ViewPlace,
-} from '../../../../server/src/distribution/views/view-publisher.ts'
+import type { ViewPlace } from '../../../../server/src/distribution/views/inspect-view.ts'
+import { createViewPublisher } from '../../../../server/src/distribution/views/view-publisher.ts'
 import { openPostgresStore } from '../../../../server/src/store/postgres/open-postgres-store.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { StoreError } from '../../../../server/src/store/store-error.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
 import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
 import type { OpenStore } from '../../store/open-again.ts'
@@ -301,14 +300,7 @@ describe('a publisher', () => {
 
   it('signs once for many who ask at once', async () => {
     const { store } = await open()
-    let transactions = 0
-    const counted: Store = {
-      ...store,
-      transaction(work) {
-        transactions += 1
-        return store.transaction(work)
-      },
-    }
+    const { counted, transactions } = countTransactions(store)
     const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
 
     const bodies = await Promise.all(
@@ -316,6 +308,83 @@ describe('a publisher', () => {
     )
 
     expect(new Set(bodies).size).toBe(1)
-    expect(transactions).toBe(1)
+    expect(transactions()).toBe(1)
+  })
+
+  it('signs a change for many views in few transactions, each view its own', async () => {
+    const { store } = await open()
+    const { counted, transactions } = countTransactions(store)
+    const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
+    const places = Array.from({ length: 100 }, (_, index) => ({
+      ...BASE,
+      id: String(index).padStart(32, '0'),
+    }))
+
+    const bodies = await Promise.all(places.map((place) => publisher.current(place)))
+
+    expect(transactions()).toBeLessThan(10)
+    for (const [index, place] of places.entries()) {
+      const body = bodies[index]?.body ?? new Uint8Array()
+      expect(parse(body)).toMatchObject({ 'x-view': place.id })
+      expect(Object.keys((await follow(store, place, body)).targets.targets)).toHaveLength(1)
+    }
+  })
+
+  it('signs every other view when one of them has more than 300 policies', async () => {
+    const { store, publisher } = await open()
+    await store.transaction(async (writer) => {
+      for (let index = 0; index < 300; index += 1)
+        await writer.policies.insert(policy(`pol_m${index}`, [TEAM]))
+    })
+
+    const [ofTeam, base] = await Promise.allSettled([
+      publisher.current(OF_TEAM),
+      publisher.current(BASE),
+    ])
+
+    expect(ofTeam).toMatchObject({ status: 'rejected', reason: { code: 'limit_exceeded' } })
+    expect(base.status).toBe('fulfilled')
+  })
+
+  it('signs every other view when one of them cannot be written', async () => {
+    const { store } = await open()
+    const failing: Store = {
+      ...store,
+      transaction: (work) =>
+        store.transaction((writer) =>
+          work({
+            ...writer,
+            views: {
+              ...writer.views,
+              async put(view) {
+                if (view.id === OF_TEAM.id) throw new StoreError('ERR_STORE_CONFLICT', 'no')
+                await writer.views.put(view)
+              },
+            },
+          }),
+        ),
+    }
+    const publisher = createViewPublisher({ store: failing, now: () => new Date(NOW) })
+
+    const [base, ofTeam] = await Promise.allSettled([
+      publisher.current(BASE),
+      publisher.current(OF_TEAM),
+    ])
+
+    expect(ofTeam).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORE_CONFLICT' } })
+    if (base.status === 'rejected') throw base.reason
+    await follow(store, BASE, base.value.body)
   })
 })
+
+function countTransactions(store: Store) {
+  let transactions = 0
+  const counted: Store = {
+    ...store,
+    transaction(work) {
+      transactions += 1
+      return store.transaction(work)
+    },
+  }
+  return { counted, transactions: () => transactions }
+}

@@ -1,0 +1,72 @@
+import type { OrganizationRecord, RootRecord, ViewRecord } from '../../store/records.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { StoreReader } from '../../store/store.ts'
+import { findDue } from './publish-view.ts'
+import { isRootDue } from './trust.ts'
+import type { ViewContent, ViewContents } from './view-content.ts'
+
+/** Which set of teams, by name and by what the name stands for. */
+export interface ViewPlace {
+  readonly org: string
+  readonly id: string
+  readonly teams: readonly string[]
+}
+
+/** A view with everything in it that was committed before somebody asked. */
+export interface FoundView {
+  /** `Store.generation` from before the store was asked. */
+  readonly generation: number
+  /** Revision at which the content was compared last. */
+  readonly revision: number
+  readonly record: ViewRecord
+}
+
+/** What one snapshot of the store says of the organization. */
+export interface Seen {
+  readonly reader: StoreReader
+  readonly contents: ViewContents
+  readonly organization: OrganizationRecord
+  readonly root: RootRecord | null
+  readonly now: Date
+}
+
+/** The view as it is, or what it is to hold. */
+export type Inspected =
+  { readonly content: null; readonly record: ViewRecord } | { readonly content: ViewContent }
+
+/** Reads the policies only when something was changed since they were compared with the view. */
+export async function inspectView(
+  { reader, contents, organization, root, now }: Seen,
+  place: ViewPlace,
+  before: FoundView | null,
+): Promise<Inspected> {
+  const record = await reader.views.find(place.org, place.id)
+  const isCompared =
+    before?.revision === organization.revision &&
+    before.record.content_hash === record?.content_hash
+  const content = isCompared ? null : await contents.read(reader, organization, place.teams)
+  const contentHash = content?.hash ?? record?.content_hash ?? ''
+  if (record !== null && isNothingDue(record, root, contentHash, now))
+    return { content: null, record }
+  return { content: content ?? (await contents.read(reader, organization, place.teams)) }
+}
+
+/** Throws `ERR_STORE_NOT_FOUND`. */
+export async function requireOrganization(
+  reader: StoreReader,
+  org: string,
+): Promise<OrganizationRecord> {
+  const organization = await reader.organizations.find(org)
+  if (organization !== null) return organization
+  throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
+}
+
+function isNothingDue(
+  record: ViewRecord,
+  root: RootRecord | null,
+  contentHash: string,
+  now: Date,
+): boolean {
+  if (root === null || isRootDue(root, now.getTime())) return false
+  return findDue(record, root, contentHash, now.getTime()) === 'nothing'
+}
