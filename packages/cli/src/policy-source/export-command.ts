@@ -1,19 +1,17 @@
 import type { ExportResponse } from '@palisade/protocol'
 import type { Command } from 'commander'
-import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { connectOrganization } from '../account/connect-server.ts'
-import { notWritten } from '../account/credentials-file.ts'
 import { usageError } from '../cli-error.ts'
 import { readTextFile, resolveFile, unreadable } from '../file-argument.ts'
 import type { RunContext } from '../run-context.ts'
-import { systemCode } from '../system-error.ts'
 import { write } from '../terminal/write.ts'
 import { composeYaml } from './compose-yaml.ts'
 import { loadSources, MAX_FILE_BYTES } from './load-sources.ts'
 import { formatDocument, renderJson, renderYaml } from './render-policies.ts'
+import { replaceFile } from './replace-file.ts'
 import { updateDocument } from './update-document.ts'
 
 type Format = 'json' | 'yaml'
@@ -101,30 +99,5 @@ async function statOf(path: string): Promise<Stats | null> {
     return await stat(path)
   } catch {
     return null
-  }
-}
-
-/** Whole or not at all; through a link, and with the rights that the file had. */
-async function replaceFile(path: string, shown: string, text: string): Promise<void> {
-  let temporary: string | null = null
-  try {
-    const target = await realpath(path).catch((error: unknown) => {
-      if (systemCode(error) === 'ENOENT') return path
-      throw error
-    })
-    const mode = await stat(target).then(
-      (status) => status.mode & 0o777,
-      () => 0o666,
-    )
-    temporary = `${target}.${randomBytes(6).toString('hex')}`
-    {
-      await using handle = await open(temporary, 'wx', mode)
-      await handle.writeFile(text)
-      await handle.sync()
-    }
-    await rename(temporary, target)
-  } catch (error) {
-    if (temporary !== null) await rm(temporary, { force: true }).catch(() => undefined)
-    throw notWritten(shown, error)
   }
 }

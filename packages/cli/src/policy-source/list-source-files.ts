@@ -35,19 +35,25 @@ export async function listSourceFiles(
   for (const name of names) {
     const path = resolveFile(io, name)
     const listed = (await isDirectory(path, name))
-      ? await listDirectory({ path, shown: name })
+      ? requireSome(name, await listDirectory({ path, shown: name }))
       : [{ path, shown: name, format: FORMATS.get(extname(path)) ?? refuseFormat(name) }]
     for (const file of listed) files.set(file.path, file)
   }
   return [...files.values()]
 }
 
-interface Place {
+export interface Place {
   readonly path: string
   readonly shown: string
 }
 
-async function listDirectory(root: Place): Promise<SourceFile[]> {
+function requireSome(shown: string, files: readonly SourceFile[]): readonly SourceFile[] {
+  if (files.length > 0) return files
+  throw unreadable(shown, 'holds no file of policies (`*.yaml`, `*.yml` or `*.json`)')
+}
+
+/** The files of one directory and below, as `listSourceFiles` finds them; perhaps none. */
+export async function listDirectory(root: Place): Promise<SourceFile[]> {
   const files: SourceFile[] = []
   const pending = [root]
   for (let place = pending.shift(); place !== undefined; place = pending.shift()) {
@@ -56,8 +62,6 @@ async function listDirectory(root: Place): Promise<SourceFile[]> {
     files.push(...sources)
     if (files.length > MAX_FILES) throw unreadable(root.shown, `holds more than ${MAX_FILES} files`)
   }
-  if (files.length === 0)
-    throw unreadable(root.shown, 'holds no file of policies (`*.yaml`, `*.yml` or `*.json`)')
   return files.toSorted((a, b) => (a.shown < b.shown ? -1 : 1))
 }
 

@@ -24,8 +24,24 @@ export async function loadSources(
   io: Pick<Io, 'cwd'>,
   names: readonly string[],
 ): Promise<readonly SourcePolicy[]> {
-  const files = await listSourceFiles(io, names)
-  const policies: SourcePolicy[] = []
+  const loaded = await loadFiles(io, await listSourceFiles(io, names))
+  return loaded.map(({ policy }) => policy)
+}
+
+/** A policy of a file. */
+export interface LoadedPolicy {
+  readonly policy: SourcePolicy
+  readonly file: SourceFile
+  /** File, line and column; found when asked for: where everything is good, nobody asks. */
+  readonly place: () => string
+}
+
+/** The policies of these files, each with where it stands. Throws as `loadSources` does. */
+export async function loadFiles(
+  io: Pick<Io, 'cwd'>,
+  files: readonly SourceFile[],
+): Promise<readonly LoadedPolicy[]> {
+  const policies: LoadedPolicy[] = []
   const places = new Map<string, () => string>()
   const problems: Problem[] = []
   for (const file of files) {
@@ -35,7 +51,7 @@ export async function loadSources(
       const first = places.get(policy.name)
       if (first === undefined) places.set(policy.name, place)
       else problems.push(() => `${place()}: policy \`${policy.name}\` stands already at ${first()}`)
-      policies.push(policy)
+      policies.push({ policy, file, place })
     }
   }
   if (problems.length > 0) throw invalid(problems)
@@ -45,14 +61,8 @@ export async function loadSources(
 /** Its line, made when it is shown: finding a place among 100,000 members takes its time. */
 type Problem = () => string
 
-interface LoadedPolicy {
-  readonly policy: SourcePolicy
-  /** Found when asked for: where everything is good, nobody asks. */
-  readonly place: () => string
-}
-
 interface LoadedFile {
-  readonly policies: readonly LoadedPolicy[]
+  readonly policies: readonly Omit<LoadedPolicy, 'file'>[]
   readonly problems: readonly Problem[]
 }
 
