@@ -1,3 +1,4 @@
+import type { AtEnd } from '../../server/temporary-directory.ts'
 import { openTestServer } from '../../server/test-server.ts'
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 import { temporaryDirectory, type TemporaryDirectory } from '../temporary-directory.ts'
@@ -12,9 +13,9 @@ export interface CliOrganization extends AsyncDisposable {
   limitTo(permissions: readonly string[]): Promise<void>
 }
 
-export async function openCliOrganization(): Promise<CliOrganization> {
+export async function openCliOrganization(atEnd?: AtEnd): Promise<CliOrganization> {
   const directory = await temporaryDirectory()
-  const { server, createOrganization, send, signIn } = await openTestServer()
+  const { server, createOrganization, send, signIn } = await openTestServer(atEnd)
   const { personal_token } = await createOrganization('acme', 'alice')
   const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const as = await signIn('alice', personal_token)

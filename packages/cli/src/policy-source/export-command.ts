@@ -5,60 +5,103 @@ import { stat } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
-import { readTextFile, resolveFile, unreadable } from '../file-argument.ts'
+import { resolveFile, unreadable } from '../file-argument.ts'
 import type { RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
-import { composeYaml } from './compose-yaml.ts'
-import { loadSources, MAX_FILE_BYTES } from './load-sources.ts'
-import { formatDocument, renderJson, renderYaml } from './render-policies.ts'
+import { exportToDirectory, type DirectoryChanges } from './export-directory.ts'
+import { loadSources } from './load-sources.ts'
+import { renderJson, renderYaml } from './render-policies.ts'
 import { replaceFile } from './replace-file.ts'
-import { updateDocument } from './update-document.ts'
+import { createSameTeam, updateFile } from './update-file.ts'
 
 type Format = 'json' | 'yaml'
 
 interface ExportOptions {
   readonly format?: string
   readonly out?: string
+  readonly prune?: true
 }
 
 /** `palisade export` */
 export function addExportCommand(program: Command, context: RunContext): void {
   program
     .command('export')
-    .summary("write the organization's policies as a file")
+    .summary("write the organization's policies as files")
     .description(
-      "Write all of the organization's policies in the form that `palisade apply` reads: to standard output, or to a file.",
+      "Write all of the organization's policies in the form that `palisade apply` reads: to standard output, to a file, or to a directory with a file for each.",
     )
     .option('--format <format>', 'yaml or json (default: by the name of the file, otherwise yaml)')
-    .option('--out <file>', 'file to write; a YAML file that is there keeps its comments')
+    .option('--out <path>', 'file or directory to write; one that ends in / is made')
+    .option('--prune', 'take out of a directory the policies that the server does not have')
     .addHelpText(
       'after',
       `
-A YAML file that is there is brought up to date: its comments, the order of its policies and the way
+A file that is there is brought up to date: in YAML its comments, the order of its policies and the way
 things are written stay where the library can keep them.
+
+In a directory a policy stays in the file where it stands, and a new one gets a file of its own, called
+after it and of the form --format says. Files that say the same already are not touched. What the server
+does not have is refused, naming it, unless --prune says to take it out; a file with no policy left is
+deleted then. Nothing is written through symbolic links.
 
 Examples:
   palisade export > policies.yaml
   palisade export --out policies/all.yaml
-  palisade export --format json`,
+  palisade export --out policies/
+  palisade export --out policies/ --format json --prune`,
     )
-    .action(async (options: ExportOptions) => {
-      const format = readFormat(options)
-      const { organization } = await connectOrganization(context.io)
-      const exported = await organization.policySet.export()
-      if (options.out === undefined) {
-        await write(context.io.stdout, render(exported, format))
-        return
-      }
-      const text = await renderFor(context, options.out, exported, format)
-      await replaceFile(resolveFile(context.io, options.out), options.out, text)
-      const count = `${exported.policies.length} policies of revision ${exported.revision}`
-      await write(context.io.stdout, context.style.plain(`${options.out}: ${count}`).concat('\n'))
-    })
+    .action((options: ExportOptions) => exportPolicies(context, options))
 }
 
-function readFormat({ format, out }: ExportOptions): Format {
-  const byName = out === undefined ? undefined : extname(out) === '.json' ? 'json' : 'yaml'
+async function exportPolicies(context: RunContext, options: ExportOptions): Promise<void> {
+  const { io, style } = context
+  const { out, prune } = options
+  const isDirectory = out !== undefined && (await namesDirectory(context, out))
+  if (prune === true && !isDirectory)
+    throw usageError('`--prune` is for a directory; name one with `--out`')
+  const format = readFormat(options, isDirectory)
+  const { organization } = await connectOrganization(io)
+  const exported = await organization.policySet.export()
+  if (out === undefined) {
+    await write(io.stdout, render(exported, format))
+    return
+  }
+  const count = `${exported.policies.length} policies of revision ${exported.revision}`
+  if (isDirectory) {
+    const changes = await exportToDirectory(io, out, exported, { format, prune: prune === true })
+    const lines = describeChanges(out, changes, count)
+    await write(io.stdout, lines.map((line) => `${style.plain(line)}\n`).join(''))
+    return
+  }
+  const text = await renderFor(context, out, exported, format)
+  await replaceFile(resolveFile(io, out), out, text)
+  await write(io.stdout, style.plain(`${out}: ${count}`).concat('\n'))
+}
+
+/** One line for each file that is another now, and one for the whole. */
+function describeChanges(
+  out: string,
+  { created, updated, deleted }: DirectoryChanges,
+  count: string,
+): readonly string[] {
+  const lines = [
+    ...created.map((file) => `created ${file}`),
+    ...updated.map((file) => `updated ${file}`),
+    ...deleted.map((file) => `deleted ${file}`),
+  ]
+  return [...lines, `${out}: ${count}${lines.length === 0 ? ', as it was' : ''}`]
+}
+
+async function namesDirectory({ io }: RunContext, out: string): Promise<boolean> {
+  const status = await statOf(resolveFile(io, out))
+  if (status === null) return out.endsWith('/')
+  if (out.endsWith('/') && !status.isDirectory()) throw unreadable(out, 'is not a directory')
+  return status.isDirectory()
+}
+
+function readFormat({ format, out }: ExportOptions, isDirectory: boolean): Format {
+  const byName =
+    out === undefined || isDirectory ? undefined : extname(out) === '.json' ? 'json' : 'yaml'
   if (format === undefined) return byName ?? 'yaml'
   if (format !== 'json' && format !== 'yaml')
     throw usageError(`unknown format \`${format}\`; write \`yaml\` or \`json\``)
@@ -83,15 +126,8 @@ async function renderFor(
   // Before it is opened: a pipe would be waited for, and a rename would make a file of a device.
   if (!status.isFile()) throw unreadable(out, 'is not an ordinary file; name another')
   await loadSources(io, [out])
-  if (format === 'json') return render(exported, format)
-  const documents = composeYaml(await readTextFile(io, out, MAX_FILE_BYTES))
-  const [document] = documents
-  if (document === undefined || documents.length > 1)
-    throw unreadable(out, 'holds several documents; export to a file of one')
-  const ids = new Map(exported.teams.flatMap(({ id, name }) => [[name, id] as const]))
-  const idOf = (team: string): string => ids.get(team) ?? team.toLowerCase()
-  updateDocument(document, exported.policies, (a, b) => a === b || idOf(a) === idOf(b))
-  return formatDocument(document)
+  const file = { path: resolveFile(io, out), shown: out, format }
+  return updateFile(io, file, exported.policies, createSameTeam(exported))
 }
 
 async function statOf(path: string): Promise<Stats | null> {

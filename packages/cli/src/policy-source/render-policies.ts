@@ -14,9 +14,9 @@ export function renderYaml(policies: readonly ShownPolicy[]): string {
   return formatDocument(document)
 }
 
-/** The same as JSON. */
-export function renderJson(policies: readonly ShownPolicy[]): string {
-  return `${JSON.stringify({ policies: policies.map(toPlain) }, null, 2)}\n`
+/** The same as JSON, with what it says for editors. */
+export function renderJson(policies: readonly ShownPolicy[], $schema?: string): string {
+  return `${JSON.stringify({ $schema, policies: policies.map(toPlain) }, null, 2)}\n`
 }
 
 /** The text of a document that was read or made. */
