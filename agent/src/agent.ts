@@ -15,7 +15,7 @@ export interface AgentDeps {
   readonly socketPath: string
   readonly proxy: HttpProxy
   readonly proxyPort: number
-  readonly synchronizer: Pick<Synchronizer, 'restore'>
+  readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly poller: Poller
   readonly watchAge: () => AgeWatch
   readonly onCacheProblem: (problem: CacheProblem) => void
@@ -49,7 +49,12 @@ export function createAgent(deps: AgentDeps): Agent {
     await listenOnSocket(deps.localApi, deps.socketPath)
     closers.push(() => closeServer(deps.localApi))
     const ageWatch = deps.watchAge()
-    closers.push(async () => ageWatch.stop())
+    closers.push(async () => {
+      ageWatch.stop()
+      await deps.synchronizer.keepTime().catch((err: unknown) => {
+        deps.log.warn({ err }, 'the time cannot be kept on disk')
+      })
+    })
     deps.poller.start()
     closers.push(() => deps.poller.stop())
   }

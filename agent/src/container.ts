@@ -18,6 +18,8 @@ import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
 import { createResolver } from './proxy/resolver.ts'
+import { createTimeKeeper } from './state/keep-time.ts'
+import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
 import { createStateStore } from './sync/state-store.ts'
@@ -41,6 +43,8 @@ export interface AgentSurroundings {
   readonly log: AgentLog
   /** Epoch milliseconds. */
   readonly clock: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
   /** 0 to 1, exclusive. */
   readonly random: () => number
   readonly fetch: typeof globalThis.fetch
@@ -98,7 +102,12 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
       proxyPort: config.proxyPort,
       synchronizer: get(sync.synchronizer),
       poller: get(sync.poller),
-      watchAge: () => watchAge(get(decisions.active), clock),
+      watchAge: () => {
+        const { keepTime } = get(sync.synchronizer)
+        const onError = (err: unknown): void => log.warn({ err }, 'the time cannot be kept on disk')
+        const keeper = createTimeKeeper({ keep: keepTime, uptime: from.uptime, onError })
+        return watchAge(get(decisions.active), get(decisions.time).now, keeper)
+      },
       onCacheProblem: (problem) => {
         cacheProblem = problem
       },
@@ -140,15 +149,20 @@ function createToken<T>(name: string): InjectionToken<T> {
 
 interface DecisionTokens {
   readonly active: InjectionToken<ActivePolicy>
+  readonly time: InjectionToken<TrustedClock>
   readonly tally: InjectionToken<DecisionTally>
   readonly live: InjectionToken<LiveConnections>
 }
 
 function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
   const { provide, get } = registry
+  const time = provide('TrustedClock', () =>
+    createTrustedClock({ wall: from.clock, uptime: from.uptime }),
+  )
   const active = provide('ActivePolicy', () => {
     const policy = createActivePolicy({
       ...from,
+      clock: get(time),
       controlPlane: controlPlane(from.enrolment.server),
     })
     logStates(policy, log)
@@ -164,7 +178,7 @@ function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
     })
     return connections
   })
-  return { active, tally, live }
+  return { active, time, tally, live }
 }
 
 interface SyncTokens {
@@ -172,7 +186,7 @@ interface SyncTokens {
   readonly poller: InjectionToken<Poller>
 }
 
-function provideSync(parts: Parts, { active }: DecisionTokens): SyncTokens {
+function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens {
   const { registry, config, enrolment, clock, log, fetch, random } = parts
   const { provide, get } = registry
   const synchronizer = provide('Synchronizer', () => {
@@ -180,7 +194,7 @@ function provideSync(parts: Parts, { active }: DecisionTokens): SyncTokens {
       enrolment,
       store: createStateStore(join(config.agentDir, 'policy')),
       fetchFile: createFileFetcher({ fetch, enrolment, timeoutMs: FETCH_TIMEOUT_MS }),
-      clock,
+      clock: get(time),
     })
     return createSynchronizer({ active: get(active), channel, org: enrolment.org, clock })
   })

@@ -37,6 +37,7 @@ export async function startAgent(
     version: agentVersion(),
     log,
     clock: Date.now,
+    uptime: () => performance.now(),
     random: Math.random,
     fetch: globalThis.fetch,
     machineAddresses: readMachineAddresses,

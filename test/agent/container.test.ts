@@ -31,6 +31,7 @@ async function startAgent(rule: RuleLine, lines: unknown[] = []): Promise<string
       debug: () => {},
     },
     clock: () => NOW_MS,
+    uptime: () => 0,
     random: () => 0.5,
     fetch: async (url) => {
       const body = served.get(new URL(url instanceof Request ? url.url : url).pathname)

@@ -21,6 +21,7 @@ import {
   type Enforcement,
   type Facts,
 } from '../state/agent-state.ts'
+import type { TrustedClock } from '../state/trusted-clock.ts'
 import { compileOffline, isOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
@@ -40,6 +41,7 @@ export interface UnreadableBundle {
   readonly kind: 'unsupported'
   readonly revision: number
   readonly issued_at: string
+  readonly stale_at: string
 }
 
 /** What happens to a machine, without how old it is by then. */
@@ -51,8 +53,7 @@ export type PolicyEvent =
     >
 
 export interface ActivePolicyDeps {
-  /** Epoch milliseconds. */
-  readonly clock: () => number
+  readonly clock: Pick<TrustedClock, 'now' | 'recall' | 'believe'>
   /** Canonical and sorted; asked before every decision. */
   readonly machineAddresses: () => readonly string[]
   readonly localPolicies: readonly Policy[]
@@ -85,15 +86,8 @@ export interface ActivePolicy {
 export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let facts: Facts<CompiledBundle> = STARTED
   let newest: CompiledBundle | UnreadableBundle | null = null
-  let latestMs = 0
   const listeners: (() => void)[] = []
   const tell = (): void => listeners.forEach((listener) => listener())
-
-  /** Setting the clock back must not bring an expired bundle back to life. */
-  const now = (): number => {
-    latestMs = Math.max(latestMs, deps.clock())
-    return latestMs
-  }
 
   /** Without telling anybody: this happens within decisions, and subscribers decide. */
   const move = (event: AgentEvent<CompiledBundle>): void => {
@@ -122,7 +116,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   const enforced = (): Enforcement<CompiledBundle> => {
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
-      move({ kind: 'aged', age: ageAt(now(), bundle) })
+      move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
       // An address that came after the last compilation is protected from now on.
       if (!isSameList(machineAddresses, deps.machineAddresses()))
         move({ kind: 'recompiled', bundle: compile(bundle, source) })
@@ -132,13 +126,12 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
   const take = (kind: 'loaded' | 'verified', bundle: CompiledBundle | UnreadableBundle): void => {
     const former = facts
-    if (bundle.kind === 'unsupported') {
-      facts = advance(facts, { kind: 'unreadable' })
-    } else {
-      // A verified issue is a moment that has passed; an earlier wrong clock is forgotten with it.
-      latestMs = Date.parse(bundle.bundle.issued_at)
-      facts = advance(facts, { kind, bundle, age: ageAt(now(), bundle.bundle) })
-    }
+    const claims = bundle.kind === 'bundle' ? bundle.bundle : bundle
+    const issuedMs = Date.parse(claims.issued_at)
+    if (kind === 'loaded') deps.clock.recall(issuedMs)
+    else deps.clock.believe(issuedMs, Date.parse(claims.stale_at))
+    if (bundle.kind === 'unsupported') facts = advance(facts, { kind: 'unreadable' })
+    else facts = advance(facts, { kind, bundle, age: ageAt(deps.clock.now(), bundle.bundle) })
     if (facts.bundle !== former.bundle) newest = bundle
   }
 

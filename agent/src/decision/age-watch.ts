@@ -9,9 +9,9 @@ export interface AgeWatch {
 
 /**
  * Has the age of the bundle looked at when it becomes stale and when it expires, so that nothing
- * that is open outlives it although nobody asks.
+ * that is open outlives it although nobody asks. `onLook` is called each time, which is often.
  */
-export function watchAge(active: ActivePolicy, clock: () => number): AgeWatch {
+export function watchAge(active: ActivePolicy, now: () => number, onLook: () => void): AgeWatch {
   let timer: NodeJS.Timeout | undefined
 
   const arm = (): void => {
@@ -19,12 +19,13 @@ export function watchAge(active: ActivePolicy, clock: () => number): AgeWatch {
     const inForce = active.current()
     if (inForce === null) return
     const { stale_at, expires_at } = inForce.bundle
-    const rests = [stale_at, expires_at].map((at) => Date.parse(at) - clock())
+    const rests = [stale_at, expires_at].map((at) => Date.parse(at) - now())
     const restMs = Math.min(...rests.filter((rest) => rest > 0), MAX_DELAY_MS)
     timer = setTimeout(look, Math.max(restMs, 1)).unref()
   }
   const look = (): void => {
     active.state()
+    onLook()
     arm()
   }
 

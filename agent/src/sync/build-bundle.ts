@@ -9,6 +9,7 @@ export type BuiltBundle =
       readonly kind: 'unsupported'
       readonly revision: number
       readonly issued_at: string
+      readonly stale_at: string
       readonly message: string
     }
 
@@ -19,12 +20,14 @@ export type BuiltBundle =
 export function buildBundle(view: JudgedView, org: string, texts: readonly string[]): BuiltBundle {
   const { settings } = view
   const issued_at = new Date(view.issuedMs).toISOString()
+  const stale_at = new Date(view.staleMs).toISOString()
   const policies = texts.flatMap((text, index) => readPolicy(text, view.documents[index]?.id, org))
   if (settings === null || policies.length < view.documents.length)
     return {
       kind: 'unsupported',
       revision: settings?.revision ?? 0,
       issued_at,
+      stale_at,
       message: 'the policy holds what this agent does not know; update the agent',
     }
   const { revision, resolve_unlisted_names, expires_after_seconds, offline_allow = [] } = settings
@@ -33,7 +36,7 @@ export function buildBundle(view: JudgedView, org: string, texts: readonly strin
     bundle: {
       revision,
       issued_at,
-      stale_at: new Date(view.staleMs).toISOString(),
+      stale_at,
       expires_at: new Date(view.issuedMs + expires_after_seconds * 1000).toISOString(),
       settings: { resolve_unlisted_names, offline_allow },
       policies,

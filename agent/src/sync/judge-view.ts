@@ -7,6 +7,7 @@ import {
   type Enrolment,
   type ViewSettings,
 } from '@palisade/protocol'
+import type { Bounds } from '../state/trusted-time.ts'
 import { fault, type Fault } from './fault.ts'
 import {
   isSignedBy,
@@ -56,7 +57,7 @@ export interface Judgement {
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id' | 'user'>
   readonly root: Root
   readonly state: TrustedState
-  readonly nowMs: number
+  readonly bounds: Bounds
   /** What is on disk was in time when it came; it may have expired since, and denies then. */
   readonly isKept: boolean
 }
@@ -137,13 +138,16 @@ function checkAddressee(
   return null
 }
 
-function checkOrder(parsed: Parsed, files: ViewFiles, { state }: Judgement): Fault | null {
+function checkOrder(parsed: Parsed, files: ViewFiles, { root, state }: Judgement): Fault | null {
   const { timestamp, assignment } = parsed
   if (isBehind(parsed, state.marks, files.id))
     return fault('older_version', 'the server has older versions than were accepted before')
   if (Date.parse(timestamp['x-issued']) < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
-  const former = state.view === null ? null : readAssignment(state.view.assignment)
+  // By the keys of now: after a theft, what the former ones have signed keeps nothing out.
+  const counted = state.view?.assignment ?? null
+  const isCounted = counted !== null && isSignedBy(root, 'targets', counted)
+  const former = isCounted ? readAssignment(counted) : null
   if (former !== null && Date.parse(assignment.issued) < Date.parse(former.issued) - TOLERANCE_MS)
     return fault('older_issue', 'the view was assigned before the one in force')
   return null
@@ -160,7 +164,7 @@ function isBehind(parsed: Parsed, marks: TrustedState['marks'], view: string): b
 function checkTime(
   { timestamp, assignment }: Parsed,
   settings: ViewSettings | null,
-  { nowMs }: Judgement,
+  { bounds }: Judgement,
 ): Fault | null {
   const lifeMs = Math.min((settings?.fresh_for_seconds ?? Infinity) * 1000, MAX_LIFE_MS)
   for (const [issued, expires] of [
@@ -169,11 +173,11 @@ function checkTime(
   ] as const) {
     const [issuedMs, expiresMs] = [Date.parse(issued), Date.parse(expires)]
     // Whoever has the online key alone must not lift the clock of a machine.
-    if (issuedMs > nowMs + TOLERANCE_MS)
+    if (issuedMs > bounds.futureMs + TOLERANCE_MS)
       return fault('issued_in_future', `the policy was issued at ${issued}; set the clock right`)
     if (expiresMs - issuedMs > lifeMs + TOLERANCE_MS)
       return fault('lives_too_long', 'the policy would be good for longer than is allowed')
-    if (nowMs >= expiresMs) return fault('expired', `the policy expired at ${expires}`)
+    if (bounds.expiryMs >= expiresMs) return fault('expired', `the policy expired at ${expires}`)
   }
   return null
 }

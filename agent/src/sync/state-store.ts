@@ -1,15 +1,24 @@
 import { mkdir, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readPrivateFile } from '../config/private-file.ts'
+import type { KeptTime } from '../state/trusted-time.ts'
 import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
 import { sha256 } from './signed-metadata.ts'
-import { formatState, parseState, type TrustedState } from './trusted-state.ts'
+import {
+  formatState,
+  formatTime,
+  parseState,
+  parseTime,
+  type TrustedState,
+} from './trusted-state.ts'
 
 /** A policy has 400 KB unless the server's limits are raised. */
 export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 const MAX_STATE_BYTES = 4 * 1024 * 1024
 const COPIES = ['state.json', 'state.previous.json'] as const
 const DOCUMENTS = 'documents'
+const TIME = 'time.json'
+const MAX_TIME_BYTES = 1024
 
 export interface StateProblem {
   readonly file: string
@@ -23,12 +32,15 @@ export interface ReadState {
   readonly problem: StateProblem | null
 }
 
-/** What a machine trusts, on disk: two copies of the state, and documents by their hashes. */
+/** What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time. */
 export interface StateStore {
   readonly directory: string
   read(nowMs: number): Promise<ReadState>
   /** Durable when it resolves; a crash at any moment leaves one whole copy at least. */
   write(state: TrustedState): Promise<void>
+  /** Null when it is not there or damaged. */
+  readTime(): Promise<KeptTime | null>
+  writeTime(time: KeptTime): Promise<void>
   /** Null when it is not there or not what its name says. */
   readDocument(hash: string): Promise<string | null>
   writeDocument(hash: string, body: Uint8Array): Promise<void>
@@ -41,6 +53,7 @@ export interface StateStore {
 
 export function createStateStore(directory: string): StateStore {
   const documents = join(directory, DOCUMENTS)
+  const time = join(directory, TIME)
   const [newest, previous] = COPIES.map((name) => join(directory, name)) as [string, string]
 
   const documentFile = (hash: string): string => join(documents, `${hash}.json`)
@@ -78,6 +91,15 @@ export function createStateStore(directory: string): StateStore {
       const former = await readPrivateFile(newest, MAX_STATE_BYTES)
       if (former.ok && parseState(former.text) !== null) await writeDurably(previous, former.text)
       await writeDurably(newest, text)
+    },
+
+    async readTime() {
+      const found = await readPrivateFile(time, MAX_TIME_BYTES)
+      return found.ok ? parseTime(found.text) : null
+    },
+
+    async writeTime(kept) {
+      await writeDurably(time, formatTime(kept))
     },
 
     async readDocument(hash) {

@@ -30,6 +30,8 @@ export interface Synchronizer {
   /** One attempt. Never rejects; any failure leaves in force what was in force. Not reentrant. */
   run(signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
+  /** Keeps what is known about the time. Rejects with the system's error. */
+  keepTime(): Promise<void>
 }
 
 export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
@@ -103,7 +105,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return { outcome, revision, error, retryAfterMs: found?.retryAfterMs ?? null }
   }
 
-  return { restore, run, record: () => record }
+  return { restore, run, record: () => record, keepTime: () => channel.keepTime() }
 }
 
 interface Prepared {

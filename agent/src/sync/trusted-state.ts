@@ -1,5 +1,6 @@
 import { parseJson } from '@palisade/protocol'
 import { z } from 'zod'
+import type { KeptTime } from '../state/trusted-time.ts'
 import { sha256 } from './signed-metadata.ts'
 
 /** Signed texts of one view, as they were served. */
@@ -35,18 +36,37 @@ export type TrustedState = z.infer<typeof stateSchema>
 
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
 
+const timeSchema = z.strictObject({ seen_ms: z.number(), floor_ms: z.number() })
+
 /** As it is kept, with a checksum: a disk that gives back something else must not go unnoticed. */
 export function formatState(state: TrustedState): string {
-  const text = JSON.stringify(state)
-  return JSON.stringify({ sum: sha256(text), state: text })
+  return seal(state)
 }
 
 /** Null for what is damaged. */
 export function parseState(text: string): TrustedState | null {
+  return open(text, stateSchema)
+}
+
+export function formatTime(time: KeptTime): string {
+  return seal(time)
+}
+
+/** Null for what is damaged. */
+export function parseTime(text: string): KeptTime | null {
+  return open(text, timeSchema)
+}
+
+function seal(value: unknown): string {
+  const text = JSON.stringify(value)
+  return JSON.stringify({ sum: sha256(text), state: text })
+}
+
+function open<T>(text: string, schema: z.ZodType<T>): T | null {
   const json = parseJson(text)
   const file = json.ok ? fileSchema.safeParse(json.value) : null
   if (file?.success !== true || sha256(file.data.state) !== file.data.sum) return null
   const inner = parseJson(file.data.state)
-  const state = inner.ok ? stateSchema.safeParse(inner.value) : null
+  const state = inner.ok ? schema.safeParse(inner.value) : null
   return state?.success === true ? state.data : null
 }

@@ -1,4 +1,5 @@
 import type { Enrolment } from '@palisade/protocol'
+import type { TrustedClock } from '../state/trusted-clock.ts'
 import { fault, type Fault } from './fault.ts'
 import { describeDiskFault, fetchDocuments } from './fetch-documents.ts'
 import { findView, viewPath, type FoundView } from './find-view.ts'
@@ -14,8 +15,7 @@ export interface ViewChannelDeps {
   readonly enrolment: Enrolment
   readonly store: StateStore
   readonly fetchFile: FetchFile
-  /** Epoch milliseconds. */
-  readonly clock: () => number
+  readonly clock: TrustedClock
 }
 
 /** A view with its documents, verified. */
@@ -37,6 +37,8 @@ export interface ViewChannel {
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
   /** Asks once; `isConfirmed` says whether a 304 will do. Never rejects. Not reentrant. */
   fetch(isConfirmed: boolean, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
+  /** Keeps what is known about the time, so that a restart does not make it earlier. */
+  keepTime(): Promise<void>
   /** Forgets what was restored, because it cannot be used; answers where it is now. */
   setAside(): Promise<string>
 }
@@ -50,7 +52,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   let etag: string | null = null
 
   async function setAside(): Promise<string> {
-    const file = await store.setAside(clock())
+    const file = await store.setAside(clock.now())
     state = nothing
     return file
   }
@@ -61,6 +63,11 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     if (next === null)
       return fault('bad_signature', 'the roots of the server do not lead on from the pinned one')
     try {
+      if (next.isBegun) {
+        clock.forgetIssues()
+        // First: with the roots on disk nobody would see any more that the keys were others.
+        if (state.view !== null) await store.writeTime(clock.kept())
+      }
       if (roots.length > 0) await store.write(next.state)
     } catch (error) {
       return describeDiskFault(error)
@@ -100,8 +107,8 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     if ('kind' in result) return result
     const { id, assignment } = found
     const files = { id, roots: state.roots.length, assignment, ...result }
-    const nowMs = Math.max(clock(), state.issued_ms)
-    const view = judgeView(files, { enrolment, root, state, nowMs, isKept: false })
+    const bounds = clock.bounds()
+    const view = judgeView(files, { enrolment, root, state, bounds, isKept: false })
     if ('kind' in view) return view
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
     if (documents.kind === 'fault') return documents
@@ -111,10 +118,17 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   return {
     setAside,
 
+    async keepTime() {
+      // Before there is anything to keep, there is nothing that the time could bring back either.
+      if (state.view !== null) await store.writeTime(clock.kept())
+    },
+
     async restore() {
-      const read = await store.read(clock())
+      clock.restore(await store.readTime())
+      const read = await store.read(clock.now())
       if (read.state === null) return { kept: null, problem: read.problem }
       state = read.state
+      clock.recall(state.issued_ms)
       const restored = await restoreView(deps, state)
       if (restored === null) return { kept: null, problem: read.problem }
       if (typeof restored === 'string')
@@ -142,13 +156,14 @@ function addRoots(
   { root: pinned }: Enrolment,
   state: TrustedState,
   added: readonly string[],
-): { readonly state: TrustedState; readonly root: Root } | null {
+): { readonly state: TrustedState; readonly root: Root; readonly isBegun: boolean } | null {
   const roots = [...state.roots, ...added]
   const former = followRoots(pinned, state.roots)
   const root = followRoots(pinned, roots)
   if (former === null || root === null) return null
-  const begun = hasOtherKeys(former, root) ? { marks: {}, issued_ms: 0 } : {}
-  return { state: { ...state, ...begun, roots }, root }
+  const isBegun = hasOtherKeys(former, root)
+  const begun = isBegun ? { marks: {}, issued_ms: 0 } : {}
+  return { state: { ...state, ...begun, roots }, root, isBegun }
 }
 
 /** What was kept, or why the state, or one document of it, cannot be used. */
@@ -162,14 +177,14 @@ async function restoreView(
   if (root === null || followRoots(enrolment.root, state.roots) === null)
     return 'the kept roots do not hold'
   if (state.view === null) return null
-  const nowMs = clock()
-  const view = judgeView(state.view, { enrolment, root, state, nowMs, isKept: true })
+  const bounds = clock.bounds()
+  const view = judgeView(state.view, { enrolment, root, state, bounds, isKept: true })
   if ('kind' in view) return view.message
   const texts: string[] = []
   for (const { sha256 } of view.documents) {
     const text = await store.readDocument(sha256)
     if (text === null) {
-      const file = await store.setDocumentAside(sha256, nowMs)
+      const file = await store.setDocumentAside(sha256, clock.now())
       return { file, message: 'a kept policy is missing or damaged' }
     }
     texts.push(text)

@@ -65,6 +65,29 @@ describe('the active policy', () => {
     expect(active.decide(request).reason).toBe('policy_expired')
   })
 
+  it('grows old by the time that really passes, whatever the clock shows', () => {
+    const { active, surroundings, use } = activePolicy()
+    use(bundle)
+    surroundings.nowMs = NOW_MS - 48 * HOUR_MS
+
+    surroundings.uptimeMs = 24 * HOUR_MS
+    expect(active.state()).toBe('stale')
+    surroundings.uptimeMs = 168 * HOUR_MS
+    expect(active.state()).toBe('expired')
+  })
+
+  it('does not come back to life by the same issue once more', () => {
+    const { active, surroundings, use } = activePolicy()
+    use(bundle)
+    surroundings.nowMs = NOW_MS + 200 * HOUR_MS
+    active.decide(request)
+
+    surroundings.nowMs = NOW_MS
+    use(bundle)
+
+    expect(active.decide(request).reason).toBe('policy_expired')
+  })
+
   it('takes a new bundle after a clock that ran ahead was mended', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)
@@ -81,8 +104,9 @@ describe('the active policy', () => {
     const { active, use } = activePolicy()
     use(bundle)
 
-    const issued_at = hoursFromNow(0)
-    active.apply({ kind: 'verified', bundle: { kind: 'unsupported', revision: 8, issued_at } })
+    const [issued_at, stale_at] = [hoursFromNow(0), hoursFromNow(24)]
+    const unreadable = { kind: 'unsupported', revision: 8, issued_at, stale_at } as const
+    active.apply({ kind: 'verified', bundle: unreadable })
 
     expect(active.decide(request)).toMatchObject({
       decision: 'deny',
@@ -220,7 +244,7 @@ describe('the age watch', () => {
     scene.use(bundle)
     const states: string[] = []
     scene.active.subscribe(() => states.push(scene.active.state()))
-    const watch = watchAge(scene.active, () => scene.surroundings.nowMs)
+    const watch = watchAge(scene.active, scene.clock.now, () => {})
     onTestFinished(() => watch.stop())
     const pass = async (ms: number): Promise<void> => {
       scene.surroundings.nowMs += ms

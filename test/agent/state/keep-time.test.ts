@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest'
+import { createTimeKeeper } from '../../../agent/src/state/keep-time.ts'
+
+it('keeps the time every ten minutes, however often it is asked, and goes on after a failure', async () => {
+  let [uptimeMs, kept] = [0, 0]
+  const errors: unknown[] = []
+  const look = createTimeKeeper({
+    keep: async () => {
+      kept += 1
+      if (kept === 1) throw new Error('ENOSPC')
+    },
+    uptime: () => uptimeMs,
+    onError: (error) => errors.push(error),
+  })
+
+  for (; uptimeMs < 60 * 60_000; uptimeMs += 30_000) look()
+  await Promise.resolve()
+
+  expect(kept).toBe(5)
+  expect(errors).toHaveLength(1)
+})
