@@ -34,6 +34,8 @@ export interface Row {
 
 export interface RoundOptions {
   readonly rounds: number
+  /** Rounds before those that count, in which code is compiled and memories are filled. */
+  readonly warmUps: number
   /** The longest that a lane may take in a round. */
   readonly timeoutMs: number
   readonly connections: number
@@ -59,14 +61,13 @@ export async function runRounds(
   options: RoundOptions,
 ): Promise<Row[]> {
   const readings = lanes.map((): Reading[] => [])
-  // One round more than counts: the first warms up.
-  for (let round = 0; round <= options.rounds; round += 1)
+  for (let round = -options.warmUps; round < options.rounds; round += 1)
     for (const turn of lanes.keys()) {
-      const at = (turn + round) % lanes.length
+      const at = (turn + round + options.warmUps) % lanes.length
       const lane = lanes[at]
       if (lane === undefined) continue
       const reading = await read(load, lane, options)
-      if (round > 0) readings[at]?.push(reading)
+      if (round >= 0) readings[at]?.push(reading)
     }
   const bare = readings[0] ?? []
   return lanes.map(({ name }, at) => rowOf(name, readings[at] ?? [], bare))

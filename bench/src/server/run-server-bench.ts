@@ -26,7 +26,14 @@ interface Extent {
 }
 
 const FULL: Extent = {
-  requests: { rounds: 7, reads: 20_000, writes: 4_000, timeoutMs: 20_000, connections: 64 },
+  requests: {
+    rounds: 21,
+    warmUps: 3,
+    reads: 5_000,
+    writes: 1_000,
+    timeoutMs: 20_000,
+    connections: 64,
+  },
   startRuns: 7,
   organizations: 1000,
   agents: [1000, 10_000, 100_000],
@@ -34,7 +41,7 @@ const FULL: Extent = {
 
 /** Too short for the optimizing compiler to settle: it shows that everything works. */
 const QUICK: Extent = {
-  requests: { rounds: 5, reads: 2_000, writes: 250, timeoutMs: 3_000, connections: 64 },
+  requests: { rounds: 5, warmUps: 1, reads: 2_000, writes: 250, timeoutMs: 3_000, connections: 64 },
   startRuns: 3,
   organizations: 0,
   agents: [1000],
