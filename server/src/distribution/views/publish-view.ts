@@ -36,14 +36,23 @@ export function findDue(
   if (view.root_version !== root.version) return 'targets'
   if (nowMs - Date.parse(view.targets_signed_at) >= TARGETS_RENEWAL_MS) return 'targets'
   if (nowMs - Date.parse(view.snapshot_signed_at) >= SNAPSHOT_RENEWAL_MS) return 'snapshot'
-  return isTimestampDue(view, nowMs) ? 'timestamp' : 'nothing'
+  return isWithin(termOfTimestamp(view), nowMs) ? 'nothing' : 'timestamp'
 }
 
-/** Every hour, and when a clock that ran ahead has signed with a time that is still to come. */
-export function isTimestampDue(view: ViewRecord, nowMs: number): boolean {
+/** From when, and before when, a signed timestamp is served; milliseconds since 1970. */
+export interface Term {
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** To its next hour. Its begin is for a clock that ran ahead and signed with a time still to come. */
+export function termOfTimestamp(view: ViewRecord): Term {
   const signedMs = Date.parse(view.timestamp_signed_at)
-  if (signedMs > nowMs + HOUR_MS) return true
-  return startOfSlot(nowMs, view.id) > startOfSlot(signedMs, view.id)
+  return { fromMs: signedMs - HOUR_MS, untilMs: startOfSlot(signedMs, view.id) + HOUR_MS }
+}
+
+export function isWithin({ fromMs, untilMs }: Term, nowMs: number): boolean {
+  return fromMs <= nowMs && nowMs < untilMs
 }
 
 /**

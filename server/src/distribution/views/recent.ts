@@ -1,39 +1,46 @@
-/** The values used last, by key, within a bound on what they weigh together. */
+/** The values used lately, by key, within a bound on what they weigh together. */
 export interface Recent<V> {
   find(key: string): V | null
   keep(key: string, value: V): void
-  /** The one used longest ago first. */
-  values(): Iterable<V>
 }
 
-/** `weigh` says what a value counts towards `maxWeight`; one that is heavier is not kept at all. */
+/**
+ * `weigh` says what a value counts towards `maxWeight`; one that is heavier than half of it is not
+ * kept at all.
+ *
+ * Two generations: whatever was not used while the younger one filled up goes with the older one.
+ * An order by last use would have to be written at each `find`, which then took 1.3 µs instead of 0.2.
+ */
 export function createRecent<V>(maxWeight: number, weigh: (value: V) => number): Recent<V> {
-  const values = new Map<string, V>()
-  let weight = 0
+  let young = new Map<string, V>()
+  let old = new Map<string, V>()
+  let youngWeight = 0
 
-  function drop(key: string, value: V): void {
-    values.delete(key)
-    weight -= weigh(value)
+  function keep(key: string, value: V): void {
+    const weight = weigh(value)
+    const before = young.get(key)
+    if (before !== undefined) youngWeight -= weigh(before)
+    young.delete(key)
+    old.delete(key)
+    if (weight > maxWeight / 2) return
+    if (youngWeight + weight > maxWeight / 2) {
+      old = young
+      young = new Map()
+      youngWeight = 0
+    }
+    young.set(key, value)
+    youngWeight += weight
   }
 
   return {
     find(key) {
-      const value = values.get(key)
-      if (value === undefined) return null
-      values.delete(key)
-      values.set(key, value)
-      return value
+      const value = young.get(key)
+      if (value !== undefined) return value
+      const older = old.get(key)
+      if (older === undefined) return null
+      keep(key, older)
+      return older
     },
-    keep(key, value) {
-      const before = values.get(key)
-      if (before !== undefined) drop(key, before)
-      values.set(key, value)
-      weight += weigh(value)
-      for (const [oldest, dropped] of values) {
-        if (weight <= maxWeight) return
-        drop(oldest, dropped)
-      }
-    },
-    values: () => values.values(),
+    keep,
   }
 }

@@ -15,8 +15,8 @@ import { sha256 } from './metadata.ts'
 import { createRecent } from './recent.ts'
 import { byName, formatEntry, joinEntries, type Listed } from './targets-text.ts'
 
-/** Of formatted policies; an organization may have 40 MB by default. */
-const MAX_BYTES = 64 * 1024 * 1024
+/** Of formatted policies; an organization may have 40 MB by default, half of this at most. */
+const MAX_BYTES = 96 * 1024 * 1024
 const HOUR_SECONDS = 60 * 60
 
 /** What is not the organization's to choose yet. */

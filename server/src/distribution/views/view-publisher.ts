@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { Store } from '../../store/store.ts'
 import type { FoundView, ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys, type OpenKey } from './opened-keys.ts'
-import { isTimestampDue } from './publish-view.ts'
+import { isWithin, termOfTimestamp, type Term } from './publish-view.ts'
 import { createRecent } from './recent.ts'
 import { createViewBatches } from './view-batches.ts'
 
@@ -18,7 +18,7 @@ export interface ServedTimestamp {
 
 export interface ViewPublisher {
   /** The timestamp in force while nothing was committed since it was asked for; else null. */
-  known(org: string, id: string): ServedTimestamp | null
+  known(place: ViewPlace): ServedTimestamp | null
   /**
    * The timestamp of everything that was committed before the call, signed now where that is due.
    * Throws ApiError 403 for more policies than a view may have, and StoreError.
@@ -34,6 +34,8 @@ interface Look {
 
 interface KnownView extends FoundView {
   readonly served: ServedTimestamp
+  /** Of the timestamp. */
+  readonly term: Term
 }
 
 export function createViewPublisher(deps: {
@@ -46,46 +48,43 @@ export function createViewPublisher(deps: {
   const running = new Map<string, Look>()
   const findView = createViewBatches({ store, now, openKey })
 
-  function findKnown(key: string): KnownView | null {
-    const view = views.find(key)
+  /** By the id alone: it is an HMAC under a secret of the organization's own. */
+  function findKnown(id: string): KnownView | null {
+    const view = views.find(id)
     if (view === null || view.generation !== store.generation()) return null
-    return isTimestampDue(view.record, now().getTime()) ? null : view
+    return isWithin(view.term, now().getTime()) ? view : null
   }
 
-  async function inquire(key: string, place: ViewPlace): Promise<KnownView> {
-    const before = views.find(key)
+  async function inquire(place: ViewPlace): Promise<KnownView> {
+    const before = views.find(place.id)
     const found = await findView(place, before)
     const isSame = before?.record.timestamp_version === found.record.timestamp_version
     const served = isSame ? before.served : serve(found.record.timestamp_body)
-    const view = { ...found, served }
-    views.keep(key, view)
+    const view = { ...found, served, term: termOfTimestamp(found.record) }
+    views.keep(place.id, view)
     return view
   }
 
   return {
-    known: (org, id) => findKnown(formatKey(org, id))?.served ?? null,
+    known: ({ id }) => findKnown(id)?.served ?? null,
 
     async current(place) {
-      const key = formatKey(place.org, place.id)
-      const known = findKnown(key)
+      const { id } = place
+      const known = findKnown(id)
       if (known !== null) return known.served
       const generation = store.generation()
       // Whoever asks at the same time about the same state is answered by the same work.
-      const started = running.get(key)
+      const started = running.get(id)
       if (started?.generation === generation) return (await started.view).served
-      const look = { generation, view: inquire(key, place) }
-      running.set(key, look)
+      const look = { generation, view: inquire(place) }
+      running.set(id, look)
       try {
         return (await look.view).served
       } finally {
-        if (running.get(key) === look) running.delete(key)
+        if (running.get(id) === look) running.delete(id)
       }
     },
   }
-}
-
-function formatKey(org: string, id: string): string {
-  return `${org}/${id}`
 }
 
 function serve(body: Uint8Array): ServedTimestamp {

@@ -138,7 +138,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       const token = findBearer(authorizationHeader)
       const device = token === null ? null : findAdmitted(hashSecretToken(token))
       if (device === null || !isOwn(device.place, requested)) return null
-      const timestamp = publisher.known(device.place.org, device.place.id)
+      const timestamp = publisher.known(device.place)
       if (timestamp !== null) deps.lastSeen.record(device.deviceId, now().getTime())
       return timestamp
     },

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { createRecent } from '../../../../server/src/distribution/views/recent.ts'
+
+describe('recent values', () => {
+  it('are found by their keys, the last one of each', () => {
+    const recent = createRecent<string>(4, () => 1)
+    recent.keep('a', 'first')
+    recent.keep('a', 'second')
+
+    expect(recent.find('a')).toBe('second')
+    expect(recent.find('b')).toBeNull()
+  })
+
+  it('stay while they are used, however many others come', () => {
+    const recent = createRecent<number>(10, () => 1)
+    recent.keep('used', 0)
+    recent.keep('unused', 0)
+    for (let other = 1; other <= 100; other += 1) {
+      recent.keep(`other ${other}`, other)
+      expect(recent.find('used')).toBe(0)
+    }
+
+    expect(recent.find('unused')).toBeNull()
+  })
+
+  it('weigh no more than they may, also when the weight of a key changes', () => {
+    const recent = createRecent<{ weight: number }>(10, ({ weight }) => weight)
+    const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 7}`)
+    for (const [index, key] of keys.entries()) {
+      recent.keep(key, { weight: 1 + (index % 5) })
+      const kept = new Set(keys.slice(0, index + 1))
+      // Finding moves; a copy of the sum is taken before the next one is kept.
+      const found = [...kept].map((each) => recent.find(each)?.weight ?? 0)
+      expect(found.reduce((sum, weight) => sum + weight, 0)).toBeLessThanOrEqual(10)
+    }
+  })
+
+  it('leave out what is heavier than half, and forget what it replaces', () => {
+    const recent = createRecent<number>(10, (value) => value)
+    recent.keep('a', 5)
+    recent.keep('a', 6)
+
+    expect(recent.find('a')).toBeNull()
+  })
+})
