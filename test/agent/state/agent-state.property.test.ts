@@ -1,0 +1,236 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import type { CompiledBundle, PolicyEvent } from '../../../agent/src/decision/active-policy.ts'
+import { factorOfRun, seedOfRun } from '../../run-size.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleClaims, NOW_MS, policyOf, type RuleLine } from '../fixture/bundle.ts'
+
+const RUNS = 250
+const HOUR_MS = 3_600_000
+const YEAR_HOURS = 365 * 24
+const HOSTS = ['a.test', 'b.test', 'c.test', 'control.test']
+const EVERYTHING = [...HOSTS, '/data', '/other']
+
+/** What somebody may sign. */
+interface Drawn {
+  readonly allow: readonly string[]
+  readonly deny: readonly string[]
+  readonly offline: readonly string[]
+  /** How long ago it was issued. */
+  readonly age: number
+  readonly freshHours: number
+  readonly expiresHours: number
+}
+
+/** What ought to be, by the true time and the newest that was verified; knows nothing of states. */
+interface Model {
+  newest: (Drawn & { readonly expiresMs: number }) | 'nothing' | 'damaged' | 'unreadable'
+  trueMs: number
+  /** Once the clock was ahead, the machine may take its bundle for older than it is. */
+  hasBeenAhead: boolean
+  isGranted: boolean
+  isClaimedTwice: boolean
+  isPutOut: boolean
+}
+
+/** The real machine, its clock wrong by `offMs`. */
+interface Real {
+  machine: ReturnType<typeof activePolicy>
+  bundle: CompiledBundle | null
+  offMs: number
+  revision: number
+}
+
+function mayBeAllowed(model: Model, target: string): boolean {
+  const { newest } = model
+  if (typeof newest === 'string' || model.isClaimedTwice) return false
+  if (!newest.allow.includes(target) || newest.deny.includes(target)) return false
+  if (model.trueMs < newest.expiresMs) return true
+  if (model.isGranted && !model.isPutOut) return true
+  return target === 'control.test' || newest.offline.includes(target)
+}
+
+function isAllowed({ machine: { active } }: Real, target: string): boolean {
+  const port = target === 'control.test' ? 8420 : 443
+  const { decision } = active.decide(
+    target.startsWith('/')
+      ? { action: 'read', path: target }
+      : { action: 'connect:tcp', host: target, port },
+  )
+  return decision === 'allow'
+}
+
+/** One thing that happens, to the machine and to the model; then they are compared. */
+class Step implements fc.Command<Model, Real> {
+  readonly name: string
+  readonly happen: (model: Model, real: Real) => void
+
+  constructor(name: string, happen: Step['happen']) {
+    this.name = name
+    this.happen = happen
+  }
+
+  check(): boolean {
+    return true
+  }
+
+  run(model: Model, real: Real): void {
+    this.happen(model, real)
+    model.hasBeenAhead ||= real.offMs > 0
+    real.machine.surroundings.nowMs = model.trueMs + real.offMs
+    const ought = EVERYTHING.filter((target) => mayBeAllowed(model, target))
+    const is = EVERYTHING.filter((target) => isAllowed(real, target))
+    // The law: whatever the clock shows, nothing is open that ought not to be.
+    expect(ought).toEqual(expect.arrayContaining(is))
+    // And nothing else is shut, or a machine that denies everything would pass.
+    expect(is).toEqual(model.hasBeenAhead ? is : ought)
+  }
+
+  toString(): string {
+    return this.name
+  }
+}
+
+function compile(drawn: Drawn, model: Model, real: Real): CompiledBundle {
+  const at = (hours: number): string => new Date(model.trueMs + hours * HOUR_MS).toISOString()
+  real.revision += 1
+  const claims = bundleClaims({
+    revision: real.revision,
+    issued_at: at(-drawn.age),
+    stale_at: at(drawn.freshHours - drawn.age),
+    expires_at: at(drawn.expiresHours - drawn.age),
+    settings: { resolve_unlisted_names: false, offline_allow: drawn.offline },
+    policies: [policyOf(...linesOf(drawn, 'connect:tcp')), policyOf(...linesOf(drawn, 'read'))],
+  })
+  return real.machine.active.compile(claims, 'server')
+}
+
+function linesOf(drawn: Drawn, action: 'connect:tcp' | 'read'): RuleLine[] {
+  const isOurs = (target: string): boolean => target.startsWith('/') === (action === 'read')
+  return (['allow', 'deny'] as const).flatMap((decision): RuleLine[] => {
+    const resources = drawn[decision].filter(isOurs)
+    return resources.length === 0 ? [] : [[decision, action, ...resources]]
+  })
+}
+
+function verify(drawn: Drawn, kind: 'loaded' | 'verified', model: Model, real: Real): void {
+  const bundle = compile(drawn, model, real)
+  real.machine.active.apply({ kind, bundle })
+  if (kind === 'loaded' && model.newest !== 'nothing') return
+  real.bundle = bundle
+  const expiresMs = model.trueMs + (drawn.expiresHours - drawn.age) * HOUR_MS
+  model.newest = { ...drawn, expiresMs }
+  if (kind === 'verified') model.isPutOut = false
+}
+
+function meetUnreadable(model: Model, { machine }: Real): void {
+  const issued_at = new Date(model.trueMs).toISOString()
+  const bundle = { kind: 'unsupported', revision: 1, issued_at, stale_at: issued_at } as const
+  machine.active.apply({ kind: 'verified', bundle })
+  model.newest = 'unreadable'
+  model.isPutOut = false
+}
+
+/** The machine starts again from what it keeps; of the rest it has to hear anew. */
+function restart(model: Model, real: Real): void {
+  const kept = real.machine.clock.kept()
+  real.machine = activePolicy()
+  real.machine.surroundings.nowMs = model.trueMs + real.offMs
+  real.machine.clock.restore(kept)
+  Object.assign(model, { isGranted: false, isClaimedTwice: false, isPutOut: false })
+  if (model.newest === 'damaged') model.newest = 'nothing'
+  if (model.newest === 'unreadable') meetUnreadable(model, real)
+  if (typeof model.newest === 'string' || real.bundle === null) return
+  real.machine.active.apply({ kind: 'loaded', bundle: real.bundle })
+}
+
+/** An event of the machine, and what it is to the model. */
+function event(sent: PolicyEvent, change: (model: Model) => Partial<Model> = () => ({})): Step {
+  return new Step(sent.kind, (model, { machine }) => {
+    machine.active.apply(sent)
+    Object.assign(model, change(model))
+  })
+}
+
+const EVENTS = [
+  event({ kind: 'damaged' }, ({ newest }) => (newest === 'nothing' ? { newest: 'damaged' } : {})),
+  event({ kind: 'unchanged' }, () => ({ isPutOut: false })),
+  event({ kind: 'away' }),
+  event({ kind: 'refused' }, () => ({ isPutOut: false })),
+  event({ kind: 'revoked' }, () => ({ isPutOut: true })),
+  event({ kind: 'second_enrolment' }, () => ({ isClaimedTwice: true })),
+  event({ kind: 'single_enrolment' }, () => ({ isClaimedTwice: false })),
+  event({ kind: 'grant_accepted' }, () => ({ isGranted: true })),
+  event({ kind: 'grant_ended' }, () => ({ isGranted: false })),
+  new Step('unreadable', meetUnreadable),
+  new Step('restart', restart),
+]
+
+const drawn = fc.record<Drawn>({
+  allow: fc.subarray(EVERYTHING, { minLength: 2 }),
+  deny: fc.subarray(EVERYTHING, { maxLength: 2 }),
+  offline: fc.subarray(HOSTS),
+  age: fc.integer({ min: 0, max: 100 }),
+  freshHours: fc.integer({ min: 1, max: 720 }),
+  expiresHours: fc.integer({ min: 1, max: 720 }),
+})
+
+function view(kind: 'loaded' | 'verified'): fc.Arbitrary<Step> {
+  return drawn.map(
+    (each) =>
+      new Step(`${kind} ${JSON.stringify(each)}`, (model, real) => verify(each, kind, model, real)),
+  )
+}
+
+const time = fc.integer({ min: 1, max: 200 }).map(
+  (hours) =>
+    new Step(`${hours} hours pass`, (model, { machine }) => {
+      model.trueMs += hours * HOUR_MS
+      machine.surroundings.uptimeMs += hours * HOUR_MS
+    }),
+)
+
+const clock = fc
+  .oneof(
+    { arbitrary: fc.integer({ min: -5 * YEAR_HOURS, max: 0 }), weight: 4 },
+    { arbitrary: fc.integer({ min: 1, max: 5 * YEAR_HOURS }), weight: 1 },
+  )
+  .map(
+    (hours) =>
+      new Step(`clock wrong by ${hours} hours`, (_model, real) => {
+        real.offMs = hours * HOUR_MS
+      }),
+  )
+
+const addresses = fc.subarray(['198.51.100.1', '198.51.100.2']).map(
+  (each) =>
+    new Step(`addresses ${each.join()}`, (_model, { machine }) => {
+      machine.surroundings.machineAddresses = each
+    }),
+)
+
+it('allows nothing that the newest verified bundle denies, whatever happens to the machine', () => {
+  const steps = [view('verified'), view('loaded'), time, time, clock, addresses]
+  const commands = fc.commands([...steps, fc.constantFrom(...EVENTS), fc.constantFrom(...EVENTS)], {
+    size: '+1',
+    maxCommands: 40,
+  })
+  const seed = seedOfRun()
+  fc.assert(
+    fc.property(commands, (sequence) => {
+      fc.modelRun(() => {
+        const model: Model = {
+          newest: 'nothing',
+          trueMs: NOW_MS,
+          hasBeenAhead: false,
+          isGranted: false,
+          isClaimedTwice: false,
+          isPutOut: false,
+        }
+        const real: Real = { machine: activePolicy(), bundle: null, offMs: 0, revision: 0 }
+        return { model, real }
+      }, sequence)
+    }),
+    { seed, numRuns: Math.ceil(RUNS * factorOfRun()) },
+  )
+})
