@@ -7,6 +7,7 @@ import { emptyBody, type RawBody } from '../http/raw-body.ts'
 import type { RawQuery } from '../http/read-query.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Author } from '../history/author.ts'
+import type { LargeAnswerDeps } from './answer-policies.ts'
 import type { PolicyLimits } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
 
@@ -20,7 +21,8 @@ export interface GovernanceDeps {
 }
 
 /** What its routes work with, besides. */
-export interface GovernanceRouteDeps extends GovernanceDeps {
+export interface GovernanceRouteDeps extends GovernanceDeps, LargeAnswerDeps {
+  readonly store: AuditedStore
   readonly admission: Admission
   readonly pageTokenKey: Uint8Array
   readonly views: PolicyViews

@@ -3,10 +3,12 @@ import { createAdmission } from '../accounts/admission.ts'
 import { drawAhead } from '../draw-ahead.ts'
 import { deferredValidator } from '../http/validation.ts'
 import { registerDocumentRoutes } from './document/document-routes.ts'
+import { createAnswerTurns } from './answer-turns.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
+import { createSharedAnswers } from './shared-answers.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
@@ -16,7 +18,8 @@ export function governanceRoutes(
   return async (app) => {
     const admission = createAdmission(deps)
     const views = createPolicyViews(() => deps.store.generation())
-    const routeDeps = { ...deps, random: drawAhead(deps.random), admission, views }
+    const large = { turns: createAnswerTurns(), shared: createSharedAnswers() }
+    const routeDeps = { ...deps, ...large, random: drawAhead(deps.random), admission, views }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)

@@ -1,5 +1,5 @@
 import { notFound } from '../http/api-error.ts'
-import type { PolicyRecord, RuleRecord } from '../store/records.ts'
+import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 
 /** The policy with the id, or 404; an id of another organization is unknown here. */
@@ -18,4 +18,9 @@ export function findRule(policy: PolicyRecord, ruleId: string): RuleRecord {
   const rule = policy.rules.find(({ id }) => id === ruleId)
   if (rule === undefined) throw notFound('rule not found')
   return rule
+}
+
+/** All policies without their rules, by ascending id. */
+export async function listHeads(reader: StoreReader, org: string): Promise<PolicyHeadRecord[]> {
+  return reader.policies.list(org, { afterId: '', limit: await reader.policies.count(org) })
 }

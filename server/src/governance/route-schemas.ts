@@ -8,6 +8,8 @@ const COMMON = [400, 401, 403, 404]
 const WITH_BODY = [409, 412, 413, 415]
 
 export const readErrors = errorResponses(COMMON)
+/** Of an answer that may be large, and is made when it is its turn. */
+export const largeReadErrors = errorResponses([...COMMON, 429])
 export const deleteErrors = errorResponses([...COMMON, 412])
 export const checkErrors = errorResponses([...COMMON, 413, 415, 429])
 export const writeErrors = errorResponses([...COMMON, ...WITH_BODY])

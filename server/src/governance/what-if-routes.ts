@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { sendAnswer } from '../http/answer.ts'
 import { createCompiledPolicies } from './compiled-policies.ts'
 import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
-import { checkErrors, orgParamsSchema, readErrors, type OrgParams } from './route-schemas.ts'
+import { checkErrors, orgParamsSchema, largeReadErrors, type OrgParams } from './route-schemas.ts'
 import { checkAccess, getEffectivePolicy } from './what-if.ts'
 
 const tags = ['what-if']
@@ -41,7 +41,7 @@ export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRoute
         summary: 'The policies that apply to a user',
         params: orgParamsSchema,
         querystring: effectivePolicyQuerySchema,
-        response: { 200: effectivePolicyResponseSchema, ...readErrors },
+        response: { 200: effectivePolicyResponseSchema, ...largeReadErrors },
       },
     },
     async (request, reply) =>

@@ -3,7 +3,6 @@ import {
   checkRequestSchema,
   effectivePolicyQuerySchema,
   type CheckRequest,
-  type EffectivePolicyResponse,
   type PolicyBody,
 } from '@palisade/protocol'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
@@ -14,8 +13,10 @@ import { quote } from '../http/describe-issue.ts'
 import { readBody } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { StoreReader } from '../store/store.ts'
+import { answerPolicies, type LargeAnswerDeps } from './answer-policies.ts'
 import type { CompiledPolicies } from './compiled-policies.ts'
-import { formatPolicy } from './format-policy.ts'
+import { formatPolicy, formatSummary } from './format-policy.ts'
+import { listHeads } from './policy-lookup.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
 
 /** Judges a request as a machine of the given user or teams would. */
@@ -42,19 +43,23 @@ export async function checkAccess(
 
 /** The policies that apply to one user, or to a machine without one. */
 export async function getEffectivePolicy(
-  deps: GovernanceDeps,
+  deps: LargeAnswerDeps,
   call: GovernanceCall,
 ): Promise<Answer> {
-  return deps.store.read(async (reader) => {
+  return answerPolicies(deps, call.org, async (reader) => {
     const access = await enter(reader, call)
     const { user } = readQuery(effectivePolicyQuerySchema, call.query)
     requireOwnOrReadable(access, call.principal, user)
     const teams = await teamsOf(reader, call.org, { user })
-    const body: EffectivePolicyResponse = {
-      revision: access.organization.revision,
-      policies: await policiesFor(reader, call.org, teams),
+    const { revision } = access.organization
+    const heads = await listHeads(reader, call.org)
+    const mine = new Set(effectivePolicies(heads.map(formatSummary), teams).map(({ id }) => id))
+    return {
+      revision,
+      heads: heads.filter(({ id }) => mine.has(id)),
+      format: formatPolicy,
+      around: [`{"revision":${revision},"policies":[`, ']}'],
     }
-    return { status: 200, headers: {}, body }
   })
 }
 

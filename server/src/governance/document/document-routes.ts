@@ -10,6 +10,7 @@ import {
   orgParamsSchema,
   postHeadersSchema,
   deleteErrors,
+  largeReadErrors,
   writeErrors,
   type OrgParams,
 } from '../route-schemas.ts'
@@ -58,6 +59,7 @@ export function registerDocumentRoutes(app: FastifyInstance, deps: GovernanceRou
           200: exportResponseSchema,
           304: z.null().describe('The caller has this revision'),
           ...deleteErrors,
+          ...largeReadErrors,
         },
       },
     },

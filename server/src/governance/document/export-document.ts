@@ -4,14 +4,16 @@ import type { Answer } from '../../http/answer.ts'
 import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
 import { readQuery } from '../../http/read-query.ts'
 import type { StoreReader } from '../../store/store.ts'
-import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
+import { answerPolicies, type LargeAnswerDeps, type ShownPolicies } from '../answer-policies.ts'
+import { noQuerySchema, type GovernanceCall } from '../governance-call.ts'
+import { listHeads } from '../policy-lookup.ts'
 import { byName, showPolicy } from './format-document.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
 
 /** All policies of one revision in the form that can be applied again. */
-export async function exportDocument(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
+export async function exportDocument(deps: LargeAnswerDeps, call: GovernanceCall): Promise<Answer> {
   const { org } = call
-  return deps.store.read(async (reader) => {
+  return answerPolicies(deps, org, async (reader): Promise<ShownPolicies | Answer> => {
     const { organization } = await authorize(reader, call.principal, org, 'policies:read')
     readQuery(noQuerySchema, call.query)
     const ifMatch = readEntityTags('If-Match', call.ifMatch)
@@ -21,17 +23,24 @@ export async function exportDocument(deps: GovernanceDeps, call: GovernanceCall)
     requireMatch(ifMatch, etag, 'organization')
     if (isKnown(ifNoneMatch, etag)) return { status: 304, headers: { etag } }
 
-    const policies = await reader.policies.listWithRules(org)
+    const heads = (await listHeads(reader, org)).toSorted(byName)
     const teams = await reader.teams.list(org)
     const teamNames = createTeamNames(teams)
-    const used = new Set(policies.flatMap((policy) => policy.teams))
-    const body: ExportResponse = {
-      revision: organization.revision,
-      policies: policies.map((policy) => showPolicy(policy, teamNames)).toSorted(byName),
+    const used = new Set(heads.flatMap((policy) => policy.teams))
+    const rest: Pick<ExportResponse, 'teams' | 'team_sets'> = {
       teams: teams.filter(({ id }) => used.has(id)).map(({ id, name }) => ({ id, name })),
       team_sets: await teamSets(reader, org, teamNames),
     }
-    return { status: 200, headers: { etag }, body }
+    return {
+      revision: organization.revision,
+      heads,
+      format: (policy) => showPolicy(policy, teamNames),
+      around: [
+        `{"revision":${organization.revision},"policies":[`,
+        `],${JSON.stringify(rest).slice(1)}`,
+      ],
+      headers: { etag },
+    }
   })
 }
 

@@ -1,0 +1,54 @@
+import { ApiError } from '../http/api-error.ts'
+
+/** Large answers in the making at once; each may hold 40 MB until it is sent. */
+const MAX_RUNNING = 2
+const MAX_WAITING_EACH = 4
+const MAX_WAITING = 64
+
+/** Who makes a large answer when. */
+export interface AnswerTurns {
+  /**
+   * Runs `work` when it is the organization's turn: one of each at a time, so that none takes the
+   * server from the others. Throws 429 when four of it wait already, or 64 of all.
+   */
+  run<T>(org: string, work: () => Promise<T>): Promise<T>
+}
+
+export function createAnswerTurns(): AnswerTurns {
+  const running = new Set<string>()
+  const waiting: { readonly org: string; readonly begin: () => void }[] = []
+
+  async function enter(org: string): Promise<void> {
+    if (running.size < MAX_RUNNING && !running.has(org)) return void running.add(org)
+    const own = waiting.filter((other) => other.org === org).length
+    if (own >= MAX_WAITING_EACH || waiting.length >= MAX_WAITING)
+      throw new ApiError(
+        429,
+        'limit_exceeded',
+        'too many large answers are being made; wait and try again',
+        { headers: { 'retry-after': '1' } },
+      )
+    await new Promise<void>((begin) => waiting.push({ org, begin }))
+  }
+
+  /** The next in line whose organization has no turn; the place is taken before anybody else looks. */
+  function leave(org: string): void {
+    running.delete(org)
+    const index = waiting.findIndex((next) => !running.has(next.org))
+    const [next] = index === -1 ? [] : waiting.splice(index, 1)
+    if (next === undefined) return
+    running.add(next.org)
+    next.begin()
+  }
+
+  return {
+    async run(org, work) {
+      await enter(org)
+      try {
+        return await work()
+      } finally {
+        leave(org)
+      }
+    },
+  }
+}
