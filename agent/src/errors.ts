@@ -5,6 +5,7 @@
  * - `ERR_ENROLMENT_INVALID`: the token file is missing, open to others, or not an enrolment.
  * - `ERR_LOCAL_POLICIES_INVALID`: the user's own rules do not compile; one line for each problem.
  * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.
+ * - `ERR_LOCKED`: another agent works on the data directory.
  * - `ERR_SOCKET`: the socket of the local API is in use or cannot be made.
  * - `ERR_PROXY_PORT`: the port of the proxy is in use or may not be used.
  */
@@ -15,6 +16,7 @@ export class AgentError extends Error {
     | 'ERR_ENROLMENT_INVALID'
     | 'ERR_LOCAL_POLICIES_INVALID'
     | 'ERR_DATA_DIRECTORY'
+    | 'ERR_LOCKED'
     | 'ERR_SOCKET'
     | 'ERR_PROXY_PORT'
   /** One line for a person each; never empty. */

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { pino } from 'pino'
 import type { Agent } from './agent.ts'
 import { readConfig } from './config/config.ts'
+import { lockDirectory } from './config/lock-directory.ts'
 import { preparePrivateDirectory } from './config/private-directory.ts'
 import { readEnrolment } from './config/read-enrolment.ts'
 import { readLocalPolicies } from './config/read-local-policies.ts'
@@ -24,6 +25,7 @@ export async function startAgent(
   const localPolicies =
     config.localPoliciesPath === null ? [] : await readLocalPolicies(config.localPoliciesPath)
   await preparePrivateDirectory(config.agentDir)
+  const locking = lockDirectory(config.agentDir)
   const settings = { level: config.logLevel, base: { part: 'agent' } }
   const log = pino(settings, createLogDestination(process.stdout.fd))
   const home = readHome()
@@ -42,8 +44,17 @@ export async function startAgent(
     fetch: globalThis.fetch,
     machineAddresses: readMachineAddresses,
   })
-  await agent.start()
-  return agent
+  // Only now: all of the above happens while the lock is waited for.
+  const lock = await locking
+  if (!lock.isHeld)
+    log.warn('this machine has no `flock`: nothing keeps a second agent off the data directory')
+  try {
+    await agent.start()
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+  return { ...agent, stop: () => agent.stop().finally(lock.release) }
 }
 
 /** The home directory as policy-core takes it, or null; `HOME` may hold anything. */

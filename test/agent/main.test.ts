@@ -174,7 +174,7 @@ describe('palisade-agent start', () => {
     const file = join(dataDir, 'agent', 'policy', 'state.json')
     await writeFile(file, '{"sum":"","state":"{}"}', { mode: 0o600 })
     const { child, ended } = run(['start'], env)
-    await waitForState(socketPath, 'never_loaded')
+    await waitForState(socketPath, 'corrupt')
 
     const { body } = await askAgent(socketPath, 'GET', '/v1/status')
     const decision = await askAgent(
@@ -267,6 +267,26 @@ describe('palisade-agent start', () => {
     expect(code).toBe(78)
     expect(stderr).toContain('an agent is already running')
     expect((await askAgent(socketPath, 'GET', '/v1/status')).status).toBe(200)
+  })
+
+  it('keeps a second agent off its data, whatever its socket, until it is killed', async () => {
+    const machine = await setUp()
+    const { env, socketPath, server } = machine
+    server.answer = serve(signNow(machine, 7))
+    const first = run(['start'], env)
+    await waitForState(socketPath, 'fresh')
+    const other = join(await temporaryDirectory(), 'other.sock')
+
+    const { code, stderr } = await run(['start'], { ...env, PALISADE_AGENT_SOCKET: other }).ended
+    expect(code).toBe(78)
+    expect(stderr).toMatch(
+      /^palisade-agent: an agent is already running on `[^`]+\/agent`; stop it/,
+    )
+
+    first.child.kill('SIGKILL')
+    await first.ended
+    run(['start'], { ...env, PALISADE_AGENT_SOCKET: other })
+    await waitForState(other, 'fresh')
   })
 
   it('explains itself', async () => {
