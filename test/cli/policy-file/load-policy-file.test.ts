@@ -172,7 +172,7 @@ describe('a policy file', () => {
 
   it.each([
     ['missing.json', 'no such file or directory'],
-    ['folder', 'is a directory'],
+    ['folder', 'folder: holds no file of policies'],
     ['folder\0', 'a file name cannot hold a NUL character'],
   ])('that cannot be read (%j) is named', async (name, message) => {
     await using directory = await temporaryDirectory()

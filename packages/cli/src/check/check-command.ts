@@ -4,14 +4,13 @@ import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import type { DecisionAnswer } from './answer.ts'
 import { runBatch } from './batch.ts'
-import { createEvaluator } from './create-evaluator.ts'
+import { createEvaluator, type EvaluatorOptions } from './create-evaluator.ts'
 import { formatDecision } from './format-decision.ts'
 import { formatExplanation } from './format-explanation.ts'
 import { parseTarget, type WrittenRequest } from './target.ts'
 
-interface Options {
+interface Options extends EvaluatorOptions {
   readonly address?: string
-  readonly policies?: string
   readonly batch?: string
   readonly json?: true
 }
@@ -20,6 +19,10 @@ const TARGETS = `
 Targets:
   connect:tcp, connect:udp   HOST:PORT, such as example.com:443, 192.0.2.7:443, [2001:db8::1]:443
   read, write                an absolute path, such as /data/x
+
+Policies:
+  a file of the API's shape, or a file or directory as \`palisade plan\` reads it. What the latter do
+  not say, --team and --home do; without a team only policies for everybody count.
 
 Exit codes: 0 allow, 1 deny, 2 not evaluated`
 
@@ -42,6 +45,7 @@ Examples:
   palisade check connect:tcp example.com:443
   palisade check connect:tcp example.com:443 --address 192.0.2.7
   palisade check read /data/x --policies policies.json --json
+  palisade check connect:tcp example.com:443 --policies policies/ --team backend
   palisade check --policies policies.json --batch requests.ndjson`,
     )
     .action(async (action: string | undefined, target: string | undefined, options: Options) => {
@@ -50,7 +54,7 @@ Examples:
         return
       }
       const request = parseRequest('check', action, target, options)
-      const evaluator = await createEvaluator(context.io, options.policies)
+      const evaluator = await createEvaluator(context.io, evaluatorOptions(options))
       const answer = await evaluator.decide(request)
       context.exit(exitCodeOf(answer))
       await present(context, options.json, answer, () => formatDecision(answer, context.style))
@@ -72,7 +76,7 @@ Examples:
     )
     .action(async (action: string | undefined, target: string | undefined, options: Options) => {
       const request = parseRequest('explain', action, target, options)
-      const evaluator = await createEvaluator(context.io, options.policies)
+      const evaluator = await createEvaluator(context.io, evaluatorOptions(options))
       const answer = await evaluator.explain(request)
       context.exit(exitCodeOf(answer))
       await present(context, options.json, answer, () => formatExplanation(answer, context.style))
@@ -84,7 +88,9 @@ function addEvaluation(command: Command): Command {
     .argument('[action]', 'connect:tcp, connect:udp, read or write')
     .argument('[target]', 'HOST:PORT or a path')
     .option('--address <ip>', 'the address that the host resolved to')
-    .option('--policies <file>', 'evaluate with this policy file instead of asking the agent')
+    .option('--policies <path>', 'evaluate with this file or directory instead of asking the agent')
+    .option('--team <team>', 'count the policies of this team, too; may be repeated', repeat)
+    .option('--home <path>', 'what `~` stands for (default: your home directory)')
     .option('--json', 'print one JSON object')
 }
 
@@ -109,7 +115,20 @@ async function checkBatch(
 ): Promise<void> {
   if (action !== undefined || options.address !== undefined)
     throw usageError('with `--batch` the requests stand in the file; leave out action and address')
-  await runBatch(io, await createEvaluator(io, options.policies), requests)
+  await runBatch(io, await createEvaluator(io, evaluatorOptions(options)), requests)
+}
+
+/** A team's name may hold a comma, so each has an option of its own. */
+function repeat(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value]
+}
+
+function evaluatorOptions({ policies, team, home }: Options): EvaluatorOptions {
+  return {
+    ...(policies === undefined ? {} : { policies }),
+    ...(team === undefined ? {} : { team }),
+    ...(home === undefined ? {} : { home }),
+  }
 }
 
 function exitCodeOf(answer: DecisionAnswer): number {

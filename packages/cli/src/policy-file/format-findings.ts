@@ -5,17 +5,22 @@ import { formatTable } from '../terminal/table.ts'
 /** A generated file may be wrong in every rule; nobody reads more than this. */
 const MAX_FINDINGS = 200
 
+/** A finding, with where each of its rules stands when that is known: file, line and column. */
+export interface PlacedFinding extends Finding {
+  readonly places?: readonly string[]
+}
+
 /** Whether a finding is shown without being asked for: also a question that stayed open. */
 export function isForEverybody({ code, severity }: Finding): boolean {
   return severity !== 'info' || code === 'undecided'
 }
 
 /** A table for each policy, the most severe first; empty when there is nothing to show. */
-export function formatFindings(findings: readonly Finding[], style: Style): string {
+export function formatFindings(findings: readonly PlacedFinding[], style: Style): string {
   const sorted = findings.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
   const shown = sorted.slice(0, MAX_FINDINGS)
   const more = sorted.length - shown.length
-  const groups = new Map<string, Finding[]>()
+  const groups = new Map<string, PlacedFinding[]>()
   for (const finding of shown) {
     const group = groups.get(policyOf(finding))
     if (group === undefined) groups.set(policyOf(finding), [finding])
@@ -41,19 +46,22 @@ export function formatSummary(findings: readonly Finding[], shown: readonly Find
 
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
 
-function formatGroup(findings: readonly Finding[], style: Style): string {
-  const rows = findings.map(({ code, severity, rules: [fault], message, mend }) => [
+function formatGroup(findings: readonly PlacedFinding[], style: Style): string {
+  const rows = findings.map(({ code, severity, rules: [fault], places, message, mend }) => [
     `  ${severity}`,
-    fault === undefined || fault.rule_id === '' ? '' : `${fault.rule_name} (${fault.rule_id})`,
+    fault === undefined || fault.rule_id === ''
+      ? ''
+      : `${fault.rule_name} (${places?.[0] ?? fault.rule_id})`,
     code,
     [message, mend],
   ])
   return formatTable(['  severity', 'rule', 'code', 'finding, and what to do'], rows, style)
 }
 
-function policyOf({ rules: [fault] }: Finding): string {
+function policyOf({ rules: [fault], places }: PlacedFinding): string {
   const word = fault?.origin === 'local' ? 'local policy' : 'policy'
-  return `${word} \`${fault?.policy_name ?? ''}\` (${fault?.policy_id ?? ''})`
+  const name = `${word} \`${fault?.policy_name ?? ''}\``
+  return places === undefined ? `${name} (${fault?.policy_id ?? ''})` : name
 }
 
 function plural(count: number, word: string): string {

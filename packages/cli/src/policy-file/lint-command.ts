@@ -10,11 +10,11 @@ import { loadPolicyFile } from './load-policy-file.ts'
 export function addLintCommand(program: Command, context: RunContext): void {
   program
     .command('lint')
-    .summary('check a policy file')
+    .summary('check policy files')
     .description(
-      'Report everything in a policy file that cannot be evaluated, is without effect, or hardly means what it says.',
+      'Report everything in policies that cannot be evaluated, is without effect, or hardly means what it says.',
     )
-    .argument('<file>', 'policy file')
+    .argument('<path>', 'policy file, or a file or directory as `palisade plan` reads it')
     .option('--all', 'show what is merely worth a look as well')
     .option('--json', 'print one JSON object with all findings')
     .addHelpText(
@@ -24,13 +24,16 @@ Exit codes: 0 neither errors nor warnings, 1 errors or warnings,
             2 not evaluated (one line for each problem on standard error)
 
 Examples:
-  palisade lint policies.json`,
+  palisade lint policies.json
+  palisade lint policies/`,
     )
     .action(async (file: string, options: { readonly all?: true; readonly json?: true }) => {
-      const { source } = await loadPolicyFile(context.io, file)
+      const { source, placeOf } = await loadPolicyFile(context.io, file)
       const counts = countOf(source)
       // All policies, whoever's they are: lint heeds their teams by itself.
-      const findings = lint(source)
+      const findings = lint(source).map((finding) =>
+        placeOf === undefined ? finding : { ...finding, places: finding.rules.map(placeOf) },
+      )
       await present(context, options.json, { file, ...counts, findings }, () => {
         const shown = options.all === true ? findings : findings.filter(isForEverybody)
         const summary = formatSummary(findings, shown)

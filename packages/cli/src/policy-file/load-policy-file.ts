@@ -6,10 +6,13 @@ import {
   type PolicyProblem,
 } from '@palisade/policy-core'
 import { parseJson, policyFileSchema, type PolicyFile } from '@palisade/protocol'
-import { CliError } from '../cli-error.ts'
+import { stat } from 'node:fs/promises'
+import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import { readTextFile } from '../file-argument.ts'
+import { readTextFile, resolveFile } from '../file-argument.ts'
 import type { Io } from '../io.ts'
+import { isDocument } from '../policy-source/is-document.ts'
+import { loadDocument, type LoadedDocument } from '../policy-source/load-document.ts'
 import { parseSource } from '../policy-source/parse-source.ts'
 import { describeIssue } from './describe-issue.ts'
 
@@ -17,21 +20,55 @@ const MAX_FILE_BYTES = 16 * 1024 * 1024
 /** A generated file may be wrong in every rule; nobody reads more than this. */
 const MAX_LINES = 100
 
+/** What may be said beside a file of the form that `plan` and `apply` read. */
+export interface AudienceOptions {
+  readonly team?: readonly string[]
+  readonly home?: string
+}
+
+/** Policies to be asked; where rules stand is known of the form that `plan` and `apply` read. */
+export interface LoadedPolicies {
+  readonly source: PolicyFile
+  readonly compiled: CompiledPolicy
+  readonly placeOf?: LoadedDocument['placeOf']
+}
+
 /**
- * Reads, checks and compiles a policy file for the user that it names. Throws exit 2 with one
- * line for each problem: file, policy, rule, member, and what to write instead.
+ * Reads, checks and compiles a policy file for the user that it names, or files of the form that
+ * `plan` and `apply` read. Throws exit 2 with one line for each problem: file, policy, rule, member,
+ * and what to write instead.
  */
 export async function loadPolicyFile(
-  io: Pick<Io, 'cwd'>,
+  io: Pick<Io, 'cwd' | 'home'>,
   file: string,
-): Promise<{ readonly source: PolicyFile; readonly compiled: CompiledPolicy }> {
-  const text = await readTextFile(io, file, MAX_FILE_BYTES)
-  const source = parsePolicyFile(file, text)
+  { team, home }: AudienceOptions = {},
+): Promise<LoadedPolicies> {
+  const audience = { teams: team ?? [], home: home ?? io.home }
+  if (await isDirectory(io, file)) return loadDocument(io, file, audience)
+  const values = parseValues(file, await readTextFile(io, file, MAX_FILE_BYTES))
+  if (values.some(isDocument)) return loadDocument(io, file, audience)
+  if (team !== undefined || home !== undefined)
+    throw usageError(
+      `\`--team\` and \`--home\` are for files that \`palisade plan\` reads; ${file} says \`user_teams\` and \`home\` itself`,
+    )
+  const source = parsePolicyFile(file, values)
   return { source, compiled: compileFile(file, source) }
 }
 
-function parsePolicyFile(file: string, text: string): PolicyFile {
-  const value = /\.ya?ml$/.test(file) ? parseYamlText(file, text) : parseJsonText(file, text)
+async function isDirectory(io: Pick<Io, 'cwd'>, file: string): Promise<boolean> {
+  const status = await stat(resolveFile(io, file)).catch(() => null)
+  return status?.isDirectory() === true
+}
+
+/** One of JSON, any number of YAML. */
+function parseValues(file: string, text: string): readonly unknown[] {
+  return /\.ya?ml$/.test(file) ? parseYamlText(file, text) : [parseJsonText(file, text)]
+}
+
+function parsePolicyFile(file: string, values: readonly unknown[]): PolicyFile {
+  if (values.length !== 1)
+    throw invalid(file, [`holds ${values.length} documents; write exactly one`])
+  const [value] = values
   const parsed = policyFileSchema.safeParse(value)
   if (parsed.success) return parsed.data
   throw invalid(
@@ -48,12 +85,9 @@ function parseJsonText(file: string, text: string): unknown {
   throw invalid(file, [known ? message : `${message} at ${formatPosition(text, offset)}`])
 }
 
-function parseYamlText(file: string, text: string): unknown {
+function parseYamlText(file: string, text: string): readonly unknown[] {
   const { documents, troubles } = parseSource(text, 'yaml')
-  const [document] = documents
-  if (document !== undefined && documents.length === 1) return document.value
-  if (troubles.length === 0)
-    throw invalid(file, [`holds ${documents.length} documents; write exactly one`])
+  if (troubles.length === 0) return documents.map(({ value }) => value)
   throw invalid(
     file,
     troubles.map(({ message, offset }) => `${message} at ${formatPosition(text, offset)}`),

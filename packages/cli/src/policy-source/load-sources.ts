@@ -32,8 +32,11 @@ export async function loadSources(
 export interface LoadedPolicy {
   readonly policy: SourcePolicy
   readonly file: SourceFile
-  /** File, line and column; found when asked for: where everything is good, nobody asks. */
-  readonly place: () => string
+  /**
+   * File, line and column of the policy's name, or of what is at `path` in it. Found when asked for:
+   * where everything is good, nobody asks.
+   */
+  readonly place: (path?: readonly PropertyKey[]) => string
 }
 
 /** The policies of these files, each with where it stands. Throws as `loadSources` does. */
@@ -114,7 +117,7 @@ function loadDocument(document: SourceDocument, placeOf: (offset: number) => str
     }
   const policies = parsed.data.policies.map((policy, index) => ({
     policy,
-    place: () => at(['policies', index, 'name']),
+    place: (path: readonly PropertyKey[] = ['name']) => at(['policies', index, ...path]),
   }))
   const problems = parsed.data.policies.flatMap((policy, index) =>
     findProblems(policy).map(
