@@ -102,5 +102,8 @@ function describe({ org, username, password, personal_token }: CreatedOrganizati
     '',
     'Keep these now; they are not shown again.',
     '',
+    'The key of the root that machines trust is on this server. Whoever has it decides what they enforce;',
+    `keep it elsewhere: palisade-server keys export-root --org ${org} --out FILE`,
+    '',
   ].join('\n')
 }

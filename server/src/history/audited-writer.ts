@@ -8,6 +8,7 @@ import {
 import { auditOrganizations } from './audit-organizations.ts'
 import { auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
 import { auditPolicies } from './audit-policies.ts'
+import { auditTrust } from './audit-trust.ts'
 import { auditWebhooks } from './audit-webhooks.ts'
 import type { RecordChange } from './change.ts'
 
@@ -70,8 +71,10 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
       return (made.webhooks ??= { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) })
     },
     deliveries: writer.deliveries,
+    get trust() {
+      return (made.trust ??= { ...writer.trust, ...auditTrust(writer.trust, record) })
+    },
     // What is signed follows from what was changed, and that is in the history.
-    trust: writer.trust,
     views: writer.views,
     idempotency: writer.idempotency,
     secrets: writer.secrets,

@@ -198,6 +198,7 @@ export interface DistributionKeyRecord {
   readonly kid: string
   readonly org: string
   readonly role: DistributionRole
+  /** Without `d` where the private part is kept apart from the server, as that of a root may be. */
   readonly private_jwk: JWK
   readonly created_at: string
 }

@@ -9,22 +9,19 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 import {
   AT,
   LATER,
-  NOT_AUDITED,
   NOW,
   POLICY,
   RULE,
-  RULE_0,
   SECRET,
-  SETTINGS,
   TEAM,
-  cases,
   device,
+  distributionKey,
   enrolmentToken,
   key,
   token,
   webhook,
-  type Work,
-} from './audited-writes.ts'
+} from './audited-records.ts'
+import { NOT_AUDITED, RULE_0, SETTINGS, cases, type Work } from './audited-writes.ts'
 
 const AUTHOR = { actor: 'user:ann', address: '192.0.2.7', request_id: 'req_7' }
 
@@ -57,6 +54,7 @@ async function open() {
     await writer.enrolmentTokens.insert(enrolmentToken('e0'))
     await writer.devices.insert(device('d1', 'bob'))
     await writer.signingKeys.insert(key('k0'))
+    await writer.trust.insertKey(distributionKey('dk0'))
     await writer.webhooks.insert(webhook('w0'), 0)
   })
   const audited = createAuditedStore({ store, now: () => new Date(NOW) })
@@ -259,7 +257,7 @@ describe('the audited store', () => {
       // Nor is that a device polls.
       'distribution/last-seen.ts',
       // Signs what was changed.
-      'distribution/views/view-publisher.ts',
+      'distribution/views/view-batches.ts',
       // Makes the keys of an organization whose machines are older than views.
       'distribution/views/view-service.ts',
       'history/audited-store.ts',

@@ -30,6 +30,8 @@ export const EVENT_KINDS = [
   'device.revoked',
   'signing_key.created',
   'signing_key.retired',
+  'distribution_key.replaced',
+  'distribution_key.moved_off',
   'webhook.created',
   'webhook.updated',
   'webhook.secret_rotated',

@@ -1,37 +1,69 @@
-import { Argument, type Command } from 'commander'
+import { Argument, Option, type Command } from 'commander'
 import { readProcessConfig } from '../../config/config.ts'
 import { systemSources } from '../../sources.ts'
+import { CommandFailure } from '../command-failure.ts'
+import { rotateDistributionKeyCommand, type RotateOptions } from '../distribution-keys.ts'
+import { addDistributionKeys } from './distribution-keys-commands.ts'
 import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } from '../keys.ts'
 
-/** `keys list|rotate|retire`. */
+/** `keys list|rotate|retire|status|export-root|sign-root`. */
 export function addKeys(program: Command): void {
-  const keys = program.command('keys').description('keys that sign access tokens')
+  const keys = program
+    .command('keys')
+    .description('keys that sign access tokens, and those that sign what machines enforce')
   keys
     .command('list')
-    .description('show every signing key and its state')
+    .description('show every key that signs access tokens, and its state')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  $ palisade-server keys list')
     .action((options: KeyOptions) => listKeysCommand(readProcessConfig(), systemSources(), options))
   keys
     .command('rotate')
     .description('sign with a new key from now on; works while the server runs')
-    .addArgument(new Argument('<purpose>', 'what the key signs').choices(['access-token']))
+    .addArgument(new Argument('[purpose]', 'the key of access tokens').choices(['access-token']))
+    .addOption(
+      new Option('--role <role>', 'a key that signs what machines enforce').choices([
+        'targets',
+        'online',
+        'root',
+      ]),
+    )
+    .option('--org <name>', 'with --role: whose key')
+    .option('--compromised', 'with --role: others have it; sign everything anew at once')
+    .option('--root-key <file>', 'with --role: the root key, when it is kept apart')
+    .option('--passphrase-file <file>', 'of the root key; asked for on a terminal otherwise')
+    .option('--out <file>', 'with --role root and --root-key: where the next root key goes')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-The key before is deleted but for its public part, which verifies for 61 minutes more: until the
-last token that it signed has expired.
+access-token: the key before is deleted but for its public part, which verifies for 61 minutes more:
+until the last token that it signed has expired.
 
-Example:
-  $ palisade-server keys rotate access-token`,
+--role: targets signs policies and which view is a machine's own, online signs how fresh they are, root
+says which keys these are. The next root is signed by the root key before it, and machines take it at
+their next poll. --compromised replaces targets and online together, so that a high version that a thief
+has signed locks nobody out.
+
+Examples:
+  $ palisade-server keys rotate access-token
+  $ palisade-server keys rotate --role online --org acme --compromised`,
     )
-    .action((_purpose: string, options: KeyOptions) =>
-      rotateKeyCommand(readProcessConfig(), systemSources(), options),
-    )
+    .action((purpose: string | undefined, options: KeyOptions & Partial<RotateOptions>) => {
+      const { role, org } = options
+      if (purpose !== undefined && role === undefined)
+        return rotateKeyCommand(readProcessConfig(), systemSources(), options)
+      if (purpose !== undefined || role === undefined || org === undefined)
+        throw new CommandFailure('usage', 'write `access-token`, or `--role` with `--org`')
+      return rotateDistributionKeyCommand(readProcessConfig(), systemSources(), {
+        ...options,
+        role,
+        org,
+      })
+    })
   keys
     .command('retire')
-    .description('refuse at once what a key that signs no more has signed')
+    .description('refuse at once what an access token key that signs no more has signed')
     // One key in 64 begins with `-` (base64url, RFC 7638), and is no option.
     .allowUnknownOption()
     .argument('<kid>', 'the key, as `keys list` shows it')
@@ -48,4 +80,5 @@ Example:
     .action((kid: string, options: KeyOptions) =>
       retireKeyCommand(readProcessConfig(), systemSources(), kid, options),
     )
+  addDistributionKeys(keys)
 }

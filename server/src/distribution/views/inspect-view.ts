@@ -2,7 +2,6 @@ import type { OrganizationRecord, RootRecord, ViewRecord } from '../../store/rec
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findDue } from './publish-view.ts'
-import { isRootDue } from './trust.ts'
 import type { ViewContent, ViewContents } from './view-content.ts'
 
 /** Which set of teams, by name and by what the name stands for. */
@@ -27,6 +26,8 @@ export interface Seen {
   readonly contents: ViewContents
   readonly organization: OrganizationRecord
   readonly root: RootRecord | null
+  /** There is none, or the next one is to be signed. */
+  readonly isRootMissing: boolean
   readonly now: Date
 }
 
@@ -36,7 +37,7 @@ export type Inspected =
 
 /** Reads the policies only when something was changed since they were compared with the view. */
 export async function inspectView(
-  { reader, contents, organization, root, now }: Seen,
+  { reader, contents, organization, now, ...trust }: Seen,
   place: ViewPlace,
   before: FoundView | null,
 ): Promise<Inspected> {
@@ -46,7 +47,7 @@ export async function inspectView(
     before.record.content_hash === record?.content_hash
   const content = isCompared ? null : await contents.read(reader, organization, place.teams)
   const contentHash = content?.hash ?? record?.content_hash ?? ''
-  if (record !== null && isNothingDue(record, root, contentHash, now))
+  if (record !== null && isNothingDue(record, trust, contentHash, now))
     return { content: null, record }
   return { content: content ?? (await contents.read(reader, organization, place.teams)) }
 }
@@ -63,10 +64,10 @@ export async function requireOrganization(
 
 function isNothingDue(
   record: ViewRecord,
-  root: RootRecord | null,
+  { root, isRootMissing }: Pick<Seen, 'root' | 'isRootMissing'>,
   contentHash: string,
   now: Date,
 ): boolean {
-  if (root === null || isRootDue(root, now.getTime())) return false
+  if (root === null || isRootMissing) return false
   return findDue(record, root, contentHash, now.getTime()) === 'nothing'
 }

@@ -1,5 +1,11 @@
 import { Key, Signature, type Metadata } from '@tufjs/models'
-import { createHash, createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
+import {
+  createHash,
+  createPrivateKey,
+  generateKeyPairSync,
+  sign,
+  type KeyObject,
+} from 'node:crypto'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import type { DistributionKeyRecord, DistributionRole } from '../../store/records.ts'
 
@@ -20,10 +26,22 @@ export function createDistributionKey(
   now: Date,
 ): DistributionKeyRecord {
   const { privateKey } = generateKeyPairSync('ed25519')
+  return describeKey(privateKey, { org, role, created_at: now.toISOString() })
+}
+
+/** An Ed25519 key as it is stored. */
+export function describeKey(
+  privateKey: KeyObject,
+  about: Pick<DistributionKeyRecord, 'org' | 'role' | 'created_at'>,
+): DistributionKeyRecord {
   const { x = '', d = '' } = privateKey.export({ format: 'jwk' })
   const private_jwk = { kty: 'OKP', crv: 'Ed25519', x, d } as const
-  const kid = keyId(publicHex(x))
-  return { kid, org, role, private_jwk, created_at: now.toISOString() }
+  return { ...about, kid: keyId(publicHex(x)), private_jwk }
+}
+
+/** Tells whether the private part is there. */
+export function isPrivate({ private_jwk }: DistributionKeyRecord): boolean {
+  return private_jwk.d !== undefined
 }
 
 /** Throws what `node:crypto` throws for a key that it cannot read. */

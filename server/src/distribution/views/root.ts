@@ -16,10 +16,14 @@ export interface RoleKeys {
   readonly online: RoleKey
 }
 
-/** The root of that version: which keys sign what. Signed by the root key alone. */
+/**
+ * The root of that version: which keys sign what. One that brings another root key is signed by the
+ * one before as well.
+ */
 export function signRoot(
   keys: RoleKeys,
   { org, version, atMs }: { readonly org: string; readonly version: number; readonly atMs: number },
+  signers: readonly RoleKey[] = [keys.root],
 ): RootRecord {
   const root = new Root({
     version,
@@ -33,7 +37,7 @@ export function signRoot(
   root.addKey(keys.online.key, 'snapshot')
   root.addKey(keys.online.key, 'timestamp')
   const metadata = new Metadata(root)
-  keys.root.sign(metadata)
+  for (const signer of signers) signer.sign(metadata)
   const expires_at = new Date(atMs + ROOT_LIFE_MS).toISOString()
   return { org, version, body: formatMetadata(metadata), expires_at }
 }

@@ -5,7 +5,7 @@ import type { Store, StoreWriter } from '../../store/store.ts'
 import { inspectView, requireOrganization, type FoundView, type ViewPlace } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'
 import { publishView } from './publish-view.ts'
-import { ensureTrust } from './trust.ts'
+import { ensureTrust, isRootMissing } from './trust.ts'
 import { createViewContents, type ViewContent } from './view-content.ts'
 
 /** So long is read, or signed, before everybody else has a turn. */
@@ -70,10 +70,12 @@ export function createViewBatches(deps: {
       const untilMs = performance.now() + SLICE_MS
       const organization = await requireOrganization(reader, org)
       const root = await reader.trust.newestRoot(org)
+      const at = now()
+      const isMissing = await isRootMissing(reader, org, root, at.getTime())
+      const seen = { reader, contents, organization, root, isRootMissing: isMissing, now: at }
       const changed: Changed[] = []
       while (left[0] !== undefined && performance.now() < untilMs) {
         const inquiry = left[0]
-        const seen = { reader, contents, organization, root, now: now() }
         const found = await settleRefusal(inquiry, () =>
           inspectView(seen, inquiry.place, inquiry.before),
         )

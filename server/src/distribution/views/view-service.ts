@@ -128,7 +128,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     async assign(authorizationHeader) {
       const { deviceId, user, place } = await admit(authorizationHeader)
       const keys = await store.read((reader) => reader.trust.keys(place.org))
-      const known = keys.findLast(({ role }) => role === 'targets')
+      const known = keys.find(({ role }) => role === 'targets')
       const key = known === undefined ? await makeKey(place.org) : openKey(known)
       const content = { org: place.org, device_id: deviceId, user, view: place.id }
       return signDeviceView(content, key, now())

@@ -16,6 +16,10 @@ export interface TrustReader {
 
 export interface TrustWriter extends TrustReader {
   insertKey(key: DistributionKeyRecord): Promise<void>
+  /** Deletes the key of that id, its private part with it, and inserts the one that follows it. */
+  replaceKey(kid: string, next: DistributionKeyRecord): Promise<void>
+  /** Keeps the public part of the key alone: the private one is elsewhere from now on. */
+  forgetPrivateKey(org: string, kid: string): Promise<void>
   /** Throws `ERR_STORE_CONFLICT` when there is that version. */
   insertRoot(root: RootRecord): Promise<void>
 }

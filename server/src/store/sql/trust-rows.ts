@@ -1,6 +1,7 @@
 import type { TrustReader, TrustWriter } from '../contract/distribution.ts'
 import type { DistributionKeyRecord, RootRecord } from '../records.ts'
 import type { Connection } from './connection.ts'
+import { missing } from './missing.ts'
 
 type KeyRow = Omit<DistributionKeyRecord, 'private_jwk'> & { readonly private_jwk: string }
 
@@ -32,13 +33,29 @@ export function createTrustWriter(connection: Connection): TrustWriter {
     `INSERT INTO distribution_keys (kid, org, role, private_jwk, created_at)
      VALUES (?, ?, ?, ?, ?)`,
   )
+  const deleteKey = connection.prepare('DELETE FROM distribution_keys WHERE kid = ?')
+  const reader = createTrustReader(connection)
+  const updateKey = connection.prepare('UPDATE distribution_keys SET private_jwk = ? WHERE kid = ?')
   const insertRoot = connection.prepare(
     'INSERT INTO distribution_roots (org, version, body, expires_at) VALUES (?, ?, ?, ?)',
   )
+  async function insert(key: DistributionKeyRecord): Promise<void> {
+    const { kid, org, role, private_jwk, created_at } = key
+    await insertKey.run(kid, org, role, JSON.stringify(private_jwk), created_at)
+  }
+
   return {
-    ...createTrustReader(connection),
-    async insertKey({ kid, org, role, private_jwk, created_at }) {
-      await insertKey.run(kid, org, role, JSON.stringify(private_jwk), created_at)
+    ...reader,
+    insertKey: insert,
+    async replaceKey(kid, next) {
+      if ((await deleteKey.run(kid)) === 0) throw missing('key', kid)
+      await insert(next)
+    },
+    async forgetPrivateKey(org, kid) {
+      const key = (await reader.keys(org)).find((each) => each.kid === kid)
+      if (key === undefined) throw missing('key', kid)
+      const { d: _private, ...public_jwk } = key.private_jwk
+      await updateKey.run(JSON.stringify(public_jwk), kid)
     },
     async insertRoot({ org, version, body, expires_at }) {
       await insertRoot.run(org, version, body, expires_at)

@@ -1,0 +1,40 @@
+import type { Store, StoreReader } from '../../store/store.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { findViewSecret, formatViewId } from './view-id.ts'
+import { createViewPublisher } from './view-publisher.ts'
+
+export interface SignedViews {
+  readonly signed: number
+  /** Why the others could not be signed, each reason once. */
+  readonly refused: readonly string[]
+}
+
+/** Signs now what is due of every view that a machine of the organization may fetch. */
+export async function signAllViews(
+  store: Store,
+  org: string,
+  now: () => Date,
+): Promise<SignedViews> {
+  const places = await store.read((reader) => listPlaces(reader, org))
+  const publisher = createViewPublisher({ store, now })
+  const outcomes = await Promise.allSettled(places.map((place) => publisher.current(place)))
+  const refused = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [(outcome.reason as Error).message] : [],
+  )
+  return { signed: outcomes.length - refused.length, refused: [...new Set(refused)] }
+}
+
+/** Those of the users of all machines; a view of nobody is signed when somebody asks for it. */
+async function listPlaces(reader: StoreReader, org: string): Promise<ViewPlace[]> {
+  const secret = await findViewSecret(reader, org)
+  if (secret === null) return []
+  const devices = await reader.devices.list(org)
+  const active = devices.filter(({ revoked_at }) => revoked_at === null)
+  const places = new Map<string, ViewPlace>()
+  for (const username of new Set(active.map((device) => device.username))) {
+    const teams = username === null ? [] : await reader.teams.listOfUser(org, username)
+    const id = formatViewId(secret, org, teams)
+    places.set(id, { org, id, teams })
+  }
+  return [...places.values()]
+}
