@@ -8,16 +8,15 @@ import type { RawQuery } from '../http/read-query.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Author } from '../history/author.ts'
 import type { LargeAnswerDeps } from './answer-policies.ts'
-import type { PolicyLimits } from './policy-limits.ts'
+import type { SizeDeps } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
 
 /** What governance works with. */
-export interface GovernanceDeps {
+export interface GovernanceDeps extends SizeDeps {
   readonly store: AuditedStore
   readonly authenticate: Authenticate
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
-  readonly limits: PolicyLimits
 }
 
 /** What its routes work with, besides. */

@@ -5,6 +5,7 @@ import { deferredValidator } from '../http/validation.ts'
 import { registerDocumentRoutes } from './document/document-routes.ts'
 import { createAnswerTurns } from './answer-turns.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
+import { createKnownRules } from './known-rules.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
@@ -13,13 +14,15 @@ import { registerWhatIfRoutes } from './what-if-routes.ts'
 
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
 export function governanceRoutes(
-  deps: GovernanceDeps & Pick<GovernanceRouteDeps, 'pageTokenKey'>,
+  deps: Omit<GovernanceDeps, 'knownRules'> & Pick<GovernanceRouteDeps, 'pageTokenKey'>,
 ): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
     const views = createPolicyViews(() => deps.store.generation())
     const large = { turns: createAnswerTurns(), shared: createSharedAnswers() }
-    const routeDeps = { ...deps, ...large, random: drawAhead(deps.random), admission, views }
+    const random = drawAhead(deps.random)
+    const knownRules = createKnownRules()
+    const routeDeps = { ...deps, ...large, random, knownRules, admission, views }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)

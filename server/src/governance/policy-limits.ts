@@ -1,6 +1,7 @@
 import { limitExceeded } from '../http/api-error.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy, formatRule } from './format-policy.ts'
+import type { KnownRules } from './known-rules.ts'
 
 const COMMA_BYTES = 1
 
@@ -25,9 +26,15 @@ export function requireRuleCount(limits: PolicyLimits, count: number): void {
     throw limitExceeded(`a policy may have at most ${limits.maxRules} rules`)
 }
 
+/** What the size of a policy is judged by. */
+export interface SizeDeps {
+  readonly limits: PolicyLimits
+  readonly knownRules: KnownRules
+}
+
 /** Throws 403 when a policy as it would become is too large. */
-export function requirePolicySize(limits: PolicyLimits, policy: PolicyRecord): void {
-  requirePolicyBytes(limits, policyBytes(policy))
+export function requirePolicySize({ limits, knownRules }: SizeDeps, policy: PolicyRecord): void {
+  requirePolicyBytes(limits, policyBytes(knownRules, policy))
 }
 
 /** Throws 403 when a policy may not have `bytes`, as `policyBytes` counts them. */
@@ -36,25 +43,22 @@ export function requirePolicyBytes(limits: PolicyLimits, bytes: number): void {
     throw limitExceeded(`a policy may have at most ${limits.maxPolicyBytes} bytes of JSON`)
 }
 
-/** Lengths of rules; a record never changes, and of a large policy nearly all stay. */
-const ruleBytes = new WeakMap<RuleRecord, number>()
-
 /**
  * Length of the RFC 8785 form. That form differs from `JSON.stringify` by the order of members
  * alone, and order does not change a length.
  */
-export function policyBytes(policy: PolicyRecord): number {
+export function policyBytes(known: KnownRules, policy: PolicyRecord): number {
   // With one rule, so that all else is there that a policy with rules has.
   const rules = policy.rules.slice(0, 1)
   let bytes = Buffer.byteLength(JSON.stringify(formatPolicy({ ...policy, rules })))
-  for (const rule of policy.rules.slice(1)) bytes += COMMA_BYTES + bytesOfRule(rule)
+  for (const rule of policy.rules.slice(1)) bytes += COMMA_BYTES + bytesOfRule(known, rule)
   return bytes
 }
 
-function bytesOfRule(rule: RuleRecord): number {
-  const known = ruleBytes.get(rule)
+function bytesOfRule({ bytes: lengths }: KnownRules, rule: RuleRecord): number {
+  const known = lengths.get(rule)
   if (known !== undefined) return known
   const bytes = Buffer.byteLength(JSON.stringify(formatRule(rule)))
-  ruleBytes.set(rule, bytes)
+  lengths.set(rule, bytes)
   return bytes
 }

@@ -9,17 +9,15 @@ import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
-
-/** Rules in which nothing was found; a record never changes, so it is judged once. */
-const goodRules = new WeakSet<RuleRecord>()
+import type { KnownRules } from './known-rules.ts'
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
  * could not enforce is never stored.
  */
-export function requireCompilable(policy: PolicyRecord, rule: RuleRecord): void {
-  requireCompilableRule(rule)
-  if (isCompilable(policy)) return
+export function requireCompilable(known: KnownRules, policy: PolicyRecord, rule: RuleRecord): void {
+  requireCompilableRule(known, rule)
+  if (isCompilable(known, policy)) return
   const problem = findProblem(policy)
   if (problem === null) return
   const field = problem.rule_id === rule.id ? problem.member : undefined
@@ -31,25 +29,25 @@ export function requireCompilable(policy: PolicyRecord, rule: RuleRecord): void 
  * itself, or for their domains, and for nothing else. Building the indices of the whole policy took
  * an eighth of adding a rule to a small one, and most of it in a large one.
  */
-function isCompilable({ rules }: PolicyRecord): boolean {
+function isCompilable(known: KnownRules, { rules }: PolicyRecord): boolean {
   const action = rules[0]?.actions[0]
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
   return rules.every(
-    (rule) => rule.actions.every((other) => domainOf(other) === domain) && isGood(rule),
+    (rule) => rule.actions.every((other) => domainOf(other) === domain) && isGood(known, rule),
   )
 }
 
-function isGood(rule: RuleRecord): boolean {
-  if (goodRules.has(rule)) return true
+function isGood({ good }: KnownRules, rule: RuleRecord): boolean {
+  if (good.has(rule)) return true
   if (checkRule(rule).length > 0) return false
-  goodRules.add(rule)
+  good.add(rule)
   return true
 }
 
 /** Throws 400 unless the rule compiles by itself. */
-function requireCompilableRule(rule: RuleRecord): void {
-  if (isGood(rule)) return
+function requireCompilableRule(known: KnownRules, rule: RuleRecord): void {
+  if (isGood(known, rule)) return
   const [problem] = checkRule(rule)
   if (problem !== undefined)
     throw invalidArgument(problem.message, { field: problem.member, reason: problem.reason })
@@ -59,14 +57,14 @@ function requireCompilableRule(rule: RuleRecord): void {
  * Throws 400 unless the policy compiles; `field` names the place among its rules. Of a large policy
  * each pattern is read once, where `requireCompilable` for every rule would read them all again.
  */
-export function requireCompilablePolicy(policy: PolicyRecord): void {
+export function requireCompilablePolicy(known: KnownRules, policy: PolicyRecord): void {
   const problem = findProblem(policy)
   if (problem === null) return
   const index = policy.rules.findIndex(({ id }) => id === problem.rule_id)
   const rule = policy.rules[index]
   if (rule === undefined) throw invalidArgument(problem.message)
   withinField(`rules[${index}]`, () => {
-    requireCompilableRule(rule)
+    requireCompilableRule(known, rule)
     throw invalidArgument(problem.message, { field: problem.member })
   })
 }

@@ -38,7 +38,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
     const judge = async () => {
       const body = readRuleBody(createRuleRequestSchema, json, ruleDomain(policy.rules))
       const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
-      requireCompilable(withRule(policy, rule), rule)
+      requireCompilable(deps.knownRules, withRule(policy, rule), rule)
       readQuery(noQuerySchema, call.query)
       return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
     }
@@ -48,7 +48,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
         requireMatch(ifMatch, formatEntityTag(policy.revision))
         const changed = withRule(policy, rule)
         requireRuleCount(deps.limits, changed.rules.length)
-        requirePolicySize(deps.limits, changed)
+        requirePolicySize(deps, changed)
         requireFreeName(policy, rule)
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
@@ -74,12 +74,12 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
       resources: patch.resources ?? old.resources,
     }
     const changed = withRule(policy, rule)
-    requireCompilable(changed, rule)
+    requireCompilable(deps.knownRules, changed, rule)
     readQuery(noQuerySchema, call.query)
     requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
 
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
-    requirePolicySize(deps.limits, changed)
+    requirePolicySize(deps, changed)
     requireFreeName(policy, rule)
     const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
     return answerUpdate(written, old, rule)

@@ -2,6 +2,7 @@ import { checkRule, compilePolicy, PolicyError } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
+import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
 import { requireCompilable } from '../../../server/src/governance/require-compilable.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import { addressPatterns } from '../../policy-core/arbitraries/address.ts'
@@ -82,14 +83,15 @@ function expectedRefusal(policy: PolicyRecord, rule: RuleRecord): Refusal | null
 
 describe('a policy with a new rule', () => {
   it('is refused exactly when all of it together does not compile, and in the same words', () => {
+    const known = createKnownRules()
     fc.assert(
       fc.property(policies(), rules(), (policy, body) => {
         const rule: RuleRecord = { id: 'rule_new', name: 'new', ...body }
         const changed = { ...policy, rules: [...policy.rules, rule] }
 
-        const refusal = refusalOf(() => requireCompilable(changed, rule))
+        const refusal = refusalOf(() => requireCompilable(known, changed, rule))
         // What was found good once is not looked at again.
-        const again = refusalOf(() => requireCompilable(changed, rule))
+        const again = refusalOf(() => requireCompilable(known, changed, rule))
 
         expect(refusal).toEqual(expectedRefusal(changed, rule))
         expect(again).toEqual(refusal)
@@ -99,11 +101,14 @@ describe('a policy with a new rule', () => {
   })
 
   it('is refused for an old rule that is no longer good, without a member of the new one', () => {
+    const known = createKnownRules()
     const old = { id: 'rule_old', name: 'old', decision: 'allow' } as const
     const bad: RuleRecord = { ...old, actions: ['connect:tcp'], resources: ['https://a.example'] }
     const rule: RuleRecord = { ...bad, id: 'rule_new', resources: ['a.example'] }
 
-    const refusal = refusalOf(() => requireCompilable({ ...POLICY, rules: [bad, rule] }, rule))
+    const refusal = refusalOf(() =>
+      requireCompilable(known, { ...POLICY, rules: [bad, rule] }, rule),
+    )
 
     expect(refusal?.message).toContain('`https://a.example`')
     expect(refusal?.field).toBeUndefined()

@@ -132,14 +132,14 @@ async function judge(
   call: DocumentCall,
 ): Promise<Judgement> {
   const { org, json } = call
-  const { limits } = deps
+  const { limits, knownRules } = deps
   const teamNames = createTeamNames(teams)
   const requireConditions = (): void => {
     readQuery(noQuerySchema, call.query)
     const ifMatch = readEntityTags('If-Match', call.ifMatch)
     requireMatch(ifMatch, formatEntityTag(revision), 'organization')
   }
-  const context = { teamNames, limits, stored }
+  const context = { teamNames, limits, knownRules, stored }
   const { policies, prune } = await readDocument(json, context).catch((error: unknown) => {
     // A limit comes last in the order of checks, also where it ended the reading.
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
@@ -153,9 +153,9 @@ async function judge(
     timestampAfter: (previous) =>
       previous === null ? formatTimestamp(now) : nextTimestamp(previous, now),
   })
-  await requireCompilablePlan(plan)
+  await requireCompilablePlan(knownRules, plan)
   requireConditions()
-  requirePlanWithinLimits(limits, stored.length, plan)
+  requirePlanWithinLimits(deps, stored.length, plan)
   return { plan, teamNames }
 }
 

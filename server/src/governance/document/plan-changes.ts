@@ -8,8 +8,9 @@ import {
   requirePolicySize,
   requireRoomForPolicy,
   requireRuleCount,
-  type PolicyLimits,
+  type SizeDeps,
 } from '../policy-limits.ts'
+import type { KnownRules } from '../known-rules.ts'
 import { requireCompilablePolicy } from '../require-compilable.ts'
 import type { WantedPolicy } from './read-document.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
@@ -75,25 +76,29 @@ export function planChanges(
 }
 
 /** Throws 400 unless every changed policy compiles as a whole. */
-export async function requireCompilablePlan({ created, updated }: PolicyPlan): Promise<void> {
+export async function requireCompilablePlan(
+  known: KnownRules,
+  { created, updated }: PolicyPlan,
+): Promise<void> {
   for (const { place, policy } of [...created, ...updated]) {
-    withinField(place, () => requireCompilablePolicy(policy))
+    withinField(place, () => requireCompilablePolicy(known, policy))
     await nextTurn()
   }
 }
 
 /** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
 export function requirePlanWithinLimits(
-  limits: PolicyLimits,
+  deps: SizeDeps,
   stored: number,
   { created, updated, deleted }: PolicyPlan,
 ): void {
-  if (created.length > 0) requireRoomForPolicy(limits, stored - deleted.length + created.length - 1)
+  if (created.length > 0)
+    requireRoomForPolicy(deps.limits, stored - deleted.length + created.length - 1)
   const grown = updated.filter(({ old, policy }) => policy.rules.length > old.rules.length)
   for (const { place, policy } of [...created, ...grown])
-    within(place, policy, () => requireRuleCount(limits, policy.rules.length))
+    within(place, policy, () => requireRuleCount(deps.limits, policy.rules.length))
   for (const { place, policy } of [...created, ...updated])
-    within(place, policy, () => requirePolicySize(limits, policy))
+    within(place, policy, () => requirePolicySize(deps, policy))
 }
 
 function create(wanted: WantedPolicy, { org, newId, timestampAfter }: PlanContext): PolicyRecord {

@@ -11,7 +11,7 @@ import {
   requirePolicyBytes,
   requireRoomForPolicy,
   requireRuleCount,
-  type PolicyLimits,
+  type SizeDeps,
 } from '../policy-limits.ts'
 import { readRuleBody, ruleDomain } from '../rule-domain.ts'
 import type { TeamNames } from './team-names.ts'
@@ -47,15 +47,14 @@ const headSchema = z.strictObject({
 const policyHeadSchema = documentPolicySchema.extend({ rules: z.array(z.unknown()) })
 
 /** What a document is judged by. */
-export interface DocumentContext {
+export interface DocumentContext extends SizeDeps {
   readonly teamNames: TeamNames
-  readonly limits: PolicyLimits
   /** The policies of the organization. */
   readonly stored: readonly PolicyRecord[]
 }
 
 /** What a policy of a document is judged by; `old` is the one that has its name. */
-interface PolicyContext extends Pick<DocumentContext, 'teamNames' | 'limits'> {
+interface PolicyContext extends Omit<DocumentContext, 'stored'> {
   readonly old: (name: string) => PolicyRecord | undefined
 }
 
@@ -66,14 +65,14 @@ interface PolicyContext extends Pick<DocumentContext, 'teamNames' | 'limits'> {
  */
 export async function readDocument(
   json: unknown,
-  { teamNames, limits, stored }: DocumentContext,
+  { stored, ...judging }: DocumentContext,
 ): Promise<WantedDocument> {
   const head = readInput(headSchema, json)
   const byName = new Map(stored.map((policy) => [policy.name, policy]))
-  const context = { teamNames, limits, old: (name: string) => byName.get(name) }
+  const context = { ...judging, old: (name: string) => byName.get(name) }
   const policies: WantedPolicy[] = []
   for (const [index, policy] of head.policies.entries()) {
-    if (index >= stored.length) requireRoomForPolicy(limits, index)
+    if (index >= stored.length) requireRoomForPolicy(judging.limits, index)
     const place = `policies[${index}]`
     policies.push(withinField(place, () => readPolicy(policy, place, context)))
     await nextTurn()
@@ -90,12 +89,12 @@ export function asksForDryRun(json: unknown): boolean {
 function readPolicy(
   json: unknown,
   place: string,
-  { teamNames, limits, old }: PolicyContext,
+  { teamNames, old, ...size }: PolicyContext,
 ): WantedPolicy {
   requireFewValues(json)
   const { name, scope, rules: written } = readInput(policyHeadSchema, json)
   const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
-  const requireRoom = createRoom(limits, name, old(name))
+  const requireRoom = createRoom(size, name, old(name))
   const rules: WantedRule[] = []
   for (const [index, rule] of written.entries()) {
     const read = withinField(`rules[${index}]`, () => readRule(rule, rules))
@@ -112,7 +111,7 @@ function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
 
 /** Takes the rules of one policy, one after another, and throws 403 at the first beyond a limit. */
 function createRoom(
-  limits: PolicyLimits,
+  { limits, knownRules }: SizeDeps,
   name: string,
   old: PolicyRecord | undefined,
 ): (rule: WantedRule) => void {
@@ -122,7 +121,10 @@ function createRoom(
     bytes += Buffer.byteLength(JSON.stringify(rule))
     withinPolicy(name, () => {
       if (count > (old?.rules.length ?? 0)) requireRuleCount(limits, count)
-      if (bytes > limits.maxPolicyBytes && (old === undefined || bytes > policyBytes(old)))
+      if (
+        bytes > limits.maxPolicyBytes &&
+        (old === undefined || bytes > policyBytes(knownRules, old))
+      )
         requirePolicyBytes(limits, bytes)
     })
   }
