@@ -17,6 +17,12 @@ import { createSqliteConnection, guard } from './sqlite-connection.ts'
 import { createTurnstile } from './turnstile.ts'
 import { watchFiles } from './watch-files.ts'
 
+/**
+ * Pages in memory, for each of the two connections. The driver's 16 MiB is filled by whatever is
+ * written and read no more, such as history; what is asked for often is kept as objects.
+ */
+const PAGE_CACHE_KIB = 4096
+
 /** How long a writer waits for another process (`palisade-server org create`) to finish. */
 const BUSY_TIMEOUT_MS = 5_000
 
@@ -159,6 +165,8 @@ function openConnection(path: string, options: { readonly: boolean }): Database 
         database.pragma('synchronous = FULL')
       }
       database.pragma('foreign_keys = ON')
+      // Negative: in KiB, not in pages.
+      database.pragma(`cache_size = -${PAGE_CACHE_KIB}`)
       return database
     } catch (error) {
       database.close()
