@@ -1,5 +1,6 @@
 import { memberSchema, teamSchema, type Permission, type Role } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
@@ -8,26 +9,17 @@ const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 
 describe('administration', () => {
   let test: TestServer
+  let owner: Owner
   let alice: string
 
   beforeEach(async () => {
     test = await openTestServer()
-    const created = await test.createOrganization('acme', 'alice')
-    alice = await test.signIn('alice', created.personal_token)
+    owner = await openOwner(test, 'acme', 'alice')
+    alice = owner.as
   })
 
-  async function addMember(username: string, role: Role): Promise<string> {
-    const payload = { username, role, password: PASSWORD }
-    const response = await test.send('POST', `${ACME}/members`, { as: alice, payload })
-    expect(response.statusCode, response.body).toBe(201)
-    return test.signIn(username, PASSWORD)
-  }
-
-  async function organizationToken(permissions: Permission[]): Promise<string> {
-    const payload = { name: 'ci', permissions, expires_in_days: 1 }
-    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
-    return test.signIn('acme', response.json().token)
-  }
+  const addMember = (username: string, role: Role) => owner.addMember(username, role, PASSWORD)
+  const organizationToken = (permissions: Permission[]) => owner.organizationToken(permissions)
 
   async function createTeam(name: string): Promise<string> {
     const response = await test.send('POST', `${ACME}/teams`, { as: alice, payload: { name } })

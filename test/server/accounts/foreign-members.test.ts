@@ -1,5 +1,6 @@
 import type { HistoryEvent } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const PASSWORD = 'the first long sentence'
@@ -9,6 +10,8 @@ const MINE = '/api/v1/user/access-tokens'
 /** Owners add whom they like by name: nobody is asked, so nothing of his may come with him. */
 describe('a user whom another organization adds', () => {
   let test: TestServer
+  let acme: Owner
+  let rival: Owner
   let alice: string
   let olga: string
   /** A member that `rival` made, from his password. */
@@ -16,23 +19,13 @@ describe('a user whom another organization adds', () => {
 
   beforeEach(async () => {
     test = await openTestServer()
-    alice = await test.signIn(
-      'alice',
-      (await test.createOrganization('acme', 'alice')).personal_token,
-    )
-    olga = await test.signIn(
-      'olga',
-      (await test.createOrganization('rival', 'olga')).personal_token,
-    )
-    await add(olga, 'rival', { username: 'rita', role: 'auditor', password: PASSWORD })
-    rita = await test.signIn('rita', PASSWORD)
-    await add(alice, 'acme', { username: 'rita', role: 'member' })
+    acme = await openOwner(test, 'acme', 'alice')
+    rival = await openOwner(test, 'rival', 'olga')
+    ;[alice, olga] = [acme.as, rival.as]
+    rita = await rival.addMember('rita', 'auditor', PASSWORD)
+    await acme.addKnown('rita', 'member')
   })
 
-  async function add(as: string, org: string, payload: object): Promise<void> {
-    const added = await test.send('POST', `/api/v1/orgs/${org}/members`, { as, payload })
-    expect(added.statusCode, added.body).toBe(201)
-  }
   async function useAccount(): Promise<void> {
     const payload = { name: 'at my new job', permissions: [], expires_in_days: 1 }
     const { id } = (await test.send('POST', MINE, { as: rita, payload })).json()
@@ -89,7 +82,7 @@ describe('a user whom another organization adds', () => {
     await useAccount()
     expect(await accountEvents(alice, 'acme')).toEqual([])
 
-    await add(olga, 'rival', { username: 'rita', role: 'member' })
+    await rival.addKnown('rita', 'member')
     const payload = { name: 'back again', permissions: [], expires_in_days: 1 }
     await test.send('POST', MINE, { as: rita, payload })
 
@@ -131,7 +124,7 @@ describe('a user whom another organization adds', () => {
   })
 
   it('removes nobody but himself, also not one who is not there', async () => {
-    await add(alice, 'acme', { username: 'bob', role: 'member' })
+    await acme.addKnown('bob', 'member')
 
     for (const other of ['alice', 'bob', 'nobody', 'Rita', 'rita%20']) {
       const url = `/api/v1/orgs/acme/members/${other}`
@@ -156,12 +149,9 @@ describe('a user whom another organization adds', () => {
   })
 
   it('is not an organization token of his name', async () => {
-    const { personal_token } = await test.createOrganization('rita', 'ron')
-    const ron = await test.signIn('ron', personal_token)
-    await add(ron, 'rita', { username: 'rita', role: 'member' })
-    const payload = { name: 'ci', permissions: ['policies:read'], expires_in_days: 1 }
-    const made = await test.send('POST', '/api/v1/orgs/rita/access-tokens', { as: ron, payload })
-    const ci = await test.signIn('rita', made.json().token)
+    const namesake = await openOwner(test, 'rita', 'ron')
+    await namesake.addKnown('rita', 'member')
+    const ci = await namesake.organizationToken(['policies:read'])
 
     expect((await remove(ci, 'rita')).statusCode).toBe(403)
   })
@@ -171,7 +161,8 @@ describe('a user whom another organization adds', () => {
     const owner = await test.signIn('rita', PASSWORD)
 
     expect((await remove(owner, 'third')).statusCode).toBe(409)
-    await add(owner, 'third', { username: 'olga', role: 'owner' })
+    const payload = { username: 'olga', role: 'owner' }
+    await test.send('POST', '/api/v1/orgs/third/members', { as: owner, payload })
     expect((await remove(owner, 'third')).statusCode).toBe(204)
   })
 

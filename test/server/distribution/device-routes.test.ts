@@ -5,10 +5,10 @@ import {
   type Enrolment,
 } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
-const ACME = '/api/v1/orgs/acme'
-const DEVICES = `${ACME}/devices`
+const DEVICES = '/api/v1/orgs/acme/devices'
 const RIVAL_DEVICES = '/api/v1/orgs/rival/devices'
 const PASSWORD = 'a long enough password'
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
@@ -16,35 +16,19 @@ const START = '2026-11-21T08:00:00.250Z'
 
 describe('the devices of an organization', () => {
   let test: TestServer
+  let owner: Owner
+  let rival: Owner
   let alice: string
   let bob: string
   let rita: string
 
   beforeEach(async () => {
     test = await openTestServer()
-    alice = await test.signIn(
-      'alice',
-      (await test.createOrganization('acme', 'alice')).personal_token,
-    )
-    rita = await test.signIn(
-      'rita',
-      (await test.createOrganization('rival', 'rita')).personal_token,
-    )
-    bob = await addMember('bob', 'member')
+    owner = await openOwner(test, 'acme', 'alice')
+    rival = await openOwner(test, 'rival', 'rita')
+    ;[alice, rita] = [owner.as, rival.as]
+    bob = await owner.addMember('bob', 'member', PASSWORD)
   })
-
-  async function addMember(username: string, role: string): Promise<string> {
-    const payload = { username, role, password: PASSWORD }
-    const response = await test.send('POST', `${ACME}/members`, { as: alice, payload })
-    expect(response.statusCode, response.body).toBe(201)
-    return test.signIn(username, PASSWORD)
-  }
-
-  async function organizationToken(permissions: string[]): Promise<string> {
-    const payload = { name: 'ci', permissions, expires_in_days: 1 }
-    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
-    return test.signIn('acme', response.json().token)
-  }
 
   async function enrol(payload: object = {}, url = DEVICES, as = alice): Promise<Enrolment> {
     const response = await test.send('POST', url, { as, payload })
@@ -115,12 +99,12 @@ describe('the devices of an organization', () => {
   })
 
   it('are shown to administrators alone', async () => {
-    expect((await list(await organizationToken(['organization:admin']))).statusCode).toBe(200)
+    expect((await list(await owner.organizationToken(['organization:admin']))).statusCode).toBe(200)
     for (const as of [
       bob,
-      await addMember('ed', 'editor'),
-      await addMember('audrey', 'auditor'),
-      await organizationToken(['policies:read', 'policies:write', 'audit:read']),
+      await owner.addMember('ed', 'editor', PASSWORD),
+      await owner.addMember('audrey', 'auditor', PASSWORD),
+      await owner.organizationToken(['policies:read', 'policies:write', 'audit:read']),
     ])
       expect((await list(as)).statusCode).toBe(403)
     expect((await list()).statusCode).toBe(401)
@@ -151,7 +135,7 @@ describe('the devices of an organization', () => {
   })
 
   it('are revoked by administrators, and by the user whose device it is', async () => {
-    const admin = await organizationToken(['organization:admin'])
+    const admin = await owner.organizationToken(['organization:admin'])
     for (const [as, user] of [
       [admin, 'bob'],
       [alice, undefined],
@@ -168,8 +152,8 @@ describe('the devices of an organization', () => {
     const [ofAlice, ofNobody] = [await enrol({ user: 'alice' }), await enrol()]
     const others = [
       bob,
-      await addMember('ed', 'editor'),
-      await organizationToken(['policies:read', 'policies:write', 'audit:read']),
+      await owner.addMember('ed', 'editor', PASSWORD),
+      await owner.organizationToken(['policies:read', 'policies:write', 'audit:read']),
     ]
 
     for (const as of others)
@@ -184,10 +168,7 @@ describe('the devices of an organization', () => {
   it('are out of reach for another organization', async () => {
     const ours = await enrol({ user: 'bob' })
     const theirs = await enrol({}, RIVAL_DEVICES, rita)
-    await test.send('POST', '/api/v1/orgs/rival/members', {
-      as: rita,
-      payload: { username: 'bob', role: 'member' },
-    })
+    await rival.addKnown('bob', 'member')
 
     expect(await revoke(rita, ours.device_id)).toBe(404)
     expect(await revoke(rita, ours.device_id, RIVAL_DEVICES)).toBe(404)
