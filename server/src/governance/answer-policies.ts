@@ -4,7 +4,7 @@ import { nextTurn } from '../next-turn.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { AnswerTurns } from './answer-turns.ts'
-import type { SharedAnswers } from './shared-answers.ts'
+import type { AnswersInFlight } from './answers-in-flight.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 /** Somebody may write without a pause; then everything is read at once. */
@@ -25,7 +25,7 @@ export interface ShownPolicies {
 export interface LargeAnswerDeps {
   readonly store: Pick<Store, 'read'>
   readonly turns: AnswerTurns
-  readonly shared: SharedAnswers
+  readonly inFlight: AnswersInFlight
 }
 
 /**
@@ -35,14 +35,14 @@ export interface LargeAnswerDeps {
  * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` does.
  */
 export async function answerPolicies(
-  { store, turns, shared }: LargeAnswerDeps,
+  { store, turns, inFlight }: LargeAnswerDeps,
   org: string,
   open: (reader: StoreReader) => Promise<ShownPolicies | Answer>,
 ): Promise<Answer> {
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
     const shown = await store.read(open)
     if ('status' in shown) return shown
-    const body = await shared.take(keyOf(org, shown), () =>
+    const body = await inFlight.take(keyOf(org, shown), () =>
       turns.run(org, () => readSliced(store, org, shown)),
     )
     if (body !== null) return toAnswer(shown, body)

@@ -9,7 +9,7 @@ import { createKnownRules } from './known-rules.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
-import { createSharedAnswers } from './shared-answers.ts'
+import { createAnswersInFlight } from './answers-in-flight.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
@@ -19,7 +19,7 @@ export function governanceRoutes(
   return async (app) => {
     const admission = createAdmission(deps)
     const views = createPolicyViews(() => deps.store.generation())
-    const large = { turns: createAnswerTurns(), shared: createSharedAnswers() }
+    const large = { turns: createAnswerTurns(), inFlight: createAnswersInFlight() }
     const random = drawAhead(deps.random)
     const knownRules = createKnownRules()
     const routeDeps = { ...deps, ...large, random, knownRules, admission, views }

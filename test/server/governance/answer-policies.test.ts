@@ -4,7 +4,7 @@ import { answerPolicies } from '../../../server/src/governance/answer-policies.t
 import { createAnswerTurns } from '../../../server/src/governance/answer-turns.ts'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
 import { listHeads } from '../../../server/src/governance/policy-lookup.ts'
-import { createSharedAnswers } from '../../../server/src/governance/shared-answers.ts'
+import { createAnswersInFlight } from '../../../server/src/governance/answers-in-flight.ts'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { openGovernedApp, START, type GovernedApp } from '../http/governed-app.ts'
@@ -109,7 +109,7 @@ describe('an answer of many policies', () => {
         return result
       },
     }
-    const deps = { store, turns: createAnswerTurns(), shared: createSharedAnswers() }
+    const deps = { store, turns: createAnswerTurns(), inFlight: createAnswersInFlight() }
 
     const { status, body } = await answerPolicies(deps, 'acme', async (reader) => ({
       revision: (await reader.organizations.find('acme'))?.revision ?? 0,

@@ -6,12 +6,12 @@ const MAX_ENTRIES = 256
  * answered by the same bytes: ten answers of 17.5 MB once took 901 MB. What nobody is being sent any
  * more may be collected; nothing is kept for its own sake.
  */
-export interface SharedAnswers {
+export interface AnswersInFlight {
   /** `key` tells everything that the body depends on. Null, for none, is not kept. */
   take(key: string, make: () => Promise<Buffer | null>): Promise<Buffer | null>
 }
 
-export function createSharedAnswers(): SharedAnswers {
+export function createAnswersInFlight(): AnswersInFlight {
   const making = new Map<string, Promise<Buffer | null>>()
   const made = new Map<string, WeakRef<Buffer>>()
 

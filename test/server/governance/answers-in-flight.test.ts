@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { createSharedAnswers } from '../../../server/src/governance/shared-answers.ts'
+import { createAnswersInFlight } from '../../../server/src/governance/answers-in-flight.ts'
 
-describe('shared answers', () => {
+describe('answers in flight', () => {
   it('are made once for all who ask meanwhile, and are the same bytes for those who ask after', async () => {
-    const shared = createSharedAnswers()
+    const inFlight = createAnswersInFlight()
     let made = 0
     const make = async () => Buffer.from(`answer ${(made += 1)}`)
 
-    const [first, second] = await Promise.all([shared.take('a', make), shared.take('a', make)])
-    const third = await shared.take('a', make)
-    const other = await shared.take('b', make)
+    const [first, second] = await Promise.all([inFlight.take('a', make), inFlight.take('a', make)])
+    const third = await inFlight.take('a', make)
+    const other = await inFlight.take('b', make)
 
     expect(second).toBe(first)
     expect(third).toBe(first)
@@ -18,13 +18,13 @@ describe('shared answers', () => {
   })
 
   it('keep neither a failure nor nothing', async () => {
-    const shared = createSharedAnswers()
+    const inFlight = createAnswersInFlight()
     const body = Buffer.from('good')
     const failing = async () => Promise.reject(new Error('no'))
 
-    const both = [shared.take('a', failing), shared.take('a', async () => body)]
+    const both = [inFlight.take('a', failing), inFlight.take('a', async () => body)]
     for (const one of both) await expect(one).rejects.toThrow('no')
-    expect(await shared.take('a', async () => null)).toBeNull()
-    expect(await shared.take('a', async () => body)).toBe(body)
+    expect(await inFlight.take('a', async () => null)).toBeNull()
+    expect(await inFlight.take('a', async () => body)).toBe(body)
   })
 })
