@@ -52,6 +52,7 @@ describe('the last good policy stays in force after', () => {
 
   it.each([
     ['an HTML page', html, 'content_type'],
+    ['an HTML page that is called JSON', body('<html></html>'), 'malformed'],
     ['an empty answer', body(''), 'empty'],
     ['an answer that is too large', body('x'.repeat(16_385)), 'too_large'],
     ['an endless answer', endless, 'too_large'],
@@ -103,6 +104,13 @@ describe('the last good policy stays in force after', () => {
   const thief = createKeys()
   const forged = (signed: Served): Served =>
     alter(signed, TIMESTAMP, (text) => text.replace(/"version":\d+/, '"version":99'))
+  const signTwice =
+    (other: string) =>
+    (text: string): string => {
+      const file = JSON.parse(text) as { signatures: { sig: string }[]; signed: unknown }
+      const again = file.signatures.map(({ sig }) => ({ keyid: other, sig }))
+      return JSON.stringify({ ...file, signatures: [...file.signatures, ...again] })
+    }
   const stolenOnline = ({ keys }: Repository) => ({ ...thief, online: keys.online })
 
   /** Everything that somebody on the way can have or make, against a machine at version 3. */
@@ -130,10 +138,34 @@ describe('the last good policy stays in force after', () => {
       'issued_in_future',
       (its) => its.release({ atMs: NOW_MS + 24 * HOUR_MS, policies: wide }),
     ],
+    ['version 2^53', 'malformed', (its) => its.release({ version: 2 ** 53, policies: wide })],
     [
-      'version 2^53',
+      'the highest version that a number tells from the next',
       'malformed',
       (its) => its.release({ version: Number.MAX_SAFE_INTEGER, policies: wide }),
+    ],
+    [
+      'a timestamp that expires in the year 9999',
+      'lives_too_long',
+      (its) => its.release({ lifeMs: Date.parse('9999-12-31T23:59:59Z') - NOW_MS, policies: wide }),
+    ],
+    [
+      'documents by MD5 alone',
+      'malformed',
+      (its) =>
+        its.release({
+          policies: wide,
+          listing: (text) => text.replace(/"sha256":"[0-9a-f]{64}"/, `"md5":"${'0'.repeat(32)}"`),
+        }),
+    ],
+    [
+      'documents by MD5 as well',
+      'malformed',
+      (its) =>
+        its.release({
+          policies: wide,
+          listing: (text) => text.replace('"sha256"', `"md5":"${'0'.repeat(32)}","sha256"`),
+        }),
     ],
     [
       'a view of another team, assigned to another device',
@@ -211,6 +243,19 @@ describe('the last good policy stays in force after', () => {
       (its) => {
         its.rotate(thief, [thief])
         return its.release({ policies: wide })
+      },
+    ],
+    [
+      'a new root that has one key under two names where it wants two',
+      'bad_signature',
+      (its) => {
+        const other = 'f'.repeat(64)
+        its.rotate(its.keys, undefined, ({ keys, roles }) => {
+          const [own = ''] = roles['timestamp']?.keyids ?? []
+          keys[other] = keys[own]
+          roles['timestamp'] = { keyids: [own, other], threshold: 2 }
+        })
+        return alter(its.release({ policies: wide }), TIMESTAMP, signTwice(other))
       },
     ],
     [

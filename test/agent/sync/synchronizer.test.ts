@@ -321,6 +321,43 @@ describe('a restart', () => {
     expectKept(await setUp(scene.directory, scene.repository))
   })
 
+  it.each(['state.json', 'state.previous.json'])('goes on without %s', async (name) => {
+    const scene = await kept(3)
+    await rm(join(scene.directory, name))
+
+    const restarted = await setUp(scene.directory, scene.repository)
+    expectKept(restarted)
+
+    const old = scene.repository.release({ policies: wide, version: 1 })
+    expect(await restarted.sync(old)).toMatchObject({ error: { code: 'older_version' } })
+    const newer = scene.repository.release({ policies, version: 9, revision: 8 })
+    expect(await restarted.sync(newer)).toMatchObject({ revision: 8, error: null })
+  })
+
+  it('goes on when its directory is deleted meanwhile, and writes all of it anew', async () => {
+    const scene = await kept(2)
+    await rm(scene.directory, { recursive: true })
+
+    expectKept(scene)
+    await scene.synchronizer.run(never)
+    expectKept(scene)
+    const newer = scene.repository.release({ policies, revision: 8 })
+    expect(await scene.sync(newer)).toMatchObject({ revision: 8, error: null })
+
+    const restarted = await setUp(scene.directory, scene.repository)
+    expect(restarted.active.revision()).toBe(8)
+  })
+
+  it('denies everything after its directory was deleted', async () => {
+    const scene = await kept(2)
+    await rm(scene.directory, { recursive: true })
+
+    const restarted = await setUp(scene.directory, scene.repository)
+
+    expect(restarted.active.state()).toBe('never_loaded')
+    expect(restarted.active.decide(request).reason).toBe('no_policy')
+  })
+
   it('denies everything when both copies are gone, until the server has answered', async () => {
     const scene = await kept(3)
     for (const name of ['state.json', 'state.previous.json']) await rm(join(scene.directory, name))
