@@ -109,6 +109,13 @@ export {
   type Team,
 } from './accounts/admin.ts'
 export {
+  DEFAULT_DISTRIBUTION_SETTINGS,
+  changedDistributionSettingsSchema,
+  distributionSettingsSchema,
+  type ChangedDistributionSettings,
+  type DistributionSettings,
+} from './accounts/distribution-settings.ts'
+export {
   deviceSchema,
   enrolDeviceRequestSchema,
   enrolmentSchema,

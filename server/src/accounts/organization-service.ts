@@ -6,7 +6,9 @@ import type {
 import { permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { OrganizationRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
 import { authorize } from './authorize.ts'
+import { updateDistribution } from './update-distribution.ts'
 import type { Caller } from './principal.ts'
 import { permissionsOf } from './roles.ts'
 
@@ -27,15 +29,19 @@ export function createOrganizationService(deps: {
   return {
     get: (caller, org) =>
       store.read(async (reader) =>
-        formatOrganization((await authorize(reader, caller, org, null)).organization),
+        formatOrganization(reader, (await authorize(reader, caller, org, null)).organization),
       ),
 
-    update: (caller, org, { resolve_unlisted_names }) =>
+    update: (caller, org, { resolve_unlisted_names, distribution }) =>
       store.write(caller.author, async (writer) => {
         const { organization } = await authorize(writer, caller, org, 'organization:admin')
-        if (organization.resolve_unlisted_names !== resolve_unlisted_names)
+        if (distribution !== undefined) await updateDistribution(writer, org, distribution)
+        if (
+          resolve_unlisted_names !== undefined &&
+          organization.resolve_unlisted_names !== resolve_unlisted_names
+        )
           await writer.organizations.updateSettings(org, { resolve_unlisted_names })
-        return formatOrganization((await writer.organizations.find(org)) ?? organization)
+        return formatOrganization(writer, (await writer.organizations.find(org)) ?? organization)
       }),
 
     listOfUser: (caller) =>
@@ -56,7 +62,11 @@ export function createOrganizationService(deps: {
   }
 }
 
-function formatOrganization(record: OrganizationRecord): OrganizationBody {
+async function formatOrganization(
+  reader: StoreReader,
+  record: OrganizationRecord,
+): Promise<OrganizationBody> {
   const { name, entitled, resolve_unlisted_names, revision, created_at } = record
-  return { name, entitled, resolve_unlisted_names, revision, created_at }
+  const distribution = await reader.organizations.distribution(name)
+  return { name, entitled, resolve_unlisted_names, distribution, revision, created_at }
 }

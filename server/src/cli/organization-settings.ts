@@ -1,3 +1,4 @@
+import type { DistributionSettings } from '@palisade/protocol'
 import { raiseRevisions } from '../backup/raise-revisions.ts'
 import { formatColumns } from './columns.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -96,7 +97,7 @@ export async function raiseRevisionsCommand(
   })
 }
 
-interface OrganizationView extends OrganizationRecord {
+interface OrganizationView extends OrganizationRecord, DistributionSettings {
   readonly members: number
   readonly teams: number
   readonly policies: number
@@ -110,8 +111,11 @@ async function describe(
 ): Promise<OrganizationView> {
   const { name } = organization
   const devices = await reader.devices.list(name)
+  const { offline_allow, ...times } = await reader.organizations.distribution(name)
   return {
     ...organization,
+    ...times,
+    offline_allow,
     members: (await reader.memberships.list(name)).length,
     teams: (await reader.teams.list(name)).length,
     policies: await reader.policies.count(name),

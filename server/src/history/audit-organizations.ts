@@ -32,6 +32,12 @@ export function auditOrganizations(
     },
     updateSettings: (name, settings) =>
       update(name, () => organizations.updateSettings(name, settings)),
+    async updateDistribution(name, settings) {
+      const before = { distribution: await organizations.distribution(name) }
+      await organizations.updateDistribution(name, settings)
+      const after = { distribution: await organizations.distribution(name) }
+      await record({ ...change(name), kind: 'organization.updated', before, after })
+    },
     updateEntitled: (name, entitled) =>
       update(name, () => organizations.updateEntitled(name, entitled)),
     async raiseRevision(name, revision) {

@@ -1,4 +1,8 @@
-import { organizationSchema, type Permission } from '@palisade/protocol'
+import {
+  DEFAULT_DISTRIBUTION_SETTINGS,
+  organizationSchema,
+  type Permission,
+} from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
@@ -39,6 +43,7 @@ describe('an organization', () => {
       name: 'acme',
       entitled: true,
       resolve_unlisted_names: false,
+      distribution: DEFAULT_DISTRIBUTION_SETTINGS,
       revision: 2,
       created_at: '2026-11-21T08:00:00.250Z',
     })
@@ -69,8 +74,56 @@ describe('an organization', () => {
     expect((await get(alice)).json()).toEqual(changed.json())
   })
 
+  it('lets administrators choose how long machines believe a policy, and writes it down', async () => {
+    const { revision } = (await get(alice)).json()
+    const chosen = { fresh_for_seconds: 3600, offline_allow: ['vpn.example.com:443', '192.0.2.7'] }
+
+    const changed = await patch(alice, { distribution: chosen })
+
+    const distribution = { ...chosen, expires_after_seconds: 604_800 }
+    expect(changed.statusCode).toBe(200)
+    expect(changed.json()).toMatchObject({ distribution, revision: revision + 1 })
+    expect((await get(alice)).json()).toEqual(changed.json())
+    const events = await test.send('GET', `${ACME}/events?kind=organization.updated`, { as: alice })
+    expect(events.json().data).toMatchObject([
+      {
+        actor: 'user:alice',
+        before: { distribution: DEFAULT_DISTRIBUTION_SETTINGS },
+        after: { distribution },
+      },
+    ])
+  })
+
+  it('takes no times out of bounds, and no host that machines would refuse', async () => {
+    for (const [distribution, field] of [
+      [{ fresh_for_seconds: 3599 }, 'distribution.fresh_for_seconds'],
+      [{ fresh_for_seconds: 2_592_001 }, 'distribution.fresh_for_seconds'],
+      [{ fresh_for_seconds: 7200.5 }, 'distribution.fresh_for_seconds'],
+      [{ expires_after_seconds: 7_776_001 }, 'distribution.expires_after_seconds'],
+      [{ expires_after_seconds: 86_399 }, 'distribution.expires_after_seconds'],
+      [{ fresh_for_seconds: 604_801 }, 'distribution.expires_after_seconds'],
+      [{ offline_allow: ['vpn.example.com', '*.*'] }, 'distribution.offline_allow[1]'],
+      [{ offline_allow: ['/data/**'] }, 'distribution.offline_allow[0]'],
+      [{ offline_allow: [''] }, 'distribution.offline_allow[0]'],
+      [{ offline_allow: Array(101).fill('a.example') }, 'distribution.offline_allow'],
+      [{ offline_allow: null }, 'distribution.offline_allow'],
+      [{ poll_seconds: 60 }, 'distribution.poll_seconds'],
+      [{}, 'distribution'],
+    ] as const) {
+      const { statusCode, body } = await patch(alice, { distribution })
+      const { error } = JSON.parse(body) as { error: { code: string; field?: string } }
+      expect([statusCode, error.code, error.field], body).toEqual([400, 'invalid_argument', field])
+    }
+    expect((await get(alice)).json()).toMatchObject({
+      distribution: DEFAULT_DISTRIBUTION_SETTINGS,
+      revision: 1,
+    })
+  })
+
   it('writes nothing when nothing changes', async () => {
     const before = (await get(alice)).json()
+    const same = { distribution: { fresh_for_seconds: 86_400, offline_allow: [] } }
+    expect((await patch(alice, same)).json()).toEqual(before)
 
     expect((await patch(alice, { resolve_unlisted_names: false })).json()).toEqual(before)
   })
@@ -87,6 +140,8 @@ describe('an organization', () => {
       {},
     ])
       expect((await patch(alice, payload)).statusCode, JSON.stringify(payload)).toBe(400)
+    const longer = { distribution: { fresh_for_seconds: 2_592_000 } }
+    expect((await patch(bob, longer)).statusCode).toBe(403)
     const payload = { resolve_unlisted_names: true }
     expect((await patch(bob, payload)).statusCode).toBe(403)
     expect((await patch(await organizationToken(['policies:write']), payload)).statusCode).toBe(403)

@@ -61,7 +61,14 @@ describe('an operator', PATIENCE, () => {
 
     await run('org', 'entitle', 'acme')
     expect(await policies()).toBe(200)
+    const chosen = ['--fresh-for', '12h', '--offline-allow', 'vpn.example.com:443', '10.0.0.1']
+    expect(await run('org', 'set', 'acme', ...chosen)).toMatch(/^fresh_for_seconds +43200\n/)
+    const refused = await runServerCommand(['org', 'set', 'acme', '--fresh-for', '8d'], settings)
+    expect(refused).toMatchObject({ status: 2, stdout: '' })
     expect(JSON.parse(await run('org', 'show', 'acme', '--json'))).toMatchObject({
+      fresh_for_seconds: 43_200,
+      expires_after_seconds: 604_800,
+      offline_allow: ['vpn.example.com:443', '10.0.0.1'],
       name: 'acme',
       entitled: true,
       resolve_unlisted_names: false,

@@ -86,6 +86,7 @@ describe('every operation of the document', () => {
       name: 'acme',
       entitled: true,
       resolve_unlisted_names: false,
+      distribution: { fresh_for_seconds: 3600, expires_after_seconds: 3600, offline_allow: [] },
       revision: 1,
       created_at: 'then',
     }

@@ -1,3 +1,4 @@
+import { DEFAULT_DISTRIBUTION_SETTINGS } from '@palisade/protocol'
 import { expect } from 'vitest'
 import type { StoreWriter } from '../../../server/src/store/store.ts'
 import {
@@ -49,6 +50,7 @@ export const SETTINGS = {
   resolve_unlisted_names: false,
   created_at: NOW,
 }
+const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.com:443'] }
 const SHOWN_E0 = {
   id: 'e0',
   name: 'token e0',
@@ -63,6 +65,17 @@ const D0 = { id: 'd0', user: 'bob', created_at: NOW }
 const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
   organizations: {
     insert: [(writer) => writer.organizations.insert({ ...SETTINGS, name: 'third' }), []],
+    updateDistribution: [
+      (writer) => writer.organizations.updateDistribution('acme', CHOSEN),
+      [
+        [
+          'organization.updated',
+          { id: 'acme', name: 'acme' },
+          { distribution: DEFAULT_DISTRIBUTION_SETTINGS },
+          { distribution: CHOSEN },
+        ],
+      ],
+    ],
     updateSettings: [
       (writer) => writer.organizations.updateSettings('acme', { resolve_unlisted_names: true }),
       [

@@ -1,5 +1,9 @@
 import { z } from 'zod'
 import { nameSchema, usernameSchema } from '../name.ts'
+import {
+  changedDistributionSettingsSchema,
+  distributionSettingsSchema,
+} from './distribution-settings.ts'
 import { PERMISSIONS, ROLES } from './token.ts'
 
 const roleSchema = z.enum(ROLES)
@@ -12,6 +16,7 @@ export const organizationSchema = z
     /** Whether it may use governance; only an operator of the server changes that. */
     entitled: z.boolean(),
     resolve_unlisted_names: z.boolean(),
+    distribution: distributionSettingsSchema,
     /** Counts every change that a device or a reader of policies could notice. */
     revision: z.int().nonnegative(),
     created_at: z.string(),
@@ -19,7 +24,11 @@ export const organizationSchema = z
   .meta({ id: 'Organization' })
 export type OrganizationBody = z.infer<typeof organizationSchema>
 export const updateOrganizationRequestSchema = z
-  .strictObject({ resolve_unlisted_names: z.boolean() })
+  .strictObject({
+    resolve_unlisted_names: z.boolean().exactOptional(),
+    distribution: changedDistributionSettingsSchema.exactOptional(),
+  })
+  .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
   .meta({ id: 'UpdateOrganizationRequest', examples: [{ resolve_unlisted_names: true }] })
 export type UpdateOrganizationRequest = z.infer<typeof updateOrganizationRequestSchema>
 

@@ -3,6 +3,10 @@ import { readProcessConfig } from '../../config/config.ts'
 import { systemSources } from '../../sources.ts'
 import { createOrganizationCommand } from '../organization.ts'
 import {
+  setOrganizationCommand,
+  type SetOrganizationOptions,
+} from '../organization-distribution.ts'
+import {
   entitleOrganizationCommand,
   listOrganizationsCommand,
   raiseRevisionsCommand,
@@ -10,7 +14,7 @@ import {
   type OrganizationOptions,
 } from '../organization-settings.ts'
 
-/** `org create|list|show|entitle|unentitle|raise-revisions`. */
+/** `org create|list|show|set|entitle|unentitle|raise-revisions`. */
 export function addOrganization(program: Command): void {
   const org = program.command('org').description('organizations')
   org
@@ -40,6 +44,27 @@ export function addOrganization(program: Command): void {
     .addHelpText('after', '\nExample:\n  $ palisade-server org show acme --json')
     .action((name: string, options: OrganizationOptions) =>
       showOrganizationCommand(readProcessConfig(), name, options),
+    )
+  org
+    .command('set')
+    .description('how long machines believe a policy, and what stays when it has expired')
+    .argument('<name>', 'name of the organization')
+    .option('--fresh-for <time>', 'until it is stale, and still in force: 1h to 30d')
+    .option('--expires-after <time>', 'until it denies everything: at least as long, to 90d')
+    .option('--offline-allow <host...>', 'but these hosts, as rules write them')
+    .option('--no-offline-allow', 'no host')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+What is not written stays as it is. It is signed together with policies, and machines follow at their
+next poll.
+
+Example:
+  $ palisade-server org set acme --fresh-for 12h --expires-after 3d --offline-allow vpn.example.com:443`,
+    )
+    .action((name: string, options: SetOrganizationOptions) =>
+      setOrganizationCommand(readProcessConfig(), systemSources(), name, options),
     )
   org
     .command('raise-revisions')

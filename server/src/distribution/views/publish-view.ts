@@ -15,6 +15,8 @@ import type { ViewContent } from './view-content.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
+/** A machine that misses two of them is not stale yet. */
+const RENEWALS_OF_LIFE = 4
 const TARGETS_RENEWAL_MS = 30 * DAY_MS
 const SNAPSHOT_RENEWAL_MS = DAY_MS
 /** Machines that are in the middle of an update still ask for what it began with. */
@@ -45,10 +47,19 @@ export interface Term {
   readonly untilMs: number
 }
 
-/** To its next hour. Its begin is for a clock that ran ahead and signed with a time still to come. */
+/** To its next hour, or sooner where it lives for a few hours alone. Its begin is for a clock that ran ahead and signed with a time still to come. */
 export function termOfTimestamp(view: ViewRecord): Term {
   const signedMs = Date.parse(view.timestamp_signed_at)
-  return { fromMs: signedMs - HOUR_MS, untilMs: startOfSlot(signedMs, view.id) + HOUR_MS }
+  const slotMs = Math.min(HOUR_MS, lifeOf(view) / RENEWALS_OF_LIFE)
+  return { fromMs: signedMs - HOUR_MS, untilMs: startOfSlot(signedMs, view.id, slotMs) + slotMs }
+}
+
+/** Of the timestamp, in milliseconds. */
+function lifeOf({ timestamp_body }: ViewRecord): number {
+  const { signed } = JSON.parse(Buffer.from(timestamp_body).toString()) as {
+    readonly signed: { readonly 'x-issued': string; readonly expires: string }
+  }
+  return Date.parse(signed.expires) - Date.parse(signed['x-issued'])
 }
 
 export function isWithin({ fromMs, untilMs }: Term, nowMs: number): boolean {

@@ -2,6 +2,7 @@ import { effectivePolicies } from '@palisade/policy-core'
 import {
   MAX_POLICIES_OF_VIEW,
   POLICY_DOCUMENT_SCHEMA,
+  type DistributionSettings,
   type PolicyBody,
   type ViewPolicy,
   type ViewSettings,
@@ -17,14 +18,9 @@ import { byName, formatEntry, joinEntries, type Listed } from './targets-text.ts
 
 /** Of formatted policies; an organization may have 40 MB by default, half of this at most. */
 const MAX_BYTES = 96 * 1024 * 1024
-const HOUR_SECONDS = 60 * 60
 
-/** What is not the organization's to choose yet. */
-const SETTINGS = {
-  expires_after_seconds: 7 * 24 * HOUR_SECONDS,
-  fresh_for_seconds: 24 * HOUR_SECONDS,
-  poll_seconds: 5 * 60,
-}
+/** What is not the organization's to choose: machines poll by a timetable of their own. */
+const POLL_SECONDS = 5 * 60
 
 /** A policy of the view, named by what it holds and by its own id, which tells nothing of others. */
 export interface ViewDocument extends DocumentRecord, Listed {}
@@ -83,11 +79,11 @@ async function formatAll(reader: StoreReader, org: string, revision: number): Pr
   const listed = (await reader.policies.listWithRules(org)).map(formatDocument)
   const policies = listed.toSorted((a, b) => byName(a.document, b.document))
   const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
-  return { revision, policies, bytes }
+  return { revision, policies, bytes, distribution: await reader.organizations.distribution(org) }
 }
 
 function select(
-  { policies }: Formatted,
+  { policies, distribution }: Formatted,
   { revision, resolve_unlisted_names }: OrganizationRecord,
   teams: readonly string[],
 ): ViewContent {
@@ -95,7 +91,13 @@ function select(
   const documents = effective.map(({ document }) => document)
   if (documents.length > MAX_POLICIES_OF_VIEW)
     throw limitExceeded(`a machine may have at most ${MAX_POLICIES_OF_VIEW} policies`)
-  const lasting = { ...SETTINGS, resolve_unlisted_names }
+  const { offline_allow, ...times } = distribution
+  const lasting = {
+    ...times,
+    poll_seconds: POLL_SECONDS,
+    resolve_unlisted_names,
+    ...(offline_allow.length === 0 ? {} : { offline_allow }),
+  }
   const listing = joinEntries(effective.map(({ entry }) => entry))
   const hash = sha256(Buffer.from(`${formatCanonicalJson(lasting)}\n${listing}`))
   return { documents, listing, settings: { ...lasting, revision }, hash }
@@ -105,6 +107,7 @@ interface Formatted {
   readonly revision: number
   readonly policies: readonly FormattedPolicy[]
   readonly bytes: number
+  readonly distribution: DistributionSettings
 }
 
 interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {

@@ -127,11 +127,14 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   return {
     async assign(authorizationHeader) {
       const { deviceId, user, place } = await admit(authorizationHeader)
-      const keys = await store.read((reader) => reader.trust.keys(place.org))
+      const { keys, distribution } = await store.read(async (reader) => ({
+        keys: await reader.trust.keys(place.org),
+        distribution: await reader.organizations.distribution(place.org),
+      }))
       const known = keys.find(({ role }) => role === 'targets')
       const key = known === undefined ? await makeKey(place.org) : openKey(known)
       const content = { org: place.org, device_id: deviceId, user, view: place.id }
-      return signDeviceView(content, key, now())
+      return signDeviceView(content, key, now(), distribution.fresh_for_seconds * 1000)
     },
 
     known(authorizationHeader, requested) {

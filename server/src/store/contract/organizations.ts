@@ -1,4 +1,4 @@
-import type { Role } from '@palisade/protocol'
+import type { DistributionSettings, Role } from '@palisade/protocol'
 import type { MembershipRecord, OrganizationRecord, TeamRecord, UserRecord } from '../records.ts'
 
 export interface OrganizationReader {
@@ -6,11 +6,15 @@ export interface OrganizationReader {
   count(): Promise<number>
   /** Of all organizations, ascending. */
   names(): Promise<string[]>
+  /** What machines are told beside policies; what was not chosen is as by default. */
+  distribution(name: string): Promise<DistributionSettings>
 }
 
 export interface OrganizationWriter extends OrganizationReader {
   insert(organization: Omit<OrganizationRecord, 'revision'>): Promise<OrganizationRecord>
   updateSettings(name: string, settings: { resolve_unlisted_names: boolean }): Promise<void>
+  /** Throws `ERR_STORE_NOT_FOUND`. */
+  updateDistribution(name: string, settings: DistributionSettings): Promise<void>
   updateEntitled(name: string, entitled: boolean): Promise<void>
   /** Goes on at `revision`, past those that a lost database may have handed out. */
   raiseRevision(name: string, revision: number): Promise<void>

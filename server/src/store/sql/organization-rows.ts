@@ -1,3 +1,4 @@
+import { DEFAULT_DISTRIBUTION_SETTINGS, type DistributionSettings } from '@palisade/protocol'
 import type { OrganizationRecord, UserRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type {
@@ -47,6 +48,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM organizations',
   )
+  const distribution = connection.prepare<{ settings: string }>(
+    'SELECT settings FROM distribution_settings WHERE org = ?',
+  )
   const names = connection.prepare<{ name: string }>('SELECT name FROM organizations ORDER BY name')
   return {
     async find(name) {
@@ -58,6 +62,11 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
     },
     async names() {
       return (await names.all()).map(({ name }) => name)
+    },
+    async distribution(name) {
+      const row = await distribution.get(name)
+      const chosen = row && (JSON.parse(row.settings) as Partial<DistributionSettings>)
+      return { ...DEFAULT_DISTRIBUTION_SETTINGS, ...chosen }
     },
   }
 }
@@ -74,6 +83,10 @@ export function createOrganizationWriter(
   const updateSettings = connection.prepare(
     'UPDATE organizations SET resolve_unlisted_names = ? WHERE name = ?',
   )
+  const putDistribution = connection.prepare(
+    `INSERT INTO distribution_settings (org, settings) VALUES (?, ?)
+     ON CONFLICT (org) DO UPDATE SET settings = excluded.settings`,
+  )
   const updateEntitled = connection.prepare('UPDATE organizations SET entitled = ? WHERE name = ?')
   const raiseRevision = connection.prepare('UPDATE organizations SET revision = ? WHERE name = ?')
   return {
@@ -83,6 +96,10 @@ export function createOrganizationWriter(
       const { name, entitled, resolve_unlisted_names, created_at } = organization
       await insert.run(name, Number(entitled), Number(resolve_unlisted_names), created_at)
       return { ...organization, revision: 0 }
+    },
+    async updateDistribution(name, settings) {
+      await bumpRevision(name)
+      await putDistribution.run(name, JSON.stringify(settings))
     },
     async updateEntitled(name, entitled) {
       await memory.organizations.write(name, () => updateEntitled.run(Number(entitled), name))

@@ -29,6 +29,7 @@ export const TABLES: readonly Table[] = [
   { name: 'event_heads', key: ['org'] },
   { name: 'webhooks', key: ['id'] },
   { name: 'webhook_deliveries', key: ['webhook_id', 'sequence'] },
+  { name: 'distribution_settings', key: ['org'] },
   { name: 'distribution_keys', key: ['kid'] },
   { name: 'distribution_roots', key: ['org', 'version'] },
   { name: 'views', key: ['org', 'id'] },

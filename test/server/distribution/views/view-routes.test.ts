@@ -1,3 +1,4 @@
+import type { DeviceView } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -6,6 +7,9 @@ import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice, type ViewDevice } from './view-device.ts'
 
 const HOUR_MS = 60 * 60 * 1000
+/** In seconds. */
+const lifeOf = (issued: string, expires: string): number =>
+  (Date.parse(expires) - Date.parse(issued)) / 1000
 
 describe('a view', () => {
   const undo: (() => void | Promise<void>)[] = []
@@ -138,6 +142,39 @@ describe('a view', () => {
     await test.send('PATCH', api, { as: owner, payload: { resolve_unlisted_names: true } })
 
     expect((await device.targets())['x-settings']).toMatchObject({ resolve_unlisted_names: true })
+  })
+
+  it('believes, expires and leaves open what the organization has chosen', async () => {
+    const token = await enrol()
+    const device = await openViewDevice(test, token)
+    await device.targets()
+    const distribution = {
+      fresh_for_seconds: 3600,
+      expires_after_seconds: 7200,
+      offline_allow: ['vpn.example.com:443'],
+    }
+
+    await test.send('PATCH', api, { as: owner, payload: { distribution } })
+
+    expect((await device.targets())['x-settings']).toMatchObject(distribution)
+    const timestamp = await device.timestamp()
+    expect(lifeOf(timestamp['x-issued'], timestamp.expires)).toBe(3600)
+    const assigned = await test.send('GET', '/api/v1/device/view', { as: token })
+    const { issued, expires } = assigned.json<DeviceView>().signed
+    expect(lifeOf(issued, expires)).toBe(3600)
+
+    // A machine that misses two renewals is not stale yet.
+    const versions = new Set<number>()
+    for (let minute = 0; minute < 60; minute += 5) {
+      test.advance(5 * 60_000)
+      const { version, expires: until } = await device.timestamp()
+      versions.add(version)
+      expect(Date.parse(until)).toBeGreaterThan(
+        Date.parse(timestamp['x-issued']) + (minute + 45) * 60_000,
+      )
+    }
+    // Every quarter of an hour, at a minute of the view's own.
+    expect([4, 5]).toContain(versions.size)
   })
 
   it('answers 304 to a machine that has the timestamp, until the hour is over', async () => {

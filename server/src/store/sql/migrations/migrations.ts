@@ -1,6 +1,7 @@
 import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
+import { distributionSettings } from './distribution-settings.ts'
 import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
@@ -23,4 +24,5 @@ export const MIGRATIONS: readonly Migration[] = [
   externalSessions,
   views,
   enrolmentTokens,
+  distributionSettings,
 ]

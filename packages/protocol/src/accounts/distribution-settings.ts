@@ -1,0 +1,49 @@
+import { z } from 'zod'
+
+const HOUR = 60 * 60
+const DAY = 24 * HOUR
+
+/** How long machines of an organization believe what they have, and what stays when they stop. */
+export const distributionSettingsSchema = z
+  .strictObject({
+    fresh_for_seconds: z
+      .int()
+      .min(HOUR, 'must be at least 3600, an hour')
+      .max(30 * DAY, 'must be at most 2592000, thirty days')
+      .meta({
+        description: 'From then on after it was signed a policy is `stale`, and still in force',
+      }),
+    expires_after_seconds: z
+      .int()
+      .min(HOUR, 'must be at least 3600, an hour')
+      .max(90 * DAY, 'must be at most 7776000, ninety days')
+      .meta({ description: 'From then on it denies everything but `offline_allow`' }),
+    offline_allow: z
+      .array(z.string().min(1).max(4096))
+      .max(100, 'must not name more than 100 hosts')
+      .meta({
+        description:
+          'Hosts as rules write them, which an expired policy still allows as far as its rules do',
+      }),
+  })
+  .meta({ id: 'DistributionSettings' })
+export type DistributionSettings = z.infer<typeof distributionSettingsSchema>
+
+const { fresh_for_seconds, expires_after_seconds, offline_allow } = distributionSettingsSchema.shape
+
+/** What is absent stays as it is. */
+export const changedDistributionSettingsSchema = z
+  .strictObject({
+    fresh_for_seconds: fresh_for_seconds.exactOptional(),
+    expires_after_seconds: expires_after_seconds.exactOptional(),
+    offline_allow: offline_allow.exactOptional(),
+  })
+  .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
+export type ChangedDistributionSettings = z.infer<typeof changedDistributionSettingsSchema>
+
+/** What holds for an organization that has chosen nothing. */
+export const DEFAULT_DISTRIBUTION_SETTINGS: DistributionSettings = {
+  fresh_for_seconds: DAY,
+  expires_after_seconds: 7 * DAY,
+  offline_allow: [],
+}
