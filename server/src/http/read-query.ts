@@ -5,8 +5,12 @@ import { describeIssue, quote, shorten } from './describe-issue.ts'
 /** A query string as it was sent; every value of a name in order. */
 export type RawQuery = ReadonlyMap<string, readonly string[]>
 
+const EMPTY: RawQuery = new Map()
+
 /** Splits a query string (without `?`) without judging it. Never throws. */
 export function parseQuery(text: string): RawQuery {
+  // Nearly always; `URLSearchParams` takes a hundredth of a small request to find that out.
+  if (text === '') return EMPTY
   const query = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(text)) {
     const values = query.get(name)
