@@ -1,7 +1,8 @@
 // First: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
 import type { Policy } from '@palisade/policy-core'
-import type { Enrolment } from '@palisade/protocol'
+import { createProver } from '@palisade/client'
+import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe'
@@ -20,6 +21,7 @@ import { createLiveConnections, type LiveConnections } from './proxy/live-connec
 import { createResolver } from './proxy/resolver.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
+import { createDeviceAccess } from './sync/device-access.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
 import { createStateStore } from './sync/state-store.ts'
@@ -37,6 +39,8 @@ const MAX_CONNECTIONS = 1024
 export interface AgentSurroundings {
   readonly config: AgentConfig
   readonly enrolment: Enrolment
+  /** Of this machine. */
+  readonly key: DeviceKey
   readonly localPolicies: readonly Policy[]
   readonly home: string | null
   readonly version: string
@@ -187,13 +191,21 @@ interface SyncTokens {
 }
 
 function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens {
-  const { registry, config, enrolment, clock, log, fetch, random } = parts
+  const { registry, config, enrolment, key, clock, log, fetch, random } = parts
   const { provide, get } = registry
   const synchronizer = provide('Synchronizer', () => {
+    const { server } = enrolment
+    const wire = {
+      fetch,
+      server,
+      prove: createProver(key, get(time).now),
+      timeoutMs: FETCH_TIMEOUT_MS,
+    }
+    const access = createDeviceAccess({ ...wire, clock, random })
     const channel = createViewChannel({
       enrolment,
       store: createStateStore(join(config.agentDir, 'policy')),
-      fetchFile: createFileFetcher({ fetch, enrolment, timeoutMs: FETCH_TIMEOUT_MS }),
+      fetchFile: createFileFetcher({ ...wire, access }),
       clock: get(time),
     })
     return createSynchronizer({ active: get(active), channel, org: enrolment.org, clock })

@@ -2,7 +2,8 @@
  * Every error that the agent throws on purpose. All of them stop it at start, with exit code 78.
  *
  * - `ERR_CONFIG_INVALID`: environment variables; one line for each problem.
- * - `ERR_ENROLMENT_INVALID`: the token file is missing, open to others, or not an enrolment.
+ * - `ERR_ENROLMENT_INVALID`: enrolment or key file is missing, open to others, or not what it should be.
+ * - `ERR_ENROLMENT_REFUSED`: the server does not take the enrolment token.
  * - `ERR_LOCAL_POLICIES_INVALID`: the user's own rules do not compile; one line for each problem.
  * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.
  * - `ERR_LOCKED`: another agent works on the data directory.
@@ -14,6 +15,7 @@ export class AgentError extends Error {
   readonly code:
     | 'ERR_CONFIG_INVALID'
     | 'ERR_ENROLMENT_INVALID'
+    | 'ERR_ENROLMENT_REFUSED'
     | 'ERR_LOCAL_POLICIES_INVALID'
     | 'ERR_DATA_DIRECTORY'
     | 'ERR_LOCKED'

@@ -15,7 +15,9 @@ const STOP_TIMEOUT_MS = 5_000
 const HELP = `
 Environment:
   PALISADE_DATA_DIR        where the agent keeps its files, in DIR/agent (default .palisade)
-  PALISADE_ENROLMENT       token file of this machine, mode 0600 (default DIR/agent/enrolment.json)
+  PALISADE_ENROLMENT       enrolment file of this machine, mode 0600, with its key beside it in
+                           FILE.key (default DIR/agent/enrolment.json)
+  PALISADE_ENROLMENT_TOKEN file with an enrolment token, mode 0600, for a machine without enrolment
   PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
   PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
@@ -33,16 +35,19 @@ Examples:
 async function start(): Promise<void> {
   let agent: Agent | null = null
   let stopping = false
+  const stop = new AbortController()
   const onSignal = (): void => {
     if (stopping) return
     stopping = true
+    stop.abort()
     setTimeout(() => process.exit(EXIT_BUG), STOP_TIMEOUT_MS).unref()
     // Without an agent yet, `start` goes on and finds that it shall stop.
     if (agent !== null) void finish(agent)
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
-  const started = await startAgent(process.env, process.cwd())
+  const started = await startAgent(process.env, process.cwd(), stop.signal)
+  if (started === null) process.exit(0)
   agent = started
   if (stopping) await finish(started)
 }

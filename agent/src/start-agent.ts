@@ -5,43 +5,48 @@ import type { Agent } from './agent.ts'
 import { readConfig } from './config/config.ts'
 import { lockDirectory } from './config/lock-directory.ts'
 import { preparePrivateDirectory } from './config/private-directory.ts'
-import { readEnrolment } from './config/read-enrolment.ts'
+import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
 import { readLocalPolicies } from './config/read-local-policies.ts'
 import { createContainer } from './container.ts'
+import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses } from './decision/machine-addresses.ts'
 import { createLogDestination } from './log-destination.ts'
 import { agentVersion } from './version.ts'
 
 /**
  * Reads everything that the agent depends on, then starts it. What can be wrong is looked at before
- * anything is made. Throws `AgentError`.
+ * anything is made, but for the enrolment of a machine that has a token for it. Answers null when
+ * `stop` came before that. Throws `AgentError`.
  */
 export async function startAgent(
   env: Readonly<Record<string, string | undefined>>,
   cwd: string,
-): Promise<Agent> {
+  stop: AbortSignal,
+): Promise<Agent | null> {
   const config = readConfig(env, cwd)
+  const settings = { level: config.logLevel, base: { part: 'agent' } }
+  const log = pino(settings, createLogDestination(process.stdout.fd))
+  const { fetch } = globalThis
+  const surroundings = { fetch, log, clock: Date.now, random: Math.random }
+  if (!(await ensureEnrolled(config, surroundings, stop))) return null
   const enrolment = await readEnrolment(config.enrolmentPath)
+  const key = await readDeviceKey(config.enrolmentPath)
   const localPolicies =
     config.localPoliciesPath === null ? [] : await readLocalPolicies(config.localPoliciesPath)
   await preparePrivateDirectory(config.agentDir)
   const locking = lockDirectory(config.agentDir)
-  const settings = { level: config.logLevel, base: { part: 'agent' } }
-  const log = pino(settings, createLogDestination(process.stdout.fd))
   const home = readHome()
   if (home === null)
     log.warn('the home directory is not a canonical path: rules with `~` match nothing')
   const { agent } = createContainer({
     config,
+    ...surroundings,
     enrolment,
+    key,
     localPolicies,
     home,
     version: agentVersion(),
-    log,
-    clock: Date.now,
     uptime: () => performance.now(),
-    random: Math.random,
-    fetch: globalThis.fetch,
     machineAddresses: readMachineAddresses,
   })
   // Only now: all of the above happens while the lock is waited for.

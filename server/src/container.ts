@@ -20,10 +20,10 @@ import type { Throttles } from './accounts/throttled.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config/config.ts'
-import { deviceRoutes } from './distribution/device-routes.ts'
+import { distributionRoutes } from './distribution/distribution-routes.ts'
 import { rememberLastSeen } from './distribution/last-seen.ts'
+import { openProofs } from './distribution/proof/open-proofs.ts'
 import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
-import { viewRoutes } from './distribution/views/view-routes.ts'
 import { createViewService } from './distribution/views/view-service.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
@@ -98,7 +98,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const container = root.createChildContainer()
   registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
   const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
-  const views = createViewService({ store, lastSeen, ...sources })
+  const machines = await openProofs({ config, store, sources })
+  const views = createViewService({ store, lastSeen, ...machines, ...sources })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)
@@ -129,15 +130,18 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           throttles: c.resolve(THROTTLES),
           ...sources,
         }),
-        deviceRoutes({
+        distributionRoutes({
           store: audited,
           authenticate,
+          throttles: c.resolve(THROTTLES),
+          views,
+          ...machines,
           publicUrl: () => config.publicUrl ?? origin(),
+          pageTokenKey,
           ...sources,
         }),
         webhooks.routes({ store: audited, authenticate }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
-        viewRoutes({ views }),
         ...(config.metrics.enabled
           ? [metricsRoutes({ metrics, token: config.metrics.token })]
           : []),

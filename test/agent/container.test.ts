@@ -1,3 +1,4 @@
+import { createDeviceKey } from '@palisade/client'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -21,6 +22,7 @@ async function startAgent(rule: RuleLine, lines: unknown[] = []): Promise<string
   const { agent } = createContainer({
     config,
     enrolment: repository.enrolment,
+    key: createDeviceKey(),
     localPolicies: [],
     home: '/home/dev',
     version: '0.0.0',
@@ -34,7 +36,10 @@ async function startAgent(rule: RuleLine, lines: unknown[] = []): Promise<string
     uptime: () => 0,
     random: () => 0.5,
     fetch: async (url) => {
-      const body = served.get(new URL(url instanceof Request ? url.url : url).pathname)
+      const { pathname } = new URL(url instanceof Request ? url.url : url)
+      const token = { access_token: 'pal_dat_x', token_type: 'DPoP', expires_in: 3600 }
+      const body =
+        pathname === '/api/v1/device/token' ? JSON.stringify(token) : served.get(pathname)
       const headers = { 'content-type': 'application/json' }
       return new Response(body ?? '{}', { headers, status: body === undefined ? 404 : 200 })
     },

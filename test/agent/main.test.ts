@@ -1,3 +1,4 @@
+import { createDeviceKey } from '@palisade/client'
 import { agentStatusSchema } from '@palisade/protocol'
 import type { Enrolment } from '@palisade/protocol'
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -10,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
-import { startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
+import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
 import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import {
@@ -64,8 +65,10 @@ async function setUp(): Promise<Machine> {
   }
 }
 
-function writeEnrolment(dataDir: string, enrolment: Enrolment, mode = 0o600): Promise<void> {
-  return writeFile(join(dataDir, 'agent', 'enrolment.json'), JSON.stringify(enrolment), { mode })
+async function writeEnrolment(dataDir: string, enrolment: Enrolment, mode = 0o600): Promise<void> {
+  const path = join(dataDir, 'agent', 'enrolment.json')
+  await writeFile(`${path}.key`, JSON.stringify(createDeviceKey()), { mode: 0o600 })
+  await writeFile(path, JSON.stringify(enrolment), { mode })
 }
 
 /** A release of these rules that is fresh on the machine's own clock. */
@@ -106,7 +109,11 @@ describe('palisade-agent start', () => {
 
     first.child.kill('SIGTERM')
     expect(await first.ended).toMatchObject({ code: 0, stderr: '' })
-    expect((await readdir(join(dataDir, 'agent'))).toSorted()).toEqual(['enrolment.json', 'policy'])
+    expect((await readdir(join(dataDir, 'agent'))).toSorted()).toEqual([
+      'enrolment.json',
+      'enrolment.json.key',
+      'policy',
+    ])
 
     server.answer = (_request, response) => response.destroy()
     const second = run(['start'], env)
@@ -124,7 +131,7 @@ describe('palisade-agent start', () => {
     second.child.kill('SIGINT')
     const ended = await second.ended
     expect(ended.code).toBe(0)
-    expect(ended.stdout).not.toContain('pal_dev_')
+    expect(ended.stdout).not.toContain(DEVICE_TOKEN)
   })
 
   it('goes on and stops in order when its log cannot be written', async () => {
@@ -201,7 +208,7 @@ describe('palisade-agent start', () => {
 
     expect(code).toBe(78)
     expect(stderr).toBe(
-      `palisade-agent: token file ${path}: is open to other users; run \`chmod 600\` on it\n`,
+      `palisade-agent: enrolment file ${path}: is open to other users; run \`chmod 600\` on it\n`,
     )
   })
 
@@ -252,7 +259,7 @@ describe('palisade-agent start', () => {
     expect(stderr).toBe(
       `palisade-agent: port ${port} on 127.0.0.1 is taken; set PALISADE_PROXY_PORT to another port, or to 0 for any free one\n`,
     )
-    expect(await readdir(join(dataDir, 'agent'))).toEqual(['enrolment.json'])
+    expect(await readdir(join(dataDir, 'agent'))).toEqual(['enrolment.json', 'enrolment.json.key'])
   })
 
   it('ends with 78 beside a living agent, which goes on', async () => {

@@ -41,7 +41,6 @@ export const ENROLMENT = {
   org: 'acme',
   user: 'alice',
   device_id: 'dev_1',
-  device_token: 'pal_dev_secret',
   root: '{}',
 }
 

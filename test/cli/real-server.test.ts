@@ -7,10 +7,10 @@ import { temporaryDirectory } from './temporary-directory.ts'
 
 it('administers a real server from login to logout', async () => {
   await using directory = await temporaryDirectory()
-  const { server, createOrganization } = await openTestServer()
+  const { server, createOrganization, now } = await openTestServer()
   const { personal_token } = await createOrganization('acme', 'alice')
   const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
-  const setting = { home: directory.path, cwd: directory.path, stdin: personal_token }
+  const setting = { home: directory.path, cwd: directory.path, stdin: personal_token, now }
   const said: string[] = []
   const steps: readonly (readonly [number, ...string[]])[] = [
     [0, 'login', '--server', url, '--org', 'acme', '--username', 'alice', '--token-stdin'],
@@ -23,6 +23,8 @@ it('administers a real server from login to logout', async () => {
     [0, 'rule', 'update', 'web', 'api', '--deny', '*.b.example:443', '10.0.0.0/8'],
     [0, 'policy', 'show', 'web'],
     [0, 'enrol', '--out', 'machine.json'],
+    [0, 'enrolment', 'create', 'laptops', '--uses', '2', '--label', 'vm'],
+    [0, 'device', 'list'],
     [0, 'rule', 'rm', 'web', 'api'],
     [0, 'policy', 'delete', 'web', '--yes'],
     [0, 'policy', 'list'],
@@ -46,5 +48,7 @@ it('administers a real server from login to logout', async () => {
     await readFile(join(directory.path, 'machine.json'), 'utf8'),
   )
   expect(enrolment).toMatchObject({ org: 'acme', user: null })
-  expect(said[12]).toContain('no policies')
+  expect(said[10]).toMatch(/^pal_enr_\w{49}\.acme\.[0-9a-f]{64}\.http:\/\/127\.0\.0\.1:\d+\n$/)
+  expect(said[11]).toMatch(/^DEVICE +USER +LABELS +ENROLLED +LAST SEEN +REVOKED\n[0-9a-f-]{36} +/)
+  expect(said[14]).toContain('no policies')
 })

@@ -19,6 +19,7 @@ import {
   startServerWithFullLog,
   type RunningServer,
 } from './server-process.ts'
+import { openFileDevice } from './test-device.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
 const INIT = ['init', '--org', 'acme', '--owner', 'alice']
@@ -373,9 +374,9 @@ describe('palisade-server device enrol', () => {
     })
     expect(statSync(out).mode & 0o777).toBe(0o600)
     expect(statSync(join(dataDir, 'agent')).mode & 0o777).toBe(0o700)
-    const fetched = await fetch(`${server.url}/api/v1/device/view`, {
-      headers: { authorization: `Bearer ${enrolment.device_token}` },
-    })
+    expect(statSync(`${out}.key`).mode & 0o777).toBe(0o600)
+    const machine = await openFileDevice(out)
+    const fetched = await machine.fetch(`${server.url}/api/v1/device/view`)
     expect(fetched.status).toBe(200)
 
     const refused = await enrol()
@@ -383,7 +384,7 @@ describe('palisade-server device enrol', () => {
     expect(refused.stderr).toMatch(/exists already; use --force/)
     expect((await enrol('--force')).status).toBe(0)
     expect(JSON.parse(readFileSync(out, 'utf8'))).toMatchObject({ user: null })
-    expect(readdirSync(join(dataDir, 'agent'))).toEqual(['device.json'])
+    expect(readdirSync(join(dataDir, 'agent'))).toEqual(['device.json', 'device.json.key'])
     await server.stop('SIGTERM')
   })
 
@@ -406,7 +407,7 @@ describe('palisade-server device enrol', () => {
     expect((await enrol('acme', '--server', 'nowhere')).status).toBe(2)
     expect((await enrol('acme', '--force')).status).toBe(0)
     expect(existsSync(target)).toBe(false)
-    expect(readdirSync(directory)).toEqual(['device.json'])
+    expect(readdirSync(directory)).toEqual(['device.json', 'device.json.key'])
   })
 })
 

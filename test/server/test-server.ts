@@ -10,6 +10,7 @@ import { createAuditedStore } from '../../server/src/history/audited-store.ts'
 import type { LogSettings } from '../../server/src/log/create-log.ts'
 import type { Store } from '../../server/src/store/store.ts'
 import { openTestStore } from './store/test-store.ts'
+import { headersOf, type TestDevice } from './test-device.ts'
 import { temporaryDirectory, type AtEnd } from './temporary-directory.ts'
 
 /** The whole server as its container puts it together, on a real store and a clock of its own. */
@@ -18,12 +19,14 @@ export interface TestServer {
   readonly store: Store
   /** Milliseconds. */
   advance(ms: number): void
+  /** Epoch milliseconds by the server's clock. */
+  now(): number
   createOrganization(name: string, owner: string, entitled?: boolean): Promise<CreatedOrganization>
-  /** One request; `as` is an access token, `payload` becomes JSON. */
+  /** One request; `as` is an access token or a machine, `payload` becomes JSON. */
   send(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     url: string,
-    options?: { as?: string; payload?: object; headers?: Record<string, string> },
+    options?: { as?: string | TestDevice; payload?: object; headers?: Record<string, string> },
   ): Promise<LightMyRequestResponse>
   exchange(username: string, password: string, address?: string): Promise<LightMyRequestResponse>
   /** An access token for a secret that must be good. */
@@ -34,6 +37,11 @@ export interface TestServerOptions {
   /** `PALISADE_*`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly log?: LogSettings
+}
+
+function authorize(as: string | TestDevice | undefined, method: string, url: string) {
+  if (as === undefined) return {}
+  return typeof as === 'string' ? { authorization: `Bearer ${as}` } : headersOf(as, method, url)
 }
 
 export async function openTestServer(
@@ -69,6 +77,7 @@ export async function openTestServer(
     advance(ms) {
       clockMs += ms
     },
+    now: () => clockMs,
     createOrganization: (name, owner, entitled = true) =>
       createOrganization(
         { store: createAuditedStore({ store, ...sources }), ...sources },
@@ -78,7 +87,7 @@ export async function openTestServer(
       server.app.inject({
         method,
         url,
-        headers: { ...(as === undefined ? {} : { authorization: `Bearer ${as}` }), ...headers },
+        headers: { ...authorize(as, method, url), ...headers },
         ...(payload === undefined ? {} : { payload }),
       }),
     exchange,

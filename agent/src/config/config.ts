@@ -12,6 +12,8 @@ export interface AgentConfig {
   /** Everything that the agent writes; mode 0700. */
   readonly agentDir: string
   readonly enrolmentPath: string
+  /** File with the token to enrol with when there is no enrolment yet. */
+  readonly enrolmentTokenPath: string | null
   readonly socketPath: string
   /** 0 for any free port; the address is always 127.0.0.1. */
   readonly proxyPort: number
@@ -49,6 +51,7 @@ const scheduleSchema = z
 const environmentSchema = z.object({
   PALISADE_DATA_DIR: z.string().default('.palisade'),
   PALISADE_ENROLMENT: z.string().optional(),
+  PALISADE_ENROLMENT_TOKEN: z.string().optional(),
   PALISADE_AGENT_SOCKET: z.string().optional(),
   PALISADE_PROXY_PORT: portSchema.default(8421),
   PALISADE_DNS_SERVERS: dnsServersSchema.default([]),
@@ -80,6 +83,10 @@ export function readConfig(env: Environment, cwd: string): AgentConfig {
   return {
     agentDir,
     enrolmentPath: absolute(settings.PALISADE_ENROLMENT ?? join(agentDir, 'enrolment.json')),
+    enrolmentTokenPath:
+      settings.PALISADE_ENROLMENT_TOKEN === undefined
+        ? null
+        : absolute(settings.PALISADE_ENROLMENT_TOKEN),
     socketPath:
       settings.PALISADE_AGENT_SOCKET === undefined
         ? agentSocketPath(resolve(cwd, settings.PALISADE_DATA_DIR), {})

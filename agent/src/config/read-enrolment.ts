@@ -1,12 +1,18 @@
-import { enrolmentSchema, parseJson, type Enrolment } from '@palisade/protocol'
+import { isWholeKey, keyFileOf, readPrivateFile } from '@palisade/client'
+import {
+  deviceKeySchema,
+  enrolmentSchema,
+  parseJson,
+  type DeviceKey,
+  type Enrolment,
+} from '@palisade/protocol'
 import { AgentError } from '../errors.ts'
 import { followRoots } from '../sync/root-chain.ts'
-import { readPrivateFile } from './private-file.ts'
 
 const MAX_BYTES = 65_536
 
 /**
- * Reads the token file of this machine: everything that the agent trusts.
+ * Reads the enrolment file of this machine: everything that the agent trusts.
  *
  * Throws `ERR_ENROLMENT_INVALID` with one line that says what to do.
  */
@@ -15,7 +21,7 @@ export async function readEnrolment(path: string): Promise<Enrolment> {
   if (!file.ok) {
     const mend =
       file.code === 'ENOENT'
-        ? '; write one with `palisade enrol --out FILE` or `palisade-server device enrol`'
+        ? '; write one with `palisade enrol --out FILE`, or set PALISADE_ENROLMENT_TOKEN'
         : ''
     throw refusal(path, `${file.message}${mend}`)
   }
@@ -23,7 +29,7 @@ export async function readEnrolment(path: string): Promise<Enrolment> {
   if (!json.ok) throw refusal(path, json.problem.message)
   const parsed = enrolmentSchema.safeParse(json.value)
   if (!parsed.success) {
-    // Values stay out of the message: one of them is the token.
+    // What the file holds stays out of the message: it may be another file, with a secret.
     const issue = parsed.error.issues[0]
     throw refusal(
       path,
@@ -34,6 +40,26 @@ export async function readEnrolment(path: string): Promise<Enrolment> {
   return parsed.data
 }
 
+/**
+ * Reads the private key of this machine, which is beside its enrolment file.
+ *
+ * Throws `ERR_ENROLMENT_INVALID`.
+ */
+export async function readDeviceKey(enrolmentPath: string): Promise<DeviceKey> {
+  const path = keyFileOf(enrolmentPath)
+  const file = await readPrivateFile(path, MAX_BYTES)
+  if (!file.ok) throw keyRefusal(path, file.message)
+  const json = parseJson(file.text)
+  const parsed = json.ok ? deviceKeySchema.safeParse(json.value) : null
+  if (parsed?.success !== true || !isWholeKey(parsed.data))
+    throw keyRefusal(path, 'is not the private key of a machine')
+  return parsed.data
+}
+
+function keyRefusal(path: string, message: string): AgentError {
+  return new AgentError('ERR_ENROLMENT_INVALID', [`key file ${path}: ${message}; enrol again`])
+}
+
 function checkTrust(path: string, enrolment: Enrolment): void {
   const server = new URL(enrolment.server)
   if (server.username !== '' || server.password !== '')
@@ -41,9 +67,6 @@ function checkTrust(path: string, enrolment: Enrolment): void {
       path,
       'server: must not hold a user or password; write only `http(s)://host:port`',
     )
-  // What could end the header line or hide in it has no place in a bearer token (RFC 6750 §2.1).
-  if (!/^[A-Za-z0-9._~+/=-]+$/.test(enrolment.device_token))
-    throw refusal(path, 'device_token: is not a bearer token; enrol again')
   const root = followRoots(enrolment.root, [])
   if (root === null) throw refusal(path, 'root: is not a root that has signed itself; enrol again')
   if (root['x-org'] !== enrolment.org)
@@ -51,5 +74,5 @@ function checkTrust(path: string, enrolment: Enrolment): void {
 }
 
 function refusal(path: string, message: string): AgentError {
-  return new AgentError('ERR_ENROLMENT_INVALID', [`token file ${path}: ${message}`])
+  return new AgentError('ERR_ENROLMENT_INVALID', [`enrolment file ${path}: ${message}`])
 }

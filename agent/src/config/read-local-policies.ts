@@ -1,8 +1,8 @@
+import { decodeUtf8 } from '@palisade/client'
 import { PolicyError, compilePolicy, type Policy } from '@palisade/policy-core'
 import { parseJson, policyFileSchema } from '@palisade/protocol'
 import { readFile, stat } from 'node:fs/promises'
 import { AgentError, systemErrorCode } from '../errors.ts'
-import { decodeUtf8 } from './private-file.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
 

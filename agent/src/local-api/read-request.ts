@@ -1,6 +1,6 @@
+import { decodeUtf8 } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import type { IncomingMessage } from 'node:http'
-import { decodeUtf8 } from '../config/private-file.ts'
 import type { Refusal } from './envelope.ts'
 
 /** A path of 4096 bytes, escaped six-fold, with room to spare. */

@@ -6,6 +6,8 @@ const FAULT_CODES = [
   'stopping',
   // what the server answered
   'unauthorized',
+  'revoked',
+  'proof_refused',
   'http_status',
   'redirected',
   'not_modified_without_bundle',
@@ -39,12 +41,14 @@ const AWAY: ReadonlySet<FaultCode> = new Set([
   'timeout',
   'stopping',
   'http_status',
+  'unauthorized',
+  'proof_refused',
   'cache_not_written',
 ])
 
 /** What a failed attempt is to the machine: an event of `state/agent-state.ts`. */
 export function eventOfFault(code: FaultCode): { readonly kind: 'away' | 'refused' | 'revoked' } {
-  if (code === 'unauthorized') return { kind: 'revoked' }
+  if (code === 'revoked') return { kind: 'revoked' }
   return { kind: AWAY.has(code) ? 'away' : 'refused' }
 }
 

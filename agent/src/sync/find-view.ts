@@ -31,7 +31,7 @@ export async function findView(
 ): Promise<FoundView | { readonly kind: 'same' } | Fault> {
   const fetchTimestamp = (view: string, etag: string | null): Promise<Fetched> => {
     const path = `${viewPath(known.org, view)}/metadata/timestamp.json`
-    return fetchFile({ path, maxBytes: MAX_TIMESTAMP, etag }, signal)
+    return fetchFile({ path, maxBytes: MAX_TIMESTAMP, etag, isPoll: true }, signal)
   }
   const first = known.view === null ? null : await fetchTimestamp(known.view, known.etag)
   if (first?.kind === 'fault') return first

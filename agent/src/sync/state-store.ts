@@ -1,6 +1,6 @@
+import { readPrivateFile } from '@palisade/client'
 import { mkdir, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readPrivateFile } from '../config/private-file.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
 import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
 import { sha256 } from './signed-metadata.ts'

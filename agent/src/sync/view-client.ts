@@ -1,5 +1,6 @@
-import type { Enrolment } from '@palisade/protocol'
+import type { Prove } from '@palisade/client'
 import { readBoundedBody } from './bounded-body.ts'
+import type { DeviceAccess } from './device-access.ts'
 import { fault, type Fault } from './fault.ts'
 
 const MAX_RETRY_AFTER_MS = 60 * 60_000
@@ -18,6 +19,8 @@ export interface Wanted {
   readonly maxBytes: number
   /** Of what is here; makes the request conditional. */
   readonly etag?: string | null
+  /** Of the timestamp, which alone takes the device token without a proof beside it. */
+  readonly isPoll?: boolean
 }
 
 /** Fetches one file. Judges only the transport: what is in the file is not looked at. Never rejects. */
@@ -25,17 +28,23 @@ export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched
 
 export function createFileFetcher(deps: {
   readonly fetch: typeof globalThis.fetch
-  readonly enrolment: Pick<Enrolment, 'server' | 'device_token'>
+  /** Origin. */
+  readonly server: string
+  readonly access: DeviceAccess
+  readonly prove: Prove
   /** For the whole exchange, body included. */
   readonly timeoutMs: number
 }): FetchFile {
-  return async ({ path, maxBytes, etag = null }, signal) => {
+  async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
+    const { path, maxBytes, etag = null, isPoll = false } = wanted
+    const url = new URL(path, deps.server).href
     const timeout = AbortSignal.timeout(deps.timeoutMs)
     try {
-      const response = await deps.fetch(new URL(path, deps.enrolment.server), {
+      const response = await deps.fetch(url, {
         headers: {
           accept: MEDIA_TYPE,
-          authorization: `Bearer ${deps.enrolment.device_token}`,
+          authorization: `DPoP ${token}`,
+          ...(isPoll ? {} : { dpop: deps.prove({ method: 'GET', url, accessToken: token }) }),
           ...(etag === null ? {} : { 'if-none-match': etag }),
         },
         // A redirect would carry the device token to a place that the enrolment does not name.
@@ -51,6 +60,17 @@ export function createFileFetcher(deps: {
         return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
       return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
     }
+  }
+
+  /** Once more with another token: a server may have stopped taking one before it was over. */
+  return async (wanted, signal) => {
+    const first = await deps.access.token(signal)
+    if (first.kind === 'fault') return first
+    const fetched = await fetchWith(first.token, wanted, signal)
+    if (fetched.kind !== 'fault' || fetched.code !== 'unauthorized') return fetched
+    deps.access.reject(first.token)
+    const second = await deps.access.token(signal)
+    return second.kind === 'fault' ? second : fetchWith(second.token, wanted, signal)
   }
 }
 
@@ -89,7 +109,7 @@ function judgeStatus(response: Response, etag: string | null): Fetched {
       `the server answered with a redirect (${status}); enrol with its final address`,
     )
   if (status === 401)
-    return fault('unauthorized', 'the server does not know this device any more; enrol it again')
+    return fault('unauthorized', 'the server does not take the device token that it gave')
   const problem = fault('http_status', `the server answered ${status}`)
   if (status !== 429 && status !== 503) return problem
   const retryAfterMs = parseRetryAfter(response)

@@ -37,7 +37,7 @@ export function pollRequests(filled: readonly Polled[]): string[] {
   return interleave(
     filled.map(({ org, view, deviceTokens }) => {
       const path = `/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`
-      return deviceTokens.map((token) => formatRequest('GET', path, token))
+      return deviceTokens.map((token) => formatRequest('GET', path, `DPoP ${token}`))
     }),
   )
 }
@@ -48,7 +48,7 @@ export function policyRequests(organizations: readonly SignedIn[]): string[] {
     organizations.map(({ org, policyIds, accessTokens }) =>
       policyIds.flatMap((id) =>
         accessTokens.map((token) =>
-          formatRequest('GET', `/v2/orgs/${org}/governance/policies/${id}`, token),
+          formatRequest('GET', `/v2/orgs/${org}/governance/policies/${id}`, `Bearer ${token}`),
         ),
       ),
     ),
@@ -69,7 +69,7 @@ export function createRuleRequests(organizations: readonly SignedIn[]): string[]
         formatRequest(
           'POST',
           `/v2/orgs/${org}/governance/policies/${id}/rules`,
-          accessTokens[index % accessTokens.length] ?? null,
+          `Bearer ${accessTokens[index % accessTokens.length]}`,
           body,
         ),
       ),
@@ -77,11 +77,16 @@ export function createRuleRequests(organizations: readonly SignedIn[]): string[]
   )
 }
 
-function formatRequest(method: string, path: string, token: string | null, body = ''): string {
+function formatRequest(
+  method: string,
+  path: string,
+  authorization: string | null,
+  body = '',
+): string {
   return [
     `${method} ${path} HTTP/1.1`,
     'host: 127.0.0.1',
-    ...(token === null ? [] : [`authorization: Bearer ${token}`]),
+    ...(authorization === null ? [] : [`authorization: ${authorization}`]),
     ...(body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
     '',
     body,

@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 import { addEnrolCommand } from './account/enrol-command.ts'
 import { addLoginCommand, addLogoutCommand } from './account/login-command.ts'
+import { addDeviceCommands } from './administration/device-commands.ts'
+import { addEnrolmentCommands } from './administration/enrolment-commands.ts'
 import { addEventsCommand } from './administration/events-command.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
 import { addMemberCommands } from './administration/member-commands.ts'
@@ -63,6 +65,8 @@ Examples:
   addTokenCommands(program, context)
   addEventsCommand(program, context)
   addWebhookCommands(program, context)
+  addDeviceCommands(program, context)
+  addEnrolmentCommands(program, context)
   addEnrolCommand(program, context)
   program.commandsGroup('Policies as files:')
   addPlanCommand(program, context)

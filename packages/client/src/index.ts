@@ -12,15 +12,17 @@ export {
   type DecisionBody,
   type ExplanationBody,
 } from './agent/agent-client.ts'
+export { decodeUtf8, readPrivateFile, type PrivateFile } from './private-file.ts'
 export type { Credentials } from './server/access-token.ts'
 export type { AccessTokensClient } from './server/access-tokens.ts'
 export type { EventFilter, EventsClient } from './server/events.ts'
-export type {
-  DevicesClient,
-  MembersClient,
-  OrganizationClient,
-  TeamsClient,
-} from './server/organization.ts'
+export { createDeviceKey, isWholeKey, thumbprintOf } from './device/device-key.ts'
+export { enrolMachine } from './device/enrol-machine.ts'
+export { keyFileOf, writeKeyFile } from './device/key-file.ts'
+export { createProver, type Prove, type ProvenRequest } from './device/proof.ts'
+export type { DevicesClient } from './server/devices.ts'
+export type { EnrolmentTokensClient } from './server/enrolment-tokens.ts'
+export type { MembersClient, OrganizationClient, TeamsClient } from './server/organization.ts'
 export type { Changed, PoliciesClient, RulesClient } from './server/policies.ts'
 export type { AppliedDocument, PolicySetClient } from './server/policy-set.ts'
 export type { Pace } from './server/retry.ts'

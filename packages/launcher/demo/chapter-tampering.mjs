@@ -1,9 +1,11 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { enrolmentFile } from '../machine/enrolment.mjs'
 import { readAgentStatus } from '../machine/agent-status.mjs'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { syncRow } from './chapter-live-change.mjs'
+import { createProver } from './device-proof.mjs'
 import { closeServer, listen } from './origins.mjs'
 import { factRow, runRow } from './rows.mjs'
 import { syncAgent } from './sync-agent.mjs'
@@ -19,17 +21,29 @@ import { syncAgent } from './sync-agent.mjs'
  * @param {World} world
  * @returns {Promise<View>}
  */
-export async function fetchView({ server, enrolment }) {
+export async function fetchView({ server, dataDir }) {
   /** @type {View} */
   const served = new Map()
+  const prove = createProver(`${enrolmentFile(dataDir)}.key`)
+  /**
+   * @param {string} path
+   * @param {RequestInit} init
+   */
+  async function ask(path, init) {
+    const signal = AbortSignal.timeout(10_000)
+    const response = await fetch(`${server.url}${path}`, { ...init, signal })
+    if (!response.ok) throw new LaunchError(`\`${path}\` was answered ${response.status}`)
+    return response.text()
+  }
+  const tokenPath = '/api/v1/device/token'
+  const proof = prove('POST', `${server.url}${tokenPath}`)
+  const issued = await ask(tokenPath, { method: 'POST', headers: { dpop: proof } })
+  /** @type {string} */
+  const token = JSON.parse(issued).access_token
   /** @param {string} path */
   async function keep(path) {
-    const response = await fetch(`${server.url}${path}`, {
-      headers: { authorization: `Bearer ${enrolment.device_token}` },
-      signal: AbortSignal.timeout(10_000),
-    })
-    if (!response.ok) throw new LaunchError(`\`${path}\` was answered ${response.status}`)
-    const body = await response.text()
+    const dpop = prove('GET', `${server.url}${path}`, token)
+    const body = await ask(path, { headers: { authorization: `DPoP ${token}`, dpop } })
     served.set(path, body)
     return JSON.parse(body).signed
   }

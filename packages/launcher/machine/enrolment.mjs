@@ -10,7 +10,6 @@ import { runServerCommand } from './first-organization.mjs'
  * @property {string} server
  * @property {string} org
  * @property {string | null} user
- * @property {string} device_token
  */
 
 /** @param {string} dataDir */

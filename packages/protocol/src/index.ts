@@ -58,7 +58,6 @@ export {
   type EffectivePolicyResponse,
 } from './governance/what-if.ts'
 export {
-  DEVICE_TOKEN_PREFIX,
   ENROLMENT_TOKEN_PREFIX,
   ORGANIZATION_TOKEN_PREFIX,
   PERMISSIONS,
@@ -116,12 +115,21 @@ export {
   type DistributionSettings,
 } from './accounts/distribution-settings.ts'
 export {
+  deviceKeySchema,
   deviceSchema,
+  deviceTokenResponseSchema,
   enrolDeviceRequestSchema,
+  enrolMachineRequestSchema,
   enrolmentSchema,
+  listDevicesQuerySchema,
   listDevicesResponseSchema,
+  updateDeviceRequestSchema,
   type Device,
+  type DeviceKey,
+  type DeviceTokenResponse,
   type Enrolment,
+  type ListDevicesQuery,
+  type ListDevicesResponse,
   type PublicKey,
 } from './machine/enrolment.ts'
 export {

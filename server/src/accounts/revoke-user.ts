@@ -21,7 +21,8 @@ export async function revokePersonalTokens(
 
 /**
  * Ends everything that the user could come in with: password and sessions, also those that an external
- * issuer vouches for until now, personal tokens, the organization tokens that he made, and his machines. He stays a member of his organizations.
+ * issuer vouches for until now, personal tokens, the organization and
+ * enrolment tokens that he made, and his machines. He stays a member of his organizations.
  */
 export async function revokeUser(
   writer: StoreWriter,
@@ -35,7 +36,9 @@ export async function revokeUser(
   for (const { id } of made) await writer.accessTokens.revoke(id, at)
   const personal_tokens = await revokePersonalTokens(writer, username, now)
   let devices = 0
-  for (const { org } of await writer.memberships.listOfUser(username))
+  for (const { org } of await writer.memberships.listOfUser(username)) {
     devices += (await writer.devices.revokeOfUser(org, username, at)).length
+    await writer.enrolmentTokens.revokeMadeBy(org, formatUser(username), at)
+  }
   return { personal_tokens, organization_tokens: made.length, devices }
 }

@@ -4,7 +4,8 @@ import { withStore } from './with-store.ts'
 import { CommandFailure } from './command-failure.ts'
 import type { Config } from '../config/config.ts'
 import { isOrigin } from '../config/environment-schema.ts'
-import { enrolDevice } from '../distribution/device-service.ts'
+import { createDeviceKey } from '../distribution/device-key.ts'
+import { enrolDevice } from '../distribution/enrol-device.ts'
 import { prepareEnrolmentFile, type EnrolmentFile } from '../distribution/enrolment-file.ts'
 import type { Sources } from '../sources.ts'
 import { createAuditedStore } from '../history/audited-store.ts'
@@ -20,7 +21,7 @@ export interface EnrolOptions {
   readonly json?: true
 }
 
-/** `device enrol`: a device and its token file, or neither. */
+/** `device enrol`: a device with its key and enrolment file, or nothing. */
 export async function enrolDeviceCommand(
   config: Config,
   sources: Sources,
@@ -33,11 +34,14 @@ export async function enrolDeviceCommand(
     )
   await withStore(config, 'existing', async (store) => {
     await store.read((reader) => requireEnrollable(reader, options))
-    const file = await prepare(options, sources)
+    const path = resolve(options.out)
+    const files: EnrolmentFile[] = []
     try {
-      await publish(store, sources, options, file)
+      // The agent looks for it there, beside the enrolment.
+      for (const place of [`${path}.key`, path]) files.push(await prepare(place, options, sources))
+      await publish(store, sources, options, files)
     } catch (error) {
-      await file.discard()
+      for (const file of files) await file.discard()
       throw error
     }
   })
@@ -56,14 +60,18 @@ async function requireEnrollable(
     throw new CommandFailure('refused', `\`${user}\` is not a member of \`${org}\``)
 }
 
-async function prepare(options: EnrolOptions, sources: Sources): Promise<EnrolmentFile> {
+async function prepare(
+  path: string,
+  options: EnrolOptions,
+  sources: Sources,
+): Promise<EnrolmentFile> {
   try {
-    return await prepareEnrolmentFile(resolve(options.out), {
+    return await prepareEnrolmentFile(path, {
       replace: options.force === true,
       suffix: sources.newId(),
     })
   } catch (error) {
-    throw unwritable(options.out, error)
+    throw unwritable(path, error)
   }
 }
 
@@ -71,16 +79,19 @@ async function publish(
   store: Store,
   sources: Sources,
   options: EnrolOptions,
-  file: EnrolmentFile,
+  [keyFile, enrolmentFile]: readonly EnrolmentFile[],
 ): Promise<void> {
+  const { key, thumbprint } = await createDeviceKey()
   const audited = createAuditedStore({ store, ...sources })
   const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
     const { org, user = null, server } = options
-    return enrolDevice(sources, writer, { org, user, server })
+    const device = { org, user, thumbprint, labels: [], enrolment_token_id: null }
+    return enrolDevice(sources, writer, device, { server })
   })
   try {
-    await file.publish(enrolment)
+    await keyFile?.publish(key)
+    await enrolmentFile?.publish(enrolment)
   } catch (error) {
     const revokedAt = sources.now().toISOString()
     await audited.write(OPERATOR, (writer) => writer.devices.revoke(enrolment.device_id, revokedAt))
@@ -102,6 +113,6 @@ function printEnrolled({ device_id, org, user }: Enrolment, options: EnrolOption
   process.stdout.write(
     options.json === true
       ? `${JSON.stringify({ device_id, org, user, file })}\n`
-      : `enrolled device ${device_id} of \`${org}\` for ${whom}; its token file is ${file}\n`,
+      : `enrolled device ${device_id} of \`${org}\` for ${whom}; its enrolment file is ${file}, its private key in ${file}.key\n`,
   )
 }

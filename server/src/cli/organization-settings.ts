@@ -110,7 +110,6 @@ async function describe(
   organization: OrganizationRecord,
 ): Promise<OrganizationView> {
   const { name } = organization
-  const devices = await reader.devices.list(name)
   const { offline_allow, ...times } = await reader.organizations.distribution(name)
   return {
     ...organization,
@@ -119,7 +118,7 @@ async function describe(
     members: (await reader.memberships.list(name)).length,
     teams: (await reader.teams.list(name)).length,
     policies: await reader.policies.count(name),
-    devices: devices.filter(({ revoked_at }) => revoked_at === null).length,
+    devices: await reader.devices.countLive(name),
   }
 }
 

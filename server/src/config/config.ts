@@ -24,6 +24,7 @@ export interface Config {
   /** Origin under which clients reach the server; null for that of host and port. */
   readonly publicUrl: string | null
   readonly accessTokenMinutes: number
+  readonly deviceTokenMinutes: number
   /** The external issuer whose access tokens are accepted; null for none. */
   readonly oidc: OidcSettings | null
   readonly logLevel: (typeof LOG_LEVELS)[number]
@@ -78,6 +79,7 @@ export function readConfig(
     tls: readCertificateFiles(settings, cwd),
     publicUrl: settings.PALISADE_PUBLIC_URL ?? null,
     accessTokenMinutes: settings.PALISADE_ACCESS_TOKEN_MINUTES,
+    deviceTokenMinutes: settings.PALISADE_DEVICE_TOKEN_MINUTES,
     oidc: readOidc(settings),
     logLevel: settings.PALISADE_LOG_LEVEL,
     trustedProxies: settings.PALISADE_TRUST_PROXY,

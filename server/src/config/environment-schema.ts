@@ -27,6 +27,7 @@ export const environmentSchema = z.object({
   PALISADE_TLS_CERT: z.string().min(1, 'must be the path of a PEM file').optional(),
   PALISADE_TLS_KEY: z.string().min(1, 'must be the path of a PEM file').optional(),
   PALISADE_ACCESS_TOKEN_MINUTES: wholeNumber(1, 60).default(15),
+  PALISADE_DEVICE_TOKEN_MINUTES: wholeNumber(1, 60).default(60),
   PALISADE_OIDC_ISSUER: z
     .string()
     .refine(

@@ -1,7 +1,10 @@
 import {
   enrolDeviceRequestSchema,
+  deviceSchema,
   enrolmentSchema,
+  listDevicesQuerySchema,
   listDevicesResponseSchema,
+  updateDeviceRequestSchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -11,10 +14,17 @@ import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import { enrolmentTokenRoutes } from './enrolment-token-routes.ts'
-import { createDeviceService, requireMayRevoke, type DeviceServiceDeps } from './device-service.ts'
+import { proofSchema, type Proofs } from './proof/require-proof.ts'
+import {
+  createDeviceService,
+  requireDevice,
+  requireMayRevoke,
+  type DeviceServiceDeps,
+} from './device-service.ts'
 
 export interface DeviceRouteDeps extends DeviceServiceDeps {
   readonly authenticate: Authenticate
+  readonly proofs: Pick<Proofs, 'keyOf'>
 }
 
 const organizationParams = z.object({ org: z.string() })
@@ -37,13 +47,12 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
           tags: ['devices'],
           summary: 'List the devices of an organization, also those that were revoked',
           params: organizationParams,
-          querystring: noQuery,
+          querystring: listDevicesQuerySchema,
           response: { 200: listDevicesResponseSchema, ...errorResponses([400, 401, 403, 404]) },
         },
       },
-      async (request) => ({
-        data: await devices.list(admission.callerOf(request), request.params.org),
-      }),
+      async (request) =>
+        devices.list(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(
@@ -53,9 +62,10 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
         schema: {
           operationId: 'enrolDevice',
           tags: ['devices'],
-          summary: 'Enrol a device; the answer is its token file',
+          summary:
+            'Enrol the machine whose key has signed `DPoP`; the answer is its enrolment file',
           params: organizationParams,
-          headers: idempotencyKeySchema,
+          headers: idempotencyKeySchema.extend(proofSchema.shape),
           querystring: noQuery,
           body: enrolDeviceRequestSchema,
           response: {
@@ -67,8 +77,35 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
       async (request, reply) => {
         const caller = admission.callerOf(request)
         const { org } = request.params
-        const once = onceOf(admission, request, { hasSecret: true })
-        return sendAnswer(reply, await devices.enrol(caller, org, request.body.user, once))
+        const thumbprint = await deps.proofs.keyOf(request)
+        // Another key is another machine, which must not be given the answer of the first.
+        const once = onceOf(admission, request, { of: thumbprint })
+        const wanted = { user: request.body.user, thumbprint }
+        return sendAnswer(reply, await devices.enrol(caller, org, wanted, once))
+      },
+    )
+
+    app.patch(
+      '/api/v1/orgs/:org/devices/:device',
+      {
+        onRequest: admission.organization('organization:admin', async (reader, params) => {
+          const { org = '', device = '' } = params
+          requireDevice(await reader.devices.find(org, device))
+        }),
+        schema: {
+          operationId: 'updateDevice',
+          tags: ['devices'],
+          summary: 'Replace the labels of a device',
+          params: deviceParams,
+          querystring: noQuery,
+          body: updateDeviceRequestSchema,
+          response: { 200: deviceSchema, ...errorResponses([400, 401, 403, 404, 413, 415]) },
+        },
+      },
+      async (request) => {
+        const { org, device } = request.params
+        const { labels } = request.body
+        return devices.setLabels(admission.callerOf(request), org, device, labels)
       },
     )
 

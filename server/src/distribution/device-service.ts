@@ -1,44 +1,45 @@
-import type { Device, Enrolment } from '@palisade/protocol'
+import type { Device, ListDevicesQuery, ListDevicesResponse } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
+import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
 import type { Caller, Principal } from '../accounts/principal.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { DeviceRecord } from '../store/records.ts'
-import type { StoreWriter } from '../store/store.ts'
-import { ensureTrust } from './views/trust.ts'
-import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
-
-export interface EnrolDeps {
-  readonly now: () => Date
-  readonly random: (bytes: number) => Uint8Array
-  readonly newId: () => string
-}
+import { enrolDevice, type EnrolDeps } from './enrol-device.ts'
 
 export interface DeviceServiceDeps extends EnrolDeps {
   readonly store: AuditedStore
   /** Origin under which devices reach this server, such as `http://127.0.0.1:8420`. */
   readonly publicUrl: () => string
+  readonly pageTokenKey: Uint8Array
+}
+
+export interface EnrolRequest {
+  readonly user: string | undefined
+  /** Of the key that the machine has proven to hold. */
+  readonly thumbprint: string
 }
 
 /** Everything throws ApiError. */
 export interface DeviceService {
   /**
-   * Enrols a device for `user`, or for nobody when undefined. An administrator may enrol for every
-   * member and for nobody, a member for himself.
+   * Enrols the machine with that key for `user`, or for nobody when undefined. An administrator may
+   * enrol for every member and for nobody, a member for himself.
    */
-  enrol(caller: Caller, org: string, user: string | undefined, once: OnceRequest): Promise<Answer>
+  enrol(caller: Caller, org: string, request: EnrolRequest, once: OnceRequest): Promise<Answer>
   /** By ascending id; revoked ones too. */
-  list(caller: Caller, org: string): Promise<Device[]>
+  list(caller: Caller, org: string, query: ListDevicesQuery): Promise<ListDevicesResponse>
+  setLabels(caller: Caller, org: string, id: string, labels: readonly string[]): Promise<Device>
   /** By an administrator, or the user whose device it is; counts from its next request on. */
   revoke(caller: Caller, org: string, id: string): Promise<void>
 }
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
-    enrol: (caller, org, user, once) =>
+    enrol: (caller, org, { user, thumbprint }, once) =>
       deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
         requireMayEnrol(caller, access, user)
@@ -46,16 +47,41 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
         if (user !== undefined && (await writer.memberships.find(org, user)) === null)
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
         return createOnce(writer, once, deps.now(), () =>
-          enrolDevice(deps, writer, { org, user: user ?? null, server: deps.publicUrl() }),
+          enrolDevice(
+            deps,
+            writer,
+            { org, user: user ?? null, thumbprint, labels: [], enrolment_token_id: null },
+            { server: deps.publicUrl() },
+          ),
         )
       }),
 
-    list: (caller, org) =>
+    list: (caller, org, query) =>
       deps.store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        const lastSeen = await reader.devicePolls.list(org)
-        const devices = await reader.devices.list(org)
-        return devices.map((device) => formatDevice(device, lastSeen.get(device.id)))
+        const list: PageList = { of: 'devices', org, parameter: 'cursor' }
+        const { cursor } = query
+        const after = cursor === undefined ? '' : readPageToken(deps.pageTokenKey, list, cursor)
+        const limit = readPageSize(query.page_size)
+        const found = await reader.devices.list(org, { after, limit: limit + 1 })
+        const devices = found.slice(0, limit)
+        const last = devices.at(-1)?.id ?? ''
+        const span = { first: devices[0]?.id ?? '', last }
+        const lastSeen = await reader.devicePolls.list(org, span)
+        return {
+          data: devices.map((device) => formatDevice(device, lastSeen.get(device.id))),
+          next_cursor: found.length > limit ? formatPageToken(deps.pageTokenKey, list, last) : null,
+        }
+      }),
+
+    setLabels: (caller, org, id, labels) =>
+      deps.store.write(caller.author, async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        const device = requireDevice(await writer.devices.find(org, id))
+        const sorted = labels.toSorted()
+        await writer.devices.setLabels(org, id, sorted)
+        const lastSeen = await writer.devicePolls.list(org, { first: id, last: id })
+        return formatDevice({ ...device, labels: sorted }, lastSeen.get(id))
       }),
 
     revoke: (caller, org, id) =>
@@ -65,26 +91,6 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
         await writer.devices.revoke(id, deps.now().toISOString())
       }),
   }
-}
-
-/** Stores a new device and answers what its token file holds. Judges nothing. */
-export async function enrolDevice(
-  deps: EnrolDeps,
-  writer: StoreWriter,
-  { org, user, server }: Pick<Enrolment, 'org' | 'user' | 'server'>,
-): Promise<Enrolment> {
-  const device_id = deps.newId()
-  const device_token = createSecretToken('device', deps.random)
-  await writer.devices.insert({
-    id: device_id,
-    org,
-    username: user,
-    token_hash: hashSecretToken(device_token),
-    created_at: deps.now().toISOString(),
-    revoked_at: null,
-  })
-  const root = Buffer.from((await ensureTrust(writer, org, deps.now())).root.body).toString()
-  return { server, org, user, device_id, device_token, root }
 }
 
 function requireMayEnrol(caller: Caller, access: Access, user: string | undefined): void {
@@ -109,14 +115,21 @@ export function requireMayRevoke(
     throw permissionDenied(
       'revoking a device that is not yours needs the permission `organization:admin`',
     )
+  requireDevice(device)
+}
+
+/** Throws 404. */
+export function requireDevice(device: DeviceRecord | null): DeviceRecord {
   if (device === null) throw notFound('device not found')
+  return device
 }
 
 function formatDevice(device: DeviceRecord, last_seen_at: string | undefined): Device {
-  const { id, username, created_at, revoked_at } = device
+  const { id, username, labels, created_at, revoked_at } = device
   return {
     id,
     user: username,
+    labels: [...labels],
     created_at,
     ...(revoked_at === null ? {} : { revoked_at }),
     ...(last_seen_at === undefined ? {} : { last_seen_at }),

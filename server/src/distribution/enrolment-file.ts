@@ -1,4 +1,4 @@
-import type { Enrolment } from '@palisade/protocol'
+import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import { constants } from 'node:fs'
 import { link, lstat, open, rename, rm, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -7,13 +7,13 @@ import { requireReplaceable } from '../replaceable-file.ts'
 
 /** A file that is prepared beside its place and put there whole, or not at all. */
 export interface EnrolmentFile {
-  publish(enrolment: Enrolment): Promise<void>
+  publish(content: Enrolment | DeviceKey): Promise<void>
   /** Leaves nothing behind; to be called when `publish` did not succeed. */
   discard(): Promise<void>
 }
 
 /**
- * Prepares the token file at the absolute `path` (mode 0600, its directory 0700 when new). Throws the system's
+ * Prepares an enrolment or key file at the absolute `path` (mode 0600, its directory 0700 when new). Throws the system's
  * error, with `EEXIST` when something is there already and `replace` is false, and CommandFailure
  * for what is no ordinary file and is to be replaced.
  */
@@ -29,8 +29,8 @@ export async function prepareEnrolmentFile(
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const file = await open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
   return {
-    async publish(enrolment) {
-      await writeThrough(file, `${JSON.stringify(enrolment, null, 2)}\n`)
+    async publish(content) {
+      await writeThrough(file, `${JSON.stringify(content, null, 2)}\n`)
       if (options.replace) {
         requireReplaceable(path)
         return rename(draft, path)

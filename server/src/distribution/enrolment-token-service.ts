@@ -14,7 +14,7 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { EnrolmentTokenRecord } from '../store/records.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
-import type { EnrolDeps } from './device-service.ts'
+import type { EnrolDeps } from './enrol-device.ts'
 import { sha256 } from './views/metadata.ts'
 import { ensureTrust } from './views/trust.ts'
 

@@ -87,6 +87,14 @@ export function auditDevices(
       const after = showDevice(device)
       await record({ ...ofDevice(device), kind: 'device.enrolled', before: null, after })
     },
+    async setLabels(org, id, labels) {
+      const before = await devices.find(org, id)
+      await devices.setLabels(org, id, labels)
+      if (before === null) return
+      const after = showDevice({ ...before, labels })
+      const change = { ...ofDevice(before), kind: 'device.labelled' as const }
+      await record({ ...change, before: showDevice(before), after })
+    },
     async revoke(id, revokedAt) {
       const device = await devices.revoke(id, revokedAt)
       if (device !== null) await recordRevoked(device)
@@ -165,8 +173,16 @@ function ofDevice({ id, org, username }: DeviceRecord) {
   return { place: { org }, subject: { id, name: username } }
 }
 
-function showDevice({ id, username, created_at, revoked_at }: DeviceRecord) {
-  return { id, user: username, created_at, ...(revoked_at === null ? {} : { revoked_at }) }
+function showDevice(device: DeviceRecord) {
+  const { id, username, labels, enrolment_token_id, created_at, revoked_at } = device
+  return {
+    id,
+    user: username,
+    labels: [...labels],
+    ...(enrolment_token_id === null ? {} : { enrolment_token_id }),
+    created_at,
+    ...(revoked_at === null ? {} : { revoked_at }),
+  }
 }
 
 function ofKey({ kid }: SigningKeyRecord) {

@@ -40,6 +40,13 @@ export function unauthenticated(message: string): ApiError {
   })
 }
 
+/** The same for a machine, which proves its key (RFC 9449). */
+export function unauthenticatedDevice(message: string): ApiError {
+  return new ApiError(401, 'unauthenticated', message, {
+    headers: { 'www-authenticate': 'DPoP algs="EdDSA"' },
+  })
+}
+
 /** 404: no such thing, or nothing that this caller may know of. */
 export function notFound(message: string): ApiError {
   return new ApiError(404, 'not_found', message)

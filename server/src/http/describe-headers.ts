@@ -26,9 +26,9 @@ const REPLAYED: Header = {
   schema: { type: 'string', pattern: '^true$' },
 }
 const AUTHENTICATE: Header = {
-  description: 'RFC 6750',
+  description: 'RFC 6750, or RFC 9449 for machines',
   required: true,
-  schema: { type: 'string', pattern: '^Bearer$' },
+  schema: { type: 'string', pattern: '^(?:Bearer|DPoP algs="EdDSA")$' },
 }
 const RETRY_AFTER: Header = {
   description: 'Seconds to wait before the next attempt',

@@ -45,7 +45,19 @@ export async function registerOpenApi(app: FastifyInstance): Promise<void> {
             description:
               'From `POST /v2/auth/token`, or of the external OIDC issuer when one is configured.',
           },
-          device_token: { type: 'http', scheme: 'bearer', bearerFormat: 'pal_dev_…' },
+          device_token: {
+            type: 'http',
+            scheme: 'dpop',
+            bearerFormat: 'pal_dat_…',
+            description:
+              'From `POST /api/v1/device/token`; with a proof for each request in the header `DPoP` (RFC 9449), but for the timestamp of a view.',
+          },
+          device_proof: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'DPoP',
+            description: 'A proof of the key of the machine (RFC 9449, Ed25519).',
+          },
           metrics_token: { type: 'http', scheme: 'bearer' },
         },
       },

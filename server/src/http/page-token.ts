@@ -23,7 +23,7 @@ export function readPageSize(text: string | undefined): number {
 
 /** What a token is good for: one list, of one organization. */
 export interface PageList {
-  readonly of: 'policies' | 'events'
+  readonly of: 'policies' | 'events' | 'devices'
   readonly org: string
   /** The query parameter that carries the token. */
   readonly parameter: string

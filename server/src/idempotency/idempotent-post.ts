@@ -16,18 +16,26 @@ export const idempotencyKeyShape = {
 /** Loose, because what is not in the schema would be missing from the request. */
 export const idempotencyKeySchema = z.looseObject(idempotencyKeyShape)
 
-/** The key of an admitted POST whose body has been judged; throws 400 for one that is none. */
+/**
+ * The key of an admitted POST whose body has been judged; throws 400 for one that is none. `of` is
+ * what it belongs to beside caller and path.
+ */
 export function onceOf(
   admission: Admission,
   request: FastifyRequest,
-  { hasSecret = false }: { readonly hasSecret?: boolean } = {},
+  { hasSecret = false, of }: { readonly hasSecret?: boolean; readonly of?: string } = {},
 ): OnceRequest {
   const key = request.headers['idempotency-key']
   const { method, routeOptions, params, body } = request
   return readOnceRequest({
     key: Array.isArray(key) ? key.join(', ') : key,
     principal: admission.principalOf(request),
-    place: [method, routeOptions.url ?? '', ...Object.values(params as Record<string, string>)],
+    place: [
+      method,
+      routeOptions.url ?? '',
+      ...Object.values(params as Record<string, string>),
+      ...(of === undefined ? [] : [of]),
+    ],
     body: Buffer.from(body === undefined ? '' : formatCanonicalJson(body)),
     hasSecret,
   })

@@ -7,10 +7,11 @@ const CONCEALED = '[concealed]'
  * start twice in one place, so that no line takes quadratic time.
  */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
+  [/pal_dat_[\w.-]+/g, CONCEALED],
   [/pal_[a-z]{3}_[0-9A-Za-z]+/g, CONCEALED],
   [/whsec_[0-9A-Za-z+/=]+/g, CONCEALED],
   [/(?<![\w-])eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)*/g, CONCEALED],
-  [/\bBearer +[^\s"\\]+/gi, `Bearer ${CONCEALED}`],
+  [/\b(Bearer|DPoP) +[^\s"\\]+/gi, `$1 ${CONCEALED}`],
   [/\$argon2[^\s"\\]*/g, CONCEALED],
   [/("d\\{0,7}"\s{0,8}:\s{0,8}\\{0,7}")[\w-]+/g, `$1${CONCEALED}`],
   [/(\b[a-z][a-z\d+.-]{0,31}:\/\/[^\s:/@"\\]{0,255}:)[^\s/@"\\]{1,1023}@/gi, `$1${CONCEALED}@`],

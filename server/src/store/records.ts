@@ -124,8 +124,11 @@ export interface DeviceRecord {
   readonly id: string
   readonly org: string
   readonly username: string | null
-  /** Lower-case hexadecimal SHA-256 of the device token. */
-  readonly token_hash: string
+  /** Of its key (RFC 7638); null for one of an earlier release, which has to be enrolled again. */
+  readonly thumbprint: string | null
+  readonly labels: readonly string[]
+  /** What it enrolled itself with; null when somebody who had signed in did it. */
+  readonly enrolment_token_id: string | null
   readonly created_at: string
   readonly revoked_at: string | null
 }

@@ -1,5 +1,4 @@
 import {
-  DEVICE_TOKEN_PREFIX,
   ENROLMENT_TOKEN_PREFIX,
   ORGANIZATION_TOKEN_PREFIX,
   PERSONAL_TOKEN_PREFIX,
@@ -10,7 +9,6 @@ import { crc32 } from 'node:zlib'
 const PREFIXES = {
   personal: PERSONAL_TOKEN_PREFIX,
   organization: ORGANIZATION_TOKEN_PREFIX,
-  device: DEVICE_TOKEN_PREFIX,
   enrolment: ENROLMENT_TOKEN_PREFIX,
 } as const
 export type TokenKind = keyof typeof PREFIXES

@@ -1,10 +1,11 @@
+import { createDeviceKey, keyFileOf } from '@palisade/client'
 import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../../agent/src/config/config.ts'
 import { preparePrivateDirectory } from '../../../agent/src/config/private-directory.ts'
-import { readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
+import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
 import { readLocalPolicies } from '../../../agent/src/config/read-local-policies.ts'
 import { AgentError } from '../../../agent/src/errors.ts'
 import {
@@ -40,6 +41,7 @@ describe('the environment', () => {
     expect(readConfig({ PALISADE_PROXY_PORT: '' }, '/srv')).toEqual({
       agentDir: '/srv/.palisade/agent',
       enrolmentPath: '/srv/.palisade/agent/enrolment.json',
+      enrolmentTokenPath: null,
       socketPath: '/srv/.palisade/agent/agent.sock',
       proxyPort: 8421,
       dnsServers: [],
@@ -113,7 +115,7 @@ describe('the socket path', () => {
   })
 })
 
-describe('the token file', () => {
+describe('the enrolment file', () => {
   it('is read when it is private and whole', async () => {
     expect(await readEnrolment(await fileOf(JSON.stringify(enrolment)))).toEqual(enrolment)
   })
@@ -140,6 +142,27 @@ describe('the token file', () => {
       },
       'is not a regular file',
     ],
+    [
+      'is where others may write',
+      async () => {
+        const place = join(directory, 'open')
+        await mkdir(place)
+        await chmod(place, 0o1777)
+        return writeAt(join(place, 'enrolment.json'))
+      },
+      'is in a directory that others may write to',
+    ],
+    [
+      'is behind a directory that is a link',
+      async () => {
+        const [place, link] = [join(directory, 'real'), join(directory, 'linked')]
+        await mkdir(place, { mode: 0o700 })
+        await writeAt(join(place, 'enrolment.json'))
+        await symlink(place, link)
+        return join(link, 'enrolment.json')
+      },
+      'is in a directory that is a symbolic link',
+    ],
     ['is empty', () => fileOf(''), 'the text is empty'],
     ['has a member twice', () => fileOf('{"org":"a","org":"b"}'), '`org` stands twice'],
     ['lacks a member', () => fileOf(JSON.stringify({ ...enrolment, org: undefined })), 'org: '],
@@ -162,11 +185,6 @@ describe('the token file', () => {
       'is of another organization',
     ],
     [
-      'hides a header in the token',
-      () => fileOf(JSON.stringify({ ...enrolment, device_token: 'pal_dev_x\r\nX: 1' })),
-      'is not a bearer token',
-    ],
-    [
       'names another scheme',
       () => fileOf(JSON.stringify({ ...enrolment, server: 'ftp://a.test' })),
       'server',
@@ -184,7 +202,46 @@ describe('the token file', () => {
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain(path)
     expect(problems[0]).toContain(words)
-    expect(problems[0]).not.toContain('pal_dev_')
+  })
+})
+
+/** A good enrolment in that place. */
+async function writeAt(path: string): Promise<string> {
+  await writeFile(path, JSON.stringify(enrolment), { mode: 0o600 })
+  return path
+}
+
+describe('the key file', () => {
+  const key = createDeviceKey()
+  const beside = async (text: string, mode = 0o600): Promise<string> => {
+    const path = await fileOf(JSON.stringify(enrolment))
+    await rm(keyFileOf(path), { force: true })
+    await writeFile(keyFileOf(path), text, { mode })
+    return path
+  }
+
+  it('is read beside the enrolment when it is private and whole', async () => {
+    expect(await readDeviceKey(await beside(JSON.stringify(key)))).toEqual(key)
+  })
+
+  it.each<[string, () => Promise<string>, string]>([
+    ['is open to others', () => beside(JSON.stringify(key), 0o644), 'run `chmod 600`'],
+    ['is empty', () => beside(''), 'is not the private key'],
+    ['has no private part', () => beside(JSON.stringify({ ...key, d: undefined })), 'is not the'],
+    [
+      'has the private part of another',
+      () => beside(JSON.stringify({ ...key, d: createDeviceKey().d })),
+      'is not the private key',
+    ],
+  ])('is refused when it %s', async (_what, make, words) => {
+    const path = await make()
+
+    const [problem = '', ...more] = await problemsOf(() => readDeviceKey(path))
+
+    expect(more).toEqual([])
+    expect(problem).toContain(keyFileOf(path))
+    expect(problem).toContain(words)
+    expect(problem).not.toContain(key.d)
   })
 })
 
@@ -196,7 +253,7 @@ describe.runIf(process.getuid?.() === 0)('what another user made', () => {
     await chown(path, nobody, nobody)
 
     expect(await problemsOf(() => readEnrolment(path))).toEqual([
-      `token file ${path}: belongs to another user`,
+      `enrolment file ${path}: belongs to another user`,
     ])
   })
 

@@ -13,6 +13,7 @@ import {
   wide,
   type Scene,
 } from '../fixture/sync-scene.ts'
+import { DEVICE_TOKEN } from '../fixture/policy-server.ts'
 import { createRepository, OTHER_VIEW, serve, type Release } from '../fixture/view-repository.ts'
 
 describe('a sync', () => {
@@ -30,7 +31,7 @@ describe('a sync', () => {
     expect(active.decide(request).decision).toBe('allow')
     expect((await readdir(directory)).toSorted()).toEqual(['documents', 'state.json'])
     for (const sent of server.requests)
-      expect(sent.headers.authorization).toBe('Bearer pal_dev_secret')
+      expect(sent.headers.authorization).toBe(`DPoP ${DEVICE_TOKEN}`)
   })
 
   it('asks once, conditionally, while nothing has changed, and whole once it is stale', async () => {
@@ -167,8 +168,12 @@ describe('the state', () => {
   it('says that the machine was put out, and keeps the bundle until it expires', async () => {
     const scene = await inForce()
     scene.server.answer = status(401)
+    expect((await scene.synchronizer.run(never)).error?.code).toBe('unauthorized')
+    expect(scene.active.state()).toBe('fresh')
+    // That a token is refused may have many reasons; that none is given to the key has this one.
+    scene.server.answerToken = status(401)
 
-    await scene.synchronizer.run(never)
+    expect((await scene.synchronizer.run(never)).error?.code).toBe('revoked')
 
     expect(scene.active.state()).toBe('revoked')
     expectKept(scene)

@@ -209,7 +209,10 @@ describe('palisade enrol', () => {
     const result = await runCli(['enrol', '--user', 'alice', '--out', 'machine.json'], setting)
 
     expect(result).toMatchObject({ code: 0, err: '' })
-    expect(result.out).toBe('enrolled dev_1 for alice; token in machine.json\n')
+    expect(result.out).toBe(
+      'enrolled dev_1 for alice; enrolment in machine.json, key in machine.json.key\n',
+    )
+    expect((await stat(join(directory.path, 'machine.json.key'))).mode & 0o777).toBe(0o600)
     const file = join(directory.path, 'machine.json')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(ENROLMENT)

@@ -3,22 +3,25 @@ import {
   createServerClient,
   type ServerClient,
 } from '../../../packages/client/src/server/server-client.ts'
+import { newProver } from '../../server/test-device.ts'
 import { openTestServer } from '../../server/test-server.ts'
 
 interface Setting {
   readonly url: string
   readonly owner: ServerClient
   readonly as: (username: string, secret: string) => ServerClient
+  /** By the server's clock. */
+  readonly now: () => number
 }
 
 /** The real server on a free port, with organization acme and its owner alice. */
 async function openServer(settings: Record<string, string> = {}): Promise<Setting> {
-  const { server, createOrganization } = await openTestServer(undefined, { settings })
+  const { server, createOrganization, now } = await openTestServer(undefined, { settings })
   const { personal_token } = await createOrganization('acme', 'alice')
   const url = await server.app.listen({ host: '127.0.0.1', port: 0 })
   const as = (username: string, secret: string): ServerClient =>
     createServerClient({ server: url, credentials: { username, secret } })
-  return { url, as, owner: as('alice', personal_token) }
+  return { url, as, now, owner: as('alice', personal_token) }
 }
 
 describe('the client and the real server', () => {
@@ -100,7 +103,7 @@ describe('the client and the real server', () => {
   })
 
   it('agree on members, teams, tokens and devices', async () => {
-    const { owner, as } = await openServer()
+    const { owner, as, now } = await openServer()
     const { accessTokens, devices, members, teams } = owner.organization('acme')
 
     const bob = await members.create({
@@ -112,7 +115,10 @@ describe('the client and the real server', () => {
     await teams.addMember(team.id, 'bob')
     const listed = await members.list()
     await members.setRole('bob', 'auditor')
-    const machine = await devices.enrol({ user: 'bob' })
+    const prove = newProver({ now })
+    const machine = await devices.enrol({ user: 'bob', prove })
+    await expect(devices.enrol({ prove })).rejects.toMatchObject({ api: { status: 409 } })
+    const labelled = await devices.setLabels(machine.device_id, ['vm', 'ci'])
     const token = await accessTokens.create({
       name: 'ci',
       permissions: ['policies:read'],
@@ -124,6 +130,8 @@ describe('the client and the real server', () => {
     expect(bob).toMatchObject({ username: 'bob', role: 'editor' })
     expect(listed.find(({ username }) => username === 'bob')?.teams).toEqual([team.id])
     expect(machine).toMatchObject({ org: 'acme', user: 'bob' })
+    expect(labelled).toMatchObject({ id: machine.device_id, labels: ['ci', 'vm'] })
+    expect(await devices.list()).toEqual([labelled])
     expect((await accessTokens.list()).map(({ id }) => id)).toContain(token.id)
     await expect(ci.organization('acme').policies.create({ name: 'x' })).rejects.toMatchObject({
       api: { status: 403, code: 'permission_denied' },

@@ -65,7 +65,7 @@ describe('POST /v2/auth/token', () => {
       { username: 'bob', password: alice.personal_token },
       { username: 'alice', password: token },
       { username: 'rival', password: token },
-      { username: 'alice', password: 'pal_dev_0123456789' },
+      { username: 'alice', password: 'pal_enr_0123456789' },
       { username: '\u0000', password: '\uD800' },
     ]) {
       const response = await post(payload)

@@ -1,3 +1,4 @@
+import { createDeviceKey, createProver } from '@palisade/client'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { runServerCommand, startServerProcess, type RunningServer } from '../server-process.ts'
@@ -91,12 +92,19 @@ describe('an operator', PATIENCE, () => {
     })
     const { token } = (await response.json()) as { token: string }
     const devices = `${server.url}/api/v1/orgs/acme/devices`
+    const dpop = createProver(createDeviceKey(), Date.now)({ method: 'POST', url: devices })
     const enrolled = await fetch(devices, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${byPassword}` },
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${byPassword}`, dpop },
       body: JSON.stringify({ user: 'alice' }),
     })
     expect(enrolled.status).toBe(201)
+    const enrolmentTokens = `${server.url}/api/v1/orgs/acme/enrolment-tokens`
+    await fetch(enrolmentTokens, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${byPassword}` },
+      body: JSON.stringify({ name: 'his', max_uses: 9, expires_in_days: 9 }),
+    })
 
     expect(JSON.parse(await run('user', 'revoke', 'alice', '--json'))).toEqual({
       username: 'alice',
@@ -114,6 +122,8 @@ describe('an operator', PATIENCE, () => {
     const { password } = JSON.parse(await run('user', 'reset-password', 'alice', '--json'))
     const fresh = await signIn(server, password)
     expect(await statusOf(server, '/api/v1/orgs/acme/members', fresh)).toBe(200)
+    const left = await fetch(enrolmentTokens, { headers: { authorization: `Bearer ${fresh}` } })
+    expect(await left.json()).toEqual({ data: [] })
     expect(await run('verify-history')).not.toBe('')
   })
 

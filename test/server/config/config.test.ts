@@ -24,6 +24,7 @@ describe('the configuration', () => {
       tls: null,
       publicUrl: null,
       accessTokenMinutes: 15,
+      deviceTokenMinutes: 60,
       oidc: null,
       logLevel: 'info',
       trustedProxies: { kind: 'none' },
@@ -44,6 +45,7 @@ describe('the configuration', () => {
         PALISADE_DATA_DIR: '/data',
         PALISADE_PUBLIC_URL: 'https://palisade.example.com',
         PALISADE_ACCESS_TOKEN_MINUTES: '60',
+        PALISADE_DEVICE_TOKEN_MINUTES: '5',
         PALISADE_LOG_LEVEL: 'silent',
         PALISADE_MAX_POLICIES: '3',
         PALISADE_AGENT_PORT: 'anything',
@@ -58,6 +60,7 @@ describe('the configuration', () => {
       dataDir: '/data',
       publicUrl: 'https://palisade.example.com',
       accessTokenMinutes: 60,
+      deviceTokenMinutes: 5,
       logLevel: 'silent',
       limits: { maxPolicies: 3, maxRules: 250 },
     })
@@ -109,6 +112,7 @@ describe('the configuration', () => {
   it.each([
     ['PALISADE_PORT', ['65536', '-1', '', '1.5', ' 80', '0x50']],
     ['PALISADE_ACCESS_TOKEN_MINUTES', ['0', '61', 'soon']],
+    ['PALISADE_DEVICE_TOKEN_MINUTES', ['0', '61', '1.5']],
     ['PALISADE_MAX_POLICIES', ['0', '-5', 'many']],
     ['PALISADE_TRUST_PROXY', ['', 'on', '0', '10', '10.0.0.0/8,', 'proxy.example', '0.0.0.0/0']],
     ['PALISADE_STOP_DELAY_SECONDS', ['-1', '301', 'soon']],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
 import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
 
@@ -42,17 +43,26 @@ function rank({ method, path }: Operation): number {
 /** A POST that creates is 201, a DELETE beside the contract 204, and everything else 200. */
 function successOf({ id, method, path }: Operation): number {
   if (method === 'DELETE' && path.startsWith('/api/v1/')) return 204
-  return /^(?:create(?!AccessToken$)|enrol)/.test(id) ? 201 : 200
+  return /^(?:create(?!AccessToken$|DeviceToken$)|enrol)/.test(id) ? 201 : 200
 }
 
-async function callerOf({ id, security }: Operation): Promise<string | undefined> {
+async function callerOf({ id, security }: Operation): Promise<string | TestDevice | undefined> {
   if (id === 'changePassword') return world.callers.member
   if (security === 'access_token') return world.callers.owner
   if (security !== 'device_token') return undefined
-  const url = '/api/v1/orgs/acme/devices'
-  const payload = { user: world.acme.username }
-  const answer = await world.send('POST', url, { as: world.callers.owner, payload })
-  return answer.json<{ device_token: string }>().device_token
+  return enrolTestDevice(world, world.callers.owner, 'acme', { user: world.acme.username })
+}
+
+/** What proves the key where that is all that is asked for. */
+function headersFor(operation: Operation, path: string): { dpop?: string } {
+  if (operation.security === 'device_token') return {}
+  const isOfDevice = operation.id === 'createDeviceToken'
+  return world.proofFor(operation, path, isOfDevice ? world.device.prove : undefined)
+}
+
+/** As of now: secrets differ from run to run. */
+function bodyOf({ id, example }: Operation): object | null {
+  return id === 'enrolMachine' ? { token: world.enrolmentSecret } : (BODIES[id] ?? example)
 }
 
 describe('every operation of the document', () => {
@@ -63,12 +73,13 @@ describe('every operation of the document', () => {
       const values = pathParameters(operation.path).map(
         (name) => [name, world.acme[kindOf(operation.path, name)]] as const,
       )
-      const payload = BODIES[operation.id] ?? operation.example
+      const payload = bodyOf(operation)
       const as = await callerOf(operation)
       const path = fillPath(operation.path, Object.fromEntries(values))
       const url = `${path}${QUERIES[operation.id] ?? ''}`
       const answer = await world.send(operation.method, url, {
         ...(as === undefined ? {} : { as }),
+        headers: headersFor(operation, path),
         ...(payload === null ? {} : { payload }),
       })
       world.judge(operation, answer)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newProver, TEST_ORIGIN, type TestDevice } from '../test-device.ts'
 import { fillPath, pathParameters, type Method, type Operation } from './operations.ts'
 import {
   kindOf,
@@ -30,7 +31,7 @@ function substitutions(operation: Operation): IdentifierKind[] {
     .filter((kind) => kind !== 'metadata_file')
 }
 
-function callersOf({ security }: Operation): [string, string][] {
+function callersOf({ security }: Operation): [string, string | TestDevice][] {
   return security === 'device_token' ? [['device', world.device]] : Object.entries(world.callers)
 }
 
@@ -41,7 +42,7 @@ function urlOf(operation: Operation, identifiers: Identifiers): string {
   return fillPath(operation.path, Object.fromEntries(values))
 }
 
-async function ask(operation: Operation, identifiers: Identifiers, as: string) {
+async function ask(operation: Operation, identifiers: Identifiers, as: string | TestDevice) {
   const headers = { 'x-request-id': 'same', 'content-type': 'application/json' }
   const url = urlOf(operation, identifiers)
   const answer = await world.send(operation.method, url, {
@@ -131,7 +132,8 @@ describe('an identifier of another organization', () => {
     const answers = await Promise.all(
       [world.rival, NOTHING].map(async (identifiers) => {
         const [method, url, payload] = request(identifiers)
-        const headers = { 'x-request-id': 'same' }
+        const dpop = newProver(world)({ method, url: TEST_ORIGIN + url })
+        const headers = { 'x-request-id': 'same', dpop }
         const answer = await world.send(method, url, {
           as: world.callers.owner,
           headers,

@@ -1,8 +1,10 @@
+import type { Prove } from '@palisade/client'
 import { PERMISSIONS, type DeviceView } from '@palisade/protocol'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
+import { enrolTestDevice, newProver, TEST_ORIGIN, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { createAnswerJudge, type JudgeAnswer } from './judge-answer.ts'
-import { readDocument, type ApiDocument } from './operations.ts'
+import { readDocument, type ApiDocument, type Operation } from './operations.ts'
 
 /**
  * One identifier of every kind that a path can hold, by the name of its parameter; whoever adds an
@@ -51,8 +53,12 @@ export interface TwoOrganizations extends TestServer {
   /** Of the token behind `callers.organizationToken`. */
   readonly organizationSecret: string
   readonly rivalOwner: string
-  /** Token of the device of `acme`. */
-  readonly device: string
+  /** The device of `acme`. */
+  readonly device: TestDevice
+  /** For machines of `acme`, as often as a test needs it. */
+  readonly enrolmentSecret: string
+  /** The header `DPoP` for operations that announce it. */
+  proofFor(operation: Operation, path: string, prove?: Prove): { dpop?: string }
   close(): Promise<void>
 }
 
@@ -76,6 +82,8 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   const everything = { name: 'all', permissions: PERMISSIONS, expires_in_days: 1 }
   const personal = await create(server, owner, '/api/v1/user/access-tokens', everything)
   const ofAcme = await create(server, owner, '/api/v1/orgs/acme/access-tokens', everything)
+  const many = { name: 'many', max_uses: 1000, expires_in_days: 30 }
+  const forMachines = await create(server, owner, '/api/v1/orgs/acme/enrolment-tokens', many)
   return {
     ...server,
     document,
@@ -93,18 +101,23 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
     organizationSecret: String(ofAcme['token']),
     rivalOwner,
     device,
+    enrolmentSecret: String(forMachines['token']).split('.')[0] ?? '',
+    proofFor(operation, path, prove = newProver(server)) {
+      if (!operation.parameters.some(({ name }) => name === 'dpop')) return {}
+      return { dpop: prove({ method: operation.method, url: TEST_ORIGIN + path }) }
+    },
     async close() {
       for (const step of undo.toReversed()) await step()
     },
   }
 }
 
-/** One of everything that an organization can have, and the token of its device. */
+/** One of everything that an organization can have, and its device. */
 async function furnish(
   server: TestServer,
   as: string,
   org: string,
-): Promise<readonly [Identifiers, string]> {
+): Promise<readonly [Identifiers, TestDevice]> {
   const api = `/api/v1/orgs/${org}`
   const policies = `/v2/orgs/${org}/governance/policies`
   const username = `${org}-member`
@@ -120,23 +133,22 @@ async function furnish(
     decision: 'allow',
     resources: ['example.com'],
   })
-  const device = await create(server, as, `${api}/devices`, { user: username })
-  const deviceToken = String(device['device_token'])
+  const device = await enrolTestDevice(server, as, org, { user: username })
   const identifiers = {
     org,
     username,
     team,
     policy_id: idOf(policy),
     rule_id: idOf(rule),
-    device: idOf(device, 'device_id'),
+    device: device.enrolment.device_id,
     token: idOf(await create(server, as, `${api}/access-tokens`, secret)),
     personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
     enrolment_token: idOf(await create(server, as, `${api}/enrolment-tokens`, enrolment)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
     delivery: await firstDelivery(server, org),
-    ...(await firstView(server, org, deviceToken)),
+    ...(await firstView(server, org, device)),
   }
-  return [identifiers, deviceToken]
+  return [identifiers, device]
 }
 
 async function firstDelivery({ store }: TestServer, org: string): Promise<string> {
@@ -146,7 +158,7 @@ async function firstDelivery({ store }: TestServer, org: string): Promise<string
 }
 
 /** What the device may fetch: its view, and a file of each kind in it. */
-async function firstView(server: TestServer, org: string, as: string) {
+async function firstView(server: TestServer, org: string, as: TestDevice) {
   const assigned = await server.send('GET', '/api/v1/device/view', { as })
   const { view } = assigned.json<DeviceView>().signed
   const metadata = `/api/v1/orgs/${org}/views/${view}/metadata`
@@ -176,8 +188,8 @@ async function create(
   return answer.json<Created>()
 }
 
-function idOf(created: Created, member = 'id'): string {
-  return String(created[member])
+function idOf(created: Created): string {
+  return String(created['id'])
 }
 
 /** Which kind of identifier a path parameter holds; throws for one that this file does not know. */

@@ -1,11 +1,7 @@
-import {
-  enrolmentSchema,
-  listDevicesResponseSchema,
-  type DeviceView,
-  type Enrolment,
-} from '@palisade/protocol'
+import { listDevicesResponseSchema, type DeviceView, type Enrolment } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openOwner, type Owner } from '../owner.ts'
+import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const DEVICES = '/api/v1/orgs/acme/devices'
@@ -13,6 +9,8 @@ const RIVAL_DEVICES = '/api/v1/orgs/rival/devices'
 const PASSWORD = 'a long enough password'
 const UNKNOWN = '00000000-0000-4000-8000-000000000000'
 const START = '2026-11-21T08:00:00.250Z'
+
+type Machine = TestDevice & Enrolment
 
 describe('the devices of an organization', () => {
   let test: TestServer
@@ -30,10 +28,9 @@ describe('the devices of an organization', () => {
     bob = await owner.addMember('bob', 'member', PASSWORD)
   })
 
-  async function enrol(payload: object = {}, url = DEVICES, as = alice): Promise<Enrolment> {
-    const response = await test.send('POST', url, { as, payload })
-    expect(response.statusCode, response.body).toBe(201)
-    return enrolmentSchema.parse(response.json())
+  async function enrol(payload: object = {}, org = 'acme', as = alice): Promise<Machine> {
+    const machine = await enrolTestDevice(test, as, org, payload)
+    return { ...machine, ...machine.enrolment }
   }
 
   const list = (as?: string, url = DEVICES) => test.send('GET', url, as === undefined ? {} : { as })
@@ -43,7 +40,7 @@ describe('the devices of an organization', () => {
   }
 
   /** Of a poll; of asking for the view when even that is refused. */
-  const pollStatus = async ({ device_token: as }: Enrolment) => {
+  const pollStatus = async (as: Machine) => {
     const assigned = await test.send('GET', '/api/v1/device/view', { as })
     if (assigned.statusCode !== 200) return assigned.statusCode
     const { org, view } = assigned.json<DeviceView>().signed
@@ -71,13 +68,15 @@ describe('the devices of an organization', () => {
 
     await test.server.close()
 
-    const polls = await test.store.read((reader) => reader.devicePolls.list('acme'))
+    const polls = await test.store.read((reader) =>
+      reader.devicePolls.list('acme', { first: '', last: '~' }),
+    )
     expect(polls).toEqual(new Map([[seen.device_id, '2026-11-21T08:00:01.250Z']]))
   })
 
   it('are listed by ascending id, without secrets, and with the revoked ones', async () => {
     const enrolled = [await enrol(), await enrol({ user: 'bob' }), await enrol({ user: 'alice' })]
-    await enrol({}, RIVAL_DEVICES, rita)
+    await enrol({}, 'rival', rita)
     const lost = enrolled[1]?.device_id ?? ''
     test.advance(1_000)
     await revoke(alice, lost)
@@ -90,12 +89,13 @@ describe('the devices of an organization', () => {
         .map(({ device_id: id, user }) => ({
           id,
           user,
+          labels: [],
           created_at: START,
           ...(id === lost ? { revoked_at: '2026-11-21T08:00:01.250Z' } : {}),
         }))
         .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     )
-    expect(listed.body).not.toMatch(/pal_dev_|hash/)
+    expect(listed.body).not.toMatch(/pal_d|thumbprint|hash/)
   })
 
   it('are shown to administrators alone', async () => {
@@ -108,7 +108,7 @@ describe('the devices of an organization', () => {
     ])
       expect((await list(as)).statusCode).toBe(403)
     expect((await list()).statusCode).toBe(401)
-    expect((await list((await enrol()).device_token)).statusCode).toBe(401)
+    expect((await list((await enrol()).token)).statusCode).toBe(401)
     expect((await list(rita)).statusCode).toBe(404)
     expect((await list(alice, `${DEVICES}?x=1`)).statusCode).toBe(400)
   })
@@ -161,13 +161,13 @@ describe('the devices of an organization', () => {
         expect(await revoke(as, id)).toBe(403)
 
     expect(await revoke(undefined, ofAlice.device_id)).toBe(401)
-    expect(await revoke(ofAlice.device_token, ofAlice.device_id)).toBe(401)
+    expect(await revoke(ofAlice.token, ofAlice.device_id)).toBe(401)
     for (const device of [ofAlice, ofNobody]) expect(await pollStatus(device)).toBe(200)
   })
 
   it('are out of reach for another organization', async () => {
     const ours = await enrol({ user: 'bob' })
-    const theirs = await enrol({}, RIVAL_DEVICES, rita)
+    const theirs = await enrol({}, 'rival', rita)
     await rival.addKnown('bob', 'member')
 
     expect(await revoke(rita, ours.device_id)).toBe(404)
@@ -195,12 +195,51 @@ describe('the devices of an organization', () => {
         id: 'd1',
         org: 'poor',
         username: null,
-        token_hash: 'hash',
+        thumbprint: 'hash',
+        labels: [],
+        enrolment_token_id: null,
         created_at: START,
         revoked_at: null,
       }),
     )
 
     expect(await revoke(alice, 'd1', '/api/v1/orgs/poor/devices')).toBe(204)
+  })
+
+  it('are listed page by page', async () => {
+    const ids = [await enrol(), await enrol(), await enrol()].map(({ device_id }) => device_id)
+    await enrol({}, 'rival', rita)
+    const page = async (query: string) => {
+      const answer = await list(alice, `${DEVICES}?${query}`)
+      return listDevicesResponseSchema.parse(answer.json())
+    }
+
+    const first = await page('page_size=2')
+    const second = await page(`page_size=2&cursor=${first.next_cursor}`)
+
+    const listed = [...first.data, ...second.data].map(({ id }) => id)
+    expect(listed).toEqual(ids.toSorted())
+    expect([first.data.length, second.next_cursor]).toEqual([2, null])
+    expect((await page('page_size=3')).next_cursor).toBeNull()
+    const foreign = await list(rita, `${RIVAL_DEVICES}?cursor=${first.next_cursor}`)
+    expect([foreign.statusCode, foreign.json().error.field]).toEqual([400, 'cursor'])
+    expect((await list(alice, `${DEVICES}?cursor=`)).statusCode).toBe(400)
+  })
+
+  it('are labelled by administrators, in order and each label once', async () => {
+    const { device_id } = await enrol({ user: 'bob' })
+    const label = (as: string, labels: unknown, url = DEVICES) =>
+      test.send('PATCH', `${url}/${device_id}`, { as, payload: { labels } })
+
+    const changed = await label(alice, ['vm', 'ci'])
+
+    expect([changed.statusCode, changed.json().labels]).toEqual([200, ['ci', 'vm']])
+    expect((await list(alice)).json().data).toMatchObject([{ labels: ['ci', 'vm'] }])
+    expect((await label(bob, [])).statusCode).toBe(403)
+    expect((await label(rita, [])).statusCode).toBe(404)
+    expect((await label(rita, [], RIVAL_DEVICES)).statusCode).toBe(404)
+    for (const labels of [['CI'], ['a', 'a'], [''], 'ci', ['x'.repeat(64)]])
+      expect((await label(alice, labels)).statusCode).toBe(400)
+    expect((await list(alice)).json().data).toMatchObject([{ labels: ['ci', 'vm'] }])
   })
 })

@@ -1,6 +1,5 @@
 import {
   createdEnrolmentTokenSchema,
-  enrolmentSchema,
   listEnrolmentTokensResponseSchema,
   parseEnrolmentToken,
   type CreatedEnrolmentToken,
@@ -8,6 +7,7 @@ import {
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { kindOfSecretToken } from '../../../server/src/tokens/secret-token.ts'
+import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
@@ -168,9 +168,8 @@ describe('the enrolment tokens of an organization', () => {
   it('pin the root that enrolled devices have', async () => {
     const { token } = await created()
 
-    const device = await test.send('POST', `${ACME}/devices`, { as: alice, payload: {} })
+    const { root } = (await enrolTestDevice(test, alice, 'acme')).enrolment
 
-    const { root } = enrolmentSchema.parse(device.json())
     expect(parseEnrolmentToken(token)?.root_sha256).toBe(
       createHash('sha256').update(root).digest('hex'),
     )

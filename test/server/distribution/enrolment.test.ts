@@ -1,5 +1,6 @@
-import { enrolmentSchema, type Enrolment } from '@palisade/protocol'
+import { enrolmentSchema } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { enrolTestDevice, sendEnrolment, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
@@ -24,18 +25,15 @@ describe('a device', () => {
     return response.json()
   }
 
-  const enrol = (as: string, payload: object, org = 'acme') =>
-    test.send('POST', `/api/v1/orgs/${org}/devices`, { as, payload })
+  const enrol = (as: string, payload: object, org = 'acme') => sendEnrolment(test, as, org, payload)
 
-  async function enrolled(user?: string): Promise<Enrolment> {
-    const response = await enrol(alice, user === undefined ? {} : { user })
-    expect(response.statusCode, response.body).toBe(201)
-    return enrolmentSchema.parse(response.json())
-  }
+  const machine = (user?: string) =>
+    enrolTestDevice(test, alice, 'acme', user === undefined ? {} : { user })
+  const enrolled = async (user?: string) => (await machine(user)).enrolment
 
-  const ask = (as?: string) =>
+  const ask = (as?: string | TestDevice) =>
     test.send('GET', '/api/v1/device/view', as === undefined ? {} : { as })
-  const statusOf = async ({ device_token }: Enrolment) => (await ask(device_token)).statusCode
+  const statusOf = async (device: TestDevice) => (await ask(device)).statusCode
 
   describe('is enrolled', () => {
     it('with the root of its organization, and no other’s', async () => {
@@ -79,17 +77,19 @@ describe('a device', () => {
 
   describe('is answered', () => {
     it('401 for a token that is not its own', async () => {
-      const device = await enrolled('bob')
-      const flipped = device.device_token.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
+      const device = await machine('bob')
+      const flipped = device.token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
 
-      for (const as of [flipped, alice, 'pal_dev_', 'x', undefined])
+      for (const token of [flipped, 'pal_dat_', 'x', alice])
+        expect(await statusOf({ ...device, token })).toBe(401)
+      for (const as of [device.token, alice, undefined])
         expect((await ask(as)).statusCode).toBe(401)
-      const elsewhere = await test.send('GET', `${ACME}/members`, { as: device.device_token })
+      const elsewhere = await test.send('GET', `${ACME}/members`, { as: device.token })
       expect(elsewhere.statusCode).toBe(401)
     })
 
     it('401 while its user is no member, however the membership ended', async () => {
-      const device = await enrolled('bob')
+      const device = await machine('bob')
 
       await test.store.transaction((writer) => writer.memberships.delete('acme', 'bob'))
 
@@ -97,7 +97,7 @@ describe('a device', () => {
     })
 
     it('401 once it is revoked or its user has left, also when he comes back', async () => {
-      const [ofBob, ofNobody] = [await enrolled('bob'), await enrolled()]
+      const [ofBob, ofNobody] = [await machine('bob'), await machine()]
       expect(await statusOf(ofBob)).toBe(200)
 
       await test.send('DELETE', `${ACME}/members/bob`, { as: alice })
@@ -107,7 +107,7 @@ describe('a device', () => {
 
       expect(await statusOf(ofNobody)).toBe(200)
       await test.store.transaction((writer) =>
-        writer.devices.revoke(ofNobody.device_id, '2026-11-21T08:00:00.000Z'),
+        writer.devices.revoke(ofNobody.enrolment.device_id, '2026-11-21T08:00:00.000Z'),
       )
       expect(await statusOf(ofNobody)).toBe(401)
     })

@@ -33,7 +33,9 @@ describe('last seen', () => {
           id: `d${n}`,
           org: 'acme',
           username: null,
-          token_hash: `h${n}`,
+          thumbprint: `h${n}`,
+          labels: [],
+          enrolment_token_id: null,
           created_at: NOW,
           revoked_at: null,
         })
@@ -53,7 +55,8 @@ describe('last seen', () => {
       intervalMs,
       onFailure: (error) => failures.push(error),
     })
-  const listed = () => store.read((reader) => reader.devicePolls.list('acme'))
+  const listed = () =>
+    store.read((reader) => reader.devicePolls.list('acme', { first: '', last: '~' }))
 
   it('is written some time after a device was seen, with its last poll alone', async () => {
     const lastSeen = open(5)

@@ -1,3 +1,4 @@
+import { createDeviceKey, createProver } from '@palisade/client'
 import Sqlite from 'better-sqlite3'
 import { errorEnvelopeSchema } from '@palisade/protocol'
 import { execFileSync } from 'node:child_process'
@@ -149,6 +150,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     if (status !== 201) throw new Error(`${path}: ${JSON.stringify(body)}`)
     return String((body as Record<string, unknown>)[member])
   }
+  const enrolment = { name: 'one', max_uses: 1, expires_in_days: 1 }
   const secret = { name: 'one', permissions: ['policies:read'], expires_in_days: 1 }
   const rule = {
     name: 'r',
@@ -167,6 +169,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     policy_id,
     rule_id: await make(`${POLICIES}/${policy_id}/rules`, rule),
     device: await make(`${api}/devices`, { user: 'mia' }, 'device_id'),
+    enrolment_token: await make(`${api}/enrolment-tokens`, enrolment),
     token: await make(`${api}/access-tokens`, secret),
     // Nobody listens there.
     webhook: await make(`${api}/webhooks`, { url: 'https://127.0.0.1:9/' }),
@@ -191,10 +194,14 @@ async function call(
 }
 
 async function send(client: Client, method: string, path: string, payload?: object) {
-  const response = await fetch(`${client.origin}${path}`, {
+  const url = `${client.origin}${path}`
+  // Only the enrolment of a machine looks at it, each time of another one.
+  const dpop = createProver(createDeviceKey(), Date.now)({ method, url })
+  const response = await fetch(url, {
     method,
     headers: {
       authorization: `Bearer ${client.token}`,
+      dpop,
       ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
     },
     ...(payload === undefined ? {} : { body: JSON.stringify(payload) }),

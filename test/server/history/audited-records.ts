@@ -45,7 +45,9 @@ export const device = (id: string, username: string | null) => ({
   id,
   org: 'acme',
   username,
-  token_hash: `${SECRET} ${id}`,
+  thumbprint: `${SECRET} ${id}`,
+  labels: [],
+  enrolment_token_id: null,
   created_at: NOW,
   revoked_at: null,
 })

@@ -59,7 +59,13 @@ const SHOWN_E0 = {
   created_at: NOW,
   expires_at: LATER,
 }
-const D0 = { id: 'd0', user: 'bob', created_at: NOW }
+const REVOKED_E0: Expected = [
+  'enrolment_token.revoked',
+  { id: 'e0', name: 'token e0' },
+  SHOWN_E0,
+  { ...SHOWN_E0, revoked_at: LATER },
+]
+const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
 
 /** By section and method, what every write leaves in the history of `acme`. */
 const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
@@ -334,33 +340,20 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         ],
       ],
     ],
-    revoke: [
-      (writer) => writer.enrolmentTokens.revoke('acme', 'e0', LATER),
-      [
-        [
-          'enrolment_token.revoked',
-          { id: 'e0', name: 'token e0' },
-          SHOWN_E0,
-          { ...SHOWN_E0, revoked_at: LATER },
-        ],
-      ],
-    ],
+    revoke: [(writer) => writer.enrolmentTokens.revoke('acme', 'e0', LATER), [REVOKED_E0]],
     revokeMadeBy: [
       (writer) => writer.enrolmentTokens.revokeMadeBy('acme', 'user:ann', LATER),
-      [
-        [
-          'enrolment_token.revoked',
-          { id: 'e0', name: 'token e0' },
-          SHOWN_E0,
-          { ...SHOWN_E0, revoked_at: LATER },
-        ],
-      ],
+      [REVOKED_E0],
     ],
   },
   devices: {
     insert: [
       (writer) => writer.devices.insert(device('d2', null)),
       [['device.enrolled', { id: 'd2', name: null }, null, { ...D0, id: 'd2', user: null }]],
+    ],
+    setLabels: [
+      (writer) => writer.devices.setLabels('acme', 'd0', ['ci']),
+      [['device.labelled', { id: 'd0', name: 'bob' }, D0, { ...D0, labels: ['ci'] }]],
     ],
     revoke: [
       (writer) => writer.devices.revoke('d0', LATER),

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { hashEvent } from '../../../server/src/history/event-hash.ts'
+import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const EVENTS = '/api/v1/orgs/acme/events'
@@ -85,18 +86,18 @@ describe('the feed of events', () => {
       as: owner,
       payload: { name: 'ci', permissions: [], expires_in_days: 1 },
     })
-    const device = await test.send('POST', '/api/v1/orgs/acme/devices', { as: owner, payload: {} })
+    const device = await enrolTestDevice(test, owner, 'acme')
 
     const text = JSON.stringify(await feed())
 
     expect(text).toContain('device.enrolled')
-    expect(text).not.toMatch(/pal_(?:pat|oat|dev)_|argon2|hash"?:"?[0-9a-f]{64}.{0,20}secret/)
+    expect(text).not.toMatch(/pal_(?:pat|oat|enr|dat)_|argon2|hash"?:"?[0-9a-f]{64}.{0,20}secret/)
     for (const secret of [
       personal_token,
       password ?? '',
       'a secret of carol',
       made.json().token,
-      device.json().device_token,
+      device.token,
     ])
       expect(text).not.toContain(secret)
   })

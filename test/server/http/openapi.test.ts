@@ -22,7 +22,7 @@ const documentSchema = z.looseObject({
   paths: z.record(z.string().startsWith('/'), z.record(z.string(), operationSchema)),
   components: z.looseObject({
     schemas: z.record(z.string(), z.unknown()),
-    securitySchemes: z.record(z.string(), z.looseObject({ type: z.literal('http') })),
+    securitySchemes: z.record(z.string(), z.looseObject({ type: z.enum(['http', 'apiKey']) })),
   }),
 })
 

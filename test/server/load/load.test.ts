@@ -1,3 +1,4 @@
+import { createDeviceKey, createProver } from '@palisade/client'
 import { deviceViewSchema } from '@palisade/protocol'
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -78,11 +79,18 @@ it(
 async function openClient(origin: string, secret: string) {
   const api = `${origin}/v2/orgs/acme/governance/policies`
   let token = ''
-  const ask = async (expected: number, url: string, method = 'GET', payload?: object) => {
+  const ask = async (
+    expected: number,
+    url: string,
+    method = 'GET',
+    payload?: object,
+    proof: { dpop?: string } = {},
+  ) => {
     const response = await fetch(url, {
       method,
       headers: {
         authorization: `Bearer ${token}`,
+        ...proof,
         ...(payload === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(payload === undefined ? {} : { body: JSON.stringify(payload) }),
@@ -99,21 +107,33 @@ async function openClient(origin: string, secret: string) {
   await signIn()
   const policy = `${api}/${String((await ask(201, api, 'POST', { name: 'loaded' }))['id'])}`
   const devices = `${origin}/api/v1/orgs/acme/devices`
-  const device = String((await ask(201, devices, 'POST', {}))['device_token'])
+  const prove = createProver(createDeviceKey(), Date.now)
+  await ask(201, devices, 'POST', {}, { dpop: prove({ method: 'POST', url: devices }) })
+  const authorize = async (): Promise<string> => {
+    const url = `${origin}/api/v1/device/token`
+    const issued = await ask(200, url, 'POST', undefined, { dpop: prove({ method: 'POST', url }) })
+    return String(issued['access_token'])
+  }
+  let device = await authorize()
 
-  const authorization = `Bearer ${device}`
-  const assigned = await fetch(`${origin}/api/v1/device/view`, { headers: { authorization } })
+  const viewUrl = `${origin}/api/v1/device/view`
+  const dpop = prove({ method: 'GET', url: viewUrl, accessToken: device })
+  const headers = { authorization: `DPoP ${device}`, dpop }
+  const assigned = await fetch(viewUrl, { headers })
   const { view } = deviceViewSchema.parse(await assigned.json()).signed
   const timestamp = `${origin}/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
 
   async function poll(): Promise<void> {
-    const response = await fetch(timestamp, { headers: { authorization } })
+    const response = await fetch(timestamp, { headers: { authorization: `DPoP ${device}` } })
     await response.arrayBuffer()
     if (response.status !== 200) throw new Error(`a poll was answered ${response.status}`)
   }
 
   return {
-    signIn,
+    async signIn() {
+      await signIn()
+      device = await authorize()
+    },
     async send(index: number): Promise<void> {
       if (index % WRITE_EVERY === 0)
         await ask(200, policy, 'PATCH', { name: `loaded ${String(index)}` })

@@ -10,7 +10,7 @@ const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 it.each([
   ['a personal token', token],
   ['an organization token', createSecretToken('organization', randomBytes)],
-  ['a device token', createSecretToken('device', randomBytes)],
+  ['a device token', createSecretToken('enrolment', randomBytes)],
   ['a cut token', token.slice(0, 30)],
   ['a webhook secret', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
   ['an access token', jwt],

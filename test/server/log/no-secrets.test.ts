@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, it, onTestFinished } from 'vitest'
+import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { captureLog } from './log-lines.ts'
 
@@ -68,8 +69,17 @@ it('keeps every secret of the whole API out of the most talkative log', async ()
   }
   await ask({ method: 'GET', url: '/metrics' }, { as: METRICS_TOKEN })
 
+  const machine = await enrolTestDevice(server, as, 'acme')
+  answered += 2
+  secrets.add(machine.token)
+  const enrolment = { name: 'one', max_uses: 1, expires_in_days: 1 }
+  const url = '/api/v1/orgs/acme/enrolment-tokens'
+  await ask({ method: 'POST', url }, { as, payload: enrolment })
+  for (const path of ['/api/v1/device/view', '/api/v1/device/view?mark=mark-query'])
+    await ask({ method: 'GET', url: path }, { as: machine })
+
   // Enough was done for the test to mean something: tokens of all kinds were made and used.
-  for (const kind of ['pal_pat_', 'pal_oat_', 'pal_dev_', 'eyJ'])
+  for (const kind of ['pal_pat_', 'pal_oat_', 'pal_enr_', 'pal_dat_', 'eyJ'])
     expect(
       [...secrets].some((secret) => secret.startsWith(kind)),
       kind,
@@ -77,5 +87,5 @@ it('keeps every secret of the whole API out of the most talkative log', async ()
   expect(log.requests().length).toBe(answered + 2)
   for (const secret of secrets) expect(log.text()).not.toContain(secret)
   expect(log.text()).not.toMatch(MARK)
-  expect(log.text()).not.toMatch(/Bearer|\$argon2|pal_[a-z]{3}_/)
+  expect(log.text()).not.toMatch(/Bearer|DPoP e|\$argon2|pal_[a-z]{3}_/)
 })

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openViewDevice } from '../distribution/views/view-device.ts'
+import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const TOKEN = '0123456789abcdef'
@@ -68,15 +69,14 @@ describe('/metrics', () => {
     const server = await openTestServer()
     const { password } = await server.createOrganization('acme', 'alice')
     const as = await server.signIn('alice', String(password))
-    const enrolled = await server.send('POST', '/api/v1/orgs/acme/devices', { as, payload: {} })
-    const { device_token } = enrolled.json<{ device_token: string }>()
-    const { base } = await openViewDevice(server, device_token)
-    const poll = (token: string, headers: Record<string, string> = {}) =>
-      server.send('GET', `${base}/metadata/timestamp.json`, { as: token, headers })
+    const machine = await enrolTestDevice(server, as, 'acme')
+    const { base } = await openViewDevice(server, machine)
+    const poll = (from: TestDevice | string, headers: Record<string, string> = {}) =>
+      server.send('GET', `${base}/metadata/timestamp.json`, { as: from, headers })
 
-    const { headers } = await poll(device_token)
-    await poll(device_token, { 'if-none-match': String(headers.etag) })
-    await poll(device_token, { 'if-none-match': String(headers.etag) })
+    const { headers } = await poll(machine)
+    await poll(machine, { 'if-none-match': String(headers.etag) })
+    await poll(machine, { 'if-none-match': String(headers.etag) })
     await poll('nobody')
 
     const samples = await scrape(server)

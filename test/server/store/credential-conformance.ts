@@ -7,6 +7,8 @@ import type {
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
+const ALL = { first: 'd0', last: 'd9' }
+const FIRST = { after: '', limit: 9 }
 const LATER = '2026-11-21T09:00:00.000Z'
 
 /** What every driver promises of tokens and devices; `store` holds the seed of `describeStore`. */
@@ -313,7 +315,9 @@ export function describeCredentials(store: () => Store): void {
         id,
         org,
         username,
-        token_hash: `hash of ${id}`,
+        thumbprint: `hash of ${id}`,
+        labels: [],
+        enrolment_token_id: null,
         created_at: NOW,
         revoked_at: null,
       })
@@ -343,8 +347,36 @@ export function describeCredentials(store: () => Store): void {
       )
 
       expect(revoked).toEqual([LATER, null, null, NOW])
-      const found = await store().read((reader) => reader.devices.findByTokenHash('hash of d3'))
+      const found = await store().read((reader) => reader.devices.findByThumbprint('hash of d3'))
       expect(found).toEqual(device('d3', 'acme', null))
+    })
+
+    it('knows each key as that of one device, and changes its labels', async () => {
+      const device = (id: string, thumbprint: string | null) => ({
+        id,
+        org: 'acme',
+        username: null,
+        thumbprint,
+        labels: ['ci'],
+        enrolment_token_id: null,
+        created_at: NOW,
+        revoked_at: null,
+      })
+      await store().transaction(async ({ devices }) => {
+        for (const each of [device('d1', 'one'), device('d2', null), device('d3', null)])
+          await devices.insert(each)
+        await devices.setLabels('acme', 'd1', ['linux', 'vm'])
+        await devices.setLabels('rival', 'd2', [])
+      })
+
+      const again = store().transaction(({ devices }) => devices.insert(device('d4', 'one')))
+      await expect(again).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
+
+      const labels = await store().read(async ({ devices }) => {
+        const found = await devices.list('acme', FIRST)
+        return found.map((each) => each.labels)
+      })
+      expect(labels).toEqual([['linux', 'vm'], ['ci'], ['ci']])
     })
 
     it('keeps the last poll of each device, and raises no revision by it', async () => {
@@ -352,7 +384,9 @@ export function describeCredentials(store: () => Store): void {
         id,
         org,
         username: null,
-        token_hash: `hash of ${id}`,
+        thumbprint: `hash of ${id}`,
+        labels: [],
+        enrolment_token_id: null,
         created_at: NOW,
         revoked_at: null,
       })
@@ -371,8 +405,11 @@ export function describeCredentials(store: () => Store): void {
       })
 
       await store().read(async (reader) => {
-        expect(await reader.devicePolls.list('acme')).toEqual(new Map([['d1', LATER]]))
-        expect(await reader.devicePolls.list('rival')).toEqual(new Map([['d2', NOW]]))
+        expect(await reader.devicePolls.list('acme', ALL)).toEqual(new Map([['d1', LATER]]))
+        expect(await reader.devicePolls.list('acme', { first: 'd2', last: 'd9' })).toEqual(
+          new Map(),
+        )
+        expect(await reader.devicePolls.list('rival', ALL)).toEqual(new Map([['d2', NOW]]))
       })
       expect(await revision()).toBe(before)
     })
@@ -382,7 +419,9 @@ export function describeCredentials(store: () => Store): void {
         id,
         org,
         username: null,
-        token_hash: `hash of ${id}`,
+        thumbprint: `hash of ${id}`,
+        labels: [],
+        enrolment_token_id: null,
         created_at: NOW,
         revoked_at,
       })
@@ -396,9 +435,15 @@ export function describeCredentials(store: () => Store): void {
       })
 
       await store().read(async (reader) => {
-        expect(await reader.devices.list('acme')).toEqual([d1, d3])
-        expect(await reader.devices.list('rival')).toEqual([d2])
-        expect(await reader.devices.list('absent')).toEqual([])
+        expect(await reader.devices.list('acme', FIRST)).toEqual([d1, d3])
+        expect(await reader.devices.list('acme', { after: 'd1', limit: 9 })).toEqual([d3])
+        expect(await reader.devices.list('acme', { after: '', limit: 1 })).toEqual([d1])
+        expect(await reader.devices.findById('d2')).toEqual(d2)
+        expect(await reader.devices.findById('d9')).toBeNull()
+        expect(await reader.devices.countLive('acme')).toBe(1)
+        expect(await reader.devices.listLiveUsers('acme')).toEqual([null])
+        expect(await reader.devices.list('rival', FIRST)).toEqual([d2])
+        expect(await reader.devices.list('absent', FIRST)).toEqual([])
         expect(await reader.devices.find('acme', 'd3')).toEqual(d3)
         expect(await reader.devices.find('rival', 'd3')).toBeNull()
       })

@@ -13,7 +13,15 @@ const TEAM = '99999999-9999-4999-8999-999999999999'
 
 function device(id: string) {
   const times = { created_at: NOW, revoked_at: null }
-  return { id, org: 'acme', username: null, token_hash: `hash of ${id}`, ...times }
+  return {
+    id,
+    org: 'acme',
+    username: null,
+    thumbprint: `hash of ${id}`,
+    labels: [],
+    enrolment_token_id: null,
+    ...times,
+  }
 }
 
 function token(id: string) {

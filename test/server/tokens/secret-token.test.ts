@@ -6,7 +6,7 @@ import {
   kindOfSecretToken,
 } from '../../../server/src/tokens/secret-token.ts'
 
-const KINDS = ['personal', 'organization', 'device'] as const
+const KINDS = ['personal', 'organization', 'enrolment'] as const
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
 describe('a secret token', () => {
@@ -15,7 +15,7 @@ describe('a secret token', () => {
       fc.property(fc.constantFrom(...KINDS), bytes32, (kind, bytes) => {
         const token = createSecretToken(kind, () => bytes)
 
-        expect(token).toMatch(/^pal_(pat|oat|dev)_[0-9A-Za-z]{49}$/)
+        expect(token).toMatch(/^pal_(pat|oat|enr)_[0-9A-Za-z]{49}$/)
         expect(kindOfSecretToken(token)).toBe(kind)
       }),
     )
@@ -40,7 +40,9 @@ describe('a secret token', () => {
     fc.assert(
       fc.property(bytes32, bytes32, (a, b) => {
         fc.pre(Buffer.compare(a, b) !== 0)
-        expect(createSecretToken('device', () => a)).not.toBe(createSecretToken('device', () => b))
+        expect(createSecretToken('enrolment', () => a)).not.toBe(
+          createSecretToken('enrolment', () => b),
+        )
       }),
     )
   })

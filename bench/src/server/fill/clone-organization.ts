@@ -4,7 +4,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { randomBytes } from 'node:crypto'
 import type { Filled } from './fill-organization.ts'
 import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
-import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
+import { DEVICE_TOKEN_KEY } from '../../../../server/src/distribution/proof/device-tokens.ts'
+import { createLongTokens, createThumbprint } from './device-tokens.ts'
 
 /** An organization as its devices poll it. */
 export type Polled = Pick<Filled, 'org' | 'view' | 'deviceTokens'>
@@ -43,23 +44,29 @@ export function cloneOrganization(
   )
   const devices = copy(
     'devices',
-    { id: '?', org: '?', token_hash: '?', username: 'NULL' },
+    { id: '?', org: '?', thumbprint: '?', username: 'NULL' },
     'org = ? LIMIT 1',
   )
   const secrets = database.prepare('INSERT INTO secrets (name, value) VALUES (?, ?)')
+  const key = database.prepare('SELECT value FROM secrets WHERE name = ?').get(DEVICE_TOKEN_KEY)
+  const tokens = createLongTokens(key?.['value'] as Uint8Array)
   const cloned: Polled[] = []
   for (let n = 0; n < count; n += 1) {
     const org = `${template}-${n}`
-    const token = createSecretToken('device', randomBytes)
+    const [id, thumbprint] = [randomUUID(), createThumbprint()]
     database.exec('BEGIN')
     organization.run(org, template)
     policies.run(String(n), org, template)
     rules.run(String(n), template)
-    devices.run(randomUUID(), org, hashSecretToken(token), template)
+    devices.run(id, org, thumbprint, template)
     const secret = randomBytes(32)
     secrets.run(viewSecretName(org), secret)
     database.exec('COMMIT')
-    cloned.push({ org, view: formatViewId(secret, org, []), deviceTokens: [token] })
+    cloned.push({
+      org,
+      view: formatViewId(secret, org, []),
+      deviceTokens: [tokens.issue({ id, thumbprint })],
+    })
   }
   database.close()
   return cloned

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { openDataDirectory } from '../../../../server/src/data-directory.ts'
+import { loadDeviceTokenKey } from '../../../../server/src/distribution/proof/device-tokens.ts'
+import { createLongTokens } from './device-tokens.ts'
 import { fillOrganization, type Filled, type Shape } from './fill-organization.ts'
 
 /** Makes a data directory with `count` organizations `prefix-0`, … of one shape. */
@@ -10,10 +13,13 @@ export async function fillDataDirectory(
 ): Promise<Filled[]> {
   const store = openDataDirectory(directory)
   try {
+    const tokens = createLongTokens(await loadDeviceTokenKey(store, randomBytes))
     const filled: Filled[] = []
     for (let n = 0; n < count; n += 1)
       filled.push(
-        await store.transaction((writer) => fillOrganization(writer, `${prefix}-${n}`, shape)),
+        await store.transaction((writer) =>
+          fillOrganization(writer, `${prefix}-${n}`, { ...shape, tokens }),
+        ),
       )
     return filled
   } finally {

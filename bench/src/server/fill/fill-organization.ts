@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import type { DeviceTokens } from '../../../../server/src/distribution/proof/device-tokens.ts'
 import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
+import { createThumbprint } from './device-tokens.ts'
 
 const CREATED_AT = '2026-11-01T00:00:00Z'
 const EXPIRES_AT = '2036-11-01T00:00:00.000Z'
@@ -27,7 +29,7 @@ export interface Filled {
 export async function fillOrganization(
   writer: StoreWriter,
   org: string,
-  shape: Shape,
+  shape: Shape & { readonly tokens: DeviceTokens },
 ): Promise<Filled> {
   await writer.organizations.insert({
     name: org,
@@ -39,7 +41,9 @@ export async function fillOrganization(
   const policyIds = numbers(shape.policies).map((n) => `pol_${org.replaceAll('-', '')}${pad(n)}`)
   for (const id of policyIds) await fillPolicy(writer, org, id, shape.rulesPerPolicy)
   const deviceTokens = await Promise.all(
-    numbers(shape.devices).map((n) => fillDevice(writer, org, editors[n % editors.length])),
+    numbers(shape.devices).map((n) =>
+      fillDevice(writer, org, editors[n % editors.length], shape.tokens),
+    ),
   )
   const secret = randomBytes(32)
   await writer.secrets.insert(viewSecretName(org), secret)
@@ -95,17 +99,20 @@ async function fillDevice(
   writer: StoreWriter,
   org: string,
   owner: { readonly username: string } | undefined,
+  tokens: DeviceTokens,
 ): Promise<string> {
-  const token = createSecretToken('device', randomBytes)
+  const [id, thumbprint] = [randomUUID(), createThumbprint()]
   await writer.devices.insert({
-    id: randomUUID(),
+    id,
     org,
     username: owner?.username ?? null,
-    token_hash: hashSecretToken(token),
+    thumbprint,
+    labels: [],
+    enrolment_token_id: null,
     created_at: CREATED_AT,
     revoked_at: null,
   })
-  return token
+  return tokens.issue({ id, thumbprint })
 }
 
 function numbers(count: number): number[] {

@@ -1,75 +1,128 @@
-import type { Enrolment } from '@palisade/protocol'
+import {
+  createDeviceKey,
+  createProver,
+  enrolMachine,
+  keyFileOf,
+  parseServerUrl,
+  readPrivateFile,
+  writeKeyFile,
+} from '@palisade/client'
+import { parseEnrolmentToken, type DeviceKey, type Enrolment } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { constants } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
-import { resolveFile } from '../file-argument.ts'
+import { usageError } from '../cli-error.ts'
+import { resolveFile, unreadable } from '../file-argument.ts'
+import type { Io } from '../io.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { connectOrganization } from './connect-server.ts'
 import { notWritten } from './credentials-file.ts'
+import { readSecretLine } from './read-secret.ts'
+
+const MAX_TOKEN_BYTES = 4096
 
 interface EnrolOptions {
   readonly out: string
+  readonly token?: string
   readonly user?: string
   readonly json?: true
 }
+
+/** Asks a server to enrol the machine with that key. */
+type Enrol = (key: DeviceKey) => Promise<Enrolment>
 
 /** `palisade enrol` */
 export function addEnrolCommand(program: Command, context: RunContext): void {
   program
     .command('enrol')
-    .summary("write a machine's token file")
-    .description('Enrol a machine with the server and write the token file that its agent reads.')
-    .requiredOption('--out <file>', 'token file to create (mode 0600); must not exist')
+    .summary('enrol this machine and write the files of its agent')
+    .description(
+      'Enrol a machine: make its key, prove it to the server, and write the two files that the agent\n' +
+        'reads: the enrolment, and the private key, which leaves this machine never.',
+    )
+    .requiredOption('--out <file>', 'enrolment file to create; the key goes to <file>.key')
+    .option(
+      '--token <file>',
+      'enrolment token of the machine, - for standard input; needs no login',
+    )
     .option('--user <name>', 'member whose machine it is; without one it has no user')
-    .option('--json', 'print one JSON object, without the token')
+    .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',
       `
+With --token the machine is enrolled as the token says; the file must be closed to other users.
+Without, you enrol it as who you have signed in. No file is replaced.
+
 Examples:
   palisade enrol --user alice --out enrolment.json
-  palisade enrol --out build-machine.json`,
+  palisade enrol --token /etc/palisade/token --out /var/lib/palisade/agent/enrolment.json
+  palisade enrol --token - --out build-machine.json < token`,
     )
     .action(async (options: EnrolOptions) => {
       const { io, style } = context
-      const { organization } = await connectOrganization(io)
-      const enrolment = await writeEnrolment(resolveFile(io, options.out), options.out, () =>
-        organization.devices.enrol({ user: options.user }),
-      )
+      const enrol = await chooseWay(io, options)
+      const enrolment = await writeEnrolment(resolveFile(io, options.out), options.out, enrol)
       const { org, user, device_id } = enrolment
       await present(
         context,
         options.json,
         { file: options.out, org, user, device_id },
         () =>
-          style.plain(`enrolled ${device_id} for ${user ?? 'no user'}; token in ${options.out}`) +
-          '\n',
+          style.plain(
+            `enrolled ${device_id} for ${user ?? 'no user'}; enrolment in ${options.out}, ` +
+              `key in ${keyFileOf(options.out)}`,
+          ) + '\n',
       )
     })
 }
 
+async function chooseWay(io: Io, { token: place, user }: EnrolOptions): Promise<Enrol> {
+  const clock = io.now
+  if (place === undefined) {
+    const { organization } = await connectOrganization(io)
+    return (key) => organization.devices.enrol({ prove: createProver(key, clock), user })
+  }
+  if (user !== undefined)
+    throw usageError('`--user` goes without `--token`; a token enrols machines for no user')
+  const token = place === '-' ? await readSecretLine(io, 'token') : await readToken(io, place)
+  const server = parseEnrolmentToken(token)?.server
+  if (server === undefined)
+    throw usageError('this is no enrolment token; copy the whole line that begins with `pal_enr_`')
+  parseServerUrl(server)
+  return (key) => enrolMachine({ token, key, fetch: io.fetch, clock })
+}
+
+async function readToken(io: Io, place: string): Promise<string> {
+  const file = await readPrivateFile(resolveFile(io, place), MAX_TOKEN_BYTES)
+  if (!file.ok) throw unreadable(place, file.message)
+  return file.text.trim()
+}
+
 /**
- * Creates the file before it asks the server: a machine that is enrolled but whose token went
+ * Creates both files before it asks the server: a machine that is enrolled but whose key went
  * nowhere could only be revoked. No link is followed, and no file is replaced.
  */
-async function writeEnrolment(
-  path: string,
-  shown: string,
-  enrol: () => Promise<Enrolment>,
-): Promise<Enrolment> {
+async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promise<Enrolment> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY
   const handle = await open(path, flags, 0o600).catch((error: unknown) => {
     throw notWritten(shown, error)
   })
+  const made = [path]
   let complete = false
   try {
-    const enrolment = await enrol()
+    const key = createDeviceKey()
+    await writeKeyFile(keyFileOf(path), key).catch((error: unknown) => {
+      throw notWritten(keyFileOf(shown), error)
+    })
+    made.push(keyFileOf(path))
+    const enrolment = await enrol(key)
     await handle.writeFile(`${JSON.stringify(enrolment, null, 2)}\n`)
     await handle.sync()
     complete = true
     return enrolment
   } finally {
     await handle.close()
-    if (!complete) await rm(path, { force: true })
+    if (!complete) for (const each of made) await rm(each, { force: true })
   }
 }

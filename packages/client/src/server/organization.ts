@@ -1,6 +1,4 @@
 import {
-  enrolmentSchema,
-  listDevicesResponseSchema,
   listMembersResponseSchema,
   listTeamsResponseSchema,
   memberSchema,
@@ -11,14 +9,14 @@ import {
   type DeleteTeamQuery,
   type OrganizationBody,
   type UpdateOrganizationRequest,
-  type Device,
-  type Enrolment,
   type Member,
   type Role,
   type Team,
 } from '@palisade/protocol'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
 import type { Call } from './call.ts'
+import { createDevicesClient, type DevicesClient } from './devices.ts'
+import { createEnrolmentTokensClient, type EnrolmentTokensClient } from './enrolment-tokens.ts'
 import { createEventsClient, type EventsClient } from './events.ts'
 import {
   createPoliciesClient,
@@ -47,15 +45,6 @@ export interface TeamsClient {
   removeMember(teamId: string, username: string): Promise<void>
 }
 
-export interface DevicesClient {
-  /** Enrols a machine for `user`, or for nobody. The device token in the answer is shown once. */
-  enrol(options?: { readonly user?: string | undefined }): Promise<Enrolment>
-  /** Revoked ones too. */
-  list(): Promise<readonly Device[]>
-  /** From its next request on the device is refused. */
-  revoke(deviceId: string): Promise<void>
-}
-
 /** Everything that belongs to one organization. */
 export interface OrganizationClient {
   get(): Promise<OrganizationBody>
@@ -67,6 +56,7 @@ export interface OrganizationClient {
   readonly teams: TeamsClient
   readonly accessTokens: AccessTokensClient
   readonly devices: DevicesClient
+  readonly enrolmentTokens: EnrolmentTokensClient
   readonly events: EventsClient
   readonly webhooks: WebhooksClient
 }
@@ -74,7 +64,7 @@ export interface OrganizationClient {
 export function createOrganizationClient(
   call: Call,
   org: string,
-  newKey: () => string,
+  { newKey, server }: { readonly newKey: () => string; readonly server: string },
 ): OrganizationClient {
   const root = `/api/v1${apiPath('orgs', org)}`
   return {
@@ -86,7 +76,8 @@ export function createOrganizationClient(
     members: createMembersClient(call, `${root}/members`),
     teams: createTeamsClient(call, `${root}/teams`),
     accessTokens: createAccessTokensClient(call, `${root}/access-tokens`),
-    devices: createDevicesClient(call, `${root}/devices`),
+    devices: createDevicesClient(call, `${root}/devices`, server),
+    enrolmentTokens: createEnrolmentTokensClient(call, `${root}/enrolment-tokens`),
     events: createEventsClient(call, `${root}/events`),
     webhooks: createWebhooksClient(call, `${root}/webhooks`),
   }
@@ -116,21 +107,5 @@ function createTeamsClient(call: Call, root: string): TeamsClient {
       call.empty({ method: 'PUT', path: member(teamId, username) }),
     removeMember: async (teamId, username) =>
       call.empty({ method: 'DELETE', path: member(teamId, username) }),
-  }
-}
-
-function createDevicesClient(call: Call, root: string): DevicesClient {
-  return {
-    enrol: async (options = {}) =>
-      call(
-        {
-          method: 'POST',
-          path: root,
-          body: options.user === undefined ? {} : { user: options.user },
-        },
-        enrolmentSchema,
-      ),
-    list: async () => (await call({ method: 'GET', path: root }, listDevicesResponseSchema)).data,
-    revoke: async (deviceId) => call.empty({ method: 'DELETE', path: root + apiPath(deviceId) }),
   }
 }

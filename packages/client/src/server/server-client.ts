@@ -64,7 +64,8 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
     async authenticate() {
       await tokens.get()
     },
-    organization: (org) => createOrganizationClient(call, org, randomUUID),
+    organization: (org) =>
+      createOrganizationClient(call, org, { newKey: randomUUID, server: wire.server }),
     organizations: async () =>
       (
         await call(

@@ -3,7 +3,6 @@ import { z } from 'zod'
 /** Prefixes tell the kind of a secret at sight, to people and to secret scanners. */
 export const PERSONAL_TOKEN_PREFIX = 'pal_pat_'
 export const ORGANIZATION_TOKEN_PREFIX = 'pal_oat_'
-export const DEVICE_TOKEN_PREFIX = 'pal_dev_'
 export const ENROLMENT_TOKEN_PREFIX = 'pal_enr_'
 
 /** `POST /v2/auth/token`. Exactly one spelling of each of the two fields. */

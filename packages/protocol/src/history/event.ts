@@ -27,6 +27,7 @@ export const EVENT_KINDS = [
   'enrolment_token.created',
   'enrolment_token.revoked',
   'device.enrolled',
+  'device.labelled',
   'device.revoked',
   'signing_key.created',
   'signing_key.retired',
@@ -58,7 +59,7 @@ export const eventSchema = z
     kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
     actor: z.string().meta({
       description:
-        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, or `operator` for a command',
+        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, `enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, or `operator` for a command',
     }),
     address: z.string().nullable().meta({ description: 'Address of the client' }),
     request_id: z.string().nullable(),

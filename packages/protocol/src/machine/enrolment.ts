@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { deviceLabelsSchema } from './enrolment-token.ts'
 
 /** One public signing key (RFC 8037, OKP Ed25519). */
 export interface PublicKey {
@@ -8,7 +9,10 @@ export interface PublicKey {
   readonly kid: string
 }
 
-/** `POST /api/v1/orgs/{org}/devices`: enrols a machine, for a user or for none. */
+/**
+ * `POST /api/v1/orgs/{org}/devices`: enrols the machine whose key has signed the proof in the header
+ * `DPoP`, for a user or for none.
+ */
 export const enrolDeviceRequestSchema = z
   .strictObject({
     /** A member of the organization; absent for a device without a user. */
@@ -16,9 +20,18 @@ export const enrolDeviceRequestSchema = z
   })
   .meta({ id: 'EnrolDeviceRequest', examples: [{}, { user: 'alice' }] })
 
+/** `POST /api/v1/enrol`: the same for a machine with an enrolment token and without a user. */
+export const enrolMachineRequestSchema = z
+  .strictObject({
+    /** `pal_enr_…`: the part of the enrolment token before its first dot. */
+    token: z.string().max(256),
+  })
+  .meta({ id: 'EnrolMachineRequest', examples: [{ token: `pal_enr_${'0'.repeat(49)}` }] })
+
 /**
- * What the answer holds, and what the token file of a machine holds (mode 0600): everything that
- * the agent trusts. Policy is refused whose signatures do not lead back to `root`.
+ * What the answer holds, and what the enrolment file of a machine holds (mode 0600): everything that
+ * the agent trusts. Policy is refused whose signatures do not lead back to `root`. The private key of
+ * the machine is in a file of its own and was never anywhere else.
  */
 export const enrolmentSchema = z
   .strictObject({
@@ -27,20 +40,40 @@ export const enrolmentSchema = z
     org: z.string(),
     user: z.string().nullable(),
     device_id: z.string(),
-    /** `pal_dev_…`; shown this once. */
-    device_token: z.string(),
     /** Text of a root of the organization; whatever the machine believes is signed by way of it. */
     root: z.string(),
   })
   .meta({ id: 'Enrolment' })
 export type Enrolment = z.infer<typeof enrolmentSchema>
 
-/** `GET /api/v1/orgs/{org}/devices`: an enrolled machine, without its secret. */
+/** The key file of a machine (mode 0600): RFC 8037, with the private part. */
+export const deviceKeySchema = z.strictObject({
+  kty: z.literal('OKP'),
+  crv: z.literal('Ed25519'),
+  x: z.string(),
+  d: z.string(),
+})
+export type DeviceKey = z.infer<typeof deviceKeySchema>
+
+/** `POST /api/v1/device/token` */
+export const deviceTokenResponseSchema = z
+  .strictObject({
+    /** `pal_dat_…`, bound to the key of the device. */
+    access_token: z.string(),
+    token_type: z.literal('DPoP'),
+    /** Seconds. */
+    expires_in: z.int().positive(),
+  })
+  .meta({ id: 'DeviceTokenResponse' })
+export type DeviceTokenResponse = z.infer<typeof deviceTokenResponseSchema>
+
+/** `GET /api/v1/orgs/{org}/devices`: an enrolled machine. */
 export const deviceSchema = z
   .strictObject({
     id: z.string(),
     /** Null for a device without a user. */
     user: z.string().nullable(),
+    labels: z.array(z.string()),
     created_at: z.string(),
     /** Present once the device is revoked. */
     revoked_at: z.string().optional(),
@@ -49,4 +82,23 @@ export const deviceSchema = z
   })
   .meta({ id: 'Device' })
 export type Device = z.infer<typeof deviceSchema>
-export const listDevicesResponseSchema = z.strictObject({ data: z.array(deviceSchema) })
+
+/** `PATCH /api/v1/orgs/{org}/devices/{device}` */
+export const updateDeviceRequestSchema = z
+  .strictObject({ labels: deviceLabelsSchema })
+  .meta({ id: 'UpdateDeviceRequest', examples: [{ labels: ['ci', 'linux'] }] })
+
+/** `page_size`: absent, 0 or more than 100 means 100. */
+export const listDevicesQuerySchema = z.strictObject({
+  page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
+  cursor: z
+    .string()
+    .optional()
+    .meta({ description: 'The `next_cursor` of an earlier answer; absent starts with the first' }),
+})
+export type ListDevicesQuery = z.infer<typeof listDevicesQuerySchema>
+/** By ascending id; `next_cursor` is null on the last page. */
+export const listDevicesResponseSchema = z
+  .strictObject({ data: z.array(deviceSchema), next_cursor: z.string().nullable() })
+  .meta({ id: 'ListDevicesResponse' })
+export type ListDevicesResponse = z.infer<typeof listDevicesResponseSchema>

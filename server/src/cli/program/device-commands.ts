@@ -9,13 +9,13 @@ export function addDevice(program: Command): void {
     .command('device')
     .description('machines')
     .command('enrol')
-    .description('enrol a device and write its token file (mode 0600)')
+    .description('enrol a device and write its enrolment and key files (mode 0600)')
     .requiredOption('--org <name>', 'organization of the device')
     .option('--user <user>', 'member who uses the device; nobody when left out')
     .requiredOption('--server <url>', 'origin under which the device reaches the server')
-    .requiredOption('--out <file>', 'token file to write')
+    .requiredOption('--out <file>', 'enrolment file to write; the private key goes to <file>.key')
     .option('--force', 'replace the file when there is one')
-    .option('--json', 'print one JSON object, without the token')
+    .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',
       '\nExample:\n  $ palisade-server device enrol --org acme --user alice --server https://palisade.example.com --out ./device.json',

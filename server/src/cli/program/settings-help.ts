@@ -11,6 +11,7 @@ Settings (environment):
                                  read again when it changes and at SIGHUP (plain HTTP)
   PALISADE_TLS_KEY               PEM file of its key, which others may not read
   PALISADE_ACCESS_TOKEN_MINUTES  life of an access token, 1 to 60 (15)
+  PALISADE_DEVICE_TOKEN_MINUTES  life of a device token, 1 to 60 (60)
   PALISADE_OIDC_ISSUER           issuer whose access tokens are accepted for users of the same name,
                                  https URL exactly as in their iss (none)
   PALISADE_OIDC_AUDIENCE         what aud of its tokens must name; required with an issuer

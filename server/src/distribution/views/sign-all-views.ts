@@ -28,10 +28,8 @@ export async function signAllViews(
 async function listPlaces(reader: StoreReader, org: string): Promise<ViewPlace[]> {
   const secret = await findViewSecret(reader, org)
   if (secret === null) return []
-  const devices = await reader.devices.list(org)
-  const active = devices.filter(({ revoked_at }) => revoked_at === null)
   const places = new Map<string, ViewPlace>()
-  for (const username of new Set(active.map((device) => device.username))) {
+  for (const username of await reader.devices.listLiveUsers(org)) {
     const teams = username === null ? [] : await reader.teams.listOfUser(org, username)
     const id = formatViewId(secret, org, teams)
     places.set(id, { org, id, teams })

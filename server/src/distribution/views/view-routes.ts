@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
 import { errorResponses } from '../../http/error-responses.ts'
 import { ABOUT_BODIES } from '../../http/security-headers.ts'
+import { proofSchema, type Proofs } from '../proof/require-proof.ts'
 import type { ServedTimestamp } from './view-publisher.ts'
 import type { Requested, ViewService } from './view-service.ts'
 
@@ -37,18 +38,28 @@ const documentResponse = {
   content: { 'application/json': { schema: policySchema.omit({ scope: true }) } },
 }
 
-/** What machines fetch, with the device token as bearer; see `packages/protocol/src/machine/view.ts`. */
-export function viewRoutes({ views }: { readonly views: ViewService }): FastifyPluginAsync {
+export interface ViewRouteDeps {
+  readonly views: ViewService
+  readonly proofs: Pick<Proofs, 'beside'>
+}
+
+/**
+ * What machines fetch, with a device token and a proof beside it. The timestamp is the exception: a
+ * fleet asks for it all day, a proof would cost a signature and 500 bytes each time, and it shows
+ * nothing but a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`. */
+export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync {
   return async (app) => {
     app.get(
       '/api/v1/device/view',
       {
         config: { quiet: true },
+        onRequest: proofs.beside,
         schema: {
           operationId: 'getDeviceView',
           tags: ['devices'],
           summary: 'Which view this device may fetch; another one once its user changes teams',
           security,
+          headers: proofSchema,
           response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403]) },
         },
       },
@@ -82,11 +93,13 @@ export function viewRoutes({ views }: { readonly views: ViewService }): FastifyP
       `${VIEW}/metadata/:file`,
       {
         config: { quiet: true },
+        onRequest: proofs.beside,
         schema: {
           operationId: 'getViewMetadata',
           tags: ['devices'],
           summary: 'Fetch `N.root.json`, `N.snapshot.json` or `N.targets.json` of a view',
           params: fileParams,
+          headers: proofSchema,
           security,
           response: { 200: metadataResponse, ...errorResponses([400, 401, 403, 404]) },
         },
@@ -102,11 +115,13 @@ export function viewRoutes({ views }: { readonly views: ViewService }): FastifyP
       `${VIEW}/targets/policies/:file`,
       {
         config: { quiet: true },
+        onRequest: proofs.beside,
         schema: {
           operationId: 'getViewPolicy',
           tags: ['devices'],
           summary: 'Fetch a policy of a view by its SHA-256 and id',
           params: fileParams,
+          headers: proofSchema,
           security,
           response: { 200: documentResponse, ...errorResponses([400, 401, 403, 404]) },
         },

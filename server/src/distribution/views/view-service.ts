@@ -1,9 +1,10 @@
 import type { DeviceView } from '@palisade/protocol'
-import { findBearer, parseBearer } from '../../accounts/bearer.ts'
 import { notFound } from '../../http/api-error.ts'
 import type { Store } from '../../store/store.ts'
 import { hashSecretToken } from '../../tokens/secret-token.ts'
 import { authenticateDevice } from '../authenticate-device.ts'
+import { findDeviceToken, parseDeviceToken } from '../proof/device-authorization.ts'
+import type { DeviceTokens } from '../proof/device-tokens.ts'
 import type { LastSeen } from '../last-seen.ts'
 import { createRecent } from './recent.ts'
 import type { ViewPlace } from './inspect-view.ts'
@@ -51,6 +52,7 @@ export interface ViewServiceDeps {
   readonly store: Store
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
+  readonly tokens: Pick<DeviceTokens, 'read'>
   /** Told of every device that asks for a timestamp. */
   readonly lastSeen: Pick<LastSeen, 'record'>
 }
@@ -58,6 +60,8 @@ export interface ViewServiceDeps {
 interface Admitted {
   /** `Store.generation` of accounts, from before the store was asked. */
   readonly generation: number
+  /** Of the device token. */
+  readonly expiresMs: number
   readonly deviceId: string
   readonly user: string | null
   readonly place: ViewPlace
@@ -67,35 +71,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   const { store, now } = deps
   const openKey = rememberOpenedKeys()
   const publisher = createViewPublisher({ store, now, openKey })
-  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
+  const { findAdmitted, admit } = createAdmissions(deps)
   const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
-
-  function findAdmitted(tokenHash: string): Admitted | null {
-    const device = devices.find(tokenHash)
-    return device?.generation === store.generation('accounts') ? device : null
-  }
-
-  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
-    const tokenHash = hashSecretToken(parseBearer(authorizationHeader))
-    const known = findAdmitted(tokenHash)
-    if (known !== null) return known
-    const generation = store.generation('accounts')
-    const { device, teams, secret } = await store.read(async (reader) => {
-      const admitted = await authenticateDevice(reader, authorizationHeader)
-      const { org, username } = admitted.device
-      return {
-        device: admitted.device,
-        teams: username === null ? [] : await reader.teams.listOfUser(org, username),
-        secret: await findViewSecret(reader, org),
-      }
-    })
-    const { org } = device
-    const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
-    const { username: user } = device
-    const admitted = { generation, deviceId: device.id, user, place: { org, id, teams } }
-    devices.keep(tokenHash, admitted)
-    return admitted
-  }
 
   async function enter(
     authorizationHeader: string | undefined,
@@ -138,7 +115,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     known(authorizationHeader, requested) {
-      const token = findBearer(authorizationHeader)
+      const token = findDeviceToken(authorizationHeader)
       const device = token === null ? null : findAdmitted(hashSecretToken(token))
       if (device === null || !isOwn(device.place, requested)) return null
       const timestamp = publisher.known(device.place)
@@ -172,6 +149,45 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       )
     },
   }
+}
+
+/** Devices by their tokens: asked of the store once, and again after whatever may have changed it. */
+function createAdmissions(deps: ViewServiceDeps) {
+  const { store, now } = deps
+  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
+
+  function findAdmitted(tokenHash: string): Admitted | null {
+    const device = devices.find(tokenHash)
+    if (device?.generation !== store.generation('accounts')) return null
+    return device.expiresMs > now().getTime() ? device : null
+  }
+
+  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
+    const token = parseDeviceToken(authorizationHeader)
+    const tokenHash = hashSecretToken(token)
+    const known = findAdmitted(tokenHash)
+    if (known !== null) return known
+    const generation = store.generation('accounts')
+    const { device, expiresMs, teams, secret } = await store.read(async (reader) => {
+      const admitted = await authenticateDevice(reader, deps.tokens, token)
+      const { org, username } = admitted.device
+      return {
+        device: admitted.device,
+        expiresMs: admitted.expiresMs,
+        teams: username === null ? [] : await reader.teams.listOfUser(org, username),
+        secret: await findViewSecret(reader, org),
+      }
+    })
+    const { org } = device
+    const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
+    const { username: user } = device
+    const place = { org, id, teams }
+    const admitted = { generation, expiresMs, deviceId: device.id, user, place }
+    devices.keep(tokenHash, admitted)
+    return admitted
+  }
+
+  return { findAdmitted, admit }
 }
 
 /** Letter for letter: another spelling of a name is another name. */

@@ -46,13 +46,22 @@ export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
 
 export interface DeviceReader {
   find(org: string, id: string): Promise<DeviceRecord | null>
-  findByTokenHash(tokenHash: string): Promise<DeviceRecord | null>
-  /** By ascending id; revoked ones too. */
-  list(org: string): Promise<DeviceRecord[]>
+  findById(id: string): Promise<DeviceRecord | null>
+  findByThumbprint(thumbprint: string): Promise<DeviceRecord | null>
+  /** Without those that were revoked. */
+  countLive(org: string): Promise<number>
+  /** Each user of a device that was not revoked, once; null where one has no user. */
+  listLiveUsers(org: string): Promise<(string | null)[]>
+  /** Those with an id above `after`, by ascending id; revoked ones too. */
+  list(
+    org: string,
+    page: { readonly after: string; readonly limit: number },
+  ): Promise<DeviceRecord[]>
 }
 
 export interface DeviceWriter extends DeviceReader {
   insert(device: DeviceRecord): Promise<void>
+  setLabels(org: string, id: string, labels: readonly string[]): Promise<void>
   /** Answers the device that is revoked by this; none when it was before. */
   revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
   /** Answers those that are revoked by this, by ascending id. */
@@ -60,8 +69,11 @@ export interface DeviceWriter extends DeviceReader {
 }
 
 export interface DevicePollReader {
-  /** When each device of the organization that ever polled was last recorded, by its id. */
-  list(org: string): Promise<Map<string, string>>
+  /** When each of these devices that ever polled was last recorded, by its id. */
+  list(
+    org: string,
+    span: { readonly first: string; readonly last: string },
+  ): Promise<Map<string, string>>
 }
 
 export interface DevicePollWriter extends DevicePollReader {

@@ -1,10 +1,5 @@
-import type { AccessTokenRecord, DeviceRecord } from '../records.ts'
-import type {
-  AccessTokenReader,
-  AccessTokenWriter,
-  DeviceReader,
-  DeviceWriter,
-} from '../contract/credentials.ts'
+import type { AccessTokenRecord } from '../records.ts'
+import type { AccessTokenReader, AccessTokenWriter } from '../contract/credentials.ts'
 import type { Connection } from './connection.ts'
 
 interface AccessTokenRow {
@@ -105,51 +100,6 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
     async revoke(id, revokedAt) {
       const rows = await revoke.all(id, revokedAt)
       return rows.toSorted((a, b) => a.place - b.place).map(toAccessToken)
-    },
-  }
-}
-
-export function createDeviceReader(connection: Connection): DeviceReader {
-  const find = connection.prepare<DeviceRecord>('SELECT * FROM devices WHERE org = ? AND id = ?')
-  const findByTokenHash = connection.prepare<DeviceRecord>(
-    'SELECT * FROM devices WHERE token_hash = ?',
-  )
-  const list = connection.prepare<DeviceRecord>('SELECT * FROM devices WHERE org = ? ORDER BY id')
-  return {
-    async find(org, id) {
-      return (await find.get(org, id)) ?? null
-    },
-    async findByTokenHash(tokenHash) {
-      return (await findByTokenHash.get(tokenHash)) ?? null
-    },
-    async list(org) {
-      return list.all(org)
-    },
-  }
-}
-
-export function createDeviceWriter(connection: Connection): DeviceWriter {
-  const insert =
-    connection.prepare(`INSERT INTO devices (id, org, username, token_hash, created_at, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?)`)
-  const revoke = connection.prepare<DeviceRecord>(
-    'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *',
-  )
-  const revokeOfUser = connection.prepare<DeviceRecord>(
-    `UPDATE devices SET revoked_at = ? WHERE org = ? AND username = ? AND revoked_at IS NULL
-     RETURNING *`,
-  )
-  return {
-    ...createDeviceReader(connection),
-    async insert({ id, org, username, token_hash, created_at, revoked_at }) {
-      await insert.run(id, org, username, token_hash, created_at, revoked_at)
-    },
-    async revoke(id, revokedAt) {
-      return (await revoke.get(revokedAt, id)) ?? null
-    },
-    async revokeOfUser(org, username, revokedAt) {
-      const revoked = await revokeOfUser.all(revokedAt, org, username)
-      return revoked.toSorted((a, b) => (a.id < b.id ? -1 : 1))
     },
   }
 }

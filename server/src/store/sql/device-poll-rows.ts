@@ -4,11 +4,11 @@ import type { Connection } from './connection.ts'
 export function createDevicePollReader(connection: Connection): DevicePollReader {
   const list = connection.prepare<{ device_id: string; seen_at: string }>(
     `SELECT p.device_id, p.seen_at FROM device_polls p JOIN devices d ON d.id = p.device_id
-     WHERE d.org = ?`,
+     WHERE d.org = ? AND d.id >= ? AND d.id <= ?`,
   )
   return {
-    async list(org) {
-      const rows = await list.all(org)
+    async list(org, { first, last }) {
+      const rows = await list.all(org, first, last)
       return new Map(rows.map(({ device_id, seen_at }) => [device_id, seen_at]))
     },
   }

@@ -1,14 +1,10 @@
 import type { StoreReader, StoreWriter } from '../store.ts'
 import type { Connection } from './connection.ts'
-import {
-  createAccessTokenReader,
-  createAccessTokenWriter,
-  createDeviceReader,
-  createDeviceWriter,
-} from './credential-rows.ts'
+import { createAccessTokenReader, createAccessTokenWriter } from './credential-rows.ts'
 import { createDeliveryReader, createDeliveryWriter } from './delivery-rows.ts'
 import { createEnrolmentTokenReader, createEnrolmentTokenWriter } from './enrolment-token-rows.ts'
 import { createEventReader, createEventWriter } from './event-rows.ts'
+import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {

@@ -1,6 +1,8 @@
+import { createDeviceKey, createProver } from '@palisade/client'
 import type { Enrolment } from '@palisade/protocol'
 import { createActivePolicy } from '../../../../agent/src/decision/active-policy.ts'
 import { createTrustedClock } from '../../../../agent/src/state/trusted-clock.ts'
+import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
 import { createSynchronizer } from '../../../../agent/src/sync/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/view-channel.ts'
@@ -22,10 +24,13 @@ const active = createActivePolicy({
   home: null,
   controlPlane: [],
 })
+const prove = createProver(createDeviceKey(), Date.now)
+const wire = { fetch, server: enrolment.server, prove, timeoutMs: 10_000 }
+const access = createDeviceAccess({ ...wire, clock: Date.now, random: Math.random })
 const channel = createViewChannel({
   enrolment,
   store: createStateStore(directory),
-  fetchFile: createFileFetcher({ fetch, enrolment, timeoutMs: 10_000 }),
+  fetchFile: createFileFetcher({ ...wire, access }),
   clock,
 })
 const synchronizer = createSynchronizer({ active, channel, org: enrolment.org, clock: Date.now })

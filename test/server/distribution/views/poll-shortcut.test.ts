@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice } from './view-device.ts'
 
@@ -20,10 +21,10 @@ describe('a poll that is answered before the framework', () => {
     test = await openTestServer((step) => undo.push(step))
     const { personal_token } = await test.createOrganization('acme', 'alice')
     owner = await test.signIn('alice', personal_token)
-    const created = await test.send('POST', '/api/v1/orgs/acme/devices', { as: owner, payload: {} })
-    const answer = created.json<{ device_id: string; device_token: string }>()
-    ;({ device_id: device, device_token: token } = answer)
-    const { view } = await openViewDevice(test, token)
+    const machine = await enrolTestDevice(test, owner, 'acme')
+    token = machine.token
+    device = machine.enrolment.device_id
+    const { view } = await openViewDevice(test, machine)
     path = `/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
     await test.server.app.listen({ host: '127.0.0.1', port: 0 })
     port = Number(new URL(test.server.origin()).port)
@@ -35,7 +36,7 @@ describe('a poll that is answered before the framework', () => {
   /** The rest of `inject` is what the framework does by itself, with no listener before it. */
   const throughFramework = (headers: Record<string, string>, url = path) =>
     test.server.app.inject({ method: 'GET', url, headers: { host: 'a', ...headers } })
-  const authorized = () => ({ authorization: `Bearer ${token}` })
+  const authorized = () => ({ authorization: `DPoP ${token}` })
 
   async function overSocket(headers: Record<string, string>, url = path): Promise<Answer> {
     const socket = connect(port, '127.0.0.1')
@@ -69,14 +70,14 @@ describe('a poll that is answered before the framework', () => {
     expect(await expectSame({ ...authorized(), 'if-none-match': `"x", W/${etag}` })).toBe(304)
     expect(await expectSame({ ...authorized(), 'if-none-match': '"x"' })).toBe(200)
     expect(await expectSame({ ...authorized(), 'if-none-match': '*' })).toBe(304)
-    expect(await expectSame({ authorization: `bEARER  ${token}` })).toBe(200)
+    expect(await expectSame({ authorization: `dPOP  ${token}` })).toBe(200)
   })
 
   it('is refused the same', async () => {
     const other = path.replace('/acme/', '/other/')
 
     expect(await expectSame({})).toBe(401)
-    expect(await expectSame({ authorization: `Bearer ${token}x` })).toBe(401)
+    expect(await expectSame({ authorization: `DPoP ${token}x` })).toBe(401)
     expect(await expectSame({ authorization: `Basic ${token}` })).toBe(401)
     expect(await expectSame({ ...authorized(), 'if-none-match': 'x' })).toBe(400)
     expect(await expectSame(authorized(), other)).toBe(404)

@@ -1,11 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
 import type { DeviceView, Enrolment } from '@palisade/protocol'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
 import { createSynchronizer, type Synchronizer } from '../../../../agent/src/sync/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/view-channel.ts'
 import { createFileFetcher } from '../../../../agent/src/sync/view-client.ts'
-import { enrolDevice } from '../../../../server/src/distribution/device-service.ts'
+import { enrolDevice } from '../../../../server/src/distribution/enrol-device.ts'
 import { readKeyStatus } from '../../../../server/src/distribution/views/key-status.ts'
 import { sha256 } from '../../../../server/src/distribution/views/metadata.ts'
 import {
@@ -31,6 +33,7 @@ import { OPERATOR } from '../../../../server/src/history/author.ts'
 import type { DistributionKeyRecord } from '../../../../server/src/store/records.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../../agent/fixture/temporary-directory.ts'
+import { fetchDeviceToken } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const START_MS = Date.parse('2026-11-21T08:00:00.250Z')
@@ -45,7 +48,9 @@ const HIGH = 2 ** 47
 describe('new keys, through a running agent,', () => {
   let test: TestServer
   let nowMs: number
+  const key = createDeviceKey()
   let enrolment: Enrolment
+  let prove: Prove
   let synchronizer: Synchronizer
   let decide: (request: { action: string; path: string }) => string
   /** What a thief answers in place of the server, by path. */
@@ -65,7 +70,8 @@ describe('new keys, through a running agent,', () => {
       const settings = { entitled: true, resolve_unlisted_names: false, created_at }
       await writer.organizations.insert({ name: 'acme', ...settings })
       const deps = { now: () => new Date(nowMs), newId: randomUUID, random: randomBytes }
-      return enrolDevice(deps, writer, { org: 'acme', user: null, server })
+      const device = { org: 'acme', user: null, labels: [], enrolment_token_id: null }
+      return enrolDevice(deps, writer, { ...device, thumbprint: thumbprintOf(key) }, { server })
     })
     const { active, surroundings, clock: trusted } = activePolicy()
     setMachineClock = (ms) => {
@@ -73,10 +79,13 @@ describe('new keys, through a running agent,', () => {
     }
     setMachineClock(nowMs)
     const clock = (): number => surroundings.nowMs
+    prove = createProver(key, clock)
+    const wire = { fetch: fetchThroughThief, server, prove, timeoutMs: 5_000 }
+    const access = createDeviceAccess({ ...wire, clock, random: () => 0.5 })
     const channel = createViewChannel({
       enrolment,
       store: createStateStore(await temporaryDirectory()),
-      fetchFile: createFileFetcher({ fetch: fetchThroughThief, enrolment, timeoutMs: 5_000 }),
+      fetchFile: createFileFetcher({ ...wire, access }),
       clock: trusted,
     })
     synchronizer = createSynchronizer({ active, channel, org: 'acme', clock })
@@ -168,7 +177,8 @@ describe('new keys, through a running agent,', () => {
         },
       }),
     )
-    const assigned = await test.send('GET', '/api/v1/device/view', { as: enrolment.device_token })
+    const as = { enrolment, prove, token: await fetchDeviceToken(test, prove) }
+    const assigned = await test.send('GET', '/api/v1/device/view', { as })
     const { org, device_id, user, view } = assigned.json<DeviceView>().signed
     const own = { org, device_id, user, view }
     const path = `/api/v1/orgs/acme/views/${own.view}`

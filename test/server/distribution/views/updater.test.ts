@@ -4,6 +4,7 @@ import { Updater, type Fetcher } from 'tuf-js'
 import { DownloadHTTPError } from 'tuf-js/dist/error.js'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { temporaryDirectory } from '../../temporary-directory.ts'
+import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice, type ViewDevice } from './view-device.ts'
 
@@ -26,8 +27,7 @@ describe('the updater of tuf-js', () => {
     const as = await test.signIn('alice', personal_token)
     const payload = { name: 'web' }
     await test.send('POST', '/v2/orgs/acme/governance/policies', { as, payload })
-    const enrolled = await test.send('POST', '/api/v1/orgs/acme/devices', { as, payload: {} })
-    device = await openViewDevice(test, enrolled.json<{ device_token: string }>().device_token)
+    device = await openViewDevice(test, await enrolTestDevice(test, as, 'acme'))
     directory = temporaryDirectory()
     mkdirSync(join(directory, 'targets'))
     await device.timestamp()
@@ -135,8 +135,7 @@ describe('the updater of tuf-js', () => {
   it('refuses what another organization has signed', async () => {
     const { personal_token } = await test.createOrganization('rival', 'rita')
     const as = await test.signIn('rita', personal_token)
-    const enrolled = await test.send('POST', '/api/v1/orgs/rival/devices', { as, payload: {} })
-    device = await openViewDevice(test, enrolled.json<{ device_token: string }>().device_token)
+    device = await openViewDevice(test, await enrolTestDevice(test, as, 'rival'))
     await device.timestamp()
 
     await expect(update()).rejects.toThrow(/timestamp was signed by 0\/1 keys/)

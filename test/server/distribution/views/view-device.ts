@@ -1,6 +1,7 @@
 import type { DeviceView } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import { z } from 'zod'
+import { fetchDeviceToken, type TestDevice } from '../../test-device.ts'
 import type { TestServer } from '../../test-server.ts'
 
 const fileSchema = z.object({
@@ -42,6 +43,8 @@ const targetsSchema = z.object({
 export type Timestamp = z.infer<typeof timestampSchema>['signed']
 export type Targets = z.infer<typeof targetsSchema>['signed']
 
+const TOKEN_MS = 30 * 60 * 1000
+
 /** A machine that believes everything; what it is served is judged by the test. */
 export interface ViewDevice {
   readonly org: string
@@ -58,15 +61,26 @@ export interface ViewDevice {
 
 /** As the server assigns it now. */
 export async function openViewDevice(
-  test: Pick<TestServer, 'send'>,
-  token: string,
+  test: Pick<TestServer, 'send' | 'now'>,
+  machine: TestDevice,
 ): Promise<ViewDevice> {
-  const assigned = await test.send('GET', '/api/v1/device/view', { as: token })
+  let as = machine
+  let asOfMs = test.now()
+  /** As agents do, long before the token ends. */
+  async function renew(): Promise<void> {
+    if (test.now() - asOfMs < TOKEN_MS) return
+    as = { ...as, token: await fetchDeviceToken(test, as.prove) }
+    asOfMs = test.now()
+  }
+
+  const assigned = await test.send('GET', '/api/v1/device/view', { as })
   if (assigned.statusCode !== 200) throw new Error(assigned.body)
   const { org, view } = assigned.json<DeviceView>().signed
   const base = `/api/v1/orgs/${org}/views/${view}`
-  const get = (path: string, headers: Record<string, string> = {}) =>
-    test.send('GET', `${base}/${path}`, { as: token, headers })
+  async function get(path: string, headers: Record<string, string> = {}) {
+    await renew()
+    return test.send('GET', `${base}/${path}`, { as, headers })
+  }
 
   async function read<T>(path: string, schema: z.ZodType<{ signed: T }>): Promise<T> {
     const answer = await get(`metadata/${path}`)

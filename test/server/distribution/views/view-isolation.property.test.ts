@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createDeviceTokens } from '../../../../server/src/distribution/proof/device-tokens.ts'
 import {
   createViewService,
   type Requested,
@@ -9,12 +10,16 @@ import {
 } from '../../../../server/src/distribution/views/view-service.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store, StoreWriter } from '../../../../server/src/store/store.ts'
-import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
 import { factorOfRun } from '../../../run-size.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const NOW = '2026-11-21T08:00:00Z'
 const TEAMS = [0, 1, 2, 3] as const
+const tokens = createDeviceTokens({
+  key: randomBytes(32),
+  lifeSeconds: 60,
+  now: () => new Date(NOW),
+})
 
 /** Teams by their numbers: of each policy, and of each user. */
 interface World {
@@ -47,6 +52,7 @@ describe('the views of an organization', () => {
       store,
       now: () => new Date(NOW),
       random: (bytes) => randomBytes(bytes),
+      tokens,
       lastSeen: { record: () => undefined },
     })
 
@@ -176,16 +182,18 @@ function furnish(store: Store, { policies, users }: World): Promise<Furnished> {
 }
 
 async function enrol(writer: StoreWriter, org: string, username: string | null): Promise<string> {
-  const token = createSecretToken('device', randomBytes)
+  const [id, thumbprint] = [randomUUID(), randomUUID()]
   await writer.devices.insert({
-    id: randomUUID(),
+    id,
     org,
     username,
-    token_hash: hashSecretToken(token),
+    thumbprint,
+    labels: [],
+    enrolment_token_id: null,
     created_at: NOW,
     revoked_at: null,
   })
-  return `Bearer ${token}`
+  return `DPoP ${tokens.issue({ id, thumbprint })}`
 }
 
 function idOf(index: number): string {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice, type ViewDevice } from './view-device.ts'
 
@@ -41,7 +42,7 @@ describe('a view', () => {
 
   const bob = () => `bob-${count}`
 
-  async function post(url: string, payload: object): Promise<{ id: string; device_token: string }> {
+  async function post(url: string, payload: object): Promise<{ id: string }> {
     const response = await test.send('POST', url, { as: owner, payload })
     expect(response.statusCode, response.body).toBe(201)
     return response.json()
@@ -56,8 +57,8 @@ describe('a view', () => {
   }
 
   const join = () => test.send('PUT', `${api}/teams/${team}/members/${bob()}`, { as: owner })
-  const enrol = async (user?: string) =>
-    (await post(`${api}/devices`, user === undefined ? {} : { user })).device_token
+  const enrol = (user?: string) =>
+    enrolTestDevice(test, owner, org, user === undefined ? {} : { user })
   const enrolled = async (user?: string): Promise<ViewDevice> =>
     openViewDevice(test, await enrol(user))
   const names = async (device: ViewDevice) => (await device.policies()).map(({ name }) => name)
@@ -272,20 +273,20 @@ describe('a view', () => {
   })
 
   it('refuses a device from its next request on once it is revoked', async () => {
-    const { device_token, ...created } = await post(`${api}/devices`, {})
-    const device = await openViewDevice(test, device_token)
+    const enrolled = await enrol()
+    const device = await openViewDevice(test, enrolled)
     await device.timestamp()
-    const id = (created as unknown as { device_id: string }).device_id
 
-    await test.send('DELETE', `${api}/devices/${id}`, { as: owner })
+    const { device_id } = enrolled.enrolment
+    await test.send('DELETE', `${api}/devices/${device_id}`, { as: owner })
 
     for (const path of ['metadata/timestamp.json', 'metadata/1.root.json'])
       expect((await device.get(path)).statusCode).toBe(401)
   })
 
   it('costs a machine that has everything 700 bytes at most, there and back', async () => {
-    const token = await enrol()
-    const device = await openViewDevice(test, token)
+    const machine = await enrol()
+    const device = await openViewDevice(test, machine)
     const { headers } = await device.get('metadata/timestamp.json')
     await test.server.app.listen({ host: '127.0.0.1', port: 0 })
     const { port } = new URL(test.server.origin())
@@ -293,7 +294,7 @@ describe('a view', () => {
       `GET ${device.base}/metadata/timestamp.json HTTP/1.1`,
       `host: 127.0.0.1:${port}`,
       'connection: keep-alive',
-      `authorization: Bearer ${token}`,
+      `authorization: DPoP ${machine.token}`,
       `if-none-match: ${String(headers.etag)}`,
       'accept: */*',
       'accept-language: *',

@@ -1,3 +1,4 @@
+import { createDeviceKey, createProver } from '@palisade/client'
 import type { DeviceView } from '@palisade/protocol'
 import { createServer, readConfig } from '@palisade/server'
 import Sqlite from 'better-sqlite3'
@@ -15,6 +16,7 @@ import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite
 import type { Store } from '../../../../server/src/store/store.ts'
 import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
 import { runServerCommand } from '../../server-process.ts'
+import { TEST_ORIGIN } from '../../test-device.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const POLICIES = '/v2/orgs/acme/governance/policies'
@@ -34,11 +36,20 @@ async function serve(store: Store) {
   const config = readConfig({}, '/')
   const { app, close } = await createServer({ config, sources, store, logger: false })
   onTestFinished(close)
-  const send = (method: 'GET' | 'POST', url: string, token: string, payload?: object) =>
+  const send = (
+    method: 'GET' | 'POST',
+    url: string,
+    authorization: string,
+    payload?: object,
+    dpop?: string,
+  ) =>
     app.inject({
       method,
       url,
-      headers: token === '' ? {} : { authorization: `Bearer ${token}` },
+      headers: {
+        ...(authorization === '' ? {} : { authorization }),
+        ...(dpop === undefined ? {} : { dpop }),
+      },
       ...(payload === undefined ? {} : { payload }),
     })
   return { send }
@@ -56,12 +67,19 @@ async function fillSqlite(path: string) {
   const { personal_token } = await createAcme(store)
   const { send } = await serve(store)
   const signIn = { username: 'alice', password: personal_token }
-  const token = (await send('POST', '/v2/auth/token', '', signIn)).json<{ access_token: string }>()
-    .access_token
+  const session = await send('POST', '/v2/auth/token', '', signIn)
+  const token = `Bearer ${session.json<{ access_token: string }>().access_token}`
+  const prove = createProver(createDeviceKey(), () => Date.parse(AT))
+  const proofOf = (method: string, path: string, accessToken?: string) =>
+    prove({
+      method,
+      url: TEST_ORIGIN + path,
+      ...(accessToken === undefined ? {} : { accessToken }),
+    })
   const make = async (url: string, payload: object) => {
-    const response = await send('POST', url, token, payload)
+    const response = await send('POST', url, token, payload, proofOf('POST', url))
     expect(response.statusCode, response.body).toBe(201)
-    return response.json<{ id: string; device_token: string }>()
+    return response.json<{ id: string }>()
   }
   const admin = '/api/v1/orgs/acme'
   const password = 'a long enough password'
@@ -81,13 +99,19 @@ async function fillSqlite(path: string) {
         resources: [`h${index}.example.com:443`],
       })
   })
-  const device = await make(`${admin}/devices`, { user: 'alice' })
-  const assigned = await send('GET', '/api/v1/device/view', device.device_token)
+  await make(`${admin}/devices`, { user: 'alice' })
+  const tokenPath = '/api/v1/device/token'
+  const issued = await send('POST', tokenPath, '', undefined, proofOf('POST', tokenPath))
+  const { access_token } = issued.json<{ access_token: string }>()
+  const device = `DPoP ${access_token}`
+  const viewPath = '/api/v1/device/view'
+  const proof = proofOf('GET', viewPath, access_token)
+  const assigned = await send('GET', viewPath, device, undefined, proof)
   const view = `${admin}/views/${assigned.json<DeviceView>().signed.view}`
   const timestamp = `${view}/metadata/timestamp.json`
-  await send('GET', timestamp, device.device_token)
+  await send('GET', timestamp, device)
   await store.close()
-  return { token, policy: policy.id, device: device.device_token, timestamp, signIn }
+  return { token, policy: policy.id, device, timestamp, signIn }
 }
 
 /** What a client sees of a store, without what differs from request to request. */

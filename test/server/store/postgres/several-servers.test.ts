@@ -6,6 +6,7 @@ import { openPostgresStore } from '../../../../server/src/store/postgres/open-po
 import type { BorrowedDatabase } from '../../postgres/database-pool.ts'
 import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
 import { runServerCommand, startServerProcess, type RunningServer } from '../../server-process.ts'
+import { openFileDevice } from '../../test-device.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 /** A second is promised and milliseconds are usual; a busy machine is not what is judged here. */
@@ -64,18 +65,18 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
       settings,
     )
     expect(stderr).toBe('')
-    return enrolmentSchema.parse(JSON.parse(readFileSync(out, 'utf8')))
+    const { device_id } = enrolmentSchema.parse(JSON.parse(readFileSync(out, 'utf8')))
+    return { device_id, machine: await openFileDevice(out) }
   }
 
-  const poll = (server: RunningServer, token: string) =>
-    send(server, 'GET', `${view}/metadata/timestamp.json`, undefined, token)
+  const poll = (server: RunningServer, { machine }: Awaited<ReturnType<typeof enrol>>) =>
+    machine.fetch(`${server.url}${view}/metadata/timestamp.json`)
 
   it('serve within a second what was changed on one, also when its announcement is lost', async () => {
     const device = await enrol()
-    const assigned = await send(one, 'GET', '/api/v1/device/view', undefined, device.device_token)
+    const assigned = await device.machine.fetch(`${one.url}/api/v1/device/view`)
     view = `/api/v1/orgs/acme/views/${deviceViewSchema.parse(await assigned.json()).signed.view}`
-    const tagOf = async (server: RunningServer) =>
-      (await poll(server, device.device_token)).headers.get('etag')
+    const tagOf = async (server: RunningServer) => (await poll(server, device)).headers.get('etag')
     const path = '/v2/orgs/acme/governance/policies'
 
     for (const disturb of ['SELECT 1', CUT_WATCHERS]) {
@@ -96,10 +97,8 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
     await database.administer(CUT_WATCHERS)
     expect((await send(one, 'DELETE', url)).status).toBe(204)
 
-    await expect
-      .poll(async () => (await poll(other, device.device_token)).status, PATIENCE)
-      .toBe(401)
-    expect((await poll(one, device.device_token)).status).toBe(401)
+    await expect.poll(async () => (await poll(other, device)).status, PATIENCE).toBe(401)
+    expect((await poll(one, device)).status).toBe(401)
   })
 })
 

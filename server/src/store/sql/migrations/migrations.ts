@@ -1,6 +1,7 @@
 import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
+import { deviceKeys } from './device-keys.ts'
 import { distributionSettings } from './distribution-settings.ts'
 import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
@@ -25,4 +26,5 @@ export const MIGRATIONS: readonly Migration[] = [
   views,
   enrolmentTokens,
   distributionSettings,
+  deviceKeys,
 ]

@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs'
-import { open, type FileHandle } from 'node:fs/promises'
-import { systemErrorCode } from '../errors.ts'
+import { lstat, open, type FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 export type PrivateFile =
   | { readonly ok: true; readonly text: string }
@@ -17,9 +17,9 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 
 /**
  * Reads a file that nobody but this user (or root) may have written or read: regular, not reached
- * through a symbolic link as its last step, at most `maxBytes`, closed to group and world.
- * `code` is the system's (`ENOENT`) or `UNSAFE`. Judged on the open file, so that nothing can be
- * exchanged between the look and the read.
+ * through a symbolic link as its last step, at most `maxBytes`, closed to group and world, in a
+ * directory where nobody else may put another in its place. `code` is the system's (`ENOENT`) or
+ * `UNSAFE`. Judged on the open file, so that nothing can be exchanged between the look and the read.
  */
 export async function readPrivateFile(path: string, maxBytes: number): Promise<PrivateFile> {
   let file: FileHandle
@@ -31,7 +31,8 @@ export async function readPrivateFile(path: string, maxBytes: number): Promise<P
     return { ok: false, code, message: describeOpenError(code) }
   }
   try {
-    const problem = privacyProblem(await file.stat(), maxBytes)
+    const problem =
+      privacyProblem(await file.stat(), maxBytes) ?? directoryProblem(await lstat(dirname(path)))
     if (problem !== null) return { ok: false, code: 'UNSAFE', message: problem }
     const text = decodeUtf8(await file.readFile())
     if (text === null) return { ok: false, code: 'UNSAFE', message: 'is not UTF-8 text' }
@@ -50,6 +51,22 @@ function privacyProblem(found: Stats, maxBytes: number): string | null {
   if ((found.mode & 0o077) !== 0) return 'is open to other users; run `chmod 600` on it'
   if (found.size > maxBytes) return `is larger than ${maxBytes} bytes`
   return null
+}
+
+function directoryProblem(found: Stats): string | null {
+  if (!found.isDirectory()) return 'is in a directory that is a symbolic link; name that itself'
+  const user = process.geteuid?.()
+  if (user !== undefined && found.uid !== user && found.uid !== 0)
+    return 'is in a directory of another user'
+  // Also one with the sticky bit: whoever comes first there chooses what the file is.
+  if ((found.mode & 0o022) !== 0)
+    return 'is in a directory that others may write to; move it to one of mode 700'
+  return null
+}
+
+function systemErrorCode(error: unknown): string | null {
+  if (!(error instanceof Error) || !('code' in error)) return null
+  return typeof error.code === 'string' ? error.code : null
 }
 
 function describeOpenError(code: string): string {

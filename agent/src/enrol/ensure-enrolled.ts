@@ -1,0 +1,125 @@
+import {
+  ClientError,
+  createDeviceKey,
+  enrolMachine,
+  keyFileOf,
+  readPrivateFile,
+  writeKeyFile,
+} from '@palisade/client'
+import type { DeviceKey, Enrolment } from '@palisade/protocol'
+import { lstat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AgentLog } from '../agent.ts'
+import type { AgentConfig } from '../config/config.ts'
+import { preparePrivateDirectory } from '../config/private-directory.ts'
+import { readDeviceKey } from '../config/read-enrolment.ts'
+import { AgentError, systemErrorCode } from '../errors.ts'
+import { writeDurably } from '../sync/durable-file.ts'
+
+const MAX_TOKEN_BYTES = 4096
+const FIRST_RETRY_MS = 5_000
+const LAST_RETRY_MS = 5 * 60_000
+/** Of the server, for which asking again will not help. */
+const FINAL_STATUSES: readonly number[] = [400, 401, 403, 409]
+
+export interface EnrolSurroundings {
+  readonly fetch: typeof globalThis.fetch
+  readonly log: AgentLog
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+  /** Default: the timers of the process. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>
+}
+
+type Places = Pick<AgentConfig, 'agentDir' | 'enrolmentPath' | 'enrolmentTokenPath'>
+
+/**
+ * Enrols a machine that has no enrolment file and an enrolment token, and asks until the server
+ * answers. The key is on disk before the server hears of it: a machine whose answer is lost, by a
+ * crash or on the way, asks again with the same key and gets the same device.
+ *
+ * False when `stop` came first. Throws `ERR_ENROLMENT_INVALID` for a file that cannot be used and
+ * `ERR_ENROLMENT_REFUSED` for a token that the server does not take.
+ */
+export async function ensureEnrolled(
+  places: Places,
+  from: EnrolSurroundings,
+  stop: AbortSignal,
+): Promise<boolean> {
+  const { enrolmentPath, enrolmentTokenPath } = places
+  if (enrolmentTokenPath === null || (await isThere(enrolmentPath))) return true
+  const token = await readToken(enrolmentTokenPath)
+  if (dirname(enrolmentPath) === places.agentDir) await preparePrivateDirectory(places.agentDir)
+  const key = await ensureKey(enrolmentPath)
+  const enrolment = await askUntilAnswered({ token, key }, from, stop)
+  if (enrolment === null) return false
+  await writeDurably(enrolmentPath, `${JSON.stringify(enrolment, null, 2)}\n`)
+  from.log.info({ org: enrolment.org, device_id: enrolment.device_id }, 'machine enrolled')
+  return true
+}
+
+async function readToken(path: string): Promise<string> {
+  const file = await readPrivateFile(path, MAX_TOKEN_BYTES)
+  if (!file.ok)
+    throw new AgentError('ERR_ENROLMENT_INVALID', [`enrolment token ${path}: ${file.message}`])
+  return file.text.trim()
+}
+
+/** The key of an earlier attempt, or a new one. */
+async function ensureKey(enrolmentPath: string): Promise<DeviceKey> {
+  const path = keyFileOf(enrolmentPath)
+  if (await isThere(path)) return readDeviceKey(enrolmentPath)
+  const key = createDeviceKey()
+  try {
+    await writeKeyFile(path, key)
+  } catch (error) {
+    const code = systemErrorCode(error) ?? 'unknown error'
+    const problem = `key file ${path}: cannot be written (${code})`
+    throw new AgentError('ERR_ENROLMENT_INVALID', [problem], error)
+  }
+  return key
+}
+
+async function askUntilAnswered(
+  machine: { readonly token: string; readonly key: DeviceKey },
+  { fetch, log, clock, random, pause = sleepUntil }: EnrolSurroundings,
+  stop: AbortSignal,
+): Promise<Enrolment | null> {
+  for (let failures = 0; !stop.aborted; failures += 1) {
+    try {
+      return await enrolMachine({ ...machine, fetch, clock })
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error
+      if (isFinal(error))
+        throw new AgentError('ERR_ENROLMENT_REFUSED', [`cannot enrol: ${error.message}`], error)
+      const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+      const waitMs = Math.max(random() * boundMs, error.api?.retryAfterMs ?? 0)
+      log.warn({ code: error.code, reason: error.message, wait_ms: waitMs }, 'cannot enrol yet')
+      // Rejects when the agent is to stop, which the loop sees by itself.
+      await pause(waitMs, stop).catch(() => undefined)
+    }
+  }
+  return null
+}
+
+function isFinal({ code, api }: ClientError): boolean {
+  if (code === 'ERR_ARGUMENT_INVALID' || code === 'ERR_SERVER_URL_INVALID') return true
+  return api !== undefined && FINAL_STATUSES.includes(api.status)
+}
+
+function sleepUntil(ms: number, signal: AbortSignal): Promise<unknown> {
+  return sleep(ms, undefined, { signal })
+}
+
+/** Also for what cannot be used: that is for whoever reads it to say. */
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await lstat(path)
+    return true
+  } catch (error) {
+    return systemErrorCode(error) !== 'ENOENT'
+  }
+}

@@ -1,0 +1,109 @@
+import type { Device } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatAge } from '../terminal/age.ts'
+import { formatTable } from '../terminal/table.ts'
+import { confirmed } from './confirmed.ts'
+import { notFound } from './find-policy.ts'
+
+interface DeviceOptions {
+  readonly json?: true
+}
+
+/** `palisade device list|label|revoke` */
+export function addDeviceCommands(program: Command, context: RunContext): void {
+  const device = program
+    .command('device')
+    .summary('machines of the organization')
+    .description('List, label and revoke the machines of the organization.')
+    .helpCommand(false)
+  addList(device, context)
+  addLabel(device, context)
+  addRevoke(device, context)
+}
+
+function addList(device: Command, context: RunContext): void {
+  device
+    .command('list')
+    .description('List machines, also those that were revoked.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade device list\n  palisade device list --json')
+    .action(async (options: DeviceOptions) => {
+      const { organization } = await connectOrganization(context.io)
+      const data = await organization.devices.list()
+      await present(context, options.json, { data }, () => formatDevices(data, context))
+    })
+}
+
+function addLabel(device: Command, context: RunContext): void {
+  device
+    .command('label')
+    .description('Replace the labels of a machine; without any, it has none.')
+    .argument('<device>', 'id that `palisade device list` shows')
+    .argument('[labels...]', 'of a-z, 0-9 and `._-`')
+    .option('--json', 'print the machine as the API returns it')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palisade device label 0b9f… ci linux\n  palisade device label 0b9f…',
+    )
+    .action(async (id: string, labels: readonly string[], options: DeviceOptions) => {
+      const { organization } = await connectOrganization(context.io)
+      const changed = await organization.devices.setLabels(requireId(id), labels)
+      const shown = changed.labels.length === 0 ? 'no label' : changed.labels.join(', ')
+      await present(context, options.json, changed, () =>
+        context.style.plain(`device ${changed.id} has ${shown}`).concat('\n'),
+      )
+    })
+}
+
+function addRevoke(device: Command, context: RunContext): void {
+  device
+    .command('revoke')
+    .description('Revoke a machine: it fetches nothing from its next request on.')
+    .argument('<device>', 'id that `palisade device list` shows')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the machine')
+    .addHelpText('after', '\nExamples:\n  palisade device revoke 0b9f… --yes')
+    .action(async (id: string, options: DeviceOptions & { readonly yes?: true }) => {
+      const { organization } = await connectOrganization(context.io)
+      const devices = await organization.devices.list()
+      const found = devices.find((each) => each.id === id)
+      if (found === undefined)
+        throw notFound(
+          'device',
+          id,
+          devices.map((each) => each.id),
+        )
+      const question = `Revoke device ${found.id} of ${found.user ?? 'no user'}?`
+      await confirmed(context, options.yes, { question, undone: 'nothing was revoked' })
+      await organization.devices.revoke(found.id)
+      await present(context, options.json, found, () =>
+        context.style.plain(`revoked device ${found.id}`).concat('\n'),
+      )
+    })
+}
+
+/** An empty id would be the path of the whole list. */
+function requireId(id: string): string {
+  if (id === '') throw usageError('the id of a device is empty')
+  return id
+}
+
+function formatDevices(devices: readonly Device[], { io, style }: RunContext): string {
+  if (devices.length === 0) return 'no devices; write `palisade enrol --out FILE` on a machine\n'
+  const age = (instant: string): string => formatAge(instant, io.now())
+  return formatTable(
+    ['DEVICE', 'USER', 'LABELS', 'ENROLLED', 'LAST SEEN', 'REVOKED'],
+    devices.map((each) => [
+      each.id,
+      each.user ?? '',
+      each.labels,
+      age(each.created_at),
+      each.last_seen_at === undefined ? 'never' : age(each.last_seen_at),
+      each.revoked_at === undefined ? '' : age(each.revoked_at),
+    ]),
+    style,
+  )
+}

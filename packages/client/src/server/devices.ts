@@ -1,0 +1,49 @@
+import {
+  deviceSchema,
+  enrolmentSchema,
+  listDevicesResponseSchema,
+  type Device,
+  type Enrolment,
+} from '@palisade/protocol'
+import type { Prove } from '../device/proof.ts'
+import type { Call } from './call.ts'
+import { apiPath, formatQuery } from './server-url.ts'
+
+export interface DevicesClient {
+  /** Enrols the machine whose key proves itself by `prove`, for `user` or for nobody. */
+  enrol(machine: { readonly prove: Prove; readonly user?: string | undefined }): Promise<Enrolment>
+  /** All of them, revoked ones too, page by page. */
+  list(): Promise<readonly Device[]>
+  setLabels(deviceId: string, labels: readonly string[]): Promise<Device>
+  /** From its next request on the device is refused. */
+  revoke(deviceId: string): Promise<void>
+}
+
+/** `server` is that of the wire; a prefix of its path is not what a proof is made for. */
+export function createDevicesClient(call: Call, root: string, server: string): DevicesClient {
+  return {
+    enrol: async ({ prove, user }) =>
+      call(
+        {
+          method: 'POST',
+          path: root,
+          headers: { dpop: prove({ method: 'POST', url: new URL(root, server).href }) },
+          body: user === undefined ? {} : { user },
+        },
+        enrolmentSchema,
+      ),
+    async list() {
+      const all: Device[] = []
+      for (let cursor: string | null | undefined; cursor !== null;) {
+        const path = root + formatQuery(cursor === undefined ? {} : { cursor })
+        const page = await call({ method: 'GET', path }, listDevicesResponseSchema)
+        all.push(...page.data)
+        cursor = page.next_cursor
+      }
+      return all
+    },
+    setLabels: async (deviceId, labels) =>
+      call({ method: 'PATCH', path: root + apiPath(deviceId), body: { labels } }, deviceSchema),
+    revoke: async (deviceId) => call.empty({ method: 'DELETE', path: root + apiPath(deviceId) }),
+  }
+}

@@ -1,0 +1,28 @@
+import {
+  createdEnrolmentTokenSchema,
+  listEnrolmentTokensResponseSchema,
+  type CreateEnrolmentTokenRequest,
+  type CreatedEnrolmentToken,
+  type EnrolmentToken,
+} from '@palisade/protocol'
+import type { Call } from './call.ts'
+import { apiPath } from './server-url.ts'
+
+/** What machines may enrol themselves with. */
+export interface EnrolmentTokensClient {
+  /** Not revoked; expired and used up ones too. */
+  list(): Promise<readonly EnrolmentToken[]>
+  /** `token` in the answer is all that a machine needs, and is shown once. */
+  create(body: CreateEnrolmentTokenRequest): Promise<CreatedEnrolmentToken>
+  /** Devices that were enrolled with it stay. */
+  revoke(tokenId: string): Promise<void>
+}
+
+export function createEnrolmentTokensClient(call: Call, root: string): EnrolmentTokensClient {
+  return {
+    list: async () =>
+      (await call({ method: 'GET', path: root }, listEnrolmentTokensResponseSchema)).data,
+    create: async (body) => call({ method: 'POST', path: root, body }, createdEnrolmentTokenSchema),
+    revoke: async (tokenId) => call.empty({ method: 'DELETE', path: root + apiPath(tokenId) }),
+  }
+}

@@ -1,0 +1,15 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { deviceRoutes, type DeviceRouteDeps } from './device-routes.ts'
+import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-routes.ts'
+import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
+
+export type DistributionRouteDeps = DeviceRouteDeps & DeviceTokenRouteDeps & ViewRouteDeps
+
+/** Machines: how they are enrolled and administered, and what they fetch. */
+export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    await app.register(deviceRoutes(deps))
+    await app.register(deviceTokenRoutes(deps))
+    await app.register(viewRoutes(deps))
+  }
+}

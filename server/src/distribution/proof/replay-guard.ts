@@ -1,0 +1,63 @@
+import { hash } from 'node:crypto'
+import { PROOF_LIFE_MS } from './verify-proof.ts'
+
+/** About 35 MB when full. */
+const MAX_PROOFS = 300_000
+/** Of one key within the life of a proof; a machine that fetches all of its view needs a third. */
+const MAX_PROOFS_OF_KEY = 1_000
+
+/** Remembers which proofs were used, for as long as they could be used again. */
+export interface ReplayGuard {
+  /**
+   * `fresh` the first time. `full` when nothing more can be remembered: then nobody is let in by a
+   * proof, because forgetting one would be to accept it twice.
+   */
+  admit(thumbprint: string, jti: string): 'fresh' | 'replayed' | 'full'
+}
+
+interface Span {
+  endsAtMs: number
+  readonly proofs: Set<string>
+  readonly counts: Map<string, number>
+}
+
+/**
+ * Two spans, each as long as a proof can be used at most (its life before `iat` and after): what
+ * was used in the one before is remembered until the present one ends, so nothing has an expiry of
+ * its own. In memory, so each server behind one address takes a proof once.
+ */
+export function createReplayGuard(
+  now: () => Date,
+  limits = { proofs: MAX_PROOFS, ofKey: MAX_PROOFS_OF_KEY },
+): ReplayGuard {
+  let present = startSpan(now().getTime())
+  let before = startSpan(0)
+
+  function turn(): void {
+    const nowMs = now().getTime()
+    if (nowMs < present.endsAtMs) return
+    // After a pause of two spans there is nothing left of either.
+    before = nowMs < present.endsAtMs + SPAN_MS ? present : startSpan(0)
+    present = startSpan(nowMs)
+  }
+
+  return {
+    admit(thumbprint, jti) {
+      turn()
+      const name = hash('sha256', `${thumbprint}\n${jti}`, 'base64url').slice(0, 22)
+      if (present.proofs.has(name) || before.proofs.has(name)) return 'replayed'
+      const count = present.counts.get(thumbprint) ?? 0
+      if (count >= limits.ofKey || present.proofs.size + before.proofs.size >= limits.proofs)
+        return 'full'
+      present.counts.set(thumbprint, count + 1)
+      present.proofs.add(name)
+      return 'fresh'
+    },
+  }
+}
+
+const SPAN_MS = 2 * PROOF_LIFE_MS
+
+function startSpan(nowMs: number): Span {
+  return { endsAtMs: nowMs + SPAN_MS, proofs: new Set(), counts: new Map() }
+}

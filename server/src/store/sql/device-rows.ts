@@ -1,0 +1,87 @@
+import type { DeviceReader, DeviceWriter } from '../contract/credentials.ts'
+import type { DeviceRecord } from '../records.ts'
+import type { Connection } from './connection.ts'
+
+type Row = Omit<DeviceRecord, 'labels'> & { readonly labels: string }
+
+export function createDeviceReader(connection: Connection): DeviceReader {
+  const find = connection.prepare<Row>('SELECT * FROM devices WHERE org = ? AND id = ?')
+  const findById = connection.prepare<Row>('SELECT * FROM devices WHERE id = ?')
+  const findByThumbprint = connection.prepare<Row>('SELECT * FROM devices WHERE thumbprint = ?')
+  const list = connection.prepare<Row>(
+    'SELECT * FROM devices WHERE org = ? AND id > ? ORDER BY id LIMIT ?',
+  )
+  const countLive = connection.prepare<{ count: number }>(
+    'SELECT count(*) AS count FROM devices WHERE org = ? AND revoked_at IS NULL',
+  )
+  const listLiveUsers = connection.prepare<Pick<DeviceRecord, 'username'>>(
+    'SELECT DISTINCT username FROM devices WHERE org = ? AND revoked_at IS NULL',
+  )
+  return {
+    async listLiveUsers(org) {
+      return (await listLiveUsers.all(org)).map(({ username }) => username)
+    },
+    async countLive(org) {
+      return (await countLive.get(org))?.count ?? 0
+    },
+    async find(org, id) {
+      return toDeviceOrNull(await find.get(org, id))
+    },
+    async findById(id) {
+      return toDeviceOrNull(await findById.get(id))
+    },
+    async findByThumbprint(thumbprint) {
+      return toDeviceOrNull(await findByThumbprint.get(thumbprint))
+    },
+    async list(org, { after, limit }) {
+      return (await list.all(org, after, limit)).map(toDevice)
+    },
+  }
+}
+
+export function createDeviceWriter(connection: Connection): DeviceWriter {
+  const insert = connection.prepare(`INSERT INTO devices
+       (id, org, username, thumbprint, labels, enrolment_token_id, created_at, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const setLabels = connection.prepare('UPDATE devices SET labels = ? WHERE org = ? AND id = ?')
+  const revoke = connection.prepare<Row>(
+    'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *',
+  )
+  const revokeOfUser = connection.prepare<Row>(
+    `UPDATE devices SET revoked_at = ? WHERE org = ? AND username = ? AND revoked_at IS NULL
+     RETURNING *`,
+  )
+  return {
+    ...createDeviceReader(connection),
+    async insert(device) {
+      await insert.run(
+        device.id,
+        device.org,
+        device.username,
+        device.thumbprint,
+        JSON.stringify(device.labels),
+        device.enrolment_token_id,
+        device.created_at,
+        device.revoked_at,
+      )
+    },
+    async setLabels(org, id, labels) {
+      await setLabels.run(JSON.stringify(labels), org, id)
+    },
+    async revoke(id, revokedAt) {
+      return toDeviceOrNull(await revoke.get(revokedAt, id))
+    },
+    async revokeOfUser(org, username, revokedAt) {
+      const revoked = await revokeOfUser.all(revokedAt, org, username)
+      return revoked.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(toDevice)
+    },
+  }
+}
+
+function toDeviceOrNull(row: Row | undefined): DeviceRecord | null {
+  return row === undefined ? null : toDevice(row)
+}
+
+function toDevice(row: Row): DeviceRecord {
+  return { ...row, labels: JSON.parse(row.labels) as DeviceRecord['labels'] }
+}

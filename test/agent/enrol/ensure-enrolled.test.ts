@@ -1,0 +1,179 @@
+import { keyFileOf } from '@palisade/client'
+import { deviceKeySchema, enrolmentSchema, type CreatedEnrolmentToken } from '@palisade/protocol'
+import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
+import { ensureEnrolled } from '../../../agent/src/enrol/ensure-enrolled.ts'
+import { openTestServer, type TestServer } from '../../server/test-server.ts'
+import { temporaryDirectory } from '../fixture/temporary-directory.ts'
+import { never } from '../fixture/sync-scene.ts'
+
+const log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} }
+
+describe('a machine without an enrolment', () => {
+  let server: TestServer
+  let owner: string
+  let agentDir: string
+  let enrolmentPath: string
+  let enrolmentTokenPath: string
+  let pauses: number[]
+
+  beforeEach(async () => {
+    server = await openTestServer()
+    const { personal_token } = await server.createOrganization('acme', 'alice')
+    owner = await server.signIn('alice', personal_token)
+    await server.server.app.listen({ host: '127.0.0.1', port: 0 })
+    const directory = await temporaryDirectory()
+    agentDir = join(directory, 'data', 'agent')
+    enrolmentPath = join(agentDir, 'enrolment.json')
+    enrolmentTokenPath = join(directory, 'token')
+    await writeToken((await createToken()).token)
+    pauses = []
+  })
+
+  async function createToken(): Promise<CreatedEnrolmentToken> {
+    const payload = { name: 'one', max_uses: 1, expires_in_days: 1 }
+    const url = '/api/v1/orgs/acme/enrolment-tokens'
+    return (await server.send('POST', url, { as: owner, payload })).json()
+  }
+
+  const writeToken = (text: string) => writeFile(enrolmentTokenPath, `${text}\n`, { mode: 0o600 })
+
+  function ensure(change: { fetch?: typeof fetch; stop?: AbortSignal; path?: string | null } = {}) {
+    const path = change.path === undefined ? enrolmentTokenPath : change.path
+    const places = { agentDir, enrolmentPath, enrolmentTokenPath: path }
+    const surroundings = {
+      fetch: change.fetch ?? fetch,
+      log,
+      clock: server.now,
+      random: () => 0.5,
+      pause: async (ms: number) => void pauses.push(ms),
+    }
+    return ensureEnrolled(places, surroundings, change.stop ?? never)
+  }
+
+  async function devices(): Promise<string[]> {
+    const answer = await server.send('GET', '/api/v1/orgs/acme/devices', { as: owner })
+    return answer.json<{ data: { id: string }[] }>().data.map(({ id }) => id)
+  }
+
+  it('enrols itself with its token: the files are what the agent reads, and for it alone', async () => {
+    expect(await ensure()).toBe(true)
+
+    const enrolment = await readEnrolment(enrolmentPath)
+    expect(enrolment).toMatchObject({ org: 'acme', user: null, server: server.server.origin() })
+    expect(await devices()).toEqual([enrolment.device_id])
+    expect(await readDeviceKey(enrolmentPath)).toMatchObject({ kty: 'OKP', crv: 'Ed25519' })
+    for (const path of [enrolmentPath, keyFileOf(enrolmentPath)])
+      expect((await stat(path)).mode & 0o777).toBe(0o600)
+    expect((await stat(agentDir)).mode & 0o777).toBe(0o700)
+  })
+
+  it('does so once, and not at all without a token', async () => {
+    expect(await ensure({ path: null })).toBe(true)
+    expect(await devices()).toEqual([])
+    await ensure()
+    const before = await readFile(enrolmentPath, 'utf8')
+
+    await ensure()
+
+    expect(await readFile(enrolmentPath, 'utf8')).toBe(before)
+    expect(await devices()).toHaveLength(1)
+  })
+
+  it('asks again when answers get lost, and is one device with one key', async () => {
+    let lost = 0
+    const losing: typeof fetch = async (...request) => {
+      const answer = await fetch(...request)
+      if ((lost += 1) > 3) return answer
+      await answer.body?.cancel()
+      throw new TypeError('the connection was cut off')
+    }
+
+    expect(await ensure({ fetch: losing })).toBe(true)
+
+    // Half of 5, 10 and 20 seconds.
+    expect(pauses).toEqual([2_500, 5_000, 10_000])
+    expect(await devices()).toEqual([(await readEnrolment(enrolmentPath)).device_id])
+  })
+
+  it('goes on with the key of an attempt that was cut off', async () => {
+    const stop = new AbortController()
+    const dead: typeof fetch = async (...request) => {
+      await (await fetch(...request)).body?.cancel()
+      stop.abort()
+      throw new TypeError('killed')
+    }
+    expect(await ensure({ fetch: dead, stop: stop.signal })).toBe(false)
+    expect(await readdir(agentDir)).toEqual(['enrolment.json.key'])
+    const key = await readDeviceKey(enrolmentPath)
+
+    expect(await ensure()).toBe(true)
+
+    expect(await readDeviceKey(enrolmentPath)).toEqual(key)
+    expect(await devices()).toHaveLength(1)
+  })
+
+  it('believes no server that has another root than the token pins', async () => {
+    const [secret = '', ...rest] = (await createToken()).token.split('.')
+    const pin = rest[1]?.replace(/^./, (first) => (first === '0' ? '1' : '0'))
+    await writeToken([secret, rest[0], pin, ...rest.slice(2)].join('.'))
+    const stop = new AbortController()
+    const once: typeof fetch = async (...request) => {
+      stop.abort()
+      return fetch(...request)
+    }
+
+    expect(await ensure({ fetch: once, stop: stop.signal })).toBe(false)
+
+    await expect(stat(enrolmentPath)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it.each<[string, string, () => unknown]>([
+    ['ERR_ENROLMENT_REFUSED', 'used up', () => ensureWithAnother()],
+    ['ERR_ENROLMENT_REFUSED', 'no token', () => writeToken('pal_enr_x')],
+    ['ERR_ENROLMENT_INVALID', 'open to others', () => chmod(enrolmentTokenPath, 0o644)],
+    [
+      'ERR_ENROLMENT_INVALID',
+      'in a directory where others write',
+      () => chmod(dirname(enrolmentTokenPath), 0o777),
+    ],
+    [
+      'ERR_ENROLMENT_INVALID',
+      'behind a link',
+      async () => {
+        const link = `${enrolmentTokenPath}.link`
+        await symlink(enrolmentTokenPath, link)
+        enrolmentTokenPath = link
+      },
+    ],
+    [
+      'ERR_ENROLMENT_INVALID',
+      'beside a key that others can read',
+      async () => {
+        await mkdir(agentDir, { recursive: true, mode: 0o700 })
+        await writeFile(keyFileOf(enrolmentPath), '{}', { mode: 0o644 })
+      },
+    ],
+  ])('is told %s when its token is %s', async (code, _title, arrange) => {
+    await arrange()
+
+    await expect(ensure()).rejects.toMatchObject({ code })
+
+    await expect(stat(enrolmentPath)).rejects.toMatchObject({ code: 'ENOENT' })
+    expect(pauses).toEqual([])
+  })
+
+  /** Another machine has used the token. */
+  async function ensureWithAnother(): Promise<void> {
+    const former = enrolmentPath
+    agentDir = join(await temporaryDirectory(), 'agent')
+    enrolmentPath = join(agentDir, 'enrolment.json')
+    await ensure()
+    enrolmentSchema.parse(JSON.parse(await readFile(enrolmentPath, 'utf8')))
+    deviceKeySchema.parse(JSON.parse(await readFile(keyFileOf(enrolmentPath), 'utf8')))
+    enrolmentPath = former
+    agentDir = dirname(former)
+  }
+})

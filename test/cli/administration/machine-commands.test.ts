@@ -1,0 +1,148 @@
+import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
+import { openTestServer } from '../../server/test-server.ts'
+import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+
+/** `palisade` as alice, the owner of acme, and as a machine that has not signed in. */
+async function openAcme(cwd: string) {
+  const { server, createOrganization, now } = await openTestServer()
+  const { personal_token } = await createOrganization('acme', 'alice')
+  const env = {
+    PALISADE_SERVER: await server.app.listen({ host: '127.0.0.1', port: 0 }),
+    PALISADE_ORG: 'acme',
+    PALISADE_USERNAME: 'alice',
+    PALISADE_TOKEN: personal_token,
+  }
+  const run = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+    runCli(argv, { env, now, cwd, ...setting })
+  async function ok(...argv: string[]): Promise<string> {
+    const { code, out, err } = await run(argv)
+    expect(`${code} ${err}`, argv.join(' ')).toBe('0 ')
+    return out
+  }
+  const machine = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+    runCli(['enrol', ...argv], { now, cwd, ...setting })
+  return { run, ok, machine }
+}
+
+describe('palisade enrolment', () => {
+  it('makes a token that is all that a machine needs, lists and revokes it', async () => {
+    await using directory = await temporaryDirectory()
+    const { ok, machine } = await openAcme(directory.path)
+    expect(await ok('enrolment', 'list')).toContain('no enrolment tokens; write')
+    const token = await ok('enrolment', 'create', 'laptops', '--uses', '2', '--label', 'vm,ci')
+    await directory.write('token', token)
+    await chmod(join(directory.path, 'token'), 0o600)
+
+    const fromFile = await machine(['--token', 'token', '--out', 'one.json'])
+    const piped = await machine(['--token', '-', '--out', 'two.json'], { stdin: token })
+    const third = await machine(['--token', '-', '--out', 'three.json'], { stdin: token })
+
+    expect(fromFile).toMatchObject({ code: 0, err: '' })
+    expect(piped).toMatchObject({ code: 0, err: '' })
+    expect(third).toMatchObject({ code: 1, out: '' })
+    expect(third.err).toContain('the enrolment token is invalid, over or used up')
+    const files = ['one.json', 'one.json.key', 'token', 'two.json', 'two.json.key']
+    expect((await readdir(directory.path)).toSorted()).toEqual(files)
+    const path = join(directory.path, 'one.json')
+    expect(await readEnrolment(path)).toMatchObject({ org: 'acme', user: null })
+    expect(await readDeviceKey(path)).toMatchObject({ crv: 'Ed25519' })
+    expect((await stat(`${path}.key`)).mode & 0o777).toBe(0o600)
+    const { data } = JSON.parse(await ok('enrolment', 'list', '--json'))
+    expect(data).toMatchObject([{ name: 'laptops', labels: ['ci', 'vm'], uses: 2, max_uses: 2 }])
+    expect(await ok('enrolment', 'list')).toMatch(
+      /\nlaptops +pal_enr_\w{4} +2 of 2 +ci +user:alice/,
+    )
+    expect(await ok('enrolment', 'revoke', 'laptops', '--yes')).toContain(data[0].id)
+    expect(JSON.parse(await ok('enrolment', 'list', '--json'))).toEqual({ data: [] })
+  })
+
+  it.each([
+    ['--uses', '0'],
+    ['--uses', '1.5'],
+    ['--days', '31'],
+    ['--days', ''],
+  ])('refuses %s %j without asking the server', async (option, value) => {
+    await using directory = await temporaryDirectory()
+    const { run } = await openAcme(directory.path)
+
+    const { code, err } = await run(['enrolment', 'create', 'x', option, value])
+
+    expect(code).toBe(2)
+    expect(err).toContain(`\`${option}\` must be a whole number from 1 to`)
+  })
+})
+
+describe('palisade enrol --token', () => {
+  it('takes no file that others can read or replace, no text that is none, and no user', async () => {
+    await using directory = await temporaryDirectory()
+    const { ok, machine } = await openAcme(directory.path)
+    await directory.write('token', await ok('enrolment', 'create', 'one'))
+    const path = join(directory.path, 'token')
+    const out = ['--out', 'machine.json']
+
+    await chmod(path, 0o640)
+    const open = await machine(['--token', 'token', ...out])
+    expect([open.code, open.err]).toEqual([
+      2,
+      'error: token: is open to other users; run `chmod 600` on it\n',
+    ])
+    await chmod(path, 0o600)
+    await chmod(directory.path, 0o777)
+    expect((await machine(['--token', 'token', ...out])).err).toContain('others may write to')
+    await chmod(directory.path, 0o700)
+    for (const [argv, stdin] of [
+      [['--token', '-', '--user', 'alice'], 'x'],
+      [['--token', '-'], 'pal_enr_x'],
+      [['--token', '-'], ''],
+      [['--token', 'absent'], ''],
+    ] as const)
+      expect(await machine([...argv, ...out], { stdin })).toMatchObject({ code: 2, out: '' })
+
+    expect(await readdir(directory.path)).toEqual(['token'])
+    expect(await machine(['--token', 'token', ...out])).toMatchObject({ code: 0 })
+  })
+
+  it('leaves nothing behind when the key has no place', async () => {
+    await using directory = await temporaryDirectory()
+    const { ok, machine } = await openAcme(directory.path)
+    await directory.write('machine.json.key', 'precious')
+    const token = await ok('enrolment', 'create', 'one')
+
+    const refused = await machine(['--token', '-', '--out', 'machine.json'], { stdin: token })
+
+    expect(refused).toMatchObject({ code: 78, out: '' })
+    expect(await readdir(directory.path)).toEqual(['machine.json.key'])
+    expect(await readFile(join(directory.path, 'machine.json.key'), 'utf8')).toBe('precious')
+  })
+})
+
+describe('palisade device', () => {
+  it('lists machines, labels them and revokes them', async () => {
+    await using directory = await temporaryDirectory()
+    const { run, ok } = await openAcme(directory.path)
+    expect(await ok('device', 'list')).toContain('no devices; write `palisade enrol')
+    await ok('enrol', '--user', 'alice', '--out', 'machine.json')
+    const { device_id: id } = await readEnrolment(join(directory.path, 'machine.json'))
+
+    expect(await ok('device', 'label', id, 'vm', 'ci')).toBe(`device ${id} has ci, vm\n`)
+
+    const { data } = JSON.parse(await ok('device', 'list', '--json'))
+    expect(data).toMatchObject([{ id, user: 'alice', labels: ['ci', 'vm'] }])
+    expect(await ok('device', 'list')).toMatch(
+      new RegExp(`^DEVICE +USER .*\n${id} +alice +ci +just now +never`),
+    )
+    expect(await ok('device', 'label', id)).toBe(`device ${id} has no label\n`)
+    expect((await run(['device', 'revoke', id])).code).toBe(2)
+    expect(await run(['device', 'revoke', 'nothing', '--yes'])).toMatchObject({ code: 1, out: '' })
+    expect(await run(['device', 'label', ''])).toMatchObject({ code: 2, out: '' })
+    expect(await ok('device', 'revoke', id, '--yes')).toBe(`revoked device ${id}\n`)
+    expect(await ok('device', 'list')).toContain('just now')
+    expect(JSON.parse(await ok('device', 'list', '--json')).data).toMatchObject([
+      { id, revoked_at: expect.any(String) },
+    ])
+  })
+})
