@@ -12,6 +12,7 @@ import { createActivePolicy, type ActivePolicy } from './decision/active-policy.
 import { watchAge } from './decision/age-watch.ts'
 import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
 import { controlPlane } from './decision/offline.ts'
+import { hasSecondEnrolment } from './enrol/second-enrolment.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { logStates } from './log-states.ts'
 import { createLocalApi } from './local-api/local-api.ts'
@@ -104,7 +105,11 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
       socketPath: config.socketPath,
       proxy: get(proxy),
       proxyPort: config.proxyPort,
-      synchronizer: get(sync.synchronizer),
+      synchronizer: {
+        keepTime: () => get(sync.synchronizer).keepTime(),
+        // Before anything is in force.
+        restore: () => sync.countEnrolments().then(() => get(sync.synchronizer).restore()),
+      },
       poller: get(sync.poller),
       watchAge: () => {
         const { keepTime } = get(sync.synchronizer)
@@ -188,11 +193,17 @@ function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
 interface SyncTokens {
   readonly synchronizer: InjectionToken<Synchronizer>
   readonly poller: InjectionToken<Poller>
+  /** Looks whether another organization claims the machine. */
+  readonly countEnrolments: () => Promise<void>
 }
 
 function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens {
   const { registry, config, enrolment, key, clock, log, fetch, random } = parts
   const { provide, get } = registry
+  const countEnrolments = async (): Promise<void> => {
+    const isSecond = await hasSecondEnrolment(config, enrolment)
+    get(active).apply({ kind: isSecond ? 'second_enrolment' : 'single_enrolment' })
+  }
   const synchronizer = provide('Synchronizer', () => {
     const { server } = enrolment
     const wire = {
@@ -212,7 +223,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
   })
   const poller = provide('Poller', () =>
     createPoller({
-      run: (signal) => get(synchronizer).run(signal),
+      run: (signal) => countEnrolments().then(() => get(synchronizer).run(signal)),
       timetable: createTimetable(config.syncSchedule, random(), clock),
       clock,
       onOutcome: ({ outcome, revision, error }) => {
@@ -221,7 +232,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
       },
     }),
   )
-  return { synchronizer, poller }
+  return { synchronizer, poller, countEnrolments }
 }
 
 function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {

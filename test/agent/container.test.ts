@@ -1,5 +1,5 @@
 import { createDeviceKey } from '@palisade/client'
-import { mkdir } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../agent/src/config/config.ts'
@@ -10,15 +10,22 @@ import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import { createRepository, rulesOf } from './fixture/view-repository.ts'
 
 /** A whole agent whose clock stands still and whose network is one release. */
-async function startAgent(rule: RuleLine, lines: unknown[] = []): Promise<string> {
-  const directory = await temporaryDirectory()
+async function startAgent(
+  rule: RuleLine,
+  lines: unknown[] = [],
+  place: { directory?: string; settings?: Record<string, string> } = {},
+): Promise<string> {
+  const directory = place.directory ?? (await temporaryDirectory())
   // The library of the update framework reads the clock of the process.
   vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS })
   onTestFinished(() => void vi.useRealTimers())
   const repository = createRepository()
   const served = repository.release(rulesOf(rule))
-  const config = readConfig({ PALISADE_DATA_DIR: directory, PALISADE_PROXY_PORT: '0' }, '/')
-  await mkdir(join(directory, 'agent'), { mode: 0o700 })
+  const config = readConfig(
+    { PALISADE_DATA_DIR: directory, PALISADE_PROXY_PORT: '0', ...place.settings },
+    '/',
+  )
+  await mkdir(join(directory, 'agent'), { recursive: true, mode: 0o700 })
   const { agent } = createContainer({
     config,
     enrolment: repository.enrolment,
@@ -97,5 +104,36 @@ describe('the container', () => {
       { decision: 'allow' },
       { decision: 'deny' },
     ])
+  })
+
+  it('allows nothing while two organizations claim the machine', async () => {
+    const directory = await temporaryDirectory()
+    const second = join(directory, 'agent', 'enrolment.json')
+    await mkdir(join(directory, 'agent'), { mode: 0o700 })
+    const claim = (text: string) => writeFile(second, text, { mode: 0o600 })
+    const enrolmentOf = (org: string) =>
+      JSON.stringify(createRepository('http://127.0.0.1:9', { org }).enrolment)
+    await claim(enrolmentOf('rival'))
+    const settings = { PALISADE_ENROLMENT: '/etc/palisade/enrolment.json' }
+
+    const socketPath = await startAgent(['allow', 'read', '/data/**'], [], { directory, settings })
+
+    const ask = async () => {
+      const request = JSON.stringify({ action: 'read', path: '/data/x' })
+      const decided = await askAgent(socketPath, 'POST', '/v1/decide', request)
+      const status = await askAgent(socketPath, 'GET', '/v1/status')
+      const { state } = status.body as { state: string }
+      return [state, (decided.body as { decision: string }).decision]
+    }
+    expect(await ask()).toEqual(['conflict', 'deny'])
+    for (const [change, expected] of [
+      [() => claim(enrolmentOf('acme')), ['fresh', 'allow']],
+      [() => claim('no enrolment'), ['conflict', 'deny']],
+      [() => rm(second), ['fresh', 'allow']],
+    ] as const) {
+      await change()
+      await askAgent(socketPath, 'POST', '/v1/sync')
+      expect(await ask()).toEqual(expected)
+    }
   })
 })
