@@ -93,13 +93,14 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
-  const audited = createAuditedStore({ store, ...sources, onEvents: () => webhooks.courier.wake() })
-
-  const container = root.createChildContainer()
-  registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
   const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
   const machines = await openProofs({ config, store, sources })
   const views = createViewService({ store, lastSeen, ...machines, ...sources })
+  const onEvents = tellOfEvents(webhooks.courier, views)
+  const audited = createAuditedStore({ store, ...sources, onEvents })
+
+  const container = root.createChildContainer()
+  registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)
@@ -166,11 +167,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   app.server.once('listening', () => webhooks.courier.start())
 
-  function origin(): string {
-    const address = app.server.address()
-    const port = typeof address === 'object' && address !== null ? address.port : config.port
-    return formatOrigin(options.certificate === undefined ? 'http' : 'https', config.host, port)
-  }
+  const origin = (): string => originOf(app, options)
 
   return {
     app,
@@ -183,10 +180,28 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     async close() {
       await webhooks.courier.stop()
       await app.close()
+      await views.close()
       await lastSeen.close()
       await tracing?.close()
     },
   }
+}
+
+/** Who does something once a change was committed. */
+function tellOfEvents(
+  courier: { readonly wake: () => void },
+  views: { readonly changed: (orgs: readonly string[]) => void },
+): (orgs: readonly string[]) => void {
+  return (orgs) => {
+    courier.wake()
+    views.changed(orgs)
+  }
+}
+
+function originOf(app: FastifyInstance, { config, certificate }: ServerOptions): string {
+  const address = app.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : config.port
+  return formatOrigin(certificate === undefined ? 'http' : 'https', config.host, port)
 }
 
 /** Who calls: from the secret that somebody signs in with to the principal of a request. */

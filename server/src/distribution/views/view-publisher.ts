@@ -5,6 +5,7 @@ import { rememberOpenedKeys, type OpenKey } from './opened-keys.ts'
 import { isWithin, termOfTimestamp, type Term } from './publish-view.ts'
 import { createRecent } from './recent.ts'
 import { createViewBatches } from './view-batches.ts'
+import { createViewSweeper } from './view-sweeper.ts'
 
 /** Timestamps that are remembered; each has about a kilobyte. */
 const MAX_VIEWS = 20_000
@@ -24,6 +25,9 @@ export interface ViewPublisher {
    * Throws ApiError 403 for more policies than a view may have, and StoreError.
    */
   current(place: ViewPlace): Promise<ServedTimestamp>
+  /** Something was committed here: what machines have asked for lately is signed before they ask. */
+  changed(orgs: readonly string[]): void
+  close(): Promise<void>
 }
 
 /** Somebody's question to the store that is under way. */
@@ -65,25 +69,32 @@ export function createViewPublisher(deps: {
     return view
   }
 
+  async function current(place: ViewPlace): Promise<ServedTimestamp> {
+    const { id } = place
+    const known = findKnown(id)
+    if (known !== null) return known.served
+    const generation = store.generation()
+    // Whoever asks at the same time about the same state is answered by the same work.
+    const started = running.get(id)
+    if (started?.generation === generation) return (await started.view).served
+    const look = { generation, view: inquire(place) }
+    running.set(id, look)
+    try {
+      return (await look.view).served
+    } finally {
+      if (running.get(id) === look) running.delete(id)
+    }
+  }
+
+  const sweeper = createViewSweeper({ sign: current, now })
   return {
     known: ({ id }) => findKnown(id)?.served ?? null,
-
-    async current(place) {
-      const { id } = place
-      const known = findKnown(id)
-      if (known !== null) return known.served
-      const generation = store.generation()
-      // Whoever asks at the same time about the same state is answered by the same work.
-      const started = running.get(id)
-      if (started?.generation === generation) return (await started.view).served
-      const look = { generation, view: inquire(place) }
-      running.set(id, look)
-      try {
-        return (await look.view).served
-      } finally {
-        if (running.get(id) === look) running.delete(id)
-      }
+    current(place) {
+      sweeper.asked(place)
+      return current(place)
     },
+    changed: (orgs) => sweeper.changed(orgs),
+    close: () => sweeper.close(),
   }
 }
 

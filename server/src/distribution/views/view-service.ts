@@ -1,6 +1,6 @@
 import type { DeviceView } from '@palisade/protocol'
 import { notFound } from '../../http/api-error.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store, StoreWriter } from '../../store/store.ts'
 import { hashSecretToken } from '../../tokens/secret-token.ts'
 import { authenticateDevice } from '../authenticate-device.ts'
 import { findDeviceToken, parseDeviceToken } from '../proof/device-authorization.ts'
@@ -46,6 +46,9 @@ export interface ViewService {
     requested: Requested,
     path: string,
   ): Promise<Uint8Array>
+  /** Something was committed here by these organizations. */
+  changed(orgs: readonly string[]): void
+  close(): Promise<void>
 }
 
 export interface ViewServiceDeps {
@@ -70,6 +73,8 @@ interface Admitted {
 export function createViewService(deps: ViewServiceDeps): ViewService {
   const { store, now } = deps
   const openKey = rememberOpenedKeys()
+  const makeKey = (org: string): Promise<RoleKey> =>
+    store.transaction((writer) => makeTargetsKey(writer, org, now()))
   const publisher = createViewPublisher({ store, now, openKey })
   const { findAdmitted, admit } = createAdmissions(deps)
   const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
@@ -81,11 +86,6 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     const device = await admit(authorizationHeader)
     if (!isOwn(device.place, requested)) throw notFound('view not found')
     return device
-  }
-
-  async function makeKey(org: string): Promise<RoleKey> {
-    return (await store.transaction((writer) => ensureTrust(writer, org, now(), openKey))).keys
-      .targets
   }
 
   /** What has a version or a hash in its name never changes, so it may be remembered. */
@@ -102,6 +102,9 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   }
 
   return {
+    changed: (orgs) => publisher.changed(orgs),
+    close: () => publisher.close(),
+
     async assign(authorizationHeader) {
       const { deviceId, user, place } = await admit(authorizationHeader)
       const { keys, distribution } = await store.read(async (reader) => ({
@@ -188,6 +191,10 @@ function createAdmissions(deps: ViewServiceDeps) {
   }
 
   return { findAdmitted, admit }
+}
+
+async function makeTargetsKey(writer: StoreWriter, org: string, now: Date): Promise<RoleKey> {
+  return (await ensureTrust(writer, org, now)).keys.targets
 }
 
 /** Letter for letter: another spelling of a name is another name. */

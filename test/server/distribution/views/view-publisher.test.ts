@@ -330,6 +330,38 @@ describe('a publisher', () => {
     }
   })
 
+  it('signs a change before machines ask, but for those that have not asked for hours', async () => {
+    const { store, publisher, advance } = await open()
+    const [gone, lately] = [OF_TEAM, BASE]
+    await publisher.current(gone)
+    advance(3 * HOUR_MS)
+    await publisher.current(lately)
+    const versionOf = async ({ org, id }: ViewPlace) =>
+      (await store.read((reader) => reader.views.find(org, id)))?.targets_version ?? 0
+    const before = { gone: await versionOf(gone), lately: await versionOf(lately) }
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2')))
+
+    publisher.changed(['rival'])
+    publisher.changed(['acme'])
+
+    await expect.poll(() => versionOf(lately)).toBeGreaterThan(before.lately)
+    await publisher.close()
+    expect(await versionOf(gone)).toBe(before.gone)
+  })
+
+  it('begins nothing after it was closed', async () => {
+    const { store, publisher } = await open()
+    await publisher.current(BASE)
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2')))
+    const generation = store.generation()
+
+    await publisher.close()
+    publisher.changed(['acme'])
+    await publisher.close()
+
+    expect(store.generation()).toBe(generation)
+  })
+
   it('signs every other view when one of them has more than 300 policies', async () => {
     const { store, publisher } = await open()
     await store.transaction(async (writer) => {
