@@ -8,6 +8,8 @@ export interface Recent<V> {
  * `weigh` says what a value counts towards `maxWeight`; one that is heavier than half of it is not
  * kept at all.
  *
+ * A key that is used again is found as long as those used in between weigh less than half.
+ *
  * Two generations: whatever was not used while the younger one filled up goes with the older one.
  * An order by last use would have to be written at each `find`, which then took 1.3 µs instead of 0.2.
  */

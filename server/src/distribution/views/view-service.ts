@@ -15,7 +15,8 @@ import { ensureTrust } from './trust.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
 import { createViewPublisher, type ServedTimestamp } from './view-publisher.ts'
 
-const MAX_DEVICES = 100_000
+/** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
+const MAX_DEVICES = 250_000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 /** Where a request says that a file is. */

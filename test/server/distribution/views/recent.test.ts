@@ -23,6 +23,15 @@ describe('recent values', () => {
     expect(recent.find('unused')).toBeNull()
   })
 
+  it('are all found in turns, again and again, while they weigh half of it', () => {
+    const recent = createRecent<number>(20, () => 1)
+    const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
+    for (const [index, key] of keys.entries()) recent.keep(key, index)
+
+    for (let turn = 0; turn < 5; turn += 1)
+      expect(keys.map((key) => recent.find(key))).toEqual(keys.map((_, index) => index))
+  })
+
   it('weigh no more than they may, also when the weight of a key changes', () => {
     const recent = createRecent<{ weight: number }>(10, ({ weight }) => weight)
     const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 7}`)
