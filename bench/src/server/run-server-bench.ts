@@ -6,6 +6,7 @@ import { describeMachine } from '../report/describe-machine.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureAgents, type AgentsResult } from './cases/agents.ts'
 import { measureLarge } from './cases/large-store.ts'
+import { measurePublish } from './cases/publish.ts'
 import { measureRequests, type RequestOptions } from './cases/request-rows.ts'
 import { measureStart } from './cases/start.ts'
 import { judgeServer } from './goals.ts'
@@ -14,7 +15,7 @@ import { plotPolls } from './report/plot-polls.ts'
 import type { ServerResults } from './report/results.ts'
 import { formatAgents, formatRows, formatServerGoals } from './report/tables.ts'
 
-export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents'] as const
+export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents', 'publish'] as const
 export type ServerGroup = (typeof SERVER_GROUPS)[number]
 
 interface Extent {
@@ -70,7 +71,9 @@ export async function runServerBench(
     const { organizations } = extent
     const large =
       wants('large') && organizations > 0 ? await measureLarge(load, folder, organizations) : null
-    const goals = judgeServer({ rows, start, large })
+    tell('publish')
+    const publish = wants('publish') ? await measurePublish(folder, extent.startRuns) : null
+    const goals = judgeServer({ rows, start, large, publish })
     process.stdout.write(
       [
         rows.length > 0 ? formatRows(rows) : '',
@@ -84,7 +87,17 @@ export async function runServerBench(
       aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
     }))
     const mode = quick ? 'quick' : 'full'
-    const run = { mode, started_at, machine, goals: judged, rows, start, large, agents } as const
+    const run = {
+      mode,
+      started_at,
+      machine,
+      goals: judged,
+      rows,
+      start,
+      large,
+      publish,
+      agents,
+    } as const
     // A quick run, or a part of one, must not replace the figures of a whole one.
     if (only === null && !quick) write(results, run, tell)
     return 0

@@ -14,7 +14,7 @@ const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({
   requests: 1,
 })
 const judge = (rows: readonly Row[]) => {
-  const goals = judgeServer({ rows, start: null, large: null })
+  const goals = judgeServer({ rows, start: null, large: null, publish: null })
   return (name: string) => {
     const goal = goals.find((each) => each.name === name)
     return goal === undefined ? 'no such goal' : verdictOf(goal, goal.must)
@@ -35,7 +35,7 @@ describe('the goals of the server', () => {
 
   it('compare them within each round, because the machine may be slower in another', () => {
     const rows = [row(CREATE, 1, 400, 40, 80), row(CREATE_ALONE, 1, 100, 10, 80)]
-    const goals = judgeServer({ rows, start: null, large: null })
+    const goals = judgeServer({ rows, start: null, large: null, publish: null })
     const goal = goals.find(({ name }) => name === `${CREATE}, a second`)
 
     expect(goal?.reached).toBe(4)
@@ -43,7 +43,7 @@ describe('the goals of the server', () => {
   })
 
   it('are met by nothing that was not measured', () => {
-    const goals = judgeServer({ rows: [], start: null, large: null })
+    const goals = judgeServer({ rows: [], start: null, large: null, publish: null })
 
     expect(new Set(goals.map((goal) => verdictOf(goal, goal.must)))).toEqual(
       new Set(['not measured']),
