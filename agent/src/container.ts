@@ -96,6 +96,14 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
         const { outcome, revision, error } = await get(sync.poller).demand()
         return { outcome, revision, error }
       },
+      import: async (body) => {
+        const { outcome, revision, error } = await get(sync.poller).inTurn((signal) =>
+          get(sync.synchronizer).import(body, signal),
+        )
+        if (outcome === 'failed') log.warn({ revision, error }, 'bundle file refused')
+        else log.info({ outcome, revision }, 'bundle file imported')
+        return { outcome, revision, error }
+      },
       onError: parts.onError,
     }),
   )

@@ -29,7 +29,7 @@ import type { PolicyBundle } from './policy-bundle.ts'
 export interface CompiledBundle {
   readonly kind: 'bundle'
   readonly bundle: PolicyBundle
-  readonly source: 'server' | 'cache'
+  readonly source: 'server' | 'cache' | 'file'
   readonly compiled: CompiledPolicy
   /** What stays reachable once it has expired. */
   readonly offline: CompiledPolicy
@@ -46,11 +46,12 @@ export interface UnreadableBundle {
 
 /** What happens to a machine, without how old it is by then. */
 export type PolicyEvent =
-  | { readonly kind: 'loaded' | 'verified'; readonly bundle: CompiledBundle | UnreadableBundle }
+  | { readonly kind: TakenKind; readonly bundle: CompiledBundle | UnreadableBundle }
   | Exclude<
       AgentEvent<CompiledBundle>,
-      { readonly kind: 'loaded' | 'verified' | 'unreadable' | 'recompiled' | 'aged' }
+      { readonly kind: TakenKind | 'unreadable' | 'imported_unreadable' | 'recompiled' | 'aged' }
     >
+type TakenKind = 'loaded' | 'verified' | 'imported'
 
 export interface ActivePolicyDeps {
   readonly clock: Pick<TrustedClock, 'now' | 'recall' | 'believe'>
@@ -124,13 +125,14 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     return enforcementOf(facts)
   }
 
-  const take = (kind: 'loaded' | 'verified', bundle: CompiledBundle | UnreadableBundle): void => {
+  const take = (kind: TakenKind, bundle: CompiledBundle | UnreadableBundle): void => {
     const former = facts
     const claims = bundle.kind === 'bundle' ? bundle.bundle : bundle
     const issuedMs = Date.parse(claims.issued_at)
     if (kind === 'loaded') deps.clock.recall(issuedMs)
     else deps.clock.believe(issuedMs, Date.parse(claims.stale_at))
-    if (bundle.kind === 'unsupported') facts = advance(facts, { kind: 'unreadable' })
+    if (bundle.kind === 'unsupported')
+      facts = advance(facts, { kind: kind === 'imported' ? 'imported_unreadable' : 'unreadable' })
     else facts = advance(facts, { kind, bundle, age: ageAt(deps.clock.now(), bundle.bundle) })
     if (facts.bundle !== former.bundle) newest = bundle
   }

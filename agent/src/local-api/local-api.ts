@@ -1,14 +1,16 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
-import { LOCAL_API, type AgentStatus, type SyncResult } from '@palisade/protocol'
+import { LOCAL_API, MAX_BUNDLE_BYTES, type AgentStatus, type SyncResult } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { formatEnvelope, type Refusal } from './envelope.ts'
-import { readRequestBody } from './read-request.ts'
+import { readRequestBody, readRequestBytes } from './read-request.ts'
 
 export interface LocalApiDeps {
   readonly decide: (request: unknown) => Decision
   readonly explain: (request: unknown) => Explanation
   readonly status: () => AgentStatus
   readonly sync: () => Promise<SyncResult>
+  /** A bundle file, at most `MAX_BUNDLE_BYTES` long. */
+  readonly import: (body: Uint8Array) => Promise<SyncResult>
   /** A bug: logged once, answered 500. */
   readonly onError: (error: unknown) => void
 }
@@ -66,11 +68,17 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
       if (!body.ok) throw new Refused(body.refusal)
       return judgeRequest(body.value)
     }
+  const importBundle = async (request: IncomingMessage): Promise<SyncResult> => {
+    const body = await readRequestBytes(request, MAX_BUNDLE_BYTES)
+    if (!body.ok) throw new Refused(body.refusal)
+    return deps.import(body.value)
+  }
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide) }],
     [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain) }],
     [LOCAL_API.status, { method: 'GET', answer: async () => deps.status() }],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync() }],
+    [LOCAL_API.import, { method: 'POST', answer: importBundle }],
   ])
 }
 

@@ -26,8 +26,10 @@ export type AgentEvent<B> =
   | { readonly kind: 'damaged' }
   /** A view was fetched and verified, is not older than what was accepted, and is on disk. */
   | { readonly kind: 'verified'; readonly bundle: B; readonly age: Age }
-  /** The same, of a form that this version does not know; also from disk. */
-  | { readonly kind: 'unreadable' }
+  /** The same, brought by hand: what the server says of this machine stands. */
+  | { readonly kind: 'imported'; readonly bundle: B; readonly age: Age }
+  /** The same, of a form that this version does not know; `unreadable` also from disk. */
+  | { readonly kind: 'unreadable' | 'imported_unreadable' }
   /** The same bundle, compiled for the addresses that the machine has now. */
   | { readonly kind: 'recompiled'; readonly bundle: B }
   /** The server has nothing else. */
@@ -94,18 +96,25 @@ export function advance<B>(facts: Facts<B>, event: AgentEvent<B>): Facts<B> {
         age: event.age,
         server: 'well',
       }
+    case 'imported':
+      return { ...advance(facts, { ...event, kind: 'verified' }), server: facts.server }
+    case 'imported_unreadable':
+      return { ...advance(facts, { kind: 'unreadable' }), server: facts.server }
     case 'unreadable':
       return { ...facts, bundle: { kind: 'unreadable' }, age: 'fresh', server: 'well' }
     case 'recompiled':
       if (facts.bundle.kind !== 'readable') return facts
       return { ...facts, bundle: { kind: 'readable', value: event.bundle } }
     case 'aged':
-      return AGES.indexOf(event.age) > AGES.indexOf(facts.age)
-        ? { ...facts, age: event.age }
-        : facts
+      return growOlder(facts, event.age)
     default:
       return { ...facts, ...SETS[event.kind] }
   }
+}
+
+/** The same facts where they would become younger. */
+function growOlder<B>(facts: Facts<B>, age: Age): Facts<B> {
+  return AGES.indexOf(age) > AGES.indexOf(facts.age) ? { ...facts, age } : facts
 }
 
 /** The first that applies names the state: what a person has to act on comes before what explains it. */

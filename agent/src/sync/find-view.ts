@@ -3,7 +3,7 @@ import { readAssignment } from './judge-view.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
 import type { Fetched, FetchFile } from './view-client.ts'
 
-const ASSIGNMENT_PATH = '/api/v1/device/view'
+export const ASSIGNMENT_PATH = '/api/v1/device/view'
 const MAX_ASSIGNMENT = 4 * 1024
 
 /** What the server has: nothing of it is verified. */

@@ -98,7 +98,7 @@ function parseFiles(files: ViewFiles, root: Root): Parsed | Fault {
   const targets = readTargets(files.targets)
   const assignment = readAssignment(files.assignment)
   if (timestamp === null || snapshot === null || targets === null || assignment === null)
-    return fault('malformed', 'the server has metadata that this agent does not accept')
+    return fault('malformed', 'there is metadata that this agent does not accept')
   const isSigned =
     isSignedBy(root, 'timestamp', files.timestamp) &&
     isSignedBy(root, 'snapshot', files.snapshot) &&
@@ -109,7 +109,7 @@ function parseFiles(files: ViewFiles, root: Root): Parsed | Fault {
     !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||
     !isDescribed(snapshot.meta['targets.json'], targets.version, files.targets)
   )
-    return fault('mixed', 'the files of the server do not belong together')
+    return fault('mixed', 'the files do not belong together')
   return { timestamp, snapshot, targets, assignment }
 }
 
@@ -141,7 +141,7 @@ function checkAddressee(
 function checkOrder(parsed: Parsed, files: ViewFiles, { root, state }: Judgement): Fault | null {
   const { timestamp, assignment } = parsed
   if (isBehind(parsed, state.marks, files.id))
-    return fault('older_version', 'the server has older versions than were accepted before')
+    return fault('older_version', 'these are older versions than were accepted before')
   if (Date.parse(timestamp['x-issued']) < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
   // By the keys of now: after a theft, what the former ones have signed keeps nothing out.

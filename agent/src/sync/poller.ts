@@ -17,6 +17,8 @@ export interface Poller {
    * must not be answered by a fetch that was already under way. All who ask meanwhile share one.
    */
   demand(): Promise<SyncOutcome>
+  /** Something else that must not meet a fetch: runs once nothing else does. */
+  inTurn(run: PollerDeps['run']): Promise<SyncOutcome>
   nextAttemptAt(): number | null
   /** Breaks off the running attempt; resolves when it has ended. */
   stop(): Promise<void>
@@ -35,18 +37,21 @@ export function createPoller(deps: PollerDeps): Poller {
     return nowMs >= away.sinceMs && nowMs < away.untilMs ? away.untilMs : 0
   }
 
-  const attempt = async (): Promise<SyncOutcome> => {
+  const alone = async (run: PollerDeps['run']): Promise<SyncOutcome> => {
     try {
-      const outcome = await deps.run(stopping.signal)
-      const nowMs = deps.clock()
-      away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
-      deps.onOutcome(outcome)
-      return outcome
+      return await run(stopping.signal)
     } finally {
       running = null
     }
   }
-  const begin = (): Promise<SyncOutcome> => (running = attempt())
+  const poll = async (signal: AbortSignal): Promise<SyncOutcome> => {
+    const outcome = await deps.run(signal)
+    const nowMs = deps.clock()
+    away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
+    deps.onOutcome(outcome)
+    return outcome
+  }
+  const begin = (run: PollerDeps['run'] = poll): Promise<SyncOutcome> => (running = alone(run))
 
   const demand = (): Promise<SyncOutcome> => {
     if (queued !== null) return queued
@@ -69,6 +74,11 @@ export function createPoller(deps: PollerDeps): Poller {
       void demand()
     },
     demand,
+    async inTurn(run) {
+      // Again after each: whoever waited as well may have been faster.
+      for (let before = queued ?? running; before !== null; before = queued ?? running) await before
+      return begin(run)
+    },
     nextAttemptAt() {
       const next = deps.timetable.nextAt()
       return next === null ? null : Math.max(next, awayUntil())

@@ -29,6 +29,8 @@ export interface Synchronizer {
   restore(): Promise<CacheProblem | null>
   /** One attempt. Never rejects; any failure leaves in force what was in force. Not reentrant. */
   run(signal: AbortSignal): Promise<SyncOutcome>
+  /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
+  import(body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
   /** Keeps what is known about the time. Rejects with the system's error. */
   keepTime(): Promise<void>
@@ -39,7 +41,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   let record = NO_ATTEMPTS
 
   /** Compiles, so that nothing can fail any more once the bundle is put into force. */
-  const prepare = (fetched: FetchedView, source: 'cache' | 'server'): Prepared | Fault => {
+  const prepare = (fetched: FetchedView, source: CompiledBundle['source']): Prepared | Fault => {
     const built = buildBundle(fetched.view, deps.org, fetched.texts)
     if (built.kind === 'unsupported') {
       const complaint = fault('unsupported_policy', built.message)
@@ -68,8 +70,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return problem
   }
 
-  const bringIntoForce = async (offer: Offer): Promise<Fault | null> => {
-    const prepared = prepare(offer, 'server')
+  const bringIntoForce = async (offer: Offer, source: 'server' | 'file'): Promise<Fault | null> => {
+    const prepared = prepare(offer, source)
     if (prepared.kind === 'fault') return prepared
     try {
       await offer.keep()
@@ -77,14 +79,15 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       const reason = error instanceof Error ? error.message : String(error)
       return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
     }
-    active.apply({ kind: 'verified', bundle: prepared.bundle })
+    const kind = source === 'server' ? 'verified' : 'imported'
+    active.apply({ kind, bundle: prepared.bundle })
     return prepared.complaint
   }
 
   const attempt = async (signal: AbortSignal): Promise<Fault | null> => {
     // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
     const fetched = await channel.fetch(active.state() === 'fresh', signal)
-    if (fetched.kind === 'offer') return bringIntoForce(fetched)
+    if (fetched.kind === 'offer') return bringIntoForce(fetched, 'server')
     if (fetched.kind === 'fault') return fetched
     active.apply({ kind: 'unchanged' })
     return null
@@ -97,15 +100,35 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     // What is unsupported is in force, and denies.
     if (found !== null && found.code !== 'unsupported_policy')
       active.apply(eventOfFault(found.code))
-    const error = found === null ? null : { code: found.code, message: found.message }
+    const outcome = describeOutcome(before, found)
+    const { error } = outcome
     record = recordAttempt(record, { beganAt, endedAt: new Date(clock()).toISOString(), error })
+    return outcome
+  }
+
+  const importFile = async (body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome> => {
+    const before = active.revision()
+    const opened = await channel.open(body, signal)
+    if (opened.kind === 'offer')
+      return describeOutcome(before, await bringIntoForce(opened, 'file'))
+    return describeOutcome(before, opened.kind === 'fault' ? opened : null)
+  }
+
+  const describeOutcome = (before: number | null, found: Fault | null): SyncOutcome => {
     const revision = active.revision()
+    const error = found === null ? null : { code: found.code, message: found.message }
     const good = revision === before ? 'unchanged' : 'updated'
     const outcome = error === null ? good : 'failed'
     return { outcome, revision, error, retryAfterMs: found?.retryAfterMs ?? null }
   }
 
-  return { restore, run, record: () => record, keepTime: () => channel.keepTime() }
+  return {
+    restore,
+    run,
+    import: importFile,
+    record: () => record,
+    keepTime: () => channel.keepTime(),
+  }
 }
 
 interface Prepared {

@@ -4,6 +4,7 @@ import { fault, type Fault } from './fault.ts'
 import { describeDiskFault, fetchDocuments } from './fetch-documents.ts'
 import { findView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView, type JudgedView } from './judge-view.ts'
+import { openArchive } from './open-archive.ts'
 import { refreshView } from './refresh-view.ts'
 import { followRoots, hasOtherKeys } from './root-chain.ts'
 import { readTargets, type Root } from './signed-metadata.ts'
@@ -37,6 +38,8 @@ export interface ViewChannel {
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
   /** Asks once; `isConfirmed` says whether a 304 will do. Never rejects. Not reentrant. */
   fetch(isConfirmed: boolean, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
+  /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
+  open(body: Uint8Array, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
   /** Keeps what is known about the time, so that a restart does not make it earlier. */
   keepTime(): Promise<void>
   /** Forgets what was restored, because it cannot be used; answers where it is now. */
@@ -44,7 +47,7 @@ export interface ViewChannel {
 }
 
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
-  const { enrolment, store, fetchFile, clock } = deps
+  const { enrolment, store, clock } = deps
   const { org, device_id } = enrolment
   const nothing: TrustedState = { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0 }
   let state = nothing
@@ -93,7 +96,11 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     await store.keepDocuments(hashes).catch(() => {})
   }
 
-  async function update(found: FoundView, signal: AbortSignal): Promise<Offer | Fault> {
+  async function update(
+    found: FoundView,
+    fetchFile: FetchFile,
+    signal: AbortSignal,
+  ): Promise<Offer | Fault> {
     const refresh = {
       path: `${viewPath(org, found.id)}/metadata`,
       root: state.roots.at(-1) ?? enrolment.root,
@@ -113,6 +120,16 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
     if (documents.kind === 'fault') return documents
     return { kind: 'offer', view, texts: documents.texts, keep: () => keep(view, found) }
+  }
+
+  async function ask(
+    fetchFile: FetchFile,
+    condition: string | null,
+    signal: AbortSignal,
+  ): Promise<Offer | { kind: 'same' } | Fault> {
+    const known = { org, view: state.view?.id ?? null, etag: condition }
+    const found = await findView(fetchFile, known, signal)
+    return found.kind === 'found' ? update(found, fetchFile, signal) : found
   }
 
   return {
@@ -138,10 +155,10 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
         : { kept: restored, problem: read.problem }
     },
 
-    async fetch(isConfirmed, signal) {
-      const known = { org, view: state.view?.id ?? null, etag: isConfirmed ? etag : null }
-      const found = await findView(fetchFile, known, signal)
-      return found.kind === 'found' ? update(found, signal) : found
+    fetch: (isConfirmed, signal) => ask(deps.fetchFile, isConfirmed ? etag : null, signal),
+    async open(body, signal) {
+      const archive = openArchive(body, enrolment)
+      return archive.kind === 'fault' ? archive : ask(archive.fetchFile, null, signal)
     },
   }
 }

@@ -11,6 +11,7 @@ import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
 import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
+import { addBundleCommands } from './machine/bundle-commands.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
 import { addLintCommand } from './policy-file/lint-command.ts'
@@ -55,6 +56,7 @@ Examples:
   program.commandsGroup('This machine:')
   addStatusCommand(program, context)
   addSyncCommand(program, context)
+  addBundleCommands(program, context)
   program.commandsGroup('Administration:')
   addLoginCommand(program, context)
   addLogoutCommand(program, context)

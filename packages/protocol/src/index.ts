@@ -159,6 +159,7 @@ export {
   type ViewSettings,
   type ViewTarget,
 } from './machine/view.ts'
+export { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, bundleSchema, type Bundle } from './machine/bundle.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {
   AGENT_STATES,

@@ -1,3 +1,4 @@
+import { MAX_BUNDLE_BYTES } from '@palisade/protocol'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { spawnSync } from 'node:child_process'
@@ -10,10 +11,15 @@ import { bundleOf } from '../fixture/bundle.ts'
 import { askAgent } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
-async function startApi(): Promise<{ socketPath: string; errors: unknown[] }> {
+async function startApi(): Promise<{
+  socketPath: string
+  errors: unknown[]
+  imported: string[]
+}> {
   const { active, use } = activePolicy()
   use(bundleOf(['allow', 'read', '/data/**']))
   const errors: unknown[] = []
+  const imported: string[] = []
   const server = createLocalApi({
     decide: (value) => active.decide(value),
     explain: (value) => active.explain(value),
@@ -21,6 +27,10 @@ async function startApi(): Promise<{ socketPath: string; errors: unknown[] }> {
       throw new Error('a bug')
     },
     sync: async () => ({ outcome: 'unchanged', revision: 7, error: null }),
+    import: async (body) => {
+      imported.push(Buffer.from(body).toString())
+      return { outcome: 'updated', revision: 8, error: null }
+    },
     onError: (error) => errors.push(error),
   })
   const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
@@ -30,10 +40,23 @@ async function startApi(): Promise<{ socketPath: string; errors: unknown[] }> {
     server.close()
     server.closeAllConnections()
   })
-  return { socketPath, errors }
+  return { socketPath, errors, imported }
 }
 
 describe('the local API', () => {
+  it('hands a bundle file over as it is, longer than any other body, and nothing that is huge', async () => {
+    const { socketPath, imported } = await startApi()
+    const text = `{"not":"judged here${' '.repeat(1_000_000)}"`
+
+    const taken = await askAgent(socketPath, 'POST', '/v1/import', text)
+    const huge = Buffer.alloc(MAX_BUNDLE_BYTES + 1, ' ')
+    const refused = await askAgent(socketPath, 'POST', '/v1/import', huge)
+
+    expect(taken).toMatchObject({ status: 200, body: { outcome: 'updated', revision: 8 } })
+    expect(refused.status).toBe(413)
+    expect(imported).toEqual([text])
+  })
+
   it('answers decisions and explanations', async () => {
     const { socketPath } = await startApi()
 

@@ -119,7 +119,9 @@ function linesOf(drawn: Drawn, action: 'connect:tcp' | 'read'): RuleLine[] {
   })
 }
 
-function verify(drawn: Drawn, kind: 'loaded' | 'verified', model: Model, real: Real): void {
+type Kind = 'loaded' | 'verified' | 'imported'
+
+function verify(drawn: Drawn, kind: Kind, model: Model, real: Real): void {
   const staleMs = model.trueMs + (drawn.freshHours - drawn.age) * HOUR_MS
   // As the judge of views does; and before the first one nothing tells of a clock that was set back.
   if (kind === 'verified' && real.machine.clock.bounds().expiryMs >= staleMs) return
@@ -186,7 +188,7 @@ const drawn = fc.record<Drawn>({
   expiresHours: fc.integer({ min: 1, max: 720 }),
 })
 
-function view(kind: 'loaded' | 'verified'): fc.Arbitrary<Step> {
+function view(kind: Kind): fc.Arbitrary<Step> {
   return drawn.map(
     (each) =>
       new Step(`${kind} ${JSON.stringify(each)}`, (model, real) => verify(each, kind, model, real)),
@@ -221,7 +223,7 @@ const addresses = fc.subarray(['198.51.100.1', '198.51.100.2']).map(
 )
 
 it('allows nothing that the newest verified bundle denies, whatever happens to the machine', () => {
-  const steps = [view('verified'), view('loaded'), time, time, clock, addresses]
+  const steps = [view('verified'), view('imported'), view('loaded'), time, time, clock, addresses]
   const commands = fc.commands([...steps, fc.constantFrom(...EVENTS), fc.constantFrom(...EVENTS)], {
     size: '+1',
     maxCommands: 40,

@@ -13,7 +13,7 @@ import {
   type Facts,
 } from '../../../agent/src/state/agent-state.ts'
 
-const aged = (kind: 'loaded' | 'verified') =>
+const aged = (kind: 'loaded' | 'verified' | 'imported') =>
   AGES.map((age): AgentEvent<string> => ({ kind, bundle: kind, age }))
 
 /** Every event in each of its forms, by what the document calls it. */
@@ -22,6 +22,8 @@ const EVENTS: readonly (readonly [string, readonly AgentEvent<string>[]])[] = [
   ['what was kept is damaged', [{ kind: 'damaged' }]],
   ['verified, newer', aged('verified')],
   ['verified, unreadable', [{ kind: 'unreadable' }]],
+  ['imported from a file', aged('imported')],
+  ['imported, unreadable', [{ kind: 'imported_unreadable' }]],
   ['machine has other addresses', [{ kind: 'recompiled', bundle: 'recompiled' }]],
   ['poll: unchanged', [{ kind: 'unchanged' }]],
   ['poll: server away', [{ kind: 'away' }]],
@@ -142,7 +144,12 @@ describe('what is enforced', () => {
     for (const facts of ALL) {
       const verified = advance(facts, { kind: 'verified', bundle: 'newest', age: 'fresh' })
       for (const event of EVENTS.flatMap(([, forms]) => forms)) {
-        if (['verified', 'unreadable', 'recompiled'].includes(event.kind)) continue
+        if (
+          ['verified', 'imported', 'unreadable', 'imported_unreadable', 'recompiled'].includes(
+            event.kind,
+          )
+        )
+          continue
         const rule = enforcementOf(advance(verified, event))
         expect(rule).toMatchObject({ kind: 'bundle', bundle: 'newest' })
       }

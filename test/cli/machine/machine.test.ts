@@ -1,4 +1,5 @@
 import type { AgentStatus, SyncResult } from '@palisade/protocol'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { envelope, startLoopbackServer, type Reply } from '../../client/loopback-server.ts'
@@ -119,5 +120,44 @@ describe('palisade sync', () => {
 
     expect(slow).toMatchObject({ code: 0, err: 'waiting for the server …\n' })
     expect(fast).toMatchObject({ code: 0, err: '' })
+  })
+})
+
+describe('palisade bundle import', () => {
+  async function importFile(content: string | Uint8Array, reply: Reply): Promise<CliRun> {
+    await using directory = await temporaryDirectory()
+    const socket = join(directory.path, 'agent.sock')
+    const file = join(directory.path, 'bundle.json')
+    await writeFile(file, content)
+    await using agent = await startLoopbackServer(({ body }) => {
+      expect(body).toBe(content)
+      return reply
+    }, socket)
+    return await runCli(['bundle', 'import', file], { env: { PALISADE_AGENT_SOCKET: agent.url } })
+  }
+
+  it('gives the file to the agent, and says what came of it', async () => {
+    const body: SyncResult = { outcome: 'updated', revision: 8, error: null }
+
+    expect(await importFile('{"any":"text"}', { body })).toEqual({
+      code: 0,
+      out: 'updated  revision 8 is in force\n',
+      err: '',
+    })
+  })
+
+  it('answers 1 for what the agent refused, and says why', async () => {
+    const error = { code: 'wrong_device', message: 'the bundle file is for another device' }
+
+    expect(
+      await importFile('{}', { body: { outcome: 'failed', revision: 7, error } }),
+    ).toMatchObject({
+      code: 1,
+      out: 'failed  the bundle file is for another device (wrong_device); revision 7 stays in force\n',
+    })
+  })
+
+  it.each(['missing.json', ''])('answers 2 for the file `%s`', async (file) => {
+    expect(await runCli(['bundle', 'import', file])).toMatchObject({ code: 2, out: '' })
   })
 })

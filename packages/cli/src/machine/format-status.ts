@@ -18,6 +18,12 @@ const MEANING: Readonly<Record<AgentState, string>> = {
   break_glass: 'a grant is in force: expired policies count as before',
 }
 
+const SOURCE = {
+  server: 'the server',
+  cache: 'the cache',
+  file: 'an imported file',
+} as const
+
 /** The agent's status for people; `nowMs` turns instants into ages. */
 export function formatStatus(status: AgentStatus, nowMs: number, style: Style): string {
   const { bundle, sync } = status
@@ -34,7 +40,7 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
       [
         'policies',
         `revision ${bundle.revision}, ${count(bundle.policies, 'policy', 'policies')}, ` +
-          `${count(bundle.rules, 'rule', 'rules')}, from the ${bundle.source}`,
+          `${count(bundle.rules, 'rule', 'rules')}, from ${SOURCE[bundle.source]}`,
       ],
       // Not when it was signed: that is the start of an hour, and so may lie before the change.
       ['freshness', `stale ${age(bundle.stale_at)}, expires ${age(bundle.expires_at)}`],

@@ -35,7 +35,8 @@ Examples:
     })
 }
 
-function formatSyncResult(result: SyncResult, style: Style): string {
+/** What an attempt to bring policy into force came to, for people. */
+export function formatSyncResult(result: SyncResult, style: Style): string {
   const revision = result.revision === null ? 'no policies' : `revision ${result.revision}`
   switch (result.outcome) {
     case 'updated':

@@ -30,6 +30,8 @@ export interface AgentClient {
   status(): Promise<AgentStatus>
   /** Resolves when the agent's attempt to fetch policies has ended, also when it failed. */
   sync(): Promise<SyncResult>
+  /** Resolves when the agent has judged a bundle file, also when it refused it. */
+  import(bundle: string): Promise<SyncResult>
 }
 
 const SYNC_TIMEOUT_MS = 120_000
@@ -62,6 +64,17 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
           socketPath,
           method: 'POST',
           path: LOCAL_API.sync,
+          timeoutMs: SYNC_TIMEOUT_MS,
+        }),
+      ),
+    import: async (bundle) =>
+      parseAnswer(
+        syncResultSchema,
+        await agentExchange({
+          socketPath,
+          method: 'POST',
+          path: LOCAL_API.import,
+          body: bundle,
           timeoutMs: SYNC_TIMEOUT_MS,
         }),
       ),

@@ -7,6 +7,7 @@ import { z } from 'zod'
  * - `POST /v1/explain`  one request → the explanation
  * - `GET  /v1/status`   → AgentStatus
  * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended
+ * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; judged as if it had been fetched
  *
  * Errors use the server's envelope. A request that cannot be judged is not an error: it is
  * answered 200 with `deny` and `invalid_request`.
@@ -16,6 +17,7 @@ export const LOCAL_API = {
   explain: '/v1/explain',
   status: '/v1/status',
   sync: '/v1/sync',
+  import: '/v1/import',
 } as const
 
 /**
@@ -72,7 +74,7 @@ export const agentStatusSchema = z.object({
       policies: z.int(),
       rules: z.int(),
       /** Where it came from when this agent started using it. */
-      source: z.enum(['server', 'cache']),
+      source: z.enum(['server', 'cache', 'file']),
     })
     .nullable(),
   sync: z.object({

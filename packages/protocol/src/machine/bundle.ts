@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+/** `format` of a bundle file; another one is for another version. */
+export const BUNDLE_FORMAT = 'palisade-bundle-1'
+
+/** Longest bundle file, in bytes: the largest view that agents take, with what quoting adds. */
+export const MAX_BUNDLE_BYTES = 96 * 1024 * 1024
+
+const NAME =
+  /^(?:metadata\/(?:timestamp|[1-9]\d{0,14}\.(?:root|snapshot|targets))|targets\/policies\/[0-9a-f]{64}\.[a-z0-9_]{1,64})\.json$/
+
+/**
+ * What one machine would fetch now, in one file, for a machine that does not reach the server. Nothing
+ * in it is to be believed for standing there: each text is signed, or listed by its hash in one that is,
+ * and is judged as if it had been fetched. Names are compared, never used as paths.
+ */
+export const bundleSchema = z
+  .strictObject({
+    format: z.literal(BUNDLE_FORMAT),
+    /** The text of `GET /api/v1/device/view`. */
+    assignment: z.string(),
+    /**
+     * The texts of the view it names, by their paths below that view: every root, the timestamp,
+     * the snapshot, the targets file and all policies.
+     */
+    files: z.record(z.string().regex(NAME), z.string()),
+  })
+  .meta({ id: 'Bundle' })
+export type Bundle = z.infer<typeof bundleSchema>
