@@ -72,7 +72,7 @@ describe('the resolver', () => {
 
     await expect(resolve('empty.test')).rejects.toThrow('ENODATA')
     await expect(resolve('silent.test')).rejects.toThrow(/ETIMEOUT|no answer/)
-    expect(performance.now() - beganMs).toBeLessThan(2_000)
+    expect(performance.now() - beganMs).toBeLessThan(10_000)
   })
 
   it('asks the system when no server is named', async () => {

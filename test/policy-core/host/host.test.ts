@@ -38,5 +38,5 @@ test.each([
   const startedMs = performance.now()
 
   expect(decide(EMPTY, request).reason).toBe('invalid_request')
-  expect(performance.now() - startedMs).toBeLessThan(600)
+  expect(performance.now() - startedMs).toBeLessThan(5_000)
 })

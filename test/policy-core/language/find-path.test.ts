@@ -77,6 +77,6 @@ describe('findPath', () => {
     const found = ask([`/**/a${stars}`, `/**/b${stars}`], [`/**/c${stars}`])
 
     expect(found).toEqual({ kind: 'unknown' })
-    expect(performance.now() - startMs).toBeLessThan(3000)
+    expect(performance.now() - startMs).toBeLessThan(10_000)
   })
 })

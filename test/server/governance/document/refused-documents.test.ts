@@ -211,7 +211,7 @@ describe('a document with one fault', () => {
     const response = await post(governed, { policies })
 
     expect(response.json().error.field).toBe('policies[0].rules[0]')
-    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    expect(performance.now() - startedAt).toBeLessThan(10_000)
   })
 
   it.each([

@@ -167,7 +167,7 @@ describe.skipIf(!hasPostgres())('a database that stops and starts again', () => 
     await expect
       .poll(() => store.generation() === store.generation(), { timeout: 300_000 })
       .toBe(false)
-    expect(performance.now() - stoppedAt).toBeLessThan(2_500)
+    expect(performance.now() - stoppedAt).toBeLessThan(10_000)
 
     cluster = await startCluster(binaries, directory)
     await store.transaction(insert('after'))
