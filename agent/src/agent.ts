@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { AgeWatch } from './decision/age-watch.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import type { HttpProxy } from './proxy/http-proxy.ts'
+import type { Reporter } from './report/reporter.ts'
 import type { Poller } from './sync/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/synchronizer.ts'
 
@@ -17,6 +18,7 @@ export interface AgentDeps {
   readonly proxyPort: number
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly poller: Poller
+  readonly reporter: Reporter
   readonly watchAge: () => AgeWatch
   readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
@@ -55,6 +57,8 @@ export function createAgent(deps: AgentDeps): Agent {
         deps.log.warn({ err }, 'the time cannot be kept on disk')
       })
     })
+    // First what polling may tell of.
+    closers.push(() => deps.reporter.stop())
     deps.poller.start()
     closers.push(() => deps.poller.stop())
   }

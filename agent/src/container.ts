@@ -20,6 +20,8 @@ import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
 import { createResolver } from './proxy/resolver.ts'
+import { reportToServer } from './report/report-to-server.ts'
+import type { Reporter } from './report/reporter.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
 import { createDeviceAccess } from './sync/device-access.ts'
@@ -28,7 +30,7 @@ import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync
 import { createStateStore } from './sync/state-store.ts'
 import { createTimetable } from './sync/timetable.ts'
 import { createViewChannel } from './sync/view-channel.ts'
-import { createFileFetcher } from './sync/view-client.ts'
+import { createFileFetcher, type FetchFile } from './sync/view-client.ts'
 
 const FETCH_TIMEOUT_MS = 20_000
 const RESOLVE_TIMEOUT_MS = 5_000
@@ -119,6 +121,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
         restore: () => sync.countEnrolments().then(() => get(sync.synchronizer).restore()),
       },
       poller: get(sync.poller),
+      reporter: get(sync.reporter),
       watchAge: () => {
         const { keepTime } = get(sync.synchronizer)
         const onError = (err: unknown): void => log.warn({ err }, 'the time cannot be kept on disk')
@@ -201,6 +204,7 @@ function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
 interface SyncTokens {
   readonly synchronizer: InjectionToken<Synchronizer>
   readonly poller: InjectionToken<Poller>
+  readonly reporter: InjectionToken<Reporter>
   /** Looks whether another organization claims the machine. */
   readonly countEnrolments: () => Promise<void>
 }
@@ -212,7 +216,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
     const isSecond = await hasSecondEnrolment(config, enrolment)
     get(active).apply({ kind: isSecond ? 'second_enrolment' : 'single_enrolment' })
   }
-  const synchronizer = provide('Synchronizer', () => {
+  const fetchFile = provide<FetchFile>('FetchFile', () => {
     const { server } = enrolment
     const wire = {
       fetch,
@@ -221,10 +225,13 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
       timeoutMs: FETCH_TIMEOUT_MS,
     }
     const access = createDeviceAccess({ ...wire, clock, random })
+    return createFileFetcher({ ...wire, access })
+  })
+  const synchronizer = provide('Synchronizer', () => {
     const channel = createViewChannel({
       enrolment,
       store: createStateStore(join(config.agentDir, 'policy')),
-      fetchFile: createFileFetcher({ ...wire, access }),
+      fetchFile: get(fetchFile),
       clock: get(time),
     })
     return createSynchronizer({ active: get(active), channel, org: enrolment.org, clock })
@@ -237,10 +244,19 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
       onOutcome: ({ outcome, revision, error }) => {
         if (outcome === 'failed') log.warn({ revision, error }, 'sync failed')
         else log.info({ outcome, revision }, 'sync succeeded')
+        get(reporter).notice()
       },
     }),
   )
-  return { synchronizer, poller, countEnrolments }
+  const reporter = provide('Reporter', () =>
+    reportToServer({
+      ...parts,
+      active: get(active),
+      record: () => get(synchronizer).record(),
+      fetchFile: get(fetchFile),
+    }),
+  )
+  return { synchronizer, poller, reporter, countEnrolments }
 }
 
 function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {

@@ -21,10 +21,8 @@ import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config/config.ts'
 import { distributionRoutes } from './distribution/distribution-routes.ts'
-import { rememberLastSeen } from './distribution/last-seen.ts'
-import { openProofs } from './distribution/proof/open-proofs.ts'
+import { openMachines } from './distribution/open-machines.ts'
 import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
-import { createViewService } from './distribution/views/view-service.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
@@ -93,9 +91,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
-  const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
-  const machines = await openProofs({ config, store, sources })
-  const views = createViewService({ store, lastSeen, ...machines, ...sources })
+  const machines = await openMachines({ config, store, log, sources })
+  const { views } = machines
   const onEvents = tellOfEvents(webhooks.courier, views)
   const audited = createAuditedStore({ store, ...sources, onEvents })
 
@@ -135,7 +132,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           store: audited,
           authenticate,
           throttles: c.resolve(THROTTLES),
-          views,
           ...machines,
           publicUrl: () => config.publicUrl ?? origin(),
           pageTokenKey,
@@ -180,8 +176,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     async close() {
       await webhooks.courier.stop()
       await app.close()
-      await views.close()
-      await lastSeen.close()
+      await machines.close()
       await tracing?.close()
     },
   }

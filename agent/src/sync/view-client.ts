@@ -21,9 +21,11 @@ export interface Wanted {
   readonly etag?: string | null
   /** Of the timestamp, which alone takes the device token without a proof beside it. */
   readonly isPoll?: boolean
+  /** JSON to send, which makes the request a POST. */
+  readonly body?: string
 }
 
-/** Fetches one file. Judges only the transport: what is in the file is not looked at. Never rejects. */
+/** Fetches one file, or sends something and fetches the answer. Judges only the transport: what is in the file is not looked at. Never rejects. */
 export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
 
 export function createFileFetcher(deps: {
@@ -35,18 +37,29 @@ export function createFileFetcher(deps: {
   /** For the whole exchange, body included. */
   readonly timeoutMs: number
 }): FetchFile {
+  function describeRequest(wanted: Wanted, url: string, token: string): RequestInit {
+    const { etag = null, isPoll = false, body = null } = wanted
+    const method = body === null ? 'GET' : 'POST'
+    return {
+      method,
+      body,
+      headers: {
+        accept: MEDIA_TYPE,
+        authorization: `DPoP ${token}`,
+        ...(isPoll ? {} : { dpop: deps.prove({ method, url, accessToken: token }) }),
+        ...(etag === null ? {} : { 'if-none-match': etag }),
+        ...(body === null ? {} : { 'content-type': MEDIA_TYPE }),
+      },
+    }
+  }
+
   async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
-    const { path, maxBytes, etag = null, isPoll = false } = wanted
+    const { path, maxBytes, etag = null } = wanted
     const url = new URL(path, deps.server).href
     const timeout = AbortSignal.timeout(deps.timeoutMs)
     try {
       const response = await deps.fetch(url, {
-        headers: {
-          accept: MEDIA_TYPE,
-          authorization: `DPoP ${token}`,
-          ...(isPoll ? {} : { dpop: deps.prove({ method: 'GET', url, accessToken: token }) }),
-          ...(etag === null ? {} : { 'if-none-match': etag }),
-        },
+        ...describeRequest(wanted, url, token),
         // A redirect would carry the device token to a place that the enrolment does not name.
         redirect: 'manual',
         signal: AbortSignal.any([signal, timeout]),

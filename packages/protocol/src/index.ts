@@ -160,6 +160,12 @@ export {
   type ViewTarget,
 } from './machine/view.ts'
 export { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, bundleSchema, type Bundle } from './machine/bundle.ts'
+export {
+  MAX_REPORT_DETAIL,
+  deviceReportSchema,
+  reportErrorSchema,
+  type DeviceReport,
+} from './machine/report.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {
   AGENT_STATES,

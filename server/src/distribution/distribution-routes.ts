@@ -1,9 +1,13 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { deviceRoutes, type DeviceRouteDeps } from './device-routes.ts'
 import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-routes.ts'
+import { reportRoutes, type ReportRouteDeps } from './fleet/report-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
 
-export type DistributionRouteDeps = DeviceRouteDeps & DeviceTokenRouteDeps & ViewRouteDeps
+export type DistributionRouteDeps = DeviceRouteDeps &
+  DeviceTokenRouteDeps &
+  ReportRouteDeps &
+  ViewRouteDeps
 
 /** Machines: how they are enrolled and administered, and what they fetch. */
 export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAsyncZod {
@@ -11,5 +15,6 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
     await app.register(deviceRoutes(deps))
     await app.register(deviceTokenRoutes(deps))
     await app.register(viewRoutes(deps))
+    await app.register(reportRoutes(deps))
   }
 }

@@ -59,8 +59,9 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
     get devices() {
       return (made.devices ??= { ...writer.devices, ...auditDevices(writer.devices, record) })
     },
-    // That a device polls changes nothing that anybody decided.
+    // That a device polls or reports changes nothing that anybody decided.
     devicePolls: writer.devicePolls,
+    deviceReports: writer.deviceReports,
     get signingKeys() {
       return (made.signingKeys ??= {
         ...writer.signingKeys,

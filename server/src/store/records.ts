@@ -1,5 +1,5 @@
 import type { Action, RuleDecision } from '@palisade/policy-core'
-import type { DeliveryState, HistoryEvent, Permission, Role } from '@palisade/protocol'
+import type { AgentState, DeliveryState, HistoryEvent, Permission, Role } from '@palisade/protocol'
 import type { JWK } from 'jose'
 
 /**
@@ -131,6 +131,19 @@ export interface DeviceRecord {
   readonly enrolment_token_id: string | null
   readonly created_at: string
   readonly revoked_at: string | null
+}
+
+/** What a device last said of itself. */
+export interface DeviceReportRecord {
+  readonly device_id: string
+  /** When the server was told, as `Date.toISOString`. */
+  readonly reported_at: string
+  readonly revision: number | null
+  readonly state: AgentState
+  /** Null, as is its detail, when the last attempt to fetch went well. */
+  readonly error_code: string | null
+  readonly error_detail: string | null
+  readonly agent_version: string
 }
 
 /** `bundle` keys are of earlier releases; nothing signs with them any more. */

@@ -14,6 +14,8 @@ import type {
   AccessTokenWriter,
   DevicePollReader,
   DevicePollWriter,
+  DeviceReportReader,
+  DeviceReportWriter,
   DeviceReader,
   DeviceWriter,
   EnrolmentTokenReader,
@@ -60,7 +62,7 @@ export interface Store {
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When access tokens and devices were last used, how far deliveries have come and the answers kept for
+   * When access tokens and devices were last used, what devices report, how far deliveries have come and the answers kept for
    * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
    * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
    * changed them.
@@ -82,6 +84,7 @@ export interface StoreReader {
   readonly enrolmentTokens: EnrolmentTokenReader
   readonly devices: DeviceReader
   readonly devicePolls: DevicePollReader
+  readonly deviceReports: DeviceReportReader
   readonly signingKeys: SigningKeyReader
   readonly idempotency: IdempotencyReader
   readonly secrets: SecretReader
@@ -106,6 +109,7 @@ export interface StoreWriter extends StoreReader {
   readonly enrolmentTokens: EnrolmentTokenWriter
   readonly devices: DeviceWriter
   readonly devicePolls: DevicePollWriter
+  readonly deviceReports: DeviceReportWriter
   readonly signingKeys: SigningKeyWriter
   readonly idempotency: IdempotencyWriter
   readonly secrets: SecretWriter

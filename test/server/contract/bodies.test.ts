@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { headersOf } from '../test-device.ts'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
 import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
 
@@ -21,18 +22,22 @@ async function refusal(
   const values = pathParameters(operation.path).map((name) => {
     return [name, world.acme[kindOf(operation.path, name)]] as const
   })
+  const url = fillPath(operation.path, Object.fromEntries(values))
   const answer = await world.server.app.inject({
     method: operation.method,
-    url: fillPath(operation.path, Object.fromEntries(values)),
-    headers: {
-      'content-type': contentType,
-      ...(operation.security === 'none' ? {} : { authorization: `Bearer ${world.callers.owner}` }),
-    },
+    url,
+    headers: { 'content-type': contentType, ...credentialsFor(operation, url) },
     payload: typeof payload === 'string' ? payload : Buffer.from(payload),
   })
   world.judge(operation, answer)
   const { code, field } = answer.json<{ error: { code: string; field?: string } }>().error
   return `${String(answer.statusCode)} ${code} ${field ?? ''}`.trim()
+}
+
+function credentialsFor({ security, method }: Operation, url: string): object {
+  if (security === 'none') return {}
+  if (security === 'device_token') return headersOf(world.device, method, url)
+  return { authorization: `Bearer ${world.callers.owner}` }
 }
 
 /** Every operation with the refusal of the body that `spoil` makes of its example. */

@@ -438,6 +438,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   accessTokens: ['touch'],
   enrolmentTokens: ['use'],
   devicePolls: ['record'],
+  deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
   views: ['put', 'putFile', 'putDocuments', 'deleteSuperseded', 'deleteAbandoned'],
 }

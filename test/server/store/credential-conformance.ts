@@ -414,6 +414,56 @@ export function describeCredentials(store: () => Store): void {
       expect(await revision()).toBe(before)
     })
 
+    it('keeps the newest report of each device, and raises no revision by it', async () => {
+      const device = (id: string, org: string) => ({
+        id,
+        org,
+        username: null,
+        thumbprint: `hash of ${id}`,
+        labels: [],
+        enrolment_token_id: null,
+        created_at: NOW,
+        revoked_at: null,
+      })
+      const report = (device_id: string, reported_at: string, revision: number | null) => ({
+        device_id,
+        reported_at,
+        revision,
+        state: 'rejected' as const,
+        error_code: revision === null ? null : 'not_compilable',
+        error_detail: revision === null ? null : 'rule `x`',
+        agent_version: '0.1.0',
+      })
+      await store().transaction(async (writer) => {
+        for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])
+          await writer.devices.insert(each)
+      })
+      const revision = () =>
+        store().read(async (reader) => (await reader.organizations.find('acme'))?.revision)
+      const before = await revision()
+
+      await store().transaction(async ({ deviceReports }) => {
+        await deviceReports.put([])
+        await deviceReports.put([report('d3', NOW, null), report('d1', LATER, 2 ** 53 - 1)])
+        await deviceReports.put([report('d1', NOW, 1)])
+        await deviceReports.put([report('gone', NOW, 1), report('d2', NOW, 1)])
+        await deviceReports.put([report('d3', LATER, 7)])
+      })
+
+      await store().read(async (reader) => {
+        expect(await reader.deviceReports.list('acme', ALL)).toEqual(
+          new Map([
+            ['d1', report('d1', LATER, 2 ** 53 - 1)],
+            ['d3', report('d3', LATER, 7)],
+          ]),
+        )
+        const span = { first: 'd3', last: 'd9' }
+        expect([...(await reader.deviceReports.list('acme', span)).keys()]).toEqual(['d3'])
+        expect([...(await reader.deviceReports.list('rival', ALL)).keys()]).toEqual(['d2'])
+      })
+      expect(await revision()).toBe(before)
+    })
+
     it('lists the devices of one organization by ascending id, and finds no other', async () => {
       const device = (id: string, org: string, revoked_at: string | null = null) => ({
         id,

@@ -8,6 +8,15 @@ const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
 
 const POLICY = { id: 'pol_1', org: 'acme', name: 'p', teams: [], created_at: NOW, updated_at: NOW }
+const REPORT = {
+  device_id: 'd0',
+  reported_at: NOW,
+  revision: 1,
+  state: 'fresh',
+  error_code: null,
+  error_detail: null,
+  agent_version: '0.1.0',
+} as const
 const KEPT = { scope: 's', body_hash: 'h', status: 201, headers: {}, body: '{}', expires_at: LATER }
 const TEAM = '99999999-9999-4999-8999-999999999999'
 
@@ -169,6 +178,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       await store().transaction(async (writer) => {
         await writer.accessTokens.touch('t0', NOW)
         await writer.devicePolls.record('d0', NOW)
+        await writer.deviceReports.put([REPORT])
         await writer.idempotency.put(KEPT)
         await writer.idempotency.deleteExpired(NOW)
       })

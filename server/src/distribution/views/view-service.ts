@@ -25,8 +25,15 @@ export interface Requested {
   readonly view: string
 }
 
+export interface DeviceIdentity {
+  readonly org: string
+  readonly deviceId: string
+}
+
 /** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
 export interface ViewService {
+  /** Which device asks, for what is answered beside the views. */
+  identify(authorizationHeader: string | undefined): Promise<DeviceIdentity>
   /** The view of the device, now: by the teams of its user, whatever it asks for. Signed. */
   assign(authorizationHeader: string | undefined): Promise<DeviceView>
   /**
@@ -105,6 +112,11 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   return {
     changed: (orgs) => publisher.changed(orgs),
     close: () => publisher.close(),
+
+    async identify(authorizationHeader) {
+      const { deviceId, place } = await admit(authorizationHeader)
+      return { org: place.org, deviceId }
+    },
 
     async assign(authorizationHeader) {
       const { deviceId, user, place } = await admit(authorizationHeader)

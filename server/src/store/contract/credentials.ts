@@ -1,6 +1,7 @@
 import type {
   AccessTokenRecord,
   DeviceRecord,
+  DeviceReportRecord,
   EnrolmentTokenRecord,
   OrganizationTokenRecord,
   PersonalTokenRecord,
@@ -79,4 +80,20 @@ export interface DevicePollReader {
 export interface DevicePollWriter extends DevicePollReader {
   /** No change when a later poll (`Date.toISOString`) is recorded; never raises the revision. */
   record(deviceId: string, seenAt: string): Promise<void>
+}
+
+export interface DeviceReportReader {
+  /** The newest report of each of these devices that ever reported, by its id. */
+  list(
+    org: string,
+    span: { readonly first: string; readonly last: string },
+  ): Promise<Map<string, DeviceReportRecord>>
+}
+
+export interface DeviceReportWriter extends DeviceReportReader {
+  /**
+   * One of a device each. Those that are older than what is there, or of a device that is not, are
+   * left out; never raises the revision.
+   */
+  put(reports: readonly DeviceReportRecord[]): Promise<void>
 }

@@ -13,13 +13,23 @@ export interface InsertedColumn {
   readonly type: 'TEXT' | 'BIGINT'
 }
 
+/** Where rows go, and which of them. */
+export interface InsertedTable {
+  readonly name: string
+  readonly effect: Effect
+  /** What must hold for a row, called `given.column1` and so on; others are left out. */
+  readonly condition?: string
+  /** An `ON CONFLICT` clause. */
+  readonly conflict?: string
+}
+
 /**
  * A function that inserts rows into a table, 250 at a time: a statement for each takes one journey
  * to the database each. The first of `columns` is never null.
  */
 export function createInsertRows(
   connection: Connection,
-  { name, effect }: { readonly name: string; readonly effect: Effect },
+  table: InsertedTable,
   columns: readonly InsertedColumn[],
 ): (rows: readonly (readonly Value[])[]) => Promise<void> {
   const statements = new Map<number, Statement<unknown>>()
@@ -27,7 +37,7 @@ export function createInsertRows(
   function statementFor(size: number): Statement<unknown> {
     const known = statements.get(size)
     if (known !== undefined) return known
-    const made = connection.prepare(formatInsert(name, columns, size), effect)
+    const made = connection.prepare(formatInsert(table, columns, size), table.effect)
     statements.set(size, made)
     return made
   }
@@ -43,13 +53,19 @@ export function createInsertRows(
 }
 
 /** The types of the first row are those of all others. */
-function formatInsert(table: string, columns: readonly InsertedColumn[], size: number): string {
-  const names = columns.map(({ name }) => name).join()
+function formatInsert(
+  { name, condition, conflict = '' }: InsertedTable,
+  columns: readonly InsertedColumn[],
+  size: number,
+): string {
+  const names = columns.map((column) => column.name).join()
   const typed = `(${columns.map(({ type }) => `CAST(? AS ${type})`).join()})`
   const untyped = `(${columns.map(() => '?').join()})`
   const values = [typed, ...Array.from({ length: size - 1 }, () => untyped)].join()
   // Most transactions: a third faster on SQLite than the general form.
-  if (size === 1) return `INSERT INTO ${table} (${names}) VALUES ${untyped}`
-  return `INSERT INTO ${table} (${names})
-    SELECT * FROM (VALUES ${values}) AS given WHERE column1 IS NOT NULL`
+  if (size === 1 && condition === undefined)
+    return `INSERT INTO ${name} (${names}) VALUES ${untyped} ${conflict}`
+  const which = condition === undefined ? '' : `AND ${condition}`
+  return `INSERT INTO ${name} (${names})
+    SELECT * FROM (VALUES ${values}) AS given WHERE column1 IS NOT NULL ${which} ${conflict}`
 }

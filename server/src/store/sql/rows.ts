@@ -6,6 +6,7 @@ import { createEnrolmentTokenReader, createEnrolmentTokenWriter } from './enrolm
 import { createEventReader, createEventWriter } from './event-rows.ts'
 import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
+import { createDeviceReportReader, createDeviceReportWriter } from './device-report-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
   createBumpRevision,
@@ -42,6 +43,7 @@ export function createReader(connection: Connection): StoreReader {
     enrolmentTokens: createEnrolmentTokenReader(connection),
     devices: createDeviceReader(connection),
     devicePolls: createDevicePollReader(connection),
+    deviceReports: createDeviceReportReader(connection),
     signingKeys: createSigningKeyReader(connection),
     idempotency: createIdempotencyReader(connection),
     secrets: createSecretReader(connection),
@@ -66,6 +68,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     enrolmentTokens: createEnrolmentTokenWriter(connection),
     devices: createDeviceWriter(connection),
     devicePolls: createDevicePollWriter(connection),
+    deviceReports: createDeviceReportWriter(connection),
     signingKeys: createSigningKeyWriter(connection),
     idempotency: createIdempotencyWriter(connection),
     secrets: createSecretWriter(connection),

@@ -22,6 +22,7 @@ export const TABLES: readonly Table[] = [
   { name: 'enrolment_tokens', key: ['place'] },
   { name: 'devices', key: ['id'] },
   { name: 'device_polls', key: ['device_id'] },
+  { name: 'device_reports', key: ['device_id'] },
   { name: 'signing_keys', key: ['kid'] },
   { name: 'idempotency', key: ['scope'] },
   { name: 'secrets', key: ['name'] },

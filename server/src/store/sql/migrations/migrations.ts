@@ -2,6 +2,7 @@ import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
 import { deviceKeys } from './device-keys.ts'
+import { deviceReports } from './device-reports.ts'
 import { distributionSettings } from './distribution-settings.ts'
 import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
@@ -27,4 +28,5 @@ export const MIGRATIONS: readonly Migration[] = [
   enrolmentTokens,
   distributionSettings,
   deviceKeys,
+  deviceReports,
 ]

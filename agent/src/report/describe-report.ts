@@ -1,0 +1,30 @@
+import { MAX_REPORT_DETAIL, type DeviceReport } from '@palisade/protocol'
+import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { SyncRecord } from '../sync/sync-record.ts'
+
+/** What the server takes no report with; what it once said itself may be in a message. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** What this machine says of itself now. */
+export function describeReport(
+  active: Pick<ActivePolicy, 'state' | 'revision'>,
+  { last_error }: Pick<SyncRecord, 'last_error'>,
+  agent_version: string,
+): DeviceReport {
+  const revision = active.revision()
+  const report = {
+    ...(revision === null ? {} : { revision }),
+    state: active.state(),
+    agent_version,
+  }
+  if (last_error === null) return report
+  const { code, message } = last_error
+  return { ...report, error: { code, detail: cutLine(message) } }
+}
+
+/** Cut between characters: half of one is not printable either. */
+function cutLine(text: string): string {
+  const line = text.replaceAll(UNPRINTABLE, '\ufffd')
+  const cut = line.slice(0, MAX_REPORT_DETAIL)
+  return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut
+}

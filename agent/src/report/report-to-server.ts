@@ -1,0 +1,34 @@
+import type { AgentLog } from '../agent.ts'
+import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { SyncRecord } from '../sync/sync-record.ts'
+import type { FetchFile } from '../sync/view-client.ts'
+import { describeReport } from './describe-report.ts'
+import { createReporter, type Reporter } from './reporter.ts'
+
+const PATH = '/api/v1/device/report'
+const MAX_RECEIPT_BYTES = 1024
+
+/** A reporter of this machine's state and of its last attempt to fetch. */
+export function reportToServer(deps: {
+  readonly active: Pick<ActivePolicy, 'state' | 'revision' | 'subscribe'>
+  readonly record: () => SyncRecord
+  readonly fetchFile: FetchFile
+  readonly version: string
+  readonly random: () => number
+  readonly log: Pick<AgentLog, 'debug'>
+}): Reporter {
+  const { active, record, fetchFile, log } = deps
+  const reporter = createReporter({
+    read: () => describeReport(active, record(), deps.version),
+    async send(report, signal) {
+      const body = JSON.stringify(report)
+      const answer = await fetchFile({ path: PATH, maxBytes: MAX_RECEIPT_BYTES, body }, signal)
+      if (answer.kind === 'body') return null
+      log.debug({ answer }, 'the report was not received')
+      return { retryAfterMs: (answer.kind === 'fault' && answer.retryAfterMs) || null }
+    },
+    random: deps.random,
+  })
+  active.subscribe(() => reporter.notice())
+  return reporter
+}

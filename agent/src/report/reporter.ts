@@ -1,0 +1,77 @@
+import type { DeviceReport } from '@palisade/protocol'
+
+/** For what changes together: a revision, the state that it leads to, and the end of an error. */
+const SETTLE_MS = 250
+const PERIOD_MS = 6 * 60 * 60_000
+/** Of the period, to either side. */
+const JITTER = 0.1
+const FIRST_RETRY_MS = 5_000
+const LAST_RETRY_MS = 15 * 60_000
+
+export interface ReporterDeps {
+  /** What there is to say now. */
+  readonly read: () => DeviceReport
+  /** Null once the server has it. Must not reject. */
+  readonly send: (
+    report: DeviceReport,
+    signal: AbortSignal,
+  ) => Promise<{ readonly retryAfterMs: number | null } | null>
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+}
+
+/** Tells the server how this machine fares. Nothing waits for it, and nothing is decided by it. */
+export interface Reporter {
+  /** Something may be another than it was. */
+  notice(): void
+  /** Breaks off a running attempt; resolves when it has ended. */
+  stop(): Promise<void>
+}
+
+/**
+ * Sends a report when it differs from the last one that the server has, and every six hours. After
+ * a failure it is sent again, as it is by then, after a random pause below a bound that doubles.
+ */
+export function createReporter(deps: ReporterDeps): Reporter {
+  const stopping = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | null = null
+  let received: string | null = null
+  let failures = 0
+
+  const wait = (ms: number): void => {
+    clearTimeout(timer)
+    if (!stopping.signal.aborted) timer = setTimeout(begin, ms).unref()
+  }
+  const begin = (): void => {
+    running = attempt().finally(() => (running = null))
+  }
+
+  const attempt = async (): Promise<void> => {
+    const report = deps.read()
+    const failure = await deps.send(report, stopping.signal)
+    if (failure !== null) {
+      const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+      failures += 1
+      wait(Math.max(deps.random() * boundMs, failure.retryAfterMs ?? 0))
+      return
+    }
+    failures = 0
+    received = JSON.stringify(report)
+    const isOutdated = JSON.stringify(deps.read()) !== received
+    wait(isOutdated ? SETTLE_MS : PERIOD_MS * (1 - JITTER + 2 * JITTER * deps.random()))
+  }
+
+  return {
+    notice() {
+      // A pause after a failure is not cut short: what is sent then is the newest anyway.
+      if (running !== null || failures > 0) return
+      if (JSON.stringify(deps.read()) !== received) wait(SETTLE_MS)
+    },
+    async stop() {
+      stopping.abort()
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

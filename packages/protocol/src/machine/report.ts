@@ -1,0 +1,37 @@
+import { z } from 'zod'
+import { AGENT_STATES } from './local-api.ts'
+
+export const MAX_REPORT_DETAIL = 512
+
+/** One line that may be shown anywhere: nothing in it steers a terminal or passes for another line. */
+const lineSchema = z
+  .string()
+  .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'must be one line of printable characters')
+
+export const reportErrorSchema = z
+  .strictObject({
+    /** Stable, such as `not_compilable`. */
+    code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and `_`'),
+    detail: lineSchema.max(MAX_REPORT_DETAIL),
+  })
+  .meta({ id: 'ReportError' })
+
+/**
+ * `POST /api/v1/device/report`: what a machine enforces and how it fares. Sent when one of these
+ * becomes another, and every few hours. It is what the machine says of itself: no decision is made
+ * by it.
+ */
+export const deviceReportSchema = z
+  .strictObject({
+    /** Of what was verified last; absent when there is nothing. */
+    revision: z.int().nonnegative().exactOptional(),
+    state: z.enum(AGENT_STATES),
+    /** Why the last attempt to fetch brought nothing into force; absent after one that went well. */
+    error: reportErrorSchema.optional(),
+    agent_version: lineSchema.min(1).max(64),
+  })
+  .meta({
+    id: 'DeviceReport',
+    examples: [{ revision: 412, state: 'fresh', agent_version: '0.1.0' }],
+  })
+export type DeviceReport = z.infer<typeof deviceReportSchema>

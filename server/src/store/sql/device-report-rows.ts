@@ -1,0 +1,47 @@
+import type { DeviceReportReader, DeviceReportWriter } from '../contract/credentials.ts'
+import type { DeviceReportRecord } from '../records.ts'
+import type { Connection } from './connection.ts'
+import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
+
+const COLUMNS: readonly (InsertedColumn & { readonly name: keyof DeviceReportRecord })[] = [
+  { name: 'device_id', type: 'TEXT' },
+  { name: 'reported_at', type: 'TEXT' },
+  { name: 'revision', type: 'BIGINT' },
+  { name: 'state', type: 'TEXT' },
+  { name: 'error_code', type: 'TEXT' },
+  { name: 'error_detail', type: 'TEXT' },
+  { name: 'agent_version', type: 'TEXT' },
+]
+
+export function createDeviceReportReader(connection: Connection): DeviceReportReader {
+  const list = connection.prepare<DeviceReportRecord>(
+    `SELECT r.* FROM device_reports r JOIN devices d ON d.id = r.device_id
+     WHERE d.org = ? AND d.id >= ? AND d.id <= ?`,
+  )
+  return {
+    async list(org, { first, last }) {
+      const rows = await list.all(org, first, last)
+      return new Map(rows.map((row) => [row.device_id, row]))
+    },
+  }
+}
+
+export function createDeviceReportWriter(connection: Connection): DeviceReportWriter {
+  const others = COLUMNS.slice(1).map(({ name }) => `${name} = excluded.${name}`)
+  const insert = createInsertRows(
+    connection,
+    {
+      name: 'device_reports',
+      effect: 'progress',
+      // Or a device that is there no more would keep the others from being written.
+      condition: 'EXISTS (SELECT 1 FROM devices WHERE devices.id = given.column1)',
+      conflict: `ON CONFLICT (device_id) DO UPDATE SET ${others.join()}
+        WHERE excluded.reported_at >= device_reports.reported_at`,
+    },
+    COLUMNS,
+  )
+  return {
+    ...createDeviceReportReader(connection),
+    put: (reports) => insert(reports.map((report) => COLUMNS.map(({ name }) => report[name]))),
+  }
+}

@@ -1,0 +1,151 @@
+import { deviceReportSchema, type DeviceReport } from '@palisade/protocol'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
+import { describeReport } from '../../../agent/src/report/describe-report.ts'
+import { createReporter, type Reporter } from '../../../agent/src/report/reporter.ts'
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+describe('the reporter', () => {
+  let report: DeviceReport
+  let sent: DeviceReport[]
+  let answer: (signal: AbortSignal) => Promise<{ retryAfterMs: number | null } | null>
+  let chance: number
+  let reporter: Reporter
+
+  beforeEach(() => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    report = { revision: 7, state: 'fresh', agent_version: '1' }
+    sent = []
+    chance = 0.5
+    answer = async () => null
+    reporter = createReporter({
+      read: () => report,
+      send(each, signal) {
+        sent.push(each)
+        return answer(signal)
+      },
+      random: () => chance,
+    })
+    onTestFinished(() => reporter.stop())
+  })
+
+  const change = (changed: Partial<DeviceReport>): void => {
+    report = { ...report, ...changed }
+    reporter.notice()
+  }
+  const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms)
+
+  it('says what changed together in one report, and nothing when nothing changed', async () => {
+    change({ revision: 8 })
+    change({ state: 'stale' })
+    await pass(1_000)
+    change({})
+    await pass(HOUR_MS)
+
+    expect(sent).toEqual([{ revision: 8, state: 'stale', agent_version: '1' }])
+  })
+
+  it('says it again after six hours, a tenth sooner or later', async () => {
+    chance = 0
+    reporter.notice()
+    await pass(5.3 * HOUR_MS)
+    expect(sent).toHaveLength(1)
+    chance = 1 - Number.EPSILON
+    await pass(0.2 * HOUR_MS)
+    expect(sent).toHaveLength(2)
+    await pass(6.5 * HOUR_MS)
+    expect(sent).toHaveLength(2)
+    await pass(0.2 * HOUR_MS)
+    expect(sent).toHaveLength(3)
+  })
+
+  it('tries again what was not received, as it is by then, ever more seldom', async () => {
+    answer = async () => ({ retryAfterMs: null })
+    chance = 1 - Number.EPSILON
+    reporter.notice()
+    await pass(1_000)
+    for (let changed = 8; changed < 100; changed += 1) change({ revision: changed })
+    await pass(5_000)
+    expect(sent.map(({ revision }) => revision)).toEqual([7, 99])
+
+    await pass(6 * HOUR_MS)
+    const inSixHours = sent.length
+    expect(inSixHours).toBeLessThan(40)
+    answer = async () => null
+    await pass(15 * MINUTE_MS)
+    expect(sent).toHaveLength(inSixHours + 1)
+    change({ revision: 100 })
+    await pass(1_000)
+    expect(sent.at(-1)?.revision).toBe(100)
+  })
+
+  it('stays away for as long as the server asks', async () => {
+    answer = async () => ({ retryAfterMs: 10 * MINUTE_MS })
+    reporter.notice()
+    await pass(9 * MINUTE_MS)
+    expect(sent).toHaveLength(1)
+    await pass(2 * MINUTE_MS)
+    expect(sent).toHaveLength(2)
+  })
+
+  it('sends one at a time, and after it what has changed meanwhile', async () => {
+    let release = (): void => {}
+    answer = () => new Promise((resolve) => (release = () => resolve(null)))
+    reporter.notice()
+    await pass(1_000)
+    change({ revision: 8 })
+    await pass(HOUR_MS)
+    expect(sent).toHaveLength(1)
+
+    release()
+    await pass(1_000)
+
+    expect(sent.map(({ revision }) => revision)).toEqual([7, 8])
+    release()
+  })
+
+  it('ends at once, also in the middle of an attempt, and says nothing after that', async () => {
+    answer = (signal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve({ retryAfterMs: null }))
+      })
+    reporter.notice()
+    await pass(1_000)
+
+    await reporter.stop()
+
+    change({ revision: 8 })
+    await pass(7 * HOUR_MS)
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('the report of a machine', () => {
+  const active = { state: () => 'rejected' as const, revision: () => 7 }
+  const detailOf = (message: string) =>
+    describeReport(active, { last_error: { code: 'malformed', message } }, '1').error?.detail
+
+  it('has an error while the last attempt is one', () => {
+    expect(describeReport(active, { last_error: null }, '1')).toEqual({
+      revision: 7,
+      state: 'rejected',
+      agent_version: '1',
+    })
+    expect(detailOf('not good')).toBe('not good')
+  })
+
+  it('has no revision before there is one', () => {
+    const none = { state: () => 'never_loaded' as const, revision: () => null }
+    const report = describeReport(none, { last_error: null }, '1')
+    expect(deviceReportSchema.parse(report)).toEqual({ state: 'never_loaded', agent_version: '1' })
+  })
+
+  it('holds nothing that a server would refuse', () => {
+    expect(detailOf('a\nb\u202ec\u001b[2J')).toBe('a\ufffdb\ufffdc\ufffd[2J')
+    expect(detailOf('x'.repeat(600))).toHaveLength(512)
+    expect(detailOf(`${'x'.repeat(511)}😀`)).toBe('x'.repeat(511))
+    expect(detailOf(`${'x'.repeat(510)}😀`)).toBe(`${'x'.repeat(510)}😀`)
+  })
+})

@@ -1,0 +1,136 @@
+import type { DeviceReport } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, headersOf, type TestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+
+const URL = '/api/v1/device/report'
+const GOOD: DeviceReport = { revision: 3, state: 'fresh', agent_version: '0.1.0' }
+const ALL = { first: '', last: '~' }
+/** A busy machine takes longer than the default second. */
+const PATIENCE = { timeout: 300_000 }
+
+describe('a report of a device', () => {
+  let test: TestServer
+  let owner: Owner
+  let device: TestDevice
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    owner = await openOwner(test, 'acme', 'alice')
+    device = await enrolTestDevice(test, owner.as, 'acme')
+  })
+
+  const report = (payload: object = GOOD, as: TestDevice | string = device) =>
+    test.send('POST', URL, { as, payload })
+  const kept = (org = 'acme') => test.store.read((reader) => reader.deviceReports.list(org, ALL))
+  const idOf = ({ enrolment }: TestDevice) => enrolment.device_id
+
+  it('is kept, the newest of each, with the time at which it came', async () => {
+    const other = await enrolTestDevice(test, owner.as, 'acme')
+    const error = { code: 'not_compilable', detail: 'rule `x` is broken' }
+    await report()
+    await report({ state: 'never_loaded', agent_version: '0.1.0' }, other)
+    test.advance(1_000)
+    const second = await report({ ...GOOD, state: 'rejected', error })
+
+    expect([second.statusCode, second.json()]).toEqual([
+      200,
+      { reported_at: '2026-11-21T08:00:01.250Z' },
+    ])
+    await expect.poll(async () => (await kept()).size, PATIENCE).toBe(2)
+    expect((await kept()).get(idOf(device))).toEqual({
+      device_id: idOf(device),
+      reported_at: '2026-11-21T08:00:01.250Z',
+      revision: 3,
+      state: 'rejected',
+      error_code: error.code,
+      error_detail: error.detail,
+      agent_version: '0.1.0',
+    })
+    expect((await kept()).get(idOf(other))).toMatchObject({
+      revision: null,
+      state: 'never_loaded',
+      error_code: null,
+      error_detail: null,
+    })
+  })
+
+  it('is written by a server that stops, and is a sign of life', async () => {
+    await report()
+
+    await test.server.close()
+
+    expect([...(await kept()).keys()]).toEqual([idOf(device)])
+    const polls = await test.store.read((reader) => reader.devicePolls.list('acme', ALL))
+    expect([...polls.keys()]).toEqual([idOf(device)])
+  })
+
+  it('is of the device that sends it, in its own organization', async () => {
+    const rival = await openOwner(test, 'rival', 'rita')
+    const foreign = await enrolTestDevice(test, rival.as, 'rival')
+
+    await report(GOOD, foreign)
+    await test.server.close()
+
+    expect((await kept()).size).toBe(0)
+    expect([...(await kept('rival')).keys()]).toEqual([idOf(foreign)])
+  })
+
+  it.each([
+    ['an unknown member', { ...GOOD, org: 'acme' }],
+    ['another device', { ...GOOD, device_id: 'd2' }],
+    ['an unknown state', { ...GOOD, state: 'great' }],
+    ['no state', { revision: 3, agent_version: '1' }],
+    ['a revision of null', { ...GOOD, revision: null }],
+    ['a negative revision', { ...GOOD, revision: -1 }],
+    ['a revision beyond 53 bits', { ...GOOD, revision: 2 ** 53 }],
+    ['a broken revision', { ...GOOD, revision: 1.5 }],
+    ['a version of two lines', { ...GOOD, agent_version: '1\n2' }],
+    ['a version that turns text around', { ...GOOD, agent_version: '1\u202e2' }],
+    ['a long version', { ...GOOD, agent_version: 'v'.repeat(65) }],
+    ['an empty version', { ...GOOD, agent_version: '' }],
+    ['a code that is no code', { ...GOOD, error: { code: 'Not a code', detail: '' } }],
+    ['a long code', { ...GOOD, error: { code: 'c'.repeat(65), detail: '' } }],
+    ['a detail that steers terminals', { ...GOOD, error: { code: 'c', detail: '\u001b[2J' } }],
+    ['a detail with half a character', { ...GOOD, error: { code: 'c', detail: '\ud800' } }],
+    ['a long detail', { ...GOOD, error: { code: 'c', detail: 'd'.repeat(513) } }],
+    ['more about an error', { ...GOOD, error: { code: 'c', detail: '', stack: '' } }],
+  ])('is refused with %s', async (_title, payload) => {
+    const refused = await report(payload)
+
+    expect([refused.statusCode, refused.json()]).toMatchObject([
+      400,
+      { error: { code: 'invalid_argument' } },
+    ])
+    await test.server.close()
+    expect((await kept()).size).toBe(0)
+  })
+
+  it('is refused when it is larger than any good one', async () => {
+    const detail = 'd'.repeat(9_000)
+
+    expect((await report({ ...GOOD, error: { code: 'c', detail } })).statusCode).toBe(413)
+  })
+
+  it('is refused from everybody but a live device, before it is looked at', async () => {
+    const id = idOf(device)
+    const unproven = { authorization: headersOf(device, 'POST', URL).authorization }
+    const bad = { state: 'great' }
+    expect((await test.send('POST', URL, { payload: bad })).statusCode).toBe(401)
+    expect((await report(bad, owner.as)).statusCode).toBe(401)
+    const withoutProof = await test.send('POST', URL, { payload: bad, headers: unproven })
+    expect(withoutProof.statusCode).toBe(401)
+    await test.send('DELETE', `/api/v1/orgs/acme/devices/${id}`, { as: owner.as })
+
+    expect((await report(bad)).statusCode).toBe(401)
+    await test.server.close()
+    expect((await kept()).size).toBe(0)
+  })
+
+  it('is refused once its organization may not use governance', async () => {
+    await test.store.transaction((writer) => writer.organizations.updateEntitled('acme', false))
+
+    expect((await report()).statusCode).toBe(403)
+  })
+})
