@@ -28,7 +28,7 @@ const EVENTS: readonly (readonly [string, readonly AgentEvent<string>[]])[] = [
   ['poll: unchanged', [{ kind: 'unchanged' }]],
   ['poll: server away', [{ kind: 'away' }]],
   ['poll: refused', [{ kind: 'refused' }]],
-  ['poll: 401', [{ kind: 'revoked' }]],
+  ['key is refused', [{ kind: 'revoked' }]],
   ['`stale_at` passes', [{ kind: 'aged', age: 'stale' }]],
   ['`expires_at` passes', [{ kind: 'aged', age: 'expired' }]],
   ['clock set back', [{ kind: 'aged', age: 'fresh' }]],
