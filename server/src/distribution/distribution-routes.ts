@@ -2,9 +2,11 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { deviceRoutes, type DeviceRouteDeps } from './device-routes.ts'
 import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-routes.ts'
 import { reportRoutes, type ReportRouteDeps } from './fleet/report-routes.ts'
+import { bundleRoutes, type BundleRouteDeps } from './views/bundle-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
 
-export type DistributionRouteDeps = DeviceRouteDeps &
+export type DistributionRouteDeps = BundleRouteDeps &
+  DeviceRouteDeps &
   DeviceTokenRouteDeps &
   ReportRouteDeps &
   ViewRouteDeps
@@ -16,5 +18,6 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
     await app.register(deviceTokenRoutes(deps))
     await app.register(viewRoutes(deps))
     await app.register(reportRoutes(deps))
+    await app.register(bundleRoutes(deps))
   }
 }

@@ -1,3 +1,4 @@
+import { bundleSchema } from '@palisade/protocol'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -144,5 +145,26 @@ describe('palisade device', () => {
     expect(JSON.parse(await ok('device', 'list', '--json')).data).toMatchObject([
       { id, revoked_at: expect.any(String) },
     ])
+  })
+})
+
+describe('palisade bundle export', () => {
+  it('writes what the machine would fetch, and nothing for a machine that is not there', async () => {
+    await using directory = await temporaryDirectory()
+    const { run, ok } = await openAcme(directory.path)
+    await ok('enrol', '--user', 'alice', '--out', 'machine.json')
+    const { device_id: id } = await readEnrolment(join(directory.path, 'machine.json'))
+
+    expect(await ok('bundle', 'export', '--device', id, '--out', 'bundle.json')).toBe(
+      `wrote 4 signed files for device ${id} to bundle.json\n`,
+    )
+
+    const text = await readFile(join(directory.path, 'bundle.json'), 'utf8')
+    const { assignment } = bundleSchema.parse(JSON.parse(text))
+    expect(JSON.parse(assignment)).toMatchObject({ signed: { org: 'acme', device_id: id } })
+    const none = ['bundle', 'export', '--out', 'none.json', '--device']
+    expect(await run([...none, 'nobody'])).toMatchObject({ code: 1, out: '' })
+    expect(await run([...none, ''])).toMatchObject({ code: 2, out: '' })
+    expect(await readdir(directory.path)).not.toContain('none.json')
   })
 })

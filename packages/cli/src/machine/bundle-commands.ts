@@ -1,10 +1,19 @@
 import { MAX_BUNDLE_BYTES } from '@palisade/protocol'
 import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import { readTextFile } from '../file-argument.ts'
+import { readTextFile, resolveFile } from '../file-argument.ts'
+import { replaceFile } from '../policy-source/replace-file.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { askAgent } from './agent.ts'
 import { formatSyncResult } from './sync-command.ts'
+
+interface ExportOptions {
+  readonly device: string
+  readonly out: string
+  readonly json?: true
+}
 
 /** `palisade bundle` */
 export function addBundleCommands(program: Command, context: RunContext): void {
@@ -13,7 +22,41 @@ export function addBundleCommands(program: Command, context: RunContext): void {
     .summary('carry policies to a machine that does not reach the server')
     .description('Carry policies by hand to a machine that does not reach the server.')
     .helpCommand(false)
+  addExportCommand(bundle, context)
   addImportCommand(bundle, context)
+}
+
+function addExportCommand(bundle: Command, context: RunContext): void {
+  bundle
+    .command('export')
+    .summary('write what a machine would fetch now to a file')
+    .description(
+      'Write what one machine would fetch from the server now, signed, to a file. Only that machine takes it.',
+    )
+    .requiredOption('--device <id>', 'id that `palisade device list` shows')
+    .requiredOption('--out <file>', 'bundle file; replaced when it exists')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+The machine takes the file for as long as it would take what it fetches: until policies are stale, a day
+unless the organization has set another time.
+
+Examples:
+  palisade bundle export --device 0b9f… --out /media/usb/bundle.json`,
+    )
+    .action(async ({ device, out, json }: ExportOptions) => {
+      const { io, style } = context
+      if (device === '') throw usageError('the id of a device is empty')
+      const path = resolveFile(io, out)
+      const { organization } = await connectOrganization(io)
+      const exported = await organization.devices.bundle(device)
+      await replaceFile(path, out, `${JSON.stringify(exported)}\n`)
+      const files = Object.keys(exported.files).length
+      await present(context, json, { file: out, device_id: device, files }, () =>
+        style.plain(`wrote ${files} signed files for device ${device} to ${out}`).concat('\n'),
+      )
+    })
 }
 
 function addImportCommand(bundle: Command, context: RunContext): void {

@@ -1,7 +1,10 @@
 import {
+  bundleSchema,
   deviceSchema,
   enrolmentSchema,
   listDevicesResponseSchema,
+  MAX_BUNDLE_BYTES,
+  type Bundle,
   type Device,
   type Enrolment,
 } from '@palisade/protocol'
@@ -15,6 +18,8 @@ export interface DevicesClient {
   /** All of them, revoked ones too, page by page. */
   list(): Promise<readonly Device[]>
   setLabels(deviceId: string, labels: readonly string[]): Promise<Device>
+  /** All that the device would fetch now, to be carried to it by hand. */
+  bundle(deviceId: string): Promise<Bundle>
   /** From its next request on the device is refused. */
   revoke(deviceId: string): Promise<void>
 }
@@ -44,6 +49,15 @@ export function createDevicesClient(call: Call, root: string, server: string): D
     },
     setLabels: async (deviceId, labels) =>
       call({ method: 'PATCH', path: root + apiPath(deviceId), body: { labels } }, deviceSchema),
+    bundle: async (deviceId) =>
+      call(
+        {
+          method: 'GET',
+          path: root + apiPath(deviceId, 'bundle'),
+          maxAnswerBytes: MAX_BUNDLE_BYTES,
+        },
+        bundleSchema,
+      ),
     revoke: async (deviceId) => call.empty({ method: 'DELETE', path: root + apiPath(deviceId) }),
   }
 }

@@ -1,4 +1,4 @@
-import type { DeviceView } from '@palisade/protocol'
+import type { Bundle, DeviceView } from '@palisade/protocol'
 import { notFound } from '../../http/api-error.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
 import { hashSecretToken } from '../../tokens/secret-token.ts'
@@ -10,6 +10,7 @@ import { createRecent } from './recent.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys } from './opened-keys.ts'
 import type { RoleKey } from './role-key.ts'
+import { packBundle } from './pack-bundle.ts'
 import { signDeviceView } from './sign-device-view.ts'
 import { ensureTrust } from './trust.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
@@ -54,6 +55,8 @@ export interface ViewService {
     requested: Requested,
     path: string,
   ): Promise<Uint8Array>
+  /** For whoever administers the device, which does not reach this server. See `packBundle`. */
+  bundle(org: string, deviceId: string): Promise<Bundle>
   /** Something was committed here by these organizations. */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
@@ -96,6 +99,21 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     return device
   }
 
+  async function assignTo(
+    deviceId: string,
+    user: string | null,
+    place: ViewPlace,
+  ): Promise<DeviceView> {
+    const { keys, distribution } = await store.read(async (reader) => ({
+      keys: await reader.trust.keys(place.org),
+      distribution: await reader.organizations.distribution(place.org),
+    }))
+    const known = keys.find(({ role }) => role === 'targets')
+    const key = known === undefined ? await makeKey(place.org) : openKey(known)
+    const content = { org: place.org, device_id: deviceId, user, view: place.id }
+    return signDeviceView(content, key, now(), distribution.fresh_for_seconds * 1000)
+  }
+
   /** What has a version or a hash in its name never changes, so it may be remembered. */
   async function readFile(
     key: string,
@@ -120,15 +138,10 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     async assign(authorizationHeader) {
       const { deviceId, user, place } = await admit(authorizationHeader)
-      const { keys, distribution } = await store.read(async (reader) => ({
-        keys: await reader.trust.keys(place.org),
-        distribution: await reader.organizations.distribution(place.org),
-      }))
-      const known = keys.find(({ role }) => role === 'targets')
-      const key = known === undefined ? await makeKey(place.org) : openKey(known)
-      const content = { org: place.org, device_id: deviceId, user, view: place.id }
-      return signDeviceView(content, key, now(), distribution.fresh_for_seconds * 1000)
+      return assignTo(deviceId, user, place)
     },
+
+    bundle: (org, deviceId) => packBundle({ ...deps, publisher, assign: assignTo }, org, deviceId),
 
     known(authorizationHeader, requested) {
       const token = findDeviceToken(authorizationHeader)
