@@ -6,6 +6,7 @@ import { addEnrolmentCommands } from './administration/enrolment-commands.ts'
 import { addEventsCommand } from './administration/events-command.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
 import { addMemberCommands } from './administration/member-commands.ts'
+import { addRevisionCommand } from './administration/revision-command.ts'
 import { addRuleCommands } from './administration/rule-commands.ts'
 import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
@@ -68,6 +69,7 @@ Examples:
   addEventsCommand(program, context)
   addWebhookCommands(program, context)
   addDeviceCommands(program, context)
+  addRevisionCommand(program, context)
   addEnrolmentCommands(program, context)
   addEnrolCommand(program, context)
   program.commandsGroup('Policies as files:')

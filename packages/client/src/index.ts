@@ -20,7 +20,7 @@ export { createDeviceKey, isWholeKey, thumbprintOf } from './device/device-key.t
 export { enrolMachine } from './device/enrol-machine.ts'
 export { keyFileOf, writeKeyFile } from './device/key-file.ts'
 export { createProver, type Prove, type ProvenRequest } from './device/proof.ts'
-export type { DevicesClient } from './server/devices.ts'
+export type { DeviceFilter, DevicesClient } from './server/devices.ts'
 export type { EnrolmentTokensClient } from './server/enrolment-tokens.ts'
 export type { MembersClient, OrganizationClient, TeamsClient } from './server/organization.ts'
 export type { Changed, PoliciesClient, RulesClient } from './server/policies.ts'

@@ -166,6 +166,7 @@ export {
   reportErrorSchema,
   type DeviceReport,
 } from './machine/report.ts'
+export { revisionStatusSchema, type RevisionStatus } from './machine/revision-status.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {
   AGENT_STATES,

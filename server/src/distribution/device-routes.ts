@@ -45,7 +45,7 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
         schema: {
           operationId: 'listDevices',
           tags: ['devices'],
-          summary: 'List the devices of an organization, also those that were revoked',
+          summary: 'List the devices of an organization, revoked ones too, and how each fares',
           params: organizationParams,
           querystring: listDevicesQuerySchema,
           response: { 200: listDevicesResponseSchema, ...errorResponses([400, 401, 403, 404]) },

@@ -1,7 +1,6 @@
 import type { Device, ListDevicesQuery, ListDevicesResponse } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
-import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
 import type { Caller, Principal } from '../accounts/principal.ts'
@@ -9,6 +8,8 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { DeviceRecord } from '../store/records.ts'
 import { enrolDevice, type EnrolDeps } from './enrol-device.ts'
+import { listMachines } from './fleet/list-machines.ts'
+import { formatMachine, readMachine } from './fleet/machines.ts'
 
 export interface DeviceServiceDeps extends EnrolDeps {
   readonly store: AuditedStore
@@ -56,23 +57,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
         )
       }),
 
-    list: (caller, org, query) =>
-      deps.store.read(async (reader) => {
-        await authorize(reader, caller, org, 'organization:admin')
-        const list: PageList = { of: 'devices', org, parameter: 'cursor' }
-        const { cursor } = query
-        const after = cursor === undefined ? '' : readPageToken(deps.pageTokenKey, list, cursor)
-        const limit = readPageSize(query.page_size)
-        const found = await reader.devices.list(org, { after, limit: limit + 1 })
-        const devices = found.slice(0, limit)
-        const last = devices.at(-1)?.id ?? ''
-        const span = { first: devices[0]?.id ?? '', last }
-        const lastSeen = await reader.devicePolls.list(org, span)
-        return {
-          data: devices.map((device) => formatDevice(device, lastSeen.get(device.id))),
-          next_cursor: found.length > limit ? formatPageToken(deps.pageTokenKey, list, last) : null,
-        }
-      }),
+    list: (caller, org, query) => listMachines(deps, caller, org, query),
 
     setLabels: (caller, org, id, labels) =>
       deps.store.write(caller.author, async (writer) => {
@@ -80,8 +65,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
         const device = requireDevice(await writer.devices.find(org, id))
         const sorted = labels.toSorted()
         await writer.devices.setLabels(org, id, sorted)
-        const lastSeen = await writer.devicePolls.list(org, { first: id, last: id })
-        return formatDevice({ ...device, labels: sorted }, lastSeen.get(id))
+        return formatMachine(await readMachine(writer, { ...device, labels: sorted }))
       }),
 
     revoke: (caller, org, id) =>
@@ -122,16 +106,4 @@ export function requireMayRevoke(
 export function requireDevice(device: DeviceRecord | null): DeviceRecord {
   if (device === null) throw notFound('device not found')
   return device
-}
-
-function formatDevice(device: DeviceRecord, last_seen_at: string | undefined): Device {
-  const { id, username, labels, created_at, revoked_at } = device
-  return {
-    id,
-    user: username,
-    labels: [...labels],
-    created_at,
-    ...(revoked_at === null ? {} : { revoked_at }),
-    ...(last_seen_at === undefined ? {} : { last_seen_at }),
-  }
 }

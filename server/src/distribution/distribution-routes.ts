@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { deviceRoutes, type DeviceRouteDeps } from './device-routes.ts'
 import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-routes.ts'
 import { reportRoutes, type ReportRouteDeps } from './fleet/report-routes.ts'
+import { revisionRoutes, type RevisionRouteDeps } from './fleet/revision-routes.ts'
 import { bundleRoutes, type BundleRouteDeps } from './views/bundle-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
 
@@ -9,6 +10,7 @@ export type DistributionRouteDeps = BundleRouteDeps &
   DeviceRouteDeps &
   DeviceTokenRouteDeps &
   ReportRouteDeps &
+  RevisionRouteDeps &
   ViewRouteDeps
 
 /** Machines: how they are enrolled and administered, and what they fetch. */
@@ -19,5 +21,6 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
     await app.register(viewRoutes(deps))
     await app.register(reportRoutes(deps))
     await app.register(bundleRoutes(deps))
+    await app.register(revisionRoutes(deps))
   }
 }

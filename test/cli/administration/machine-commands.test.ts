@@ -134,8 +134,20 @@ describe('palisade device', () => {
     const { data } = JSON.parse(await ok('device', 'list', '--json'))
     expect(data).toMatchObject([{ id, user: 'alice', labels: ['ci', 'vm'] }])
     expect(await ok('device', 'list')).toMatch(
-      new RegExp(`^DEVICE +USER .*\n${id} +alice +ci +just now +never`),
+      new RegExp(`^DEVICE +USER .*\n${id} +alice +ci +never +never`),
     )
+    expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toHaveLength(1)
+    for (const filter of [
+      ['--label', 'x'],
+      ['--state', 'stale'],
+      ['--revision', '7'],
+      ['--silent-for', '60'],
+    ])
+      expect(JSON.parse(await ok('device', 'list', '--json', ...filter)), filter.join()).toEqual({
+        data: [],
+      })
+    expect(await run(['device', 'list', '--revision', 'x'])).toMatchObject({ code: 2, out: '' })
+    expect(await run(['device', 'list', '--state', 'great'])).toMatchObject({ code: 2, out: '' })
     expect(await ok('device', 'label', id)).toBe(`device ${id} has no label\n`)
     expect((await run(['device', 'revoke', id])).code).toBe(2)
     expect(await run(['device', 'revoke', 'nothing', '--yes'])).toMatchObject({ code: 1, out: '' })
@@ -166,5 +178,23 @@ describe('palisade bundle export', () => {
     expect(await run([...none, 'nobody'])).toMatchObject({ code: 1, out: '' })
     expect(await run([...none, ''])).toMatchObject({ code: 2, out: '' })
     expect(await readdir(directory.path)).not.toContain('none.json')
+  })
+})
+
+describe('palisade revision', () => {
+  it('shows how far a revision has come, the newest if none is named', async () => {
+    await using directory = await temporaryDirectory()
+    const { run, ok } = await openAcme(directory.path)
+    await ok('enrol', '--out', 'machine.json')
+    const newest = JSON.parse(await ok('revision', '--json'))
+    expect(newest).toMatchObject({ devices: 1, applied: 0, pending: 1, rejected_by_code: [] })
+    expect(newest.revision).toBe(newest.current_revision)
+
+    expect(await ok('revision', '0')).toMatch(
+      /^revision +0 \(the newest is \d+\)\ndevices +1\napplied +0\nrejected +0\npending +1\nsilent +0\n$/,
+    )
+    expect(await run(['revision', 'x'])).toMatchObject({ code: 2, out: '' })
+    const unknown = await run(['revision', '999'])
+    expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('revision not found')])
   })
 })

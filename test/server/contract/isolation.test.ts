@@ -25,10 +25,10 @@ const NOT_FOR_ORGANIZATIONS = /^\/api\/v1\/user\//
 
 /** Every identifier of an operation, one at a time replaced by a foreign one. */
 function substitutions(operation: Operation): IdentifierKind[] {
-  // Versions of metadata are numbers that every view has; whose they are, `view` says.
+  // Versions of metadata and revisions are numbers that each has; whose they are, others say.
   return pathParameters(operation.path)
     .map((name) => kindOf(operation.path, name))
-    .filter((kind) => kind !== 'metadata_file')
+    .filter((kind) => kind !== 'metadata_file' && kind !== 'revision')
 }
 
 function callersOf({ security }: Operation): [string, string | TestDevice][] {
@@ -159,8 +159,8 @@ describe('an identifier of another organization', () => {
   })
 
   it('never stands in what the members of an organization are answered', async () => {
-    // A file of metadata is called by the hour, in every organization alike.
-    const { org: _org, metadata_file: _file, ...foreign } = world.rival
+    // A file of metadata is called by the hour, and revisions are numbers, in each alike.
+    const { org: _org, metadata_file: _file, revision: _number, ...foreign } = world.rival
     for (const operation of world.document.operations.filter(({ method }) => method === 'GET'))
       for (const as of Object.values(world.callers)) {
         const { body } = await ask(operation, world.acme, as)

@@ -27,6 +27,7 @@ export const NOTHING = {
   webhook: '00000000-0000-4000-8000-000000000000',
   delivery: `evt_1_${'0'.repeat(32)}`,
   view: '0'.repeat(32),
+  revision: '999999999999999',
   metadata_file: '9.root.json',
   policy_file: `${'0'.repeat(64)}.pol_0123456789abcdefghjkmnpqrstv.json`,
 } as const
@@ -146,6 +147,7 @@ async function furnish(
     enrolment_token: idOf(await create(server, as, `${api}/enrolment-tokens`, enrolment)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
     delivery: await firstDelivery(server, org),
+    revision: '1',
     ...(await firstView(server, org, device)),
   }
   return [identifiers, device]

@@ -1,5 +1,6 @@
-import type { Device } from '@palisade/protocol'
-import type { Command } from 'commander'
+import type { DeviceFilter } from '@palisade/client'
+import { AGENT_STATES, type AgentState, type Device } from '@palisade/protocol'
+import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
@@ -10,6 +11,14 @@ import { notFound } from './find-policy.ts'
 
 interface DeviceOptions {
   readonly json?: true
+}
+
+interface ListOptions extends DeviceOptions {
+  readonly user?: string
+  readonly state?: AgentState
+  readonly revision?: string
+  readonly label?: string
+  readonly silentFor?: string
 }
 
 /** `palisade device list|label|revoke` */
@@ -27,12 +36,25 @@ export function addDeviceCommands(program: Command, context: RunContext): void {
 function addList(device: Command, context: RunContext): void {
   device
     .command('list')
-    .description('List machines, also those that were revoked.')
+    .description('List machines, also those that were revoked, and what they last reported.')
+    .option('--user <username>', 'of this user')
+    .addOption(new Option('--state <state>', 'in this state').choices(AGENT_STATES))
+    .option('--revision <number>', 'with this revision in force')
+    .option('--label <label>', 'with this label')
+    .option('--silent-for <seconds>', 'not revoked, and not heard of for so long')
     .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExamples:\n  palisade device list\n  palisade device list --json')
-    .action(async (options: DeviceOptions) => {
+    .addHelpText(
+      'after',
+      `
+Examples:
+  palisade device list
+  palisade device list --state rejected --json
+  palisade device list --silent-for 900`,
+    )
+    .action(async (options: ListOptions) => {
+      const filter = readFilter(options)
       const { organization } = await connectOrganization(context.io)
-      const data = await organization.devices.list()
+      const data = await organization.devices.list(filter)
       await present(context, options.json, { data }, () => formatDevices(data, context))
     })
 }
@@ -85,6 +107,22 @@ function addRevoke(device: Command, context: RunContext): void {
     })
 }
 
+function readFilter({ user, state, revision, label, silentFor }: ListOptions): DeviceFilter {
+  for (const [name, text] of [
+    ['--revision', revision],
+    ['--silent-for', silentFor],
+  ] as const)
+    if (text !== undefined && !/^\d{1,15}$/.test(text))
+      throw usageError(`\`${name}\` must be a whole number`)
+  return {
+    ...(user === undefined ? {} : { user }),
+    ...(state === undefined ? {} : { state }),
+    ...(revision === undefined ? {} : { revision }),
+    ...(label === undefined ? {} : { label }),
+    ...(silentFor === undefined ? {} : { silent_for_seconds: silentFor }),
+  }
+}
+
 /** An empty id would be the path of the whole list. */
 function requireId(id: string): string {
   if (id === '') throw usageError('the id of a device is empty')
@@ -95,13 +133,28 @@ function formatDevices(devices: readonly Device[], { io, style }: RunContext): s
   if (devices.length === 0) return 'no devices; write `palisade enrol --out FILE` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
-    ['DEVICE', 'USER', 'LABELS', 'ENROLLED', 'LAST SEEN', 'REVOKED'],
+    [
+      'DEVICE',
+      'USER',
+      'LABELS',
+      'STATE',
+      'REVISION',
+      'ERROR',
+      'REPORTED',
+      'LAST SEEN',
+      'AGENT',
+      'REVOKED',
+    ],
     devices.map((each) => [
       each.id,
       each.user ?? '',
       each.labels,
-      age(each.created_at),
+      each.state ?? '',
+      each.revision === undefined ? '' : `${each.revision}`,
+      each.last_error?.code ?? '',
+      each.reported_at === undefined ? 'never' : age(each.reported_at),
       each.last_seen_at === undefined ? 'never' : age(each.last_seen_at),
+      each.agent_version ?? '',
       each.revoked_at === undefined ? '' : age(each.revoked_at),
     ]),
     style,

@@ -7,16 +7,19 @@ import {
   type Bundle,
   type Device,
   type Enrolment,
+  type ListDevicesQuery,
 } from '@palisade/protocol'
 import type { Prove } from '../device/proof.ts'
 import type { Call } from './call.ts'
 import { apiPath, formatQuery } from './server-url.ts'
 
+export type DeviceFilter = Omit<ListDevicesQuery, 'cursor' | 'page_size'>
+
 export interface DevicesClient {
   /** Enrols the machine whose key proves itself by `prove`, for `user` or for nobody. */
   enrol(machine: { readonly prove: Prove; readonly user?: string | undefined }): Promise<Enrolment>
-  /** All of them, revoked ones too, page by page. */
-  list(): Promise<readonly Device[]>
+  /** All of them that pass, revoked ones too, page by page. */
+  list(filter?: DeviceFilter): Promise<readonly Device[]>
   setLabels(deviceId: string, labels: readonly string[]): Promise<Device>
   /** All that the device would fetch now, to be carried to it by hand. */
   bundle(deviceId: string): Promise<Bundle>
@@ -37,10 +40,10 @@ export function createDevicesClient(call: Call, root: string, server: string): D
         },
         enrolmentSchema,
       ),
-    async list() {
+    async list(filter = {}) {
       const all: Device[] = []
       for (let cursor: string | null | undefined; cursor !== null;) {
-        const path = root + formatQuery(cursor === undefined ? {} : { cursor })
+        const path = root + formatQuery(cursor === undefined ? filter : { ...filter, cursor })
         const page = await call({ method: 'GET', path }, listDevicesResponseSchema)
         all.push(...page.data)
         cursor = page.next_cursor

@@ -3,6 +3,7 @@ import {
   listTeamsResponseSchema,
   memberSchema,
   organizationSchema,
+  revisionStatusSchema,
   teamSchema,
   type CreateMemberRequest,
   type DeleteMemberQuery,
@@ -10,6 +11,7 @@ import {
   type OrganizationBody,
   type UpdateOrganizationRequest,
   type Member,
+  type RevisionStatus,
   type Role,
   type Team,
 } from '@palisade/protocol'
@@ -49,6 +51,8 @@ export interface TeamsClient {
 export interface OrganizationClient {
   get(): Promise<OrganizationBody>
   update(settings: UpdateOrganizationRequest): Promise<OrganizationBody>
+  /** How far a revision has come. */
+  revisionStatus(revision: number): Promise<RevisionStatus>
   readonly policies: PoliciesClient
   readonly rules: RulesClient
   readonly policySet: PolicySetClient
@@ -70,6 +74,8 @@ export function createOrganizationClient(
   return {
     get: async () => call({ method: 'GET', path: root }, organizationSchema),
     update: async (body) => call({ method: 'PATCH', path: root, body }, organizationSchema),
+    revisionStatus: async (revision) =>
+      call({ method: 'GET', path: `${root}/revisions/${revision}` }, revisionStatusSchema),
     policies: createPoliciesClient(call, org, newKey),
     rules: createRulesClient(call, org, newKey),
     policySet: createPolicySetClient(call, root),

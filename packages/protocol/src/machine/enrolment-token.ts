@@ -3,16 +3,16 @@ import { nameSchema } from '../name.ts'
 
 const MAX_LABELS = 16
 
+export const deviceLabelSchema = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9._-]{0,62}$/,
+    'must be 1 to 63 of a-z, 0-9 and `._-`, starting with a letter or digit',
+  )
+
 /** What a device is told apart by beyond its user; labels choose no policy. */
 export const deviceLabelsSchema = z
-  .array(
-    z
-      .string()
-      .regex(
-        /^[a-z0-9][a-z0-9._-]{0,62}$/,
-        'must be 1 to 63 of a-z, 0-9 and `._-`, starting with a letter or digit',
-      ),
-  )
+  .array(deviceLabelSchema)
   .max(MAX_LABELS, `must be at most ${MAX_LABELS} labels`)
   .refine((labels) => new Set(labels).size === labels.length, 'must not repeat a label')
 

@@ -1,5 +1,7 @@
 import { z } from 'zod'
-import { deviceLabelsSchema } from './enrolment-token.ts'
+import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
+import { AGENT_STATES } from './local-api.ts'
+import { reportErrorSchema } from './report.ts'
 
 /** One public signing key (RFC 8037, OKP Ed25519). */
 export interface PublicKey {
@@ -79,6 +81,14 @@ export const deviceSchema = z
     revoked_at: z.string().optional(),
     /** When it last fetched its policies, known a minute later at most; absent when it never did. */
     last_seen_at: z.string().optional(),
+    /** When it last said what follows; absent, as that is, when it never did. */
+    reported_at: z.string().optional(),
+    /** What it enforces, by its own word; absent when that is nothing. */
+    revision: z.int().nonnegative().optional(),
+    state: z.enum(AGENT_STATES).optional(),
+    agent_version: z.string().optional(),
+    /** Absent when its last attempt to fetch went well. */
+    last_error: reportErrorSchema.optional(),
   })
   .meta({ id: 'Device' })
 export type Device = z.infer<typeof deviceSchema>
@@ -88,16 +98,28 @@ export const updateDeviceRequestSchema = z
   .strictObject({ labels: deviceLabelsSchema })
   .meta({ id: 'UpdateDeviceRequest', examples: [{ labels: ['ci', 'linux'] }] })
 
-/** `page_size`: absent, 0 or more than 100 means 100. */
+const numeral = z.string().regex(/^\d{1,15}$/, 'must be a non-negative whole number')
+
+/** `page_size`: absent, 0 or more than 100 means 100. Filters must all hold. */
 export const listDevicesQuerySchema = z.strictObject({
   page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
   cursor: z
     .string()
     .optional()
     .meta({ description: 'The `next_cursor` of an earlier answer; absent starts with the first' }),
+  user: z.string().min(1, 'must be a username').optional(),
+  state: z.enum(AGENT_STATES).optional(),
+  revision: numeral.optional(),
+  label: deviceLabelSchema.optional(),
+  silent_for_seconds: numeral.optional().meta({
+    description: 'Not revoked, and neither enrolled nor heard of in the last so many seconds',
+  }),
 })
 export type ListDevicesQuery = z.infer<typeof listDevicesQuerySchema>
-/** By ascending id; `next_cursor` is null on the last page. */
+/**
+ * By ascending id; `next_cursor` is null on the last page. A page may be short, or empty when the
+ * filters passed over many.
+ */
 export const listDevicesResponseSchema = z
   .strictObject({ data: z.array(deviceSchema), next_cursor: z.string().nullable() })
   .meta({ id: 'ListDevicesResponse' })

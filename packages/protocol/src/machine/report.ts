@@ -8,13 +8,11 @@ const lineSchema = z
   .string()
   .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'must be one line of printable characters')
 
-export const reportErrorSchema = z
-  .strictObject({
-    /** Stable, such as `not_compilable`. */
-    code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and `_`'),
-    detail: lineSchema.max(MAX_REPORT_DETAIL),
-  })
-  .meta({ id: 'ReportError' })
+export const reportErrorSchema = z.strictObject({
+  /** Stable, such as `not_compilable`. */
+  code: z.string().regex(/^[a-z][a-z0-9_]{0,63}$/, 'must be 1 to 64 of a-z, 0-9 and `_`'),
+  detail: lineSchema.max(MAX_REPORT_DETAIL),
+})
 
 /**
  * `POST /api/v1/device/report`: what a machine enforces and how it fares. Sent when one of these

@@ -25,6 +25,8 @@ export interface ViewPublisher {
    * Throws ApiError 403 for more policies than a view may have, and StoreError.
    */
   current(place: ViewPlace): Promise<ServedTimestamp>
+  /** The revision at which that view last became another; signed now where that is due, likewise. */
+  revision(place: ViewPlace): Promise<number>
   /** Something was committed here: what machines have asked for lately is signed before they ask. */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
@@ -69,18 +71,18 @@ export function createViewPublisher(deps: {
     return view
   }
 
-  async function current(place: ViewPlace): Promise<ServedTimestamp> {
+  async function current(place: ViewPlace): Promise<KnownView> {
     const { id } = place
     const known = findKnown(id)
-    if (known !== null) return known.served
+    if (known !== null) return known
     const generation = store.generation()
     // Whoever asks at the same time about the same state is answered by the same work.
     const started = running.get(id)
-    if (started?.generation === generation) return (await started.view).served
+    if (started?.generation === generation) return started.view
     const look = { generation, view: inquire(place) }
     running.set(id, look)
     try {
-      return (await look.view).served
+      return await look.view
     } finally {
       if (running.get(id) === look) running.delete(id)
     }
@@ -89,10 +91,11 @@ export function createViewPublisher(deps: {
   const sweeper = createViewSweeper({ sign: current, now })
   return {
     known: ({ id }) => findKnown(id)?.served ?? null,
-    current(place) {
+    async current(place) {
       sweeper.asked(place)
-      return current(place)
+      return (await current(place)).served
     },
+    revision: async (place) => (await current(place)).record.revision,
     changed: (orgs) => sweeper.changed(orgs),
     close: () => sweeper.close(),
   }

@@ -35,6 +35,11 @@ export interface DeviceIdentity {
 export interface ViewService {
   /** Which device asks, for what is answered beside the views. */
   identify(authorizationHeader: string | undefined): Promise<DeviceIdentity>
+  /**
+   * The revision that a machine of a user in exactly these teams has once it has all that is there.
+   * Throws ApiError 403 for more policies than a view may have.
+   */
+  revisionOf(org: string, teams: readonly string[]): Promise<number>
   /** The view of the device, now: by the teams of its user, whatever it asks for. Signed. */
   assign(authorizationHeader: string | undefined): Promise<DeviceView>
   /**
@@ -130,6 +135,11 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
   return {
     changed: (orgs) => publisher.changed(orgs),
     close: () => publisher.close(),
+
+    async revisionOf(org, teams) {
+      const secret = await ensureViewSecret(store, org, deps.random)
+      return publisher.revision({ org, id: formatViewId(secret, org, teams), teams })
+    },
 
     async identify(authorizationHeader) {
       const { deviceId, place } = await admit(authorizationHeader)

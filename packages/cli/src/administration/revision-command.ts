@@ -1,0 +1,52 @@
+import type { RevisionStatus } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { present, type RunContext } from '../run-context.ts'
+import type { Style } from '../terminal/style.ts'
+import { formatPairs } from '../terminal/table.ts'
+
+/** `palisade revision` */
+export function addRevisionCommand(program: Command, context: RunContext): void {
+  program
+    .command('revision')
+    .summary('show how far a revision has come')
+    .description('Show how many machines enforce a revision, refuse it, or have not said so.')
+    .argument('[revision]', 'number (default: the newest)')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Each machine is counted once. Silent ones were not seen for 15 minutes.
+
+Examples:
+  palisade revision
+  palisade revision 412 --json
+  palisade device list --state rejected`,
+    )
+    .action(async (revision: string | undefined, { json }: { readonly json?: true }) => {
+      if (revision !== undefined && !/^(?:0|[1-9]\d{0,14})$/.test(revision))
+        throw usageError('the revision must be a whole number')
+      const { organization } = await connectOrganization(context.io)
+      const wanted = revision === undefined ? (await organization.get()).revision : Number(revision)
+      const status = await organization.revisionStatus(wanted)
+      await present(context, json, status, () => formatRevision(status, context.style))
+    })
+}
+
+function formatRevision(status: RevisionStatus, style: Style): string {
+  const { revision, current_revision, devices, applied, pending, silent } = status
+  const newest = revision === current_revision ? 'the newest' : `the newest is ${current_revision}`
+  const rejected = status.rejected_by_code.map((each) => `${each.devices} ${each.code}`).join(', ')
+  return formatPairs(
+    [
+      ['revision', `${revision} (${newest})`],
+      ['devices', `${devices}`],
+      ['applied', `${applied}`],
+      ['rejected', style.plain(`${status.rejected}${rejected === '' ? '' : ` (${rejected})`}`)],
+      ['pending', `${pending}`],
+      ['silent', `${silent}`],
+    ],
+    style,
+  )
+}

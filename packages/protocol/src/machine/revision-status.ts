@@ -1,0 +1,30 @@
+import { z } from 'zod'
+
+const count = z.int().nonnegative()
+
+/**
+ * `GET /api/v1/orgs/{org}/revisions/{revision}`: how far a revision has come. Each device that was
+ * not revoked is counted once: `applied`, else `rejected`, else `silent`, else `pending`. Of a
+ * revision that a later one has overtaken, fewer may be counted as `applied` than had it.
+ */
+export const revisionStatusSchema = z
+  .strictObject({
+    revision: count,
+    /** Of the organization, now. */
+    current_revision: count,
+    devices: count,
+    applied: count.meta({
+      description:
+        'By their own word they enforce what is theirs of this revision, or of a later one',
+    }),
+    rejected: count.meta({
+      description:
+        'Their last attempt to fetch brought nothing into force, or what did is unusable',
+    }),
+    /** The most frequent first; past the first fifty they are `other`. */
+    rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
+    pending: count.meta({ description: 'Seen of late, without a word of this revision so far' }),
+    silent: count.meta({ description: 'Not seen for fifteen minutes, nor known to enforce it' }),
+  })
+  .meta({ id: 'RevisionStatus' })
+export type RevisionStatus = z.infer<typeof revisionStatusSchema>

@@ -1,0 +1,38 @@
+import { revisionStatusSchema } from '@palisade/protocol'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { z } from 'zod'
+import { createAdmission } from '../../accounts/admission.ts'
+import type { Authenticate } from '../../accounts/authenticate.ts'
+import { errorResponses } from '../../http/error-responses.ts'
+import { readRevisionStatus, requireRevision, type RevisionStatusDeps } from './revision-status.ts'
+
+export interface RevisionRouteDeps extends RevisionStatusDeps {
+  readonly authenticate: Authenticate
+}
+
+/** `GET /api/v1/orgs/:org/revisions/:revision` */
+export function revisionRoutes(deps: RevisionRouteDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    const admission = createAdmission(deps)
+    app.get(
+      '/api/v1/orgs/:org/revisions/:revision',
+      {
+        onRequest: admission.organization('policies:read', async (_reader, params, { access }) => {
+          requireRevision(params['revision'] ?? '', access.organization.revision)
+        }),
+        schema: {
+          operationId: 'getRevisionStatus',
+          tags: ['devices'],
+          summary: 'How many devices enforce a revision, refuse it, or have not said so',
+          params: z.object({ org: z.string(), revision: z.string() }),
+          querystring: z.strictObject({}),
+          response: { 200: revisionStatusSchema, ...errorResponses([400, 401, 403, 404]) },
+        },
+      },
+      async (request) => {
+        const { org, revision } = request.params
+        return readRevisionStatus(deps, admission.callerOf(request), org, revision)
+      },
+    )
+  }
+}

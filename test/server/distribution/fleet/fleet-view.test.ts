@@ -1,0 +1,239 @@
+import { listDevicesResponseSchema, type Device, type DeviceView } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { DeviceReportRecord } from '../../../../server/src/store/records.ts'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+const POLICIES = '/v2/orgs/acme/governance/policies'
+const PASSWORD = 'a long enough password'
+const MINUTE_MS = 60_000
+
+let test: TestServer
+let owner: Owner
+
+beforeEach(async () => {
+  test = await openTestServer(undefined, { settings: { PALISADE_ACCESS_TOKEN_MINUTES: '60' } })
+  owner = await openOwner(test, 'acme', 'alice')
+})
+
+const idOf = ({ enrolment }: TestDevice): string => enrolment.device_id
+const enrol = (payload: object = {}) => enrolTestDevice(test, owner.as, 'acme', payload)
+
+/** What a server has written of a report. */
+function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<void> {
+  const written = {
+    device_id: idOf(device),
+    reported_at: new Date(test.now()).toISOString(),
+    revision: 1,
+    state: 'fresh',
+    error_code: null,
+    error_detail: null,
+    agent_version: '0.1.0',
+    ...report,
+  } as const
+  return test.store.transaction((writer) => writer.deviceReports.put([written]))
+}
+
+describe('the list of devices', () => {
+  async function list(query = '', as = owner.as) {
+    const answer = await test.send('GET', `${ACME}/devices${query}`, { as })
+    expect(answer.statusCode, answer.body).toBe(200)
+    return listDevicesResponseSchema.parse(answer.json())
+  }
+  const idsOf = async (query: string) => (await list(query)).data.map(({ id }) => id)
+  const sorted = (...devices: TestDevice[]) => devices.map(idOf).toSorted()
+
+  it('shows what each last said of itself, and nothing for one that was silent', async () => {
+    const [loud, quiet] = [await enrol(), await enrol()]
+    const error = { error_code: 'mixed', error_detail: 'do not belong together' }
+    await tell(loud, { revision: 7, state: 'rejected', ...error })
+
+    const { data } = await list()
+
+    const find = (device: TestDevice): Device | undefined =>
+      data.find(({ id }) => id === idOf(device))
+    expect(find(loud)).toEqual({
+      id: idOf(loud),
+      user: null,
+      labels: [],
+      created_at: '2026-11-21T08:00:00.250Z',
+      reported_at: '2026-11-21T08:00:00.250Z',
+      revision: 7,
+      state: 'rejected',
+      agent_version: '0.1.0',
+      last_error: { code: 'mixed', detail: 'do not belong together' },
+    })
+    expect(Object.keys(find(quiet) ?? {})).toEqual(['id', 'user', 'labels', 'created_at'])
+  })
+
+  it('is filtered by user, state, revision and label, which must all hold', async () => {
+    await owner.addMember('bob', 'member', PASSWORD)
+    const [one, two, three] = [await enrol({ user: 'bob' }), await enrol(), await enrol()]
+    await tell(one, { revision: 7 })
+    await tell(two, { revision: 7, state: 'stale' })
+    const payload = { labels: ['ci', 'x_1'] }
+    await test.send('PATCH', `${ACME}/devices/${idOf(two)}`, { as: owner.as, payload })
+
+    expect(await idsOf('?user=bob')).toEqual([idOf(one)])
+    expect(await idsOf('?state=stale')).toEqual([idOf(two)])
+    expect(await idsOf('?revision=7')).toEqual(sorted(one, two))
+    expect(await idsOf('?label=ci')).toEqual([idOf(two)])
+    expect(await idsOf('?label=x_1&revision=7&state=stale')).toEqual([idOf(two)])
+    expect(await idsOf('?label=c')).toEqual([])
+    expect(await idsOf('?user=bob&state=stale')).toEqual([])
+    expect(await idsOf('?revision=8')).toEqual([])
+    expect(await idsOf('')).toEqual(sorted(one, two, three))
+  })
+
+  it('finds those that neither polled nor reported, but none that was revoked', async () => {
+    const [polled, reported, gone, silent] = [
+      await enrol(),
+      await enrol(),
+      await enrol(),
+      await enrol(),
+    ]
+    await test.send('DELETE', `${ACME}/devices/${idOf(gone)}`, { as: owner.as })
+    test.advance(10 * MINUTE_MS)
+    const now = new Date(test.now()).toISOString()
+    await test.store.transaction((writer) => writer.devicePolls.record(idOf(polled), now))
+    await tell(reported, {})
+
+    expect(await idsOf('?silent_for_seconds=599')).toEqual([idOf(silent)])
+    expect(await idsOf('?silent_for_seconds=600')).toEqual([])
+    test.advance(1_000)
+    expect(await idsOf('?silent_for_seconds=0')).toEqual(sorted(polled, reported, silent))
+  })
+
+  it('has pages of what passes the filter, and no empty page after the last', async () => {
+    const devices = [await enrol(), await enrol(), await enrol(), await enrol(), await enrol()]
+    const stale = [devices[0], devices[2], devices[3], devices[4]].filter(
+      (each) => each !== undefined,
+    )
+    for (const each of stale) await tell(each, { state: 'stale' })
+
+    const first = await list('?state=stale&page_size=2')
+    const second = await list(`?state=stale&page_size=2&cursor=${first.next_cursor ?? ''}`)
+
+    expect([first.data.length, second.data.length, second.next_cursor]).toEqual([2, 2, null])
+    expect([...first.data, ...second.data].map(({ id }) => id)).toEqual(sorted(...stale))
+  })
+
+  it.each([
+    'state=great',
+    'revision=-1',
+    'revision=x',
+    'silent_for_seconds=',
+    'label=A B',
+    'user=',
+  ])('refuses the filter %s', async (query) => {
+    const answer = await test.send('GET', `${ACME}/devices?${query}`, { as: owner.as })
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json().error.field).toBe(query.split('=')[0])
+  })
+
+  it('shows nothing of what another organization’s devices report', async () => {
+    const rival = await openOwner(test, 'rival', 'rita')
+    await tell(await enrolTestDevice(test, rival.as, 'rival'), { revision: 9 })
+
+    expect(await idsOf('?revision=9')).toEqual([])
+  })
+})
+
+describe('the status of a revision', () => {
+  const status = (revision: number | string, as: string = owner.as) =>
+    test.send('GET', `${ACME}/revisions/${revision}`, { as })
+  const countsOf = async (revision: number) => {
+    const answer = await status(revision)
+    expect(answer.statusCode, answer.body).toBe(200)
+    const { applied, rejected, pending, silent, rejected_by_code } = answer.json()
+    return { counts: [applied, rejected, pending, silent], rejected_by_code }
+  }
+  const publish = async (name: string, scope: object = {}): Promise<number> => {
+    const made = await test.send('POST', POLICIES, { as: owner.as, payload: { name, scope } })
+    expect(made.statusCode, made.body).toBe(201)
+    return (await test.send('GET', ACME, { as: owner.as })).json().revision
+  }
+  async function poll(as: TestDevice): Promise<void> {
+    const assigned = await test.send('GET', '/api/v1/device/view', { as })
+    const { org, view } = assigned.json<DeviceView>().signed
+    const url = `/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`
+    expect((await test.send('GET', url, { as })).statusCode).toBe(200)
+  }
+
+  it('counts each live device once, by what is its own of the revision', async () => {
+    await owner.addMember('bob', 'member', PASSWORD)
+    const made = { as: owner.as, payload: { name: 'core' } }
+    const team = (await test.send('POST', `${ACME}/teams`, made)).json<{ id: string }>().id
+    await test.send('PUT', `${ACME}/teams/${team}/members/bob`, { as: owner.as })
+    const [all, ofBob] = [await enrol(), await enrol({ user: 'bob' })]
+    const gone = await enrol()
+    await test.send('DELETE', `${ACME}/devices/${idOf(gone)}`, { as: owner.as })
+    const first = await publish('everybody')
+    for (const device of [all, ofBob]) await poll(device)
+    await tell(all, { revision: first })
+    await tell(ofBob, { revision: first })
+    expect((await countsOf(first)).counts).toEqual([2, 0, 0, 0])
+
+    const second = await publish('core alone', { teams: [team] })
+
+    // The other device has all that this revision holds for it.
+    expect(await countsOf(second)).toEqual({ counts: [1, 0, 1, 0], rejected_by_code: [] })
+    expect((await countsOf(first)).counts).toEqual([2, 0, 0, 0])
+    test.advance(1)
+    await tell(ofBob, { revision: first, error_code: 'not_compilable' })
+    expect(await countsOf(second)).toEqual({
+      counts: [1, 1, 0, 0],
+      rejected_by_code: [{ code: 'not_compilable', devices: 1 }],
+    })
+    test.advance(1)
+    await tell(ofBob, { revision: second })
+    expect((await countsOf(second)).counts).toEqual([2, 0, 0, 0])
+    const third = await publish('everybody again')
+    expect((await countsOf(third)).counts).toEqual([0, 0, 2, 0])
+    test.advance(16 * MINUTE_MS)
+    expect((await countsOf(third)).counts).toEqual([0, 0, 0, 2])
+    // What its view was at an earlier revision is not known any more: rather too few than too many.
+    expect((await countsOf(second)).counts).toEqual([1, 0, 0, 1])
+  })
+
+  it('takes no device for one that enforces it while it can use nothing', async () => {
+    const [broken, old, new_] = [await enrol(), await enrol(), await enrol()]
+    const revision = await publish('everybody')
+    await tell(broken, { revision, state: 'unsupported' })
+    await tell(old, { revision: null, state: 'corrupt' })
+    await tell(new_, { revision: null, state: 'never_loaded' })
+
+    expect(await countsOf(revision)).toEqual({
+      counts: [0, 2, 1, 0],
+      rejected_by_code: [
+        { code: 'corrupt', devices: 1 },
+        { code: 'unsupported', devices: 1 },
+      ],
+    })
+  })
+
+  it('is there for every revision so far, and for nothing else', async () => {
+    const newest = await publish('everybody')
+
+    expect((await status(newest)).json()).toMatchObject({ current_revision: newest, devices: 0 })
+    expect((await status(0)).statusCode).toBe(200)
+    for (const none of [newest + 1, '-1', '01', '1.0', 'x', '9'.repeat(16)])
+      expect((await status(none)).statusCode, String(none)).toBe(404)
+  })
+
+  it('is shown to whoever may read policies', async () => {
+    const rival = await openOwner(test, 'rival', 'rita')
+    const editor = await owner.addMember('ed', 'editor', PASSWORD)
+    const auditor = await owner.addMember('audrey', 'auditor', PASSWORD)
+    const member = await owner.addMember('mia', 'member', PASSWORD)
+    const token = await owner.organizationToken(['audit:read', 'organization:admin'])
+
+    const callers = [owner.as, editor, auditor, member, token, rival.as]
+    const statuses = []
+    for (const as of callers) statuses.push((await status(0, as)).statusCode)
+    expect(statuses).toEqual([200, 200, 200, 403, 403, 404])
+    expect((await test.send('GET', `${ACME}/revisions/0`)).statusCode).toBe(401)
+  })
+})
