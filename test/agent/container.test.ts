@@ -6,21 +6,32 @@ import { readConfig } from '../../agent/src/config/config.ts'
 import { createContainer } from '../../agent/src/container.ts'
 import { NOW_MS, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
+import { packBundle } from './fixture/pack-bundle.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
-import { createRepository, rulesOf } from './fixture/view-repository.ts'
+import {
+  createRepository,
+  rulesOf,
+  type Repository,
+  type Served,
+} from './fixture/view-repository.ts'
 
 /** A whole agent whose clock stands still and whose network is one release. */
 async function startAgent(
   rule: RuleLine,
   lines: unknown[] = [],
-  place: { directory?: string; settings?: Record<string, string> } = {},
+  place: {
+    directory?: string
+    settings?: Record<string, string>
+    repository?: Repository
+    served?: Served
+  } = {},
 ): Promise<string> {
   const directory = place.directory ?? (await temporaryDirectory())
   // The library of the update framework reads the clock of the process.
   vi.useFakeTimers({ toFake: ['Date'], now: NOW_MS })
   onTestFinished(() => void vi.useRealTimers())
-  const repository = createRepository()
-  const served = repository.release(rulesOf(rule))
+  const repository = place.repository ?? createRepository()
+  const served = place.served ?? repository.release(rulesOf(rule))
   const config = readConfig(
     { PALISADE_DATA_DIR: directory, PALISADE_PROXY_PORT: '0', ...place.settings },
     '/',
@@ -79,6 +90,30 @@ describe('the container', () => {
       decisions: { allowed: 1, denied: 1 },
       cache_problem: null,
     })
+  })
+
+  it('enforces a bundle file that comes over the socket, though no server is reached', async () => {
+    const lines: unknown[] = []
+    const repository = createRepository()
+    const rule = ['allow', 'read', '/data/**'] as const
+    const socketPath = await startAgent(rule, lines, { repository, served: new Map() })
+    const bundle = packBundle(repository.release(rulesOf(rule)))
+    const decide = async (): Promise<unknown> =>
+      (await askAgent(socketPath, 'POST', '/v1/decide', '{"action":"read","path":"/data/x"}')).body
+    expect(await decide()).toMatchObject({ decision: 'deny', reason: 'no_policy' })
+
+    const refused = await askAgent(socketPath, 'POST', '/v1/import', bundle.subarray(1))
+    const taken = await askAgent(socketPath, 'POST', '/v1/import', bundle)
+
+    expect(refused.body).toMatchObject({ outcome: 'failed', error: { code: 'malformed' } })
+    expect(taken.body).toEqual({ outcome: 'updated', revision: 7, error: null })
+    expect(await decide()).toMatchObject({ decision: 'allow', revision: 7 })
+    expect((await askAgent(socketPath, 'GET', '/v1/status')).body).toMatchObject({
+      state: 'fresh',
+      bundle: { revision: 7, source: 'file' },
+      sync: { last_success_at: null, failing_since: '2026-11-21T12:00:00.000Z' },
+    })
+    expect(lines).toContainEqual({ outcome: 'updated', revision: 7 })
   })
 
   it('writes a line when the state becomes another', async () => {

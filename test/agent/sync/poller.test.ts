@@ -62,6 +62,56 @@ describe('the poller', () => {
     expect(attempts).toHaveLength(2)
   })
 
+  it('runs what is brought by hand when nothing else runs, one after the other, and no fetch meanwhile', async () => {
+    const { poller, attempts, tick } = setUp()
+    poller.start()
+    const done: string[] = []
+    const ends: (() => void)[] = []
+    const bring = (name: string) =>
+      poller.inTurn(async () => {
+        done.push(`${name} begins`)
+        await new Promise<void>((resolve) => ends.push(resolve))
+        done.push(`${name} ends`)
+        return { outcome: 'updated', revision: 2, error: null, retryAfterMs: null }
+      })
+
+    const [first, second] = [bring('first'), bring('second')]
+    await sleep(1)
+    expect(done).toEqual([])
+    attempts[0]?.()
+    await sleep(1)
+    tick()
+    expect([attempts.length, ...done]).toEqual([1, 'first begins'])
+    ends[0]?.()
+    expect(await first).toMatchObject({ revision: 2 })
+    await sleep(1)
+    ends[1]?.()
+    await second
+
+    expect(done).toEqual(['first begins', 'first ends', 'second begins', 'second ends'])
+    tick()
+    expect(attempts).toHaveLength(2)
+    attempts[1]?.()
+  })
+
+  it('stays away as the server has asked, whatever is brought by hand', async () => {
+    const { poller, attempts, tick } = setUp()
+    poller.start()
+    attempts[0]?.({ outcome: 'failed', retryAfterMs: 60_000 })
+    await sleep(1)
+
+    await poller.inTurn(async () => ({
+      outcome: 'updated',
+      revision: 2,
+      error: null,
+      retryAfterMs: null,
+    }))
+    tick()
+
+    expect(attempts).toHaveLength(1)
+    expect(poller.nextAttemptAt()).toBe(NOW_MS + 60_000)
+  })
+
   it('answers everybody who asks during a fetch by one that begins after it', async () => {
     const { poller, attempts } = setUp()
     poller.start()
