@@ -10,14 +10,10 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 import { makeCertificate, type Issued } from './make-certificate.ts'
 
 const NOW = new Date('2026-11-21T08:00:00Z')
-const AUTHORITY = makeCertificate({ name: 'authority' })
-const GOOD = makeCertificate({
-  name: 'server',
-  authority: AUTHORITY,
-  from: new Date('2026-11-01T00:00:00Z'),
-  until: new Date('2027-01-01T00:00:00Z'),
-})
-const OTHER = makeCertificate({ name: 'other', authority: AUTHORITY })
+const TERM = { from: new Date('2026-11-01T00:00:00Z'), until: new Date('2027-01-01T00:00:00Z') }
+const AUTHORITY = makeCertificate({ name: 'authority', ...TERM })
+const GOOD = makeCertificate({ name: 'server', authority: AUTHORITY, ...TERM })
+const OTHER = makeCertificate({ name: 'other', authority: AUTHORITY, ...TERM })
 
 function write({ cert, key }: Pick<Issued, 'cert' | 'key'>, keyMode = 0o600): CertificateFiles {
   const directory = temporaryDirectory()
