@@ -24,6 +24,7 @@ async function startAgent(
     settings?: Record<string, string>
     repository?: Repository
     served?: Served
+    sent?: unknown[]
   } = {},
 ): Promise<string> {
   const directory = place.directory ?? (await temporaryDirectory())
@@ -53,8 +54,9 @@ async function startAgent(
     clock: () => NOW_MS,
     uptime: () => 0,
     random: () => 0.5,
-    fetch: async (url) => {
+    fetch: async (url, init) => {
       const { pathname } = new URL(url instanceof Request ? url.url : url)
+      if (typeof init?.body === 'string') place.sent?.push([pathname, JSON.parse(init.body)])
       const token = { access_token: 'pal_dat_x', token_type: 'DPoP', expires_in: 3600 }
       const body =
         pathname === '/api/v1/device/token' ? JSON.stringify(token) : served.get(pathname)
@@ -122,6 +124,17 @@ describe('the container', () => {
     await startAgent(['allow', 'read', '/one'], lines)
 
     expect(lines).toContainEqual({ state: 'fresh', former: 'never_loaded', revision: 7 })
+  })
+
+  it('reports what is in force', async () => {
+    const sent: unknown[] = []
+
+    await startAgent(['allow', 'read', '/one'], [], { sent })
+
+    const report = { revision: 7, state: 'fresh', agent_version: '0.0.0' }
+    await expect
+      .poll(() => sent, { timeout: 300_000 })
+      .toContainEqual(['/api/v1/device/report', report])
   })
 
   it('shares nothing between two agents', async () => {
