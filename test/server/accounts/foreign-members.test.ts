@@ -1,6 +1,7 @@
 import type { HistoryEvent } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openOwner, type Owner } from '../owner.ts'
+import { enrolTestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const PASSWORD = 'the first long sentence'
@@ -108,7 +109,7 @@ describe('a user whom another organization adds', () => {
 
   it('can leave it by himself, and takes his machines there with him', async () => {
     const devices = '/api/v1/orgs/acme/devices'
-    await test.send('POST', devices, { as: alice, payload: { user: 'rita' } })
+    await enrolTestDevice(test, alice, 'acme', { user: 'rita' })
 
     const left = await remove(rita, 'acme')
 
