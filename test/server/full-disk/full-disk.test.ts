@@ -19,6 +19,8 @@ const OTHERWISE: Readonly<Record<string, Record<string, string>>> = {
 
 /** Writes nothing, or looks first at a password or at a delivery that there is not. */
 const NO_WRITES = new Set(['checkAccess', 'createAccessToken', 'changePassword', 'redeliver'])
+/** Reads that sign what is due, as a poll does; the disk was filled before anything was signed. */
+const SIGNING = new Set(['getDeviceBundle', 'getRevisionStatus'])
 /** More than fit on the disk. */
 const MOST_WRITES = 3000
 const POLICIES = '/v2/orgs/acme/governance/policies'
@@ -66,7 +68,8 @@ describe.skipIf(!isRoot)(
       )
       for (const operation of reads) {
         const { status } = await call(client, operation, there)
-        expect(`${operation.id}: ${status}`).toBe(`${operation.id}: 200`)
+        const expected = SIGNING.has(operation.id) ? 503 : 200
+        expect(`${operation.id}: ${status}`).toBe(`${operation.id}: ${expected}`)
       }
       expect(await send(client, 'GET', '/healthz')).toMatchObject({ status: 200 })
       expect(await names(client)).toEqual(taken)
@@ -164,6 +167,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
   await send(client, 'PUT', `${api}/teams/${team}/members/mia`)
   return {
     org: 'acme',
+    revision: '1',
     username: 'mia',
     team,
     policy_id,
