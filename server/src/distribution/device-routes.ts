@@ -77,7 +77,8 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
       async (request, reply) => {
         const caller = admission.callerOf(request)
         const { org } = request.params
-        const thumbprint = await deps.proofs.keyOf(request)
+        const { thumbprint, useUp } = await deps.proofs.keyOf(request)
+        useUp()
         // Another key is another machine, which must not be given the answer of the first.
         const once = onceOf(admission, request, { of: thumbprint })
         const wanted = { user: request.body.user, thumbprint }

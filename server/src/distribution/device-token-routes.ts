@@ -47,9 +47,9 @@ export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): FastifyPluginAsyn
         },
       },
       async (request, reply) => {
-        const thumbprint = await deps.proofs.keyOf(request)
+        const key = await deps.proofs.keyOf(request)
         const from = { address: request.ip, request_id: request.id }
-        const enrolment = await enrol({ secret: request.body.token, thumbprint, from })
+        const enrolment = await enrol({ secret: request.body.token, key, from })
         return reply.code(201).send(enrolment)
       },
     )
@@ -69,12 +69,13 @@ export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): FastifyPluginAsyn
         },
       },
       async (request) => {
-        const thumbprint = await deps.proofs.keyOf(request)
+        const { thumbprint, useUp } = await deps.proofs.keyOf(request)
         const { device } = await deps.store.read(async (reader) =>
           findLiveDevice(reader, await reader.devices.findByThumbprint(thumbprint), () =>
             unauthenticatedDevice('no device has this key, or it has been revoked'),
           ),
         )
+        useUp()
         return {
           access_token: deps.tokens.issue({ id: device.id, thumbprint }),
           token_type: 'DPoP' as const,

@@ -6,6 +6,7 @@ import { permissionDenied, unauthenticatedDevice } from '../http/api-error.ts'
 import type { EnrolmentTokenRecord } from '../store/records.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
+import type { ProvenKey } from './proof/require-proof.ts'
 import { enrolDevice, formatEnrolment, type EnrolDeps } from './enrol-device.ts'
 
 export interface EnrolMachineDeps extends EnrolDeps {
@@ -19,8 +20,8 @@ export interface EnrolMachineDeps extends EnrolDeps {
 export interface EnrolMachineRequest {
   /** `pal_enr_…`, as sent. */
   readonly secret: string
-  /** Of the key that it has proven to hold. */
-  readonly thumbprint: string
+  /** That it has proven to hold. */
+  readonly key: ProvenKey
   readonly from: RequestOrigin & { readonly address: string }
 }
 
@@ -36,12 +37,13 @@ export function createMachineEnrolment(
 ): (request: EnrolMachineRequest) => Promise<Enrolment> {
   const { store } = deps
 
-  return async ({ secret, thumbprint, from }) => {
+  return async ({ secret, key, from }) => {
     const attempt = { name: secret, address: from.address }
     const token = await throttled(deps.throttles, attempt, () =>
       store.read((reader) => findToken(reader, secret, deps.now())),
     )
     if (token === null) throw refusal()
+    key.useUp()
     const actor = `enrolment:${token.org}:${token.id}`
     return store.write({ ...from, actor }, async (writer) => {
       const current = await findToken(writer, secret, deps.now())
@@ -49,7 +51,7 @@ export function createMachineEnrolment(
       const organization = await writer.organizations.find(current.org)
       if (organization?.entitled !== true)
         throw permissionDenied(`organization \`${current.org}\` is not entitled to use governance`)
-      return enrolWith(deps, writer, current, thumbprint)
+      return enrolWith(deps, writer, current, key.thumbprint)
     })
   }
 }

@@ -25,9 +25,20 @@ export interface ProofDeps {
   readonly publicUrl: string | null
 }
 
+/** The key that signed a request's proof. */
+export interface ProvenKey {
+  readonly thumbprint: string
+  /**
+   * Throws when the proof was used before, with the status of proofs that do not hold, or 503. To be
+   * called before anything is done for the key, but only once it is known to be somebody's: there is
+   * room for so many proofs, and strangers make as many keys as they like.
+   */
+  useUp(): void
+}
+
 export interface Proofs {
-  /** The thumbprint of the key that signed the request's proof. Throws 400, or 503 when busy. */
-  keyOf(request: FastifyRequest): Promise<string>
+  /** Throws 400. */
+  keyOf(request: FastifyRequest): Promise<ProvenKey>
   /**
    * An `onRequest` hook for requests with a device token: throws 401 unless a proof beside it is
    * for this request and this token, by the key that the token is bound to. The device itself is
@@ -40,13 +51,15 @@ export function createProofs(deps: ProofDeps): Proofs {
   async function verify(request: FastifyRequest, accessToken?: string): Promise<Proof | string> {
     const { dpop } = request.headers
     if (typeof dpop !== 'string') return 'is missing'
-    const proof = await verifyProof(dpop, describeRequest(deps, request, accessToken), deps.now())
-    if (typeof proof === 'string') return proof
-    switch (deps.replays.admit(proof.thumbprint, proof.jti)) {
+    return verifyProof(dpop, describeRequest(deps, request, accessToken), deps.now())
+  }
+
+  function useUp({ thumbprint, jti }: Proof, refuse: (problem: string) => ApiError): void {
+    switch (deps.replays.admit(thumbprint, jti)) {
       case 'fresh':
-        return proof
+        return
       case 'replayed':
-        return 'was used before; make a new one for each request'
+        throw refuse('was used before; make a new one for each request')
       case 'full':
         throw new ApiError(503, 'internal', 'too many proofs at once; come back later', {
           headers: { 'retry-after': String(RETRY_SECONDS) },
@@ -57,19 +70,27 @@ export function createProofs(deps: ProofDeps): Proofs {
   return {
     async keyOf(request) {
       const proof = await verify(request)
-      if (typeof proof !== 'string') return proof.thumbprint
-      throw invalidArgument(`the header \`${HEADER}\` ${proof}`, { field: HEADER })
+      if (typeof proof === 'string') throw refuseRequest(proof)
+      return { thumbprint: proof.thumbprint, useUp: () => useUp(proof, refuseRequest) }
     },
 
     async beside(request) {
       const token = parseDeviceToken(request.headers.authorization)
       const proof = await verify(request, token)
-      if (typeof proof === 'string')
-        throw unauthenticatedDevice(`the header \`${HEADER}\` ${proof}`)
+      if (typeof proof === 'string') throw refuseDevice(proof)
       if (deps.tokens.read(token)?.isOf(proof.thumbprint) !== true)
         throw unauthenticatedDevice('the device token is invalid or has expired')
+      useUp(proof, refuseDevice)
     },
   }
+}
+
+function refuseRequest(problem: string): ApiError {
+  return invalidArgument(`the header \`${HEADER}\` ${problem}`, { field: HEADER })
+}
+
+function refuseDevice(problem: string): ApiError {
+  return unauthenticatedDevice(`the header \`${HEADER}\` ${problem}`)
 }
 
 /**

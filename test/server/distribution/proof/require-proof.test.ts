@@ -1,0 +1,80 @@
+import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
+import Fastify, { type FastifyRequest } from 'fastify'
+import { randomBytes } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createDeviceTokens } from '../../../../server/src/distribution/proof/device-tokens.ts'
+import { createReplayGuard } from '../../../../server/src/distribution/proof/replay-guard.ts'
+import { createProofs } from '../../../../server/src/distribution/proof/require-proof.ts'
+
+const ORIGIN = 'http://localhost'
+const ROOM = 3
+
+describe('room for proofs', () => {
+  const tokens = createDeviceTokens({
+    key: randomBytes(32),
+    lifeSeconds: 60,
+    now: () => new Date(),
+  })
+  let app: ReturnType<typeof Fastify>
+
+  beforeEach(() => {
+    const now = () => new Date()
+    const replays = createReplayGuard(now, { proofs: ROOM, ofKey: ROOM })
+    const proofs = createProofs({ replays, tokens, now, publicUrl: ORIGIN })
+    app = Fastify()
+    app.get('/view', { onRequest: proofs.beside }, async () => 'view')
+    app.post('/known', async (request: FastifyRequest) => {
+      const key = await proofs.keyOf(request)
+      key.useUp()
+      return 'known'
+    })
+    app.post(
+      '/unknown',
+      async (request: FastifyRequest) => (await proofs.keyOf(request)).thumbprint,
+    )
+  })
+
+  const newProver = () => createProver(createDeviceKey(), Date.now)
+  const post = async (path: string, prove = newProver()) =>
+    app.inject({
+      method: 'POST',
+      url: path,
+      headers: { dpop: prove({ method: 'POST', url: ORIGIN + path }) },
+    })
+  const view = async (prove: Prove, token: string) =>
+    app.inject({
+      url: '/view',
+      headers: {
+        authorization: `DPoP ${token}`,
+        dpop: prove({ method: 'GET', url: `${ORIGIN}/view`, accessToken: token }),
+      },
+    })
+
+  it('is not taken by strangers with keys and tokens of their own', async () => {
+    const key = createDeviceKey()
+    const prove = createProver(key, Date.now)
+    const token = tokens.issue({ id: 'device', thumbprint: thumbprintOf(key) })
+    for (let stranger = 0; stranger < 2 * ROOM; stranger += 1) {
+      expect((await post('/unknown')).statusCode).toBe(200)
+      expect((await view(newProver(), token)).statusCode).toBe(401)
+    }
+
+    expect((await view(prove, token)).statusCode).toBe(200)
+  })
+
+  it('is taken by those whose keys are known, and then nobody is let in', async () => {
+    for (let known = 0; known < ROOM; known += 1)
+      expect((await post('/known')).statusCode).toBe(200)
+
+    expect((await post('/known')).statusCode).toBe(503)
+  })
+
+  it('holds what was used: a proof is taken once', async () => {
+    const prove = newProver()
+    const proof = prove({ method: 'POST', url: `${ORIGIN}/known` })
+    const once = () => app.inject({ method: 'POST', url: '/known', headers: { dpop: proof } })
+
+    expect((await once()).statusCode).toBe(200)
+    expect((await once()).body).toContain('was used before')
+  })
+})
