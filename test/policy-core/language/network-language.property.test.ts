@@ -95,7 +95,7 @@ describe('network containment', () => {
       },
     )
 
-    expect(outcomes.rarerThan({ 'covers true': 0.03, 'intersects true': 0.05 })).toEqual([])
+    expect(outcomes.rarerThan({ 'covers true': 0.02, 'intersects true': 0.05 })).toEqual([])
   })
 
   it('knows that below a long domain there is no room for labels', () => {
