@@ -26,9 +26,9 @@ export interface ShortcutDeps {
 }
 
 /**
- * Puts `shortcut` in front of the framework. Measured, the framework with its hooks is two thirds
- * of what a poll costs, and a fleet polls a thousand times for every other request. The answer is
- * the same to the letter, which a test compares.
+ * Puts `shortcut` in front of the framework. Measured, the framework with its hooks was more than a
+ * third of what a poll cost, and a fleet polls a thousand times for every other request. The answer
+ * is the same to the letter, which a test compares.
  */
 export function withShortcut(framework: RequestListener, deps: ShortcutDeps): RequestListener {
   const headers = splitHeaders(deps.constant)
