@@ -1,14 +1,15 @@
 import type { EnrolmentToken } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
+import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
 import { collect } from './collect.ts'
 import { confirmed } from './confirmed.ts'
-import { notFound } from './find-policy.ts'
+import { findToken } from './find-token.ts'
+
+const KIND = { name: 'enrolment token', listedBy: 'palisade enrolment list' } as const
 
 interface EnrolmentOptions {
   readonly json?: true
@@ -91,7 +92,7 @@ function addRevoke(enrolment: Command, context: RunContext): void {
     .addHelpText('after', '\nExamples:\n  palisade enrolment revoke laptops')
     .action(async (idOrName: string, options: EnrolmentOptions & { readonly yes?: true }) => {
       const { enrolmentTokens } = (await connectOrganization(context.io)).organization
-      const found = findToken(await enrolmentTokens.list(), idOrName)
+      const found = findToken(KIND, await enrolmentTokens.list(), idOrName)
       const question = `Revoke enrolment token \`${found.name}\` (${found.id})?`
       await confirmed(context, options.yes, { question, undone: 'nothing was revoked' })
       await enrolmentTokens.revoke(found.id)
@@ -99,25 +100,6 @@ function addRevoke(enrolment: Command, context: RunContext): void {
         context.style.plain(`revoked enrolment token \`${found.name}\` (${found.id})`).concat('\n'),
       )
     })
-}
-
-function findToken(tokens: readonly EnrolmentToken[], idOrName: string): EnrolmentToken {
-  const wanted = idOrName.normalize('NFC').trim()
-  const byId = tokens.find(({ id }) => id === wanted)
-  if (byId !== undefined) return byId
-  const [found, another] = tokens.filter(({ name }) => name === wanted)
-  if (found === undefined)
-    throw notFound(
-      'enrolment token',
-      idOrName,
-      tokens.map(({ name }) => name),
-    )
-  if (another === undefined) return found
-  throw new CliError(
-    'ERR_NOT_FOUND',
-    EXIT.failed,
-    `several tokens are named \`${wanted}\`; write the id that \`palisade enrolment list\` shows`,
-  )
 }
 
 function parseNumber(written: string, option: string, most: number): number {

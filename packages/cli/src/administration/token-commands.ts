@@ -2,14 +2,15 @@ import type { AccessTokensClient } from '@palisade/client'
 import { PERMISSIONS, type AccessToken, type Permission } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { CliError, usageError } from '../cli-error.ts'
-import { EXIT } from '../exit-code.ts'
+import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
 import { collect } from './collect.ts'
 import { confirmed } from './confirmed.ts'
-import { notFound } from './find-policy.ts'
+import { findToken } from './find-token.ts'
+
+const KIND = { name: 'token', listedBy: 'palisade token list' } as const
 
 interface TokenOptions {
   readonly organization?: true
@@ -92,7 +93,7 @@ function addRevoke(token: Command, context: RunContext): void {
     .addHelpText('after', '\nExamples:\n  palisade token revoke laptop')
     .action(async (idOrName: string, options: TokenOptions & { readonly yes?: true }) => {
       const tokens = await connectTokens(context, options)
-      const found = findToken(await tokens.list(), idOrName)
+      const found = findToken(KIND, await tokens.list(), idOrName)
       const question = `Revoke token \`${found.name}\` (${found.id})?`
       await confirmed(context, options.yes, { question, undone: 'nothing was revoked' })
       await tokens.revoke(found.id)
@@ -108,26 +109,6 @@ async function connectTokens(
 ): Promise<AccessTokensClient> {
   const { organization, personalTokens } = await connectOrganization(io)
   return options.organization === true ? organization.accessTokens : personalTokens
-}
-
-function findToken(tokens: readonly AccessToken[], idOrName: string): AccessToken {
-  const wanted = idOrName.normalize('NFC').trim()
-  const byId = tokens.find(({ id }) => id === wanted)
-  if (byId !== undefined) return byId
-  const [found, another] = tokens.filter(({ name }) => name === wanted)
-  if (found === undefined)
-    throw notFound(
-      'token',
-      idOrName,
-      tokens.map(({ name }) => name),
-    )
-  if (another !== undefined)
-    throw new CliError(
-      'ERR_NOT_FOUND',
-      EXIT.failed,
-      `several tokens are named \`${wanted}\`; write the id that \`palisade token list\` shows`,
-    )
-  return found
 }
 
 function parsePermissions(written: readonly string[]): Permission[] {
