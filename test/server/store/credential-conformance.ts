@@ -380,16 +380,6 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('keeps the last poll of each device, and raises no revision by it', async () => {
-      const device = (id: string, org: string) => ({
-        id,
-        org,
-        username: null,
-        thumbprint: `hash of ${id}`,
-        labels: [],
-        enrolment_token_id: null,
-        created_at: NOW,
-        revoked_at: null,
-      })
       await store().transaction(async (writer) => {
         for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])
           await writer.devices.insert(each)
@@ -415,16 +405,6 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('keeps the newest report of each device, and raises no revision by it', async () => {
-      const device = (id: string, org: string) => ({
-        id,
-        org,
-        username: null,
-        thumbprint: `hash of ${id}`,
-        labels: [],
-        enrolment_token_id: null,
-        created_at: NOW,
-        revoked_at: null,
-      })
       const report = (device_id: string, reported_at: string, revision: number | null) => ({
         device_id,
         reported_at,
@@ -465,16 +445,6 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('lists the devices of one organization by ascending id, and finds no other', async () => {
-      const device = (id: string, org: string, revoked_at: string | null = null) => ({
-        id,
-        org,
-        username: null,
-        thumbprint: `hash of ${id}`,
-        labels: [],
-        enrolment_token_id: null,
-        created_at: NOW,
-        revoked_at,
-      })
       const [d1, d2, d3] = [
         device('d1', 'acme', LATER),
         device('d2', 'rival'),
@@ -529,5 +499,19 @@ export function signingKey(kid: string, purpose: KeyPurpose): SigningKeyRecord {
     private_jwk: { kty: 'OKP', x: 'public', d: 'private' },
     created_at: '2026-11-21T08:00:00.000Z',
     verifies_until: null,
+  }
+}
+
+/** A device of nobody, with a key of its own. */
+function device(id: string, org: string, revoked_at: string | null = null) {
+  return {
+    id,
+    org,
+    username: null,
+    thumbprint: `hash of ${id}`,
+    labels: [],
+    enrolment_token_id: null,
+    created_at: NOW,
+    revoked_at,
   }
 }
