@@ -1,3 +1,5 @@
+import { CODES_WITHOUT_POLICY } from '@palisade/protocol'
+
 /** Why an attempt to fetch brought nothing into force; stable, seen in `palisade status`. */
 const FAULT_CODES = [
   // the way to the server
@@ -35,16 +37,7 @@ const FAULT_CODES = [
 ] as const
 export type FaultCode = (typeof FAULT_CODES)[number]
 
-/** Those by which nothing was learned of what the server has, or which are not about it. */
-const AWAY: ReadonlySet<FaultCode> = new Set([
-  'unreachable',
-  'timeout',
-  'stopping',
-  'http_status',
-  'unauthorized',
-  'proof_refused',
-  'cache_not_written',
-])
+const AWAY: ReadonlySet<FaultCode> = new Set(CODES_WITHOUT_POLICY)
 
 /** What a failed attempt is to the machine: an event of `state/agent-state.ts`. */
 export function eventOfFault(code: FaultCode): { readonly kind: 'away' | 'refused' | 'revoked' } {

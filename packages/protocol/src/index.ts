@@ -161,12 +161,34 @@ export {
 } from './machine/view.ts'
 export { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, bundleSchema, type Bundle } from './machine/bundle.ts'
 export {
+  CODES_WITHOUT_POLICY,
   MAX_REPORT_DETAIL,
   deviceReportSchema,
   reportErrorSchema,
   type DeviceReport,
 } from './machine/report.ts'
 export { revisionStatusSchema, type RevisionStatus } from './machine/revision-status.ts'
+export {
+  MAX_LISTED_ROLLOUTS,
+  ROLLOUT_STATES,
+  advanceRolloutRequestSchema,
+  listRolloutsResponseSchema,
+  resumeRolloutRequestSchema,
+  rollBackResponseSchema,
+  rolloutSchema,
+  rolloutStatusSchema,
+  startRolloutRequestSchema,
+  type AdvanceRolloutRequest,
+  type RejectionLimit,
+  type ResumeRolloutRequest,
+  type RollBackResponse,
+  type Rollout,
+  type RolloutMachines,
+  type RolloutStage,
+  type RolloutState,
+  type RolloutStatus,
+  type StartRolloutRequest,
+} from './machine/rollout.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {
   AGENT_STATES,

@@ -1,6 +1,6 @@
 /** Who makes a change, and from where; kept with the change. */
 export interface Author {
-  /** `user:alice`, `organization:acme:<token id>`, `issuer:<its URL>`, `enrolment:acme:<token id>` or `operator`. */
+  /** `user:alice`, `organization:acme:<token id>`, `issuer:<its URL>`, `enrolment:acme:<token id>`, `rollout:acme:<id>` or `operator`. */
   readonly actor: string
   /** Address of the client; null for a command on the server's own machine. */
   readonly address: string | null

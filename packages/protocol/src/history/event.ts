@@ -29,6 +29,12 @@ export const EVENT_KINDS = [
   'device.enrolled',
   'device.labelled',
   'device.revoked',
+  'rollout.started',
+  'rollout.advanced',
+  'rollout.paused',
+  'rollout.resumed',
+  'rollout.finished',
+  'rollout.rolled_back',
   'signing_key.created',
   'signing_key.retired',
   'distribution_key.replaced',
@@ -59,7 +65,7 @@ export const eventSchema = z
     kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
     actor: z.string().meta({
       description:
-        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, `enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, or `operator` for a command',
+        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, `enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, `rollout:NAME:ID` for a rollout that advances or pauses by itself, or `operator` for a command',
     }),
     address: z.string().nullable().meta({ description: 'Address of the client' }),
     request_id: z.string().nullable(),

@@ -3,6 +3,17 @@ import { AGENT_STATES } from './local-api.ts'
 
 export const MAX_REPORT_DETAIL = 512
 
+/** Codes by which nothing was learned of what the server has, or which are not about it. */
+export const CODES_WITHOUT_POLICY = [
+  'unreachable',
+  'timeout',
+  'stopping',
+  'http_status',
+  'unauthorized',
+  'proof_refused',
+  'cache_not_written',
+] as const
+
 /** One line that may be shown anywhere: nothing in it steers a terminal or passes for another line. */
 const lineSchema = z
   .string()

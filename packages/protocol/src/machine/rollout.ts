@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { deviceLabelSchema } from './enrolment-token.ts'
+
+const MAX_STAGES = 10
+/** 30 days. */
+const MAX_WAIT_SECONDS = 2_592_000
+export const MAX_LISTED_ROLLOUTS = 100
+
+const count = z.int().nonnegative()
+const instant = z.string().meta({ description: 'RFC 3339 UTC with milliseconds' })
+
+/** The machines that one stage adds: those with a label, or a share of all of them. */
+export const rolloutStageSchema = z
+  .strictObject({
+    label: deviceLabelSchema.exactOptional(),
+    percent: z.int().min(1).max(100).exactOptional(),
+  })
+  .refine(
+    ({ label, percent }) => (label === undefined) !== (percent === undefined),
+    'must have either `label` or `percent`',
+  )
+export type RolloutStage = z.infer<typeof rolloutStageSchema>
+
+const stagesSchema = z
+  .array(rolloutStageSchema)
+  .min(1, 'must have at least one stage')
+  .max(MAX_STAGES, `must be at most ${MAX_STAGES} stages`)
+  .refine((stages) => {
+    const labels = stages.flatMap(({ label }) => label ?? [])
+    return new Set(labels).size === labels.length
+  }, 'must not repeat a label')
+  .refine((stages) => {
+    const shares = stages.flatMap(({ percent }) => percent ?? [])
+    return shares.every((share, index) => share > (shares[index - 1] ?? 0))
+  }, 'must have ascending shares')
+
+/** How many machines may refuse what they get: a number of them, or a share of those reached. */
+export const rejectionLimitSchema = z
+  .strictObject({
+    machines: z.int().min(0).max(1_000_000).exactOptional(),
+    percent: z.int().min(0).max(100).exactOptional(),
+  })
+  .refine(
+    ({ machines, percent }) => (machines === undefined) !== (percent === undefined),
+    'must have either `machines` or `percent`',
+  )
+export type RejectionLimit = z.infer<typeof rejectionLimitSchema>
+
+/** `POST /api/v1/orgs/{org}/rollouts` */
+export const startRolloutRequestSchema = z
+  .strictObject({
+    stages: stagesSchema,
+    /** Beyond it the rollout pauses by itself. */
+    max_rejected: rejectionLimitSchema,
+    /** Absent: nobody advances it but people. */
+    wait_seconds: z.int().min(60).max(MAX_WAIT_SECONDS).exactOptional(),
+  })
+  .meta({
+    id: 'StartRolloutRequest',
+    examples: [
+      {
+        stages: [{ label: 'canary' }, { percent: 10 }, { percent: 100 }],
+        max_rejected: { percent: 5 },
+        wait_seconds: 3600,
+      },
+    ],
+  })
+export type StartRolloutRequest = z.infer<typeof startRolloutRequestSchema>
+
+/** `POST …/rollouts/{id}/advance`: which stage is to be reached, so that two who ask skip none. */
+export const advanceRolloutRequestSchema = z
+  .strictObject({ stage: z.int().min(2).max(MAX_STAGES) })
+  .meta({ id: 'AdvanceRolloutRequest', examples: [{ stage: 2 }] })
+export type AdvanceRolloutRequest = z.infer<typeof advanceRolloutRequestSchema>
+
+/** `POST …/rollouts/{id}/resume`: refusals that were reported before count no more. */
+export const resumeRolloutRequestSchema = z
+  .strictObject({ max_rejected: rejectionLimitSchema.exactOptional() })
+  .meta({ id: 'ResumeRolloutRequest', examples: [{ max_rejected: { machines: 20 } }] })
+export type ResumeRolloutRequest = z.infer<typeof resumeRolloutRequestSchema>
+
+export const ROLLOUT_STATES = ['running', 'paused', 'finished', 'rolled_back'] as const
+export type RolloutState = (typeof ROLLOUT_STATES)[number]
+
+/** How those fare that are within the stages reached; each that was not revoked is counted once. */
+export const rolloutMachinesSchema = z.strictObject({
+  devices: count,
+  applied: count,
+  rejected: count.meta({ description: 'Refuse what they get, told since the rollout runs' }),
+  rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
+  pending: count,
+  silent: count,
+  held_back: count.meta({ description: 'Not within them: they stay with `base_revision`' }),
+})
+export type RolloutMachines = z.infer<typeof rolloutMachinesSchema>
+
+export const rolloutSchema = z
+  .strictObject({
+    id: z.string(),
+    state: z.enum(ROLLOUT_STATES),
+    stages: z.array(rolloutStageSchema),
+    stage: count.meta({ description: 'How many of `stages` are reached' }),
+    stage_at: instant,
+    max_rejected: rejectionLimitSchema,
+    wait_seconds: z.int().nullable(),
+    base_revision: count.meta({
+      description: 'Machines outside the stages reached keep the policies of this revision',
+    }),
+    created_at: instant,
+    created_by: z.string(),
+    paused: z
+      .strictObject({
+        at: instant,
+        by: z.string().meta({ description: 'As `actor` of an event; a rollout pauses itself' }),
+        reason: z.string().nullable(),
+      })
+      .nullable(),
+    ended_at: instant.nullable(),
+  })
+  .meta({ id: 'Rollout' })
+export type Rollout = z.infer<typeof rolloutSchema>
+
+/** `GET …/rollouts/{id}` */
+export const rolloutStatusSchema = rolloutSchema
+  .extend({
+    current_revision: count,
+    machines: rolloutMachinesSchema.nullable().meta({ description: 'Null once it has ended' }),
+  })
+  .meta({ id: 'RolloutStatus' })
+export type RolloutStatus = z.infer<typeof rolloutStatusSchema>
+
+/** The newest hundred, the newest first. */
+export const listRolloutsResponseSchema = z.strictObject({ data: z.array(rolloutSchema) })
+
+/** `POST …/rollouts/{id}/roll-back`: what had to change so that the policies are the base again. */
+export const rollBackResponseSchema = z
+  .strictObject({
+    rollout: rolloutSchema,
+    /** Of the organization, now. */
+    revision: count,
+    changes: z.array(
+      z.strictObject({
+        change: z.enum(['created', 'updated', 'deleted']),
+        id: z.string(),
+        name: z.string(),
+      }),
+    ),
+    left_out: z.array(z.strictObject({ name: z.string() })).meta({
+      description: 'Policies of the base whose every team is gone',
+    }),
+  })
+  .meta({ id: 'RollBackResponse' })
+export type RollBackResponse = z.infer<typeof rollBackResponseSchema>
