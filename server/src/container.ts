@@ -36,6 +36,7 @@ import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { observeIssuer } from './metrics/observe-issuer.ts'
 import { formatOrigin } from './origin.ts'
+import { watchOverload, type WatchedOverload } from './overload/watch-overload.ts'
 import type { Sources } from './sources.ts'
 import type { Store } from './store/store.ts'
 import type { Certificate } from './tls/certificate.ts'
@@ -69,6 +70,8 @@ export interface ServerOptions {
   readonly logger: LogSettings | false
   /** For TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
+  /** In place of what the event loop says. */
+  readonly overload?: WatchedOverload | undefined
 }
 
 const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
@@ -148,6 +151,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const passwordQueue = container.resolve(PASSWORD_QUEUE)
   metrics.watchQueue('password', () => passwordQueue.waiting())
+  const { overload, stop } = openOverload(options, log, metrics)
   const readiness = createReadiness(() => store.ping())
   const app = await createApp({
     log,
@@ -158,7 +162,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     trustedProxies: config.trustedProxies,
     certificate: options.certificate,
     routes: container.resolve(ROUTES),
-    shortcut: createPollShortcut({ views, metrics: metrics.requests }),
+    overload,
+    shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
   })
 
   app.server.once('listening', () => webhooks.courier.start())
@@ -174,12 +179,20 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
     },
     async close() {
+      stop()
       await webhooks.courier.stop()
       await app.close()
       await machines.close()
       await tracing?.close()
     },
   }
+}
+
+function openOverload(options: ServerOptions, log: Log, metrics: Metrics): WatchedOverload {
+  const limitMs = options.config.overloadDelayMs
+  const watched = options.overload ?? watchOverload({ limitMs, log, random: Math.random })
+  metrics.watchOverload(watched.overload)
+  return watched
 }
 
 /** Who does something once a change was committed. */

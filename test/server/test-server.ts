@@ -8,6 +8,7 @@ import {
 } from '../../server/src/accounts/create-organization.ts'
 import { createAuditedStore } from '../../server/src/history/audited-store.ts'
 import type { LogSettings } from '../../server/src/log/create-log.ts'
+import { UNLIMITED, type Overload } from '../../server/src/overload/overload.ts'
 import type { Store } from '../../server/src/store/store.ts'
 import { openTestStore } from './store/test-store.ts'
 import { headersOf, type TestDevice } from './test-device.ts'
@@ -37,6 +38,8 @@ export interface TestServerOptions {
   /** `PALISADE_*`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly log?: LogSettings
+  /** None, because how busy the machine is must not decide what a test sees. */
+  readonly overload?: Overload
 }
 
 function authorize(as: string | TestDevice | undefined, method: string, url: string) {
@@ -46,7 +49,7 @@ function authorize(as: string | TestDevice | undefined, method: string, url: str
 
 export async function openTestServer(
   atEnd: AtEnd = onTestFinished,
-  { settings = {}, log }: TestServerOptions = {},
+  { settings = {}, log, overload = UNLIMITED }: TestServerOptions = {},
 ): Promise<TestServer> {
   let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
   const sources = {
@@ -57,7 +60,13 @@ export async function openTestServer(
   const directory = temporaryDirectory(atEnd)
   const { store, discard } = await openTestStore(directory)
   const config = readConfig(settings, directory)
-  const server = await createServer({ config, sources, store, logger: log ?? false })
+  const server = await createServer({
+    config,
+    sources,
+    store,
+    logger: log ?? false,
+    overload: { overload, stop: () => undefined },
+  })
   atEnd(async () => {
     await server.close()
     await discard()

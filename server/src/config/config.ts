@@ -43,6 +43,8 @@ export interface Config {
   readonly tracing: TracingSettings | null
   /** How long a device's last poll is kept in memory before it is written; 0 forgets it. */
   readonly lastSeenMs: number
+  /** How late the event loop may be before machines are asked to wait; 0 asks nobody. */
+  readonly overloadDelayMs: number
   readonly limits: {
     readonly maxPolicies: number
     readonly maxRules: number
@@ -91,6 +93,7 @@ export function readConfig(
     },
     tracing: readTracing(tracing.data),
     lastSeenMs: settings.PALISADE_LAST_SEEN_SECONDS * 1000,
+    overloadDelayMs: settings.PALISADE_OVERLOAD_DELAY_MS,
     limits: {
       maxPolicies: settings.PALISADE_MAX_POLICIES,
       maxRules: settings.PALISADE_MAX_RULES,

@@ -53,6 +53,7 @@ export const environmentSchema = z.object({
     .regex(BEARER_SECRET, 'must be 16 or more of A-Z, a-z, 0-9 and ._~+/-')
     .optional(),
   PALISADE_LAST_SEEN_SECONDS: wholeNumber(0, 3600).default(60),
+  PALISADE_OVERLOAD_DELAY_MS: wholeNumber(0, 60_000).default(250),
   PALISADE_MAX_POLICIES: wholeNumber(1, LARGEST).default(100),
   PALISADE_MAX_RULES: wholeNumber(1, LARGEST).default(250),
   PALISADE_MAX_POLICY_BYTES: wholeNumber(1, LARGEST).default(409_600),

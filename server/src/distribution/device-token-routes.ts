@@ -57,7 +57,7 @@ export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): FastifyPluginAsyn
     app.post(
       '/api/v1/device/token',
       {
-        config: { quiet: true },
+        config: { quiet: true, yields: 'begins' },
         schema: {
           operationId: 'createDeviceToken',
           tags: ['devices'],

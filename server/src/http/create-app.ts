@@ -3,6 +3,8 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import { UNLIMITED, type Overload } from '../overload/overload.ts'
+import { yieldRequests } from '../overload/yield-requests.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import { createTlsServer } from '../tls/listener.ts'
 import type { Tracing } from '../tracing/tracing.ts'
@@ -36,6 +38,8 @@ export interface AppDeps {
   readonly trustedProxies: TrustedProxies
   /** For TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
+  /** Asked for every request that can wait; without it none has to. */
+  readonly overload?: Pick<Overload, 'askToWait'>
   /** Asked before the framework; it never is while requests are traced. */
   readonly shortcut?: Shortcut
   /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
@@ -107,6 +111,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   observeRequests(app, observer)
   limitPipelining(app)
   registerHeaders(app, constant)
+  yieldRequests(app, deps.overload ?? UNLIMITED)
   requireForwardedAddress(app, deps.trustedProxies)
   registerUnrouted(app)
   registerBodies(app)

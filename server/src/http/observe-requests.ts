@@ -53,7 +53,8 @@ export function observeRequests(
       const isAnswered = reply.raw.writableEnded
       const tally = config.tally ?? unknown
       tally.count(isAnswered ? reply.statusCode : null, ms / 1000)
-      const isQuiet = config.quiet === true && isAnswered && reply.statusCode < 400
+      const isExpected = reply.statusCode < 400 || request.hasYielded
+      const isQuiet = config.quiet === true && isAnswered && isExpected
       if (log.isLevelEnabled(isQuiet ? 'debug' : 'info'))
         log[isQuiet ? 'debug' : 'info'](
           { ...describe(request, reply, ms), ...traceOf(request, tracing) },

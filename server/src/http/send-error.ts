@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log/create-log.ts'
+import { OVERLOADED } from '../overload/overload.ts'
 import { formatError } from './format-error.ts'
 import type { SecurityHeaders } from './security-headers.ts'
 import { toApiError } from './to-api-error.ts'
@@ -11,7 +12,9 @@ export function createErrorHandler(
 ): (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply {
   return (error, request, reply) => {
     const refusal = toApiError(error)
-    if (refusal.status >= 500) log.error({ request_id: request.id, err: error }, 'request failed')
+    // What is turned away is counted; a line for each would be work when there is too much of it.
+    if (refusal.status >= 500 && refusal.reason !== OVERLOADED)
+      log.error({ request_id: request.id, err: error }, 'request failed')
     return reply
       .code(refusal.status)
       .headers({ ...constant, 'x-request-id': request.id, ...refusal.headers })

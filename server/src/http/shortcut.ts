@@ -1,9 +1,12 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { RouteTally } from '../metrics/request-metrics.ts'
+import type { ApiError } from './api-error.ts'
+import { formatError } from './format-error.ts'
 import { ABOUT_BODIES, type SecurityHeaders } from './security-headers.ts'
 
 /** An answer that is known without waiting for anything. */
 export interface ReadyAnswer {
+  readonly kind: 'answer'
   readonly tally: RouteTally
   readonly etag: string
   readonly cacheControl: string
@@ -11,11 +14,19 @@ export interface ReadyAnswer {
   readonly body: Uint8Array | null
 }
 
+/** For whoever is to come back later: as cheap as the answer would have been. */
+export interface ReadyRefusal {
+  readonly kind: 'refusal'
+  readonly tally: RouteTally
+  readonly error: ApiError
+}
+
 /**
  * What can be answered at once, or null for everything else, which then takes the way of all
- * requests: also whatever is to be refused, so that there is one place that refuses. Must not throw.
+ * requests: also whatever is to be refused but for want of time, so that there is one place that refuses. Must
+ * not throw.
  */
-export type Shortcut = (request: IncomingMessage) => ReadyAnswer | null
+export type Shortcut = (request: IncomingMessage) => ReadyAnswer | ReadyRefusal | null
 
 export interface ShortcutDeps {
   readonly shortcut: Shortcut
@@ -39,7 +50,11 @@ export function withShortcut(framework: RequestListener, deps: ShortcutDeps): Re
       framework(request, response)
       return
     }
-    const status = send(response, answer, deps.newRequestId(request), headers)
+    const requestId = deps.newRequestId(request)
+    const status =
+      answer.kind === 'answer'
+        ? send(response, answer, requestId, headers)
+        : refuse(response, answer.error, requestId, deps.constant)
     answer.tally.count(status, (performance.now() - startedMs) / 1000)
   }
 }
@@ -91,4 +106,22 @@ function send(
   response.writeHead(200, [...withBody, ...own, ...about])
   response.end(body)
   return 200
+}
+
+function refuse(
+  response: ServerResponse,
+  error: ApiError,
+  requestId: string,
+  constant: SecurityHeaders,
+): number {
+  const body = JSON.stringify(formatError(error, requestId))
+  response.writeHead(error.status, {
+    ...constant,
+    'x-request-id': requestId,
+    ...error.headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+  return error.status
 }

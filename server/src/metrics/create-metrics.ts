@@ -1,6 +1,8 @@
 import { Gauge, Registry } from 'prom-client'
 import type { Store } from '../store/store.ts'
+import type { Overload } from '../overload/overload.ts'
 import { createDurations, exposeDurations, type Durations } from './durations.ts'
+import { exposeOverload } from './overload-metrics.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createStoreObserver } from './store-metrics.ts'
@@ -14,6 +16,8 @@ export interface Metrics {
   timeSigning<T>(purpose: 'access_token', work: () => Promise<T>): Promise<T>
   /** Shows `read()` as `palisade_queue_length{queue}`. */
   watchQueue(queue: string, read: () => number): void
+  /** Shows how many machines are asked to wait, and why. */
+  watchOverload(overload: Overload): void
   /** Everything, in the text format of Prometheus. */
   render(): Promise<string>
 }
@@ -49,6 +53,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
       }
     },
     watchQueue,
+    watchOverload: (overload) => exposeOverload(registry, overload),
     render: () => registry.metrics(),
   }
 }

@@ -17,6 +17,7 @@ describe('the configuration', () => {
   it('has defaults for everything', () => {
     expect(readConfig({}, '/srv')).toEqual({
       host: '127.0.0.1',
+      overloadDelayMs: 250,
       port: 8420,
       dataDir: '/srv/.palisade',
       databaseUrl: null,

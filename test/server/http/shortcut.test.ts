@@ -3,7 +3,12 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { securityHeaders } from '../../../server/src/http/security-headers.ts'
-import { withShortcut, type ReadyAnswer } from '../../../server/src/http/shortcut.ts'
+import { overloaded } from '../../../server/src/overload/overload.ts'
+import {
+  withShortcut,
+  type ReadyAnswer,
+  type ReadyRefusal,
+} from '../../../server/src/http/shortcut.ts'
 
 const BODY = Buffer.from('{"known":true}')
 
@@ -11,7 +16,7 @@ describe('a shortcut', () => {
   let isOpen: boolean
   let counted: (number | null)[]
   let asked: string[]
-  let answer: ReadyAnswer | null
+  let answer: ReadyAnswer | ReadyRefusal | null
   const server = createServer(
     { requireHostHeader: false },
     withShortcut((_request, response) => void response.writeHead(418).end(), {
@@ -36,7 +41,7 @@ describe('a shortcut', () => {
     counted = []
     asked = []
     const tally = { count: (status: number | null) => void counted.push(status) }
-    answer = { tally, etag: '"1"', cacheControl: 'private', body: BODY }
+    answer = { kind: 'answer', tally, etag: '"1"', cacheControl: 'private', body: BODY }
   })
 
   it('answers with the constant headers and is counted', async () => {
@@ -57,7 +62,7 @@ describe('a shortcut', () => {
   })
 
   it('says nothing about a body where there is none', async () => {
-    if (answer !== null) answer = { ...answer, body: null }
+    if (answer?.kind === 'answer') answer = { ...answer, body: null }
 
     const text = await exchange('GET /known HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
 
@@ -71,6 +76,31 @@ describe('a shortcut', () => {
       'x-request-id',
     ])
     expect(counted).toEqual([304])
+  })
+
+  it('refuses in the envelope, with all headers, and counts it', async () => {
+    if (answer !== null) answer = { kind: 'refusal', tally: answer.tally, error: overloaded(42) }
+
+    const text = await exchange('GET /known HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+
+    expect(text).toMatch(/^HTTP\/1\.1 503 Service Unavailable\r\n/)
+    expect(headersOf(text)).toMatchObject({
+      'cache-control': 'no-store',
+      'content-type': 'application/json; charset=utf-8',
+      'retry-after': '42',
+      'strict-transport-security': 'max-age=31536000',
+      'x-content-type-options': 'nosniff',
+      'x-request-id': 'req_1',
+    })
+    expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toEqual({
+      error: {
+        code: 'internal',
+        reason: 'overloaded',
+        message: 'the server has more to do than it can; come back later',
+        request_id: 'req_1',
+      },
+    })
+    expect(counted).toEqual([503])
   })
 
   it.each([

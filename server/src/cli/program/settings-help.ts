@@ -34,6 +34,8 @@ Settings (environment):
   OTEL_TRACES_SAMPLER_ARG        share of requests that are traced, 0 to 1 (1)
   OTEL_SERVICE_NAME              name of this server in traces (palisade-server)
   PALISADE_LAST_SEEN_SECONDS     last polls of devices are written so often, 0 for never (60)
+  PALISADE_OVERLOAD_DELAY_MS     once answers are later than this, some machines are asked to come
+                                 back, 0 for never (250)
   PALISADE_MAX_POLICIES          policies of an organization (100)
   PALISADE_MAX_RULES             rules of a policy (250)
   PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)

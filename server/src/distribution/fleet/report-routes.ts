@@ -24,7 +24,7 @@ export function reportRoutes(deps: ReportRouteDeps): FastifyPluginAsyncZod {
     app.post(
       '/api/v1/device/report',
       {
-        config: { quiet: true },
+        config: { quiet: true, yields: 'begins' },
         bodyLimit: MAX_BODY_BYTES,
         async onRequest(request) {
           await deps.proofs.beside(request)

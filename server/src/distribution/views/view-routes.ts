@@ -52,7 +52,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
     app.get(
       '/api/v1/device/view',
       {
-        config: { quiet: true },
+        config: { quiet: true, yields: 'completes' },
         onRequest: proofs.beside,
         schema: {
           operationId: 'getDeviceView',
@@ -69,7 +69,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
     app.get<{ Params: Requested }>(
       TIMESTAMP_ROUTE,
       {
-        config: { quiet: true },
+        config: { quiet: true, yields: 'begins' },
         schema: {
           operationId: 'getViewTimestamp',
           tags: ['devices'],
@@ -92,7 +92,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
     app.get<{ Params: RequestedFile }>(
       `${VIEW}/metadata/:file`,
       {
-        config: { quiet: true },
+        config: { quiet: true, yields: 'completes' },
         onRequest: proofs.beside,
         schema: {
           operationId: 'getViewMetadata',
@@ -114,7 +114,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
     app.get<{ Params: RequestedFile }>(
       `${VIEW}/targets/policies/:file`,
       {
-        config: { quiet: true },
+        config: { quiet: true, yields: 'completes' },
         onRequest: proofs.beside,
         schema: {
           operationId: 'getViewPolicy',
