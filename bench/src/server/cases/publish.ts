@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { loadDeviceTokenKey } from '../../../../server/src/distribution/proof/device-tokens.ts'
 import { createViewPublisher } from '../../../../server/src/distribution/views/view-publisher.ts'
@@ -9,32 +9,39 @@ import { fillOrganization } from '../fill/fill-organization.ts'
 import { rangeOf, type Range } from '../rounds.ts'
 
 const ORG = 'publish'
-const SHAPE = { policies: 100, rulesPerPolicy: 5, editors: 1, devices: 0 } as const
+const CREATED_AT = '2026-11-01T00:00:00Z'
+/** Policies for everybody: one of them is changed, so that every view is. */
+const SHARED = { policies: 90, rulesPerPolicy: 5, editors: 1, devices: 0 } as const
+/** Teams with a policy of their own each; every view is of another set of them. */
+const TEAMS = 10
 const VIEWS = 500
 
 /**
  * Milliseconds from the commit of one rule to the last of 500 views signed and on disk, in an
- * organization of 100 policies that all of them show: each view lists a hundred documents.
+ * organization of 100 policies. No view lists the same documents as another: ninety of everybody
+ * and those of its teams.
  */
 export async function measurePublish(folder: string, rounds: number): Promise<Range> {
   const store = openSqliteStore(join(folder, 'publish.db'))
   try {
     const tokens = createLongTokens(await loadDeviceTokenKey(store, randomBytes))
-    const shape = { ...SHAPE, tokens }
-    const filled = await store.transaction((writer) => fillOrganization(writer, ORG, shape))
+    const shape = { ...SHARED, tokens }
+    const { policyIds } = await store.transaction((writer) => fillOrganization(writer, ORG, shape))
+    const teams = await store.transaction(fillTeams)
     let nowMs = Date.parse('2026-11-21T08:00:00Z')
     const publisher = createViewPublisher({ store, now: () => new Date(nowMs) })
     const places = Array.from({ length: VIEWS }, (_, index) => ({
       org: ORG,
       id: createHash('sha256').update(String(index)).digest('hex').slice(0, 32),
-      teams: [],
+      // The binary digits of the index: no two have the same.
+      teams: teams.filter((_team, digit) => (index & (1 << digit)) !== 0),
     }))
     const signAll = () => Promise.all(places.map((place) => publisher.current(place)))
     let former = await signAll()
     const took: number[] = []
     for (let round = 0; round < rounds; round += 1) {
       nowMs += 1000
-      const policyId = filled.policyIds[round % filled.policyIds.length] ?? ''
+      const policyId = policyIds[round % policyIds.length] ?? ''
       await store.transaction((writer) => addRule(writer, policyId, round, nowMs))
       const startedMs = performance.now()
       const signed = await signAll()
@@ -47,6 +54,23 @@ export async function measurePublish(folder: string, rounds: number): Promise<Ra
   } finally {
     await store.close()
   }
+}
+
+/** Answers the ids of the teams. */
+async function fillTeams(writer: StoreWriter): Promise<string[]> {
+  const ids = Array.from({ length: TEAMS }, () => randomUUID())
+  for (const [index, id] of ids.entries()) {
+    await writer.teams.insert({ id, org: ORG, name: `team ${index}` })
+    await writer.policies.insert({
+      id: `pol_team${index}`,
+      org: ORG,
+      name: `policy of team ${index}`,
+      teams: [id],
+      created_at: CREATED_AT,
+      updated_at: CREATED_AT,
+    })
+  }
+  return ids
 }
 
 function addRule(writer: StoreWriter, policyId: string, round: number, nowMs: number) {
