@@ -1,19 +1,9 @@
-import { rangeOf, type Range, type Row } from './rounds.ts'
+import type { RangedGoal } from '../goals/ranged-goal.ts'
+import { rangeOf, type Range } from '../measure/range.ts'
 import { CREATE, CREATE_ALONE, POLICY, POLL, POLL_SEEN, TIMESTAMP } from './cases/request-rows.ts'
 import type { LargeResult } from './cases/large-store.ts'
 import type { StartResult } from './cases/start.ts'
-
-/** One line of the goals; the same meaning of met and missed as for decisions. */
-export interface ServerGoal {
-  readonly name: string
-  readonly unit: 'x bare' | 'x one commit each' | 'ms' | 'MiB'
-  readonly isAtLeast: boolean
-  readonly must: number
-  readonly aim: number | null
-  /** Null when the run did not measure it. */
-  readonly reached: number | null
-  readonly range: Range | null
-}
+import type { Row } from './rounds.ts'
 
 export interface ServerFigures {
   readonly rows: readonly Row[]
@@ -26,9 +16,9 @@ export interface ServerFigures {
 const MIB = 1024 * 1024
 
 /** Every goal of the server with what the run reached. */
-export function judgeServer({ rows, start, large, publish }: ServerFigures): ServerGoal[] {
+export function judgeServer({ rows, start, large, publish }: ServerFigures): RangedGoal[] {
   const row = (name: string): Row | undefined => rows.find((each) => each.name === name)
-  const ratio = (name: string, must: number, aim: number): ServerGoal => {
+  const ratio = (name: string, must: number, aim: number): RangedGoal => {
     const range = row(name)?.ratio ?? null
     const reached = range?.median ?? null
     return { name, unit: 'x bare', isAtLeast: true, must, aim, reached, range }
@@ -57,7 +47,7 @@ export function judgeServer({ rows, start, large, publish }: ServerFigures): Ser
 }
 
 /** Round by round: both lanes of a round have the same machine, two medians may not. */
-function groupGoal(together: Row | undefined, alone: Row | undefined): ServerGoal {
+function groupGoal(together: Row | undefined, alone: Row | undefined): RangedGoal {
   const ratios = together?.per_second_rounds.map(
     (perSecond, round) => perSecond / (alone?.per_second_rounds[round] ?? Number.NaN),
   )

@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, readdirSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
+import { cpuUsOf, rssOf } from '../measure/process-counters.ts'
 
 /** A server in a process of its own, whose work and memory the kernel counts. */
 export interface MeasuredProcess {
@@ -40,20 +40,8 @@ export async function startProcess(
     pid,
     port,
     startMs,
-    cpuUs() {
-      // To the nanosecond, where `/proc/<pid>/stat` counts in hundredths of a second.
-      const tasks = readdirSync(`/proc/${pid}/task`)
-      const spentNs = tasks.map((task) =>
-        Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ', 1)[0]),
-      )
-      return spentNs.reduce((sum, ns) => sum + ns, 0) / 1000
-    },
-    rss() {
-      const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-      const bytes = (name: string): number =>
-        Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1024
-      return { now: bytes('VmRSS'), peak: bytes('VmHWM') }
-    },
+    cpuUs: () => cpuUsOf(pid),
+    rss: () => rssOf(pid),
     async stop() {
       const ended = once(child, 'exit')
       child.kill('SIGTERM')

@@ -1,4 +1,4 @@
-import { quantile } from '../measure/quantile.ts'
+import { rangeOf, type Range } from '../measure/range.ts'
 import type { Load } from './load/start-load.ts'
 import type { MeasuredProcess } from './measured-process.ts'
 
@@ -10,13 +10,6 @@ export interface Lane {
   readonly expected: number
   /** Requests a round. */
   readonly count: number
-}
-
-/** Median and range over the rounds. */
-export interface Range {
-  readonly median: number
-  readonly least: number
-  readonly most: number
 }
 
 export interface Row {
@@ -102,13 +95,5 @@ function rowOf(name: string, readings: readonly Reading[], bare: readonly Readin
     per_second_rounds: readings.map(({ perSecond }) => perSecond),
     p99_ms: rangeOf(readings.map(({ p99Ms }) => p99Ms)),
     requests: readings.reduce((sum, { requests }) => sum + requests, 0),
-  }
-}
-
-export function rangeOf(values: readonly number[]): Range {
-  return {
-    median: quantile(values, 0.5),
-    least: Math.min(...values),
-    most: Math.max(...values),
   }
 }

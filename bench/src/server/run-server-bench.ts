@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { verdictOf } from '../goals/goal.ts'
 import { describeMachine } from '../report/describe-machine.ts'
+import { formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureAgents, type AgentsResult } from './cases/agents.ts'
 import { measureLarge } from './cases/large-store.ts'
@@ -13,7 +14,7 @@ import { judgeServer } from './goals.ts'
 import { startLoad, type Load } from './load/start-load.ts'
 import { plotPolls } from './report/plot-polls.ts'
 import type { ServerResults } from './report/results.ts'
-import { formatAgents, formatRows, formatServerGoals } from './report/tables.ts'
+import { formatAgents, formatRows } from './report/tables.ts'
 
 export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents', 'publish'] as const
 export type ServerGroup = (typeof SERVER_GROUPS)[number]
@@ -78,7 +79,7 @@ export async function runServerBench(
       [
         rows.length > 0 ? formatRows(rows) : '',
         agents.length > 0 ? formatAgents(agents) : '',
-        formatServerGoals(only === null ? goals : goals.filter(({ reached }) => reached !== null)),
+        formatRangedGoals(only === null ? goals : goals.filter(({ reached }) => reached !== null)),
       ].join(''),
     )
     const judged = goals.map((goal) => ({

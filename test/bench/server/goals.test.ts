@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { CREATE, CREATE_ALONE, POLL } from '../../../bench/src/server/cases/request-rows.ts'
 import { judgeServer } from '../../../bench/src/server/goals.ts'
-import { rangeOf, type Row } from '../../../bench/src/server/rounds.ts'
+import { rangeOf } from '../../../bench/src/measure/range.ts'
+import type { Row } from '../../../bench/src/server/rounds.ts'
 import { verdictOf } from '../../../bench/src/goals/goal.ts'
 
 const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({

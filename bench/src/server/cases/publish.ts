@@ -6,7 +6,7 @@ import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
 import { createLongTokens } from '../fill/device-tokens.ts'
 import { fillOrganization } from '../fill/fill-organization.ts'
-import { rangeOf, type Range } from '../rounds.ts'
+import { rangeOf, type Range } from '../../measure/range.ts'
 
 const ORG = 'publish'
 const CREATED_AT = '2026-11-01T00:00:00Z'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fillDataDirectory } from '../fill/fill-data-directory.ts'
-import { rangeOf, type Range } from '../rounds.ts'
+import { rangeOf, type Range } from '../../measure/range.ts'
 import { startServer } from './request-rows.ts'
 
 export interface StartResult {

@@ -1,14 +1,15 @@
 import type { Verdict } from '../../goals/goal.ts'
 import type { Results } from '../../report/results.ts'
 import type { AgentsResult } from '../cases/agents.ts'
-import type { ServerFigures, ServerGoal } from '../goals.ts'
+import type { RangedGoal } from '../../goals/ranged-goal.ts'
+import type { ServerFigures } from '../goals.ts'
 
 /** Everything one run found of the server. */
 export interface ServerResults extends ServerFigures {
   readonly mode: 'full' | 'quick'
   readonly started_at: string
   readonly machine: Results['machine']
-  readonly goals: readonly (ServerGoal & {
+  readonly goals: readonly (RangedGoal & {
     readonly must_verdict: Verdict
     readonly aim_verdict: Verdict | null
   })[]

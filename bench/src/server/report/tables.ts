@@ -1,9 +1,8 @@
 import Table from 'cli-table3'
-import { verdictOf } from '../../goals/goal.ts'
 import { formatNumber } from '../../report/format-number.ts'
 import type { AgentsResult } from '../cases/agents.ts'
-import type { ServerGoal } from '../goals.ts'
-import type { Range, Row } from '../rounds.ts'
+import { formatRange } from '../../report/ranged-goals-table.ts'
+import type { Row } from '../rounds.ts'
 
 const STYLE = { head: [], border: [], compact: true }
 
@@ -44,33 +43,4 @@ export function formatAgents(results: readonly AgentsResult[]): string {
       formatNumber(rss / 1024 / 1024),
     ])
   return `${table.toString()}\n`
-}
-
-/** The goals, then how many were met. */
-export function formatServerGoals(goals: readonly ServerGoal[]): string {
-  const table = new Table({
-    head: ['goal', 'must', '', 'aim', '', 'reached', 'range'],
-    colAligns: ['left', 'right', 'left', 'right', 'left', 'right', 'right'],
-    style: STYLE,
-  })
-  for (const goal of goals) {
-    const sign = goal.isAtLeast ? '>=' : '<='
-    table.push([
-      goal.name,
-      `${sign} ${goal.must} ${goal.unit}`,
-      verdictOf(goal, goal.must),
-      goal.aim === null ? '' : `${sign} ${goal.aim}`,
-      goal.aim === null ? '' : verdictOf(goal, goal.aim),
-      goal.reached === null ? '' : formatNumber(goal.reached),
-      goal.range === null ? '' : formatRange(goal.range),
-    ])
-  }
-  const musts = goals.map((goal) => verdictOf(goal, goal.must))
-  const count = (verdict: string): number => musts.filter((each) => each === verdict).length
-  const summary = `${count('met')} met, ${count('missed')} missed, ${count('not measured')} not measured`
-  return `${table.toString()}\nmusts: ${summary}\n`
-}
-
-function formatRange({ least, most }: Range): string {
-  return `${formatNumber(least)}-${formatNumber(most)}`
 }

@@ -1,0 +1,13 @@
+import type { Range } from '../measure/range.ts'
+
+/** One line of the goals of a whole process; the same meaning of met and missed as for decisions. */
+export interface RangedGoal {
+  readonly name: string
+  readonly unit: string
+  readonly isAtLeast: boolean
+  readonly must: number
+  readonly aim: number | null
+  /** Null when the run did not measure it. */
+  readonly reached: number | null
+  readonly range: Range | null
+}
