@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { runAgentBench } from './agent/run-agent-bench.ts'
 import { nameOfCase, type CaseResult, type LeftOut } from './case.ts'
 import { mergeReadings } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
@@ -89,13 +90,21 @@ async function runDecisions({ quick, only }: Options & { subject: 'decisions' })
   return failed ? 1 : 0
 }
 
+function runSubject(options: Options): Promise<number> {
+  switch (options.subject) {
+    case 'server':
+      return runServerBench(options, RESULTS, tell)
+    case 'agent':
+      return runAgentBench(options, RESULTS, tell)
+    case 'decisions':
+      return runDecisions(options)
+  }
+}
+
 const options = readOptions(process.argv.slice(2))
 if (typeof options === 'string') {
   tell(options)
   process.exitCode = 2
 } else {
-  process.exitCode =
-    options.subject === 'server'
-      ? await runServerBench(options, RESULTS, tell)
-      : await runDecisions(options)
+  process.exitCode = await runSubject(options)
 }

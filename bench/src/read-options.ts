@@ -1,10 +1,12 @@
 import { parseArgs } from 'node:util'
+import { AGENT_GROUPS, type AgentGroup } from './agent/run-agent-bench.ts'
 import { GROUPS, type Group } from './plan.ts'
 import { SERVER_GROUPS, type ServerGroup } from './server/run-server-bench.ts'
 
 export type Options =
   | { readonly subject: 'decisions'; readonly quick: boolean; readonly only: Group | null }
   | { readonly subject: 'server'; readonly quick: boolean; readonly only: ServerGroup | null }
+  | { readonly subject: 'agent'; readonly quick: boolean; readonly only: AgentGroup | null }
 
 /** The command's arguments, or the sentence that says what is wrong with them. */
 export function readOptions(argv: readonly string[]): Options | string {
@@ -16,14 +18,14 @@ export function readOptions(argv: readonly string[]): Options | string {
     })
     const { quick, only } = values
     const [subject, ...more] = positionals
-    if (more.length > 0 || (subject !== undefined && subject !== 'server'))
-      return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, or nothing for decisions`
-    return subject === 'server'
-      ? choose('server', quick, only, SERVER_GROUPS)
-      : choose('decisions', quick, only, GROUPS)
+    if (more.length === 0 && subject === undefined) return choose('decisions', quick, only, GROUPS)
+    if (more.length === 0 && subject === 'server')
+      return choose(subject, quick, only, SERVER_GROUPS)
+    if (more.length === 0 && subject === 'agent') return choose(subject, quick, only, AGENT_GROUPS)
+    return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\` or \`agent\`, or nothing for decisions`
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
-    return `${why ?? ''}; write \`[server] [--quick] [--only ${GROUPS.join('|')}]\``
+    return `${why ?? ''}; write \`[server|agent] [--quick] [--only ${GROUPS.join('|')}]\``
   }
 }
 

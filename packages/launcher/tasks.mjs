@@ -52,7 +52,7 @@ export const TASKS = {
   },
   bench: {
     summary:
-      'how long decisions take, beside `Map.get` and peers; `server` for the server; `--quick`',
+      'how long decisions take, beside `Map.get` and peers; `server` or `agent` for that; `--quick`',
     build: 'everything',
     product: false,
     extra: 'bench/peers',

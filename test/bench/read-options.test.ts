@@ -24,14 +24,17 @@ describe('readOptions', () => {
       only: 'large',
     })
     expect(readOptions(['server', '--only', 'paths'])).toContain('write one of requests, start')
-    expect(readOptions(['agent'])).toContain('write `server`')
+    expect(readOptions(['agent', '--quick'])).toEqual({ subject: 'agent', quick: true, only: null })
+    expect(readOptions(['agent', '--only', 'large'])).toContain('write one of start, rest')
+    expect(readOptions(['machine'])).toContain('write `server` or `agent`')
+    expect(readOptions(['server', 'agent'])).toContain('is nothing to measure')
   })
 
   it('says what to write instead of an unknown group or argument', () => {
     expect(readOptions(['--only', 'ports'])).toBe(
       '`--only ports` names no group; write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
-    expect(readOptions(['--fast'])).toContain('write `[server] [--quick]')
+    expect(readOptions(['--fast'])).toContain('write `[server|agent] [--quick]')
   })
 })
 

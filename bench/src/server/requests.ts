@@ -18,7 +18,8 @@ export async function signIn(port: number, filled: readonly Filled[]): Promise<S
   return organizations
 }
 
-async function exchange(port: number, username: string, password: string): Promise<string> {
+/** An access token for a personal one. */
+export async function exchange(port: number, username: string, password: string): Promise<string> {
   const response = await fetch(`http://127.0.0.1:${port}/v2/auth/token`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

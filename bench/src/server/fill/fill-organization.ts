@@ -25,6 +25,8 @@ export interface Filled {
   readonly view: string
 }
 
+const EDITOR = { role: 'editor', permissions: ['policies:read', 'policies:write'] } as const
+
 /** Writes an organization through the driver: editors with a token each, policies, devices. */
 export async function fillOrganization(
   writer: StoreWriter,
@@ -37,7 +39,11 @@ export async function fillOrganization(
     resolve_unlisted_names: false,
     created_at: CREATED_AT,
   })
-  const editors = await Promise.all(numbers(shape.editors).map((n) => fillEditor(writer, org, n)))
+  const editors = await Promise.all(
+    numbers(shape.editors).map((n) =>
+      fillMember(writer, { ...EDITOR, org, username: `editor-${n}.${org}` }),
+    ),
+  )
   const policyIds = numbers(shape.policies).map((n) => `pol_${org.replaceAll('-', '')}${pad(n)}`)
   for (const id of policyIds) await fillPolicy(writer, org, id, shape.rulesPerPolicy)
   const deviceTokens = await Promise.all(
@@ -50,17 +56,26 @@ export async function fillOrganization(
   return { org, policyIds, editors, deviceTokens, view: formatViewId(secret, org, []) }
 }
 
-async function fillEditor(writer: StoreWriter, org: string, n: number) {
-  const username = `editor-${n}.${org}`
+/** A member with a personal token. */
+export async function fillMember(
+  writer: StoreWriter,
+  member: {
+    readonly org: string
+    readonly username: string
+    readonly role: 'owner' | 'editor'
+    readonly permissions: readonly ('organization:admin' | 'policies:read' | 'policies:write')[]
+  },
+): Promise<{ readonly username: string; readonly token: string }> {
+  const { org, username, role, permissions } = member
   await writer.users.insert({ username, password_hash: null, created_at: CREATED_AT })
-  await writer.memberships.insert({ org, username, role: 'editor' })
+  await writer.memberships.insert({ org, username, role })
   const token = createSecretToken('personal', randomBytes)
   await writer.accessTokens.insert({
     kind: 'personal',
     username,
     id: randomUUID(),
     name: 'bench',
-    permissions: ['policies:read', 'policies:write'],
+    permissions,
     secret_hash: hashSecretToken(token),
     created_at: CREATED_AT,
     expires_at: EXPIRES_AT,
@@ -90,7 +105,7 @@ async function fillPolicy(writer: StoreWriter, org: string, id: string, rules: n
         name: `service ${n} of ${id}`,
         actions: ['connect:tcp'],
         decision: n % 5 === 4 ? 'deny' : 'allow',
-        resources: [`service-${n}.${org}.example.com:443`],
+        resources: [`service-${n}.${id.slice(4)}.example.com:443`],
       },
     )
 }

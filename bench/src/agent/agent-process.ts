@@ -1,0 +1,97 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { cpuUsOf, rssOf } from '../measure/process-counters.ts'
+
+const MAIN = join(import.meta.dirname, '../../../agent/dist/main.js')
+const START_TIMEOUT_MS = 60_000
+const PAUSE_MS = 1
+
+/** An agent in a process of its own, whose work and memory the kernel counts. */
+export interface MeasuredAgent {
+  /** From the start of the process to the first answer by a rule. */
+  readonly startMs: number
+  /** Microseconds of processor time until then. */
+  readonly startCpuUs: number
+  /** Microseconds of processor time, user and system, of all threads so far. */
+  cpuUs(): number
+  /** Bytes. */
+  rss(): number
+  /** One fetch; the outcome as the local API names it. */
+  sync(): Promise<string>
+  stop(): Promise<void>
+}
+
+/** Starts an agent on `dataDir` and asks it for `request` until a rule allows it. */
+export async function startAgent(
+  dataDir: string,
+  wanted: object,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<MeasuredAgent> {
+  const socketPath = join(dataDir, 'agent', 'agent.sock')
+  const started = performance.now()
+  const child = spawn(process.execPath, [MAIN, 'start'], {
+    env: {
+      PALISADE_DATA_DIR: dataDir,
+      PALISADE_PROXY_PORT: '0',
+      // What is fetched after the start is asked for, so that it falls into no measurement.
+      PALISADE_SYNC_SCHEDULE: '0 0 1 1 *',
+      ...settings,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  await untilAllowed(child, socketPath, JSON.stringify(wanted))
+  const { pid = 0 } = child
+  const startMs = performance.now() - started
+  return {
+    startMs,
+    startCpuUs: cpuUsOf(pid),
+    cpuUs: () => cpuUsOf(pid),
+    rss: () => rssOf(pid).now,
+    async sync() {
+      const answer = await ask(socketPath, '/v1/sync', '')
+      return (JSON.parse(answer ?? '{}') as { outcome?: string }).outcome ?? 'no answer'
+    },
+    async stop() {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+async function untilAllowed(child: ChildProcess, socketPath: string, body: string): Promise<void> {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  for (;;) {
+    const answer = await ask(socketPath, '/v1/decide', body)
+    if (answer !== null) {
+      const { decision, reason } = JSON.parse(answer) as { decision?: string; reason?: string }
+      if (decision === 'allow' && reason === 'rule') return
+    }
+    if (child.exitCode !== null) throw new Error(`the agent ended with ${child.exitCode}`)
+    if (performance.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`no rule has allowed the request within ${START_TIMEOUT_MS} ms`)
+    }
+    await setTimeout(PAUSE_MS)
+  }
+}
+
+/** Null when nobody listens. */
+function ask(socketPath: string, path: string, body: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const headers = { 'content-length': Buffer.byteLength(body) }
+    const asked = request(
+      { socketPath, path, method: 'POST', headers, agent: false },
+      (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+        response.on('end', () => resolve(text))
+      },
+    )
+    asked.on('error', () => resolve(null))
+    asked.end(body)
+  })
+}

@@ -1,0 +1,38 @@
+import type { RangedGoal } from '../goals/ranged-goal.ts'
+import type { Range } from '../measure/range.ts'
+import type { RestResult } from './cases/rest.ts'
+import type { StartResult } from './cases/start.ts'
+
+export interface AgentFigures {
+  readonly start: StartResult | null
+  readonly rest: RestResult | null
+}
+
+const MIB = 1024 * 1024
+
+/** Every goal of the agent's process with what the run reached. */
+export function judgeAgent({ start, rest }: AgentFigures): RangedGoal[] {
+  const most = (
+    name: string,
+    unit: string,
+    [must, aim]: readonly [number, number | null],
+    range: Range | null,
+  ) => ({ name, unit, isAtLeast: false, must, aim, reached: range?.median ?? null, range })
+  const memory = rest === null ? null : [rest.idle_rss, rest.polled_rss].map(inMib)
+  return [
+    most('start to enforcing the kept policy', 'ms', [400, 250], start?.away_ms ?? null),
+    most('the same, server there', 'ms', [400, 250], start?.there_ms ?? null),
+    most('memory at rest', 'MiB', [90, 70], memory?.[0] ?? null),
+    most('memory at rest after polls', 'MiB', [90, 70], memory?.[1] ?? null),
+    most('of a core at rest, polls included', '%', [0.1, null], inPercent(rest?.share ?? null)),
+  ]
+}
+
+function inMib(range: Range): Range {
+  return { median: range.median / MIB, least: range.least / MIB, most: range.most / MIB }
+}
+
+function inPercent(range: Range | null): Range | null {
+  if (range === null) return null
+  return { median: range.median * 100, least: range.least * 100, most: range.most * 100 }
+}

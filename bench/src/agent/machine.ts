@@ -1,0 +1,88 @@
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { openDataDirectory } from '../../../server/src/data-directory.ts'
+import { startServer } from '../server/cases/request-rows.ts'
+import { fillDataDirectory } from '../server/fill/fill-data-directory.ts'
+import { fillMember } from '../server/fill/fill-organization.ts'
+import type { MeasuredProcess } from '../server/measured-process.ts'
+import { exchange } from '../server/requests.ts'
+import { startAgent } from './agent-process.ts'
+
+/** What the machine is given to enforce. */
+export const SHAPE = { policies: 100, rulesPerPolicy: 50 } as const
+const ORG = 'machine-0'
+/** Nobody listens there. */
+const NOWHERE = 'http://127.0.0.1:1'
+
+/** Allowed by the first rule of the first policy. */
+export const ALLOWED = {
+  action: 'connect:tcp',
+  host: 'service-0.machine0000000.example.com',
+  port: 443,
+}
+
+export interface Machine {
+  /** Of an agent that has fetched and kept its policy, and was stopped. */
+  readonly dataDir: string
+  readonly server: MeasuredProcess
+}
+
+/** A server with one organization, and the data directory of an agent that is enrolled to it. */
+export async function prepareMachine(folder: string): Promise<Machine> {
+  const serverDir = join(folder, 'server')
+  await fillDataDirectory(serverDir, 'machine', 1, { ...SHAPE, editors: 1, devices: 0 })
+  const owner = await addOwner(serverDir)
+  const server = await startServer(serverDir)
+  try {
+    const dataDir = join(folder, 'machine')
+    mkdirSync(dataDir, { mode: 0o700 })
+    const tokenFile = join(folder, 'enrolment-token')
+    writeFileSync(tokenFile, await createEnrolmentToken(server.port, owner), { mode: 0o600 })
+    const agent = await startAgent(dataDir, ALLOWED, { PALISADE_ENROLMENT_TOKEN: tokenFile })
+    await agent.stop()
+    return { dataDir, server }
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
+/** The same machine once more, as it is on disk. */
+export function copyMachine(dataDir: string, to: string): string {
+  cpSync(dataDir, to, { recursive: true })
+  return to
+}
+
+/** From now on the machine finds no server. */
+export function loseServer(dataDir: string): void {
+  const path = join(dataDir, 'agent', 'enrolment.json')
+  const enrolment: object = JSON.parse(readFileSync(path, 'utf8'))
+  writeFileSync(path, JSON.stringify({ ...enrolment, server: NOWHERE }), { mode: 0o600 })
+}
+
+async function addOwner(serverDir: string) {
+  const store = openDataDirectory(serverDir)
+  try {
+    const permissions = ['organization:admin'] as const
+    const owner = { org: ORG, username: 'owner', role: 'owner', permissions } as const
+    return await store.transaction((writer) => fillMember(writer, owner))
+  } finally {
+    await store.close()
+  }
+}
+
+async function createEnrolmentToken(
+  port: number,
+  { username, token }: { readonly username: string; readonly token: string },
+): Promise<string> {
+  const access = await exchange(port, username, token)
+  const url = `http://127.0.0.1:${port}/api/v1/orgs/${ORG}/enrolment-tokens`
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${access}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'bench', max_uses: 1, expires_in_days: 1 }),
+  })
+  if (response.status !== 201)
+    throw new Error(`no enrolment token: ${response.status} ${await response.text()}`)
+  return ((await response.json()) as { token: string }).token
+}

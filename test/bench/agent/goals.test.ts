@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { judgeAgent } from '../../../bench/src/agent/goals.ts'
+import { verdictOf } from '../../../bench/src/goals/goal.ts'
+import { rangeOf } from '../../../bench/src/measure/range.ts'
+
+const MIB = 1024 * 1024
+
+const rest = (mib: number, share: number) => ({
+  idle_rss: rangeOf([mib * MIB]),
+  polled_rss: rangeOf([mib * MIB]),
+  idle_share: rangeOf([0]),
+  poll_cpu_ms: rangeOf([0]),
+  share: rangeOf([share]),
+  polls: 1,
+})
+
+describe('the goals of the agent', () => {
+  it('are met up to their bound', () => {
+    const verdicts = (mib: number, share: number) =>
+      judgeAgent({ start: null, rest: rest(mib, share) })
+        .filter(({ reached }) => reached !== null)
+        .map((goal) => verdictOf(goal, goal.must))
+
+    expect(verdicts(90, 0.001)).toEqual(['met', 'met', 'met'])
+    expect(verdicts(91, 0.0011)).toEqual(['missed', 'missed', 'missed'])
+  })
+
+  it('are met by nothing that was not measured', () => {
+    const goals = judgeAgent({ start: null, rest: null })
+
+    expect(new Set(goals.map((goal) => verdictOf(goal, goal.must)))).toEqual(
+      new Set(['not measured']),
+    )
+  })
+})
