@@ -9,9 +9,9 @@ import type { Certificate } from '../tls/certificate.ts'
 import { createTlsServer } from '../tls/listener.ts'
 import type { Tracing } from '../tracing/tracing.ts'
 import { invalidArgument, type ApiError } from './api-error.ts'
+import { registerDocumentRoutes } from './document-routes.ts'
 import { registerHealthRoutes } from './health-routes.ts'
 import { observeRequests } from './observe-requests.ts'
-import { registerOpenApi } from './openapi.ts'
 import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
 import { limitPipelining } from './pipelining.ts'
 import { collectBody, emptyBody, MAX_BODY_BYTES } from './raw-body.ts'
@@ -117,7 +117,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   registerBodies(app)
   registerShutdown(app, closing)
 
-  await registerOpenApi(app)
+  registerDocumentRoutes(app)
   registerHealthRoutes(app, deps.ping)
   for (const routes of deps.routes) await app.register(routes)
   await app.ready()

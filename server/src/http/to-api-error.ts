@@ -41,22 +41,6 @@ function refusalOfFramework(error: unknown): ApiError | null {
     case 'ECONNRESET':
       return invalidArgument('the body ended too early')
     default:
-      return refusalOfDocumentPages(error)
-  }
-}
-
-/** What the pages under `/docs` refuse: no error of ours carries an HTTP status by that name. */
-function refusalOfDocumentPages(error: unknown): ApiError | null {
-  switch (error instanceof Error && 'statusCode' in error ? error.statusCode : null) {
-    case 400:
-    case 403:
-    case 404:
-      return notFound('no such path')
-    case 412:
-      return new ApiError(412, 'conflict', 'the page is not what the precondition names')
-    case 416:
-      return new ApiError(416, 'invalid_argument', 'the page has no such range')
-    default:
       return null
   }
 }
