@@ -95,8 +95,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
   const machines = await openMachines({ config, store, log, sources })
-  const { views } = machines
-  const onEvents = tellOfEvents(webhooks.courier, views)
+  const { views, hints } = machines
+  const onEvents = tellOfEvents(webhooks.courier, views, hints)
   const audited = createAuditedStore({ store, ...sources, onEvents })
 
   const container = root.createChildContainer()
@@ -152,6 +152,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const passwordQueue = container.resolve(PASSWORD_QUEUE)
   metrics.watchQueue('password', () => passwordQueue.waiting())
   const { overload, stop } = openOverload(options, log, metrics)
+  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
   const readiness = createReadiness(() => store.ping())
   const app = await createApp({
     log,
@@ -181,6 +182,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     async close() {
       stop()
       await webhooks.courier.stop()
+      machines.hints?.close()
       await app.close()
       await machines.close()
       await tracing?.close()
@@ -199,10 +201,12 @@ function openOverload(options: ServerOptions, log: Log, metrics: Metrics): Watch
 function tellOfEvents(
   courier: { readonly wake: () => void },
   views: { readonly changed: (orgs: readonly string[]) => void },
+  hints: { readonly changed: () => void } | null,
 ): (orgs: readonly string[]) => void {
   return (orgs) => {
     courier.wake()
     views.changed(orgs)
+    hints?.changed()
   }
 }
 

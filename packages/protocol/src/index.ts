@@ -189,6 +189,7 @@ export {
   type RolloutStatus,
   type StartRolloutRequest,
 } from './machine/rollout.ts'
+export { MAX_SPREAD_SECONDS, hintQuerySchema, hintSchema, type Hint } from './machine/hint.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {
   AGENT_STATES,

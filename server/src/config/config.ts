@@ -45,6 +45,13 @@ export interface Config {
   readonly lastSeenMs: number
   /** How late the event loop may be before machines are asked to wait; 0 asks nobody. */
   readonly overloadDelayMs: number
+  readonly hints: {
+    /** How long a machine may wait for one; 0 where nobody is told. */
+    readonly longestMs: number
+    /** Machines that may wait, in total and of one organization. */
+    readonly waiting: number
+    readonly waitingOfOrg: number
+  }
   readonly limits: {
     readonly maxPolicies: number
     readonly maxRules: number
@@ -94,6 +101,11 @@ export function readConfig(
     tracing: readTracing(tracing.data),
     lastSeenMs: settings.PALISADE_LAST_SEEN_SECONDS * 1000,
     overloadDelayMs: settings.PALISADE_OVERLOAD_DELAY_MS,
+    hints: {
+      longestMs: settings.PALISADE_HINT_SECONDS * 1000,
+      waiting: settings.PALISADE_MAX_HINTS,
+      waitingOfOrg: settings.PALISADE_MAX_HINTS_OF_ORG,
+    },
     limits: {
       maxPolicies: settings.PALISADE_MAX_POLICIES,
       maxRules: settings.PALISADE_MAX_RULES,

@@ -4,11 +4,13 @@ import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-rou
 import { reportRoutes, type ReportRouteDeps } from './fleet/report-routes.ts'
 import { revisionRoutes, type RevisionRouteDeps } from './fleet/revision-routes.ts'
 import { bundleRoutes, type BundleRouteDeps } from './views/bundle-routes.ts'
+import { hintRoutes, type HintRouteDeps } from './hint/hint-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
 
 export type DistributionRouteDeps = BundleRouteDeps &
   DeviceRouteDeps &
   DeviceTokenRouteDeps &
+  HintRouteDeps &
   ReportRouteDeps &
   RevisionRouteDeps &
   ViewRouteDeps
@@ -20,6 +22,7 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
     await app.register(deviceTokenRoutes(deps))
     await app.register(viewRoutes(deps))
     await app.register(reportRoutes(deps))
+    await app.register(hintRoutes(deps))
     await app.register(bundleRoutes(deps))
     await app.register(revisionRoutes(deps))
   }

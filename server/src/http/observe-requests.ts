@@ -13,6 +13,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Asked for so often that success is logged at `debug` only. */
     quiet?: boolean
+    /** Answered when something happens, so its time is not counted. */
+    waits?: boolean
     tally?: RouteTally
   }
 }
@@ -52,7 +54,7 @@ export function observeRequests(
       const { config } = request.routeOptions
       const isAnswered = reply.raw.writableEnded
       const tally = config.tally ?? unknown
-      tally.count(isAnswered ? reply.statusCode : null, ms / 1000)
+      tally.count(isAnswered ? reply.statusCode : null, config.waits === true ? null : ms / 1000)
       const isExpected = reply.statusCode < 400 || request.hasYielded
       const isQuiet = config.quiet === true && isAnswered && isExpected
       if (log.isLevelEnabled(isQuiet ? 'debug' : 'info'))

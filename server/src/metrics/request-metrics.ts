@@ -3,8 +3,11 @@ import { createDurations, exposeDurations, type Durations } from './durations.ts
 
 /** What is counted of one method of one route. */
 export interface RouteTally {
-  /** `status` is null when the client left before it had the whole answer. */
-  count(status: number | null, seconds: number): void
+  /**
+   * `status` is null when the client left before it had the whole answer, `seconds` for an answer that
+   * waits for an event: that would pass for fifty seconds of work.
+   */
+  count(status: number | null, seconds: number | null): void
 }
 
 export interface RequestMetrics {
@@ -61,7 +64,7 @@ function createRow(method: string, pattern: string): Row {
     count(status, seconds) {
       const key = status === null ? 'aborted' : String(status)
       byStatus.set(key, (byStatus.get(key) ?? 0) + 1)
-      durations.observe(seconds)
+      if (seconds !== null) durations.observe(seconds)
     },
   }
 }

@@ -34,6 +34,7 @@ describe('the configuration', () => {
       metrics: { enabled: true, token: null },
       tracing: null,
       lastSeenMs: 60_000,
+      hints: { longestMs: 50_000, waiting: 20_000, waitingOfOrg: 10_000 },
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
     })
   })

@@ -499,6 +499,12 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect([...((await reader.secrets.find('s')) ?? [])]).toEqual([0, 1, 255])
         expect(await reader.organizations.count()).toBe(2)
         expect(await reader.organizations.names()).toEqual(['acme', 'rival'])
+        const found = [
+          await reader.organizations.find('acme'),
+          await reader.organizations.find('rival'),
+        ].map((each): [string, number] => [each?.name ?? '', each?.revision ?? -1])
+        expect(new Set(found.map(([, revision]) => revision)).size).toBe(2)
+        expect(await reader.organizations.revisions()).toEqual(new Map(found))
       })
     })
   })

@@ -36,6 +36,10 @@ Settings (environment):
   PALISADE_LAST_SEEN_SECONDS     last polls of devices are written so often, 0 for never (60)
   PALISADE_OVERLOAD_DELAY_MS     once answers are later than this, some machines are asked to come
                                  back, 0 for never (250)
+  PALISADE_HINT_SECONDS          how long a device waits to be told of a change before it asks again,
+                                 1 to 50; 0 tells none (50)
+  PALISADE_MAX_HINTS             devices that wait to be told; more go by their timetable (20000)
+  PALISADE_MAX_HINTS_OF_ORG      those of one organization (10000)
   PALISADE_MAX_POLICIES          policies of an organization (100)
   PALISADE_MAX_RULES             rules of a policy (250)
   PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)

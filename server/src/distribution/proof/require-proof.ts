@@ -45,6 +45,11 @@ export interface Proofs {
    * looked up afterwards, by its token.
    */
   readonly beside: (request: FastifyRequest) => Promise<void>
+  /**
+   * The same without remembering the proof: for what is asked so often that the proofs of a fleet
+   * would take all the room that there is, and that makes something of its own of a proof used twice.
+   */
+  holding(request: FastifyRequest): Promise<Proof>
 }
 
 export function createProofs(deps: ProofDeps): Proofs {
@@ -67,6 +72,15 @@ export function createProofs(deps: ProofDeps): Proofs {
     }
   }
 
+  async function holding(request: FastifyRequest): Promise<Proof> {
+    const token = parseDeviceToken(request.headers.authorization)
+    const proof = await verify(request, token)
+    if (typeof proof === 'string') throw refuseDevice(proof)
+    if (deps.tokens.read(token)?.isOf(proof.thumbprint) !== true)
+      throw unauthenticatedDevice('the device token is invalid or has expired')
+    return proof
+  }
+
   return {
     async keyOf(request) {
       const proof = await verify(request)
@@ -75,13 +89,10 @@ export function createProofs(deps: ProofDeps): Proofs {
     },
 
     async beside(request) {
-      const token = parseDeviceToken(request.headers.authorization)
-      const proof = await verify(request, token)
-      if (typeof proof === 'string') throw refuseDevice(proof)
-      if (deps.tokens.read(token)?.isOf(proof.thumbprint) !== true)
-        throw unauthenticatedDevice('the device token is invalid or has expired')
-      useUp(proof, refuseDevice)
+      useUp(await holding(request), refuseDevice)
     },
+
+    holding,
   }
 }
 

@@ -29,6 +29,8 @@ export interface Requested {
 export interface DeviceIdentity {
   readonly org: string
   readonly deviceId: string
+  /** When its token ends. */
+  readonly expiresMs: number
 }
 
 /** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
@@ -142,8 +144,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     async identify(authorizationHeader) {
-      const { deviceId, place } = await admit(authorizationHeader)
-      return { org: place.org, deviceId }
+      const { deviceId, place, expiresMs } = await admit(authorizationHeader)
+      return { org: place.org, deviceId, expiresMs }
     },
 
     async assign(authorizationHeader) {

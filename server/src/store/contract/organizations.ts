@@ -6,6 +6,8 @@ export interface OrganizationReader {
   count(): Promise<number>
   /** Of all organizations, ascending. */
   names(): Promise<string[]>
+  /** Of all organizations, by name. */
+  revisions(): Promise<Map<string, number>>
   /** What machines are told beside policies; what was not chosen is as by default. */
   distribution(name: string): Promise<DistributionSettings>
 }

@@ -52,6 +52,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
     'SELECT settings FROM distribution_settings WHERE org = ?',
   )
   const names = connection.prepare<{ name: string }>('SELECT name FROM organizations ORDER BY name')
+  const revisions = connection.prepare<{ name: string; revision: number }>(
+    'SELECT name, revision FROM organizations',
+  )
   return {
     async find(name) {
       const row = await find.get(name)
@@ -62,6 +65,9 @@ export function createOrganizationReader(connection: Connection): OrganizationRe
     },
     async names() {
       return (await names.all()).map(({ name }) => name)
+    },
+    async revisions() {
+      return new Map((await revisions.all()).map(({ name, revision }) => [name, revision]))
     },
     async distribution(name) {
       const row = await distribution.get(name)

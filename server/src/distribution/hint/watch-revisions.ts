@@ -1,0 +1,86 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Store } from '../../store/store.ts'
+
+/** Between two looks at a number in memory, which the commits of other processes move. */
+const LOOK_MS = 100
+/** However many changes there are. */
+const LEAST_PAUSE_MS = 20
+/** After a read that failed. */
+const AWAY_MS = 1_000
+
+/** Revisions of organizations by name. */
+export type Revisions = ReadonlyMap<string, number>
+
+/** Follows the revisions of all organizations for as long as somebody wants to know. */
+export interface RevisionWatch {
+  /** Null when something may have been committed since they were read. */
+  current(): Revisions | null
+  /** Somebody wants to know, or something was committed here. Returns at once. */
+  wake(): void
+  close(): void
+}
+
+/**
+ * Tells `onRead` what the revisions are, whenever something was committed, while `isWanted`. What is
+ * told was read `settleMs` before: whoever hears of it may ask another server of one database, and
+ * that shall have seen the change as well.
+ */
+export function watchRevisions(deps: {
+  readonly store: Pick<Store, 'read' | 'generation'>
+  readonly settleMs: number
+  readonly isWanted: () => boolean
+  readonly onRead: (revisions: Revisions) => Promise<void>
+}): RevisionWatch {
+  const { store } = deps
+  const closing = new AbortController()
+  let known: { readonly generation: number; readonly revisions: Revisions } | null = null
+  let isRunning = false
+  let woken = new AbortController()
+
+  const rest = async (ms: number, signal: AbortSignal): Promise<void> =>
+    pause(ms, undefined, { signal, ref: false }).catch(() => undefined)
+
+  async function look(): Promise<void> {
+    const generation = store.generation()
+    if (generation === known?.generation) return
+    const revisions = await store.read((reader) => reader.organizations.revisions())
+    if (deps.settleMs > 0) await rest(deps.settleMs, closing.signal)
+    if (closing.signal.aborted) return
+    known = { generation, revisions }
+    await deps.onRead(revisions)
+  }
+
+  async function run(): Promise<void> {
+    while (deps.isWanted() && !closing.signal.aborted) {
+      woken = new AbortController()
+      try {
+        await look()
+        await rest(LEAST_PAUSE_MS, closing.signal)
+        await rest(LOOK_MS, AbortSignal.any([woken.signal, closing.signal]))
+      } catch {
+        // A store that is away has nothing to tell; machines find out by polling.
+        await rest(AWAY_MS, closing.signal)
+      }
+    }
+    isRunning = false
+  }
+
+  return {
+    current() {
+      try {
+        return known?.generation === store.generation() ? known.revisions : null
+      } catch {
+        return null
+      }
+    },
+    wake() {
+      woken.abort()
+      if (isRunning || closing.signal.aborted || !deps.isWanted()) return
+      isRunning = true
+      void run()
+    },
+    close() {
+      closing.abort()
+    },
+  }
+}
