@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
 import type { AgeWatch } from './decision/age-watch.ts'
+import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import type { HttpProxy } from './proxy/http-proxy.ts'
 import type { Reporter } from './report/reporter.ts'
@@ -19,6 +20,8 @@ export interface AgentDeps {
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly poller: Poller
   readonly reporter: Reporter
+  /** Null when they are not wanted. */
+  readonly hints: Pick<HintListener, 'start' | 'stop'> | null
   readonly watchAge: () => AgeWatch
   readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
@@ -59,7 +62,9 @@ export function createAgent(deps: AgentDeps): Agent {
     })
     // First what polling may tell of.
     closers.push(() => deps.reporter.stop())
+    closers.push(async () => deps.hints?.stop())
     deps.poller.start()
+    deps.hints?.start()
     closers.push(() => deps.poller.stop())
   }
 

@@ -5,6 +5,7 @@ import { createProver } from '@palisade/client'
 import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe'
 import { createAgent, type Agent, type AgentLog } from './agent.ts'
 import type { AgentConfig } from './config/config.ts'
@@ -13,6 +14,8 @@ import { watchAge } from './decision/age-watch.ts'
 import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
 import { controlPlane } from './decision/offline.ts'
 import { hasSecondEnrolment } from './enrol/second-enrolment.ts'
+import { askForHint } from './hint/ask-for-hint.ts'
+import { createHintListener, HINTS_OFF, type HintListener } from './hint/hint-listener.ts'
 import { describeAgent } from './local-api/agent-status.ts'
 import { logStates } from './log-states.ts'
 import { createLocalApi } from './local-api/local-api.ts'
@@ -33,6 +36,8 @@ import { createViewChannel } from './sync/view-channel.ts'
 import { createFileFetcher, type FetchFile } from './sync/view-client.ts'
 
 const FETCH_TIMEOUT_MS = 20_000
+/** Longer than a server waits. */
+const HINT_TIMEOUT_MS = 65_000
 const RESOLVE_TIMEOUT_MS = 5_000
 const DIAL_TIMEOUT_MS = 10_000
 const IDLE_TIMEOUT_MS = 10 * 60_000
@@ -90,6 +95,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
           active: get(decisions.active),
           record: () => get(sync.synchronizer).record(),
           poller: get(sync.poller),
+          hints: () => get(sync.hints)?.status() ?? HINTS_OFF,
           tally: get(decisions.tally),
           proxyUrl: () => get(proxy).url(),
           cacheProblem: () => cacheProblem,
@@ -122,6 +128,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
       },
       poller: get(sync.poller),
       reporter: get(sync.reporter),
+      hints: get(sync.hints),
       watchAge: () => {
         const { keepTime } = get(sync.synchronizer)
         const onError = (err: unknown): void => log.warn({ err }, 'the time cannot be kept on disk')
@@ -205,6 +212,8 @@ interface SyncTokens {
   readonly synchronizer: InjectionToken<Synchronizer>
   readonly poller: InjectionToken<Poller>
   readonly reporter: InjectionToken<Reporter>
+  /** Null when they are not wanted. */
+  readonly hints: InjectionToken<HintListener | null>
   /** Looks whether another organization claims the machine. */
   readonly countEnrolments: () => Promise<void>
 }
@@ -256,7 +265,17 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
       fetchFile: get(fetchFile),
     }),
   )
-  return { synchronizer, poller, reporter, countEnrolments }
+  const hints = provide<HintListener | null>('Hints', () =>
+    config.hints
+      ? createHintListener({
+          ...parts,
+          ask: (since, signal) => askForHint(get(fetchFile), HINT_TIMEOUT_MS, since, signal),
+          rest: (ms, signal) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined),
+          poll: () => get(poller).hinted(),
+        })
+      : null,
+  )
+  return { synchronizer, poller, reporter, hints, countEnrolments }
 }
 
 function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {

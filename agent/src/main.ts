@@ -23,6 +23,7 @@ Environment:
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
   PALISADE_LOCAL_POLICIES  file with your own rules, {"local": [...]}; their denies count
   PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
+  PALISADE_HINTS           on, or off to hear of changes by the schedule alone (default on)
   PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)
   The agent asks its server directly; HTTP_PROXY and its kin are not for it.
 

@@ -90,6 +90,7 @@ describe('the container', () => {
       started_at: '2026-11-21T12:00:00.000Z',
       bundle: { revision: 7, policies: 1, rules: 1, source: 'server' },
       decisions: { allowed: 1, denied: 1 },
+      hints: { is_on: true, last_error: { code: 'absent' } },
       cache_problem: null,
     })
   })

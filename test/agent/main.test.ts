@@ -123,8 +123,8 @@ describe('palisade-agent start', () => {
       reason: 'rule',
       revision: 8,
     })
-    const { body } = await askAgent(socketPath, 'GET', '/v1/status')
-    expect(body).toMatchObject({
+    const readStatus = async () => (await askAgent(socketPath, 'GET', '/v1/status')).body
+    await expect.poll(readStatus, { timeout: 300_000, interval: 50 }).toMatchObject({
       bundle: { source: 'cache' },
       sync: { last_error: { code: 'unreachable' } },
     })

@@ -22,6 +22,8 @@ export interface AgentConfig {
   readonly localPoliciesPath: string | null
   /** Cron expression. */
   readonly syncSchedule: string
+  /** Whether the server is to tell of changes between two polls. */
+  readonly hints: boolean
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
@@ -57,6 +59,7 @@ const environmentSchema = z.object({
   PALISADE_DNS_SERVERS: dnsServersSchema.default([]),
   PALISADE_LOCAL_POLICIES: z.string().optional(),
   PALISADE_SYNC_SCHEDULE: scheduleSchema.default('*/5 * * * *'),
+  PALISADE_HINTS: z.enum(['on', 'off'], 'must be `on` or `off`').default('on'),
   PALISADE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
 })
 
@@ -98,6 +101,7 @@ export function readConfig(env: Environment, cwd: string): AgentConfig {
         ? null
         : absolute(settings.PALISADE_LOCAL_POLICIES),
     syncSchedule: settings.PALISADE_SYNC_SCHEDULE,
+    hints: settings.PALISADE_HINTS === 'on',
     logLevel: settings.PALISADE_LOG_LEVEL,
   }
 }

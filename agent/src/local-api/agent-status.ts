@@ -11,6 +11,7 @@ export interface StatusDeps {
   readonly active: Pick<ActivePolicy, 'current' | 'state'>
   readonly record: () => SyncRecord
   readonly poller: Pick<Poller, 'nextAttemptAt'>
+  readonly hints: () => AgentStatus['hints']
   readonly tally: Pick<DecisionTally, 'read'>
   readonly proxyUrl: () => string
   readonly cacheProblem: () => AgentStatus['cache_problem']
@@ -34,6 +35,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
       ...deps.record(),
       next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),
     },
+    hints: deps.hints(),
     cache_problem: deps.cacheProblem(),
     decisions: deps.tally.read(),
   }

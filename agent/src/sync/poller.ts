@@ -17,6 +17,8 @@ export interface Poller {
    * must not be answered by a fetch that was already under way. All who ask meanwhile share one.
    */
   demand(): Promise<SyncOutcome>
+  /** The same for a hint, which is nobody's wish: null while the server has asked us to stay away. */
+  hinted(): Promise<SyncOutcome | null>
   /** Something else that must not meet a fetch: runs once nothing else does. */
   inTurn(run: PollerDeps['run']): Promise<SyncOutcome>
   nextAttemptAt(): number | null
@@ -74,6 +76,7 @@ export function createPoller(deps: PollerDeps): Poller {
       void demand()
     },
     demand,
+    hinted: async () => (awayUntil() > 0 ? null : demand()),
     async inTurn(run) {
       // Again after each: whoever waited as well may have been faster.
       for (let before = queued ?? running; before !== null; before = queued ?? running) await before

@@ -23,6 +23,10 @@ export interface Wanted {
   readonly isPoll?: boolean
   /** JSON to send, which makes the request a POST. */
   readonly body?: string
+  /** For the whole exchange, where it is another than usual. */
+  readonly timeoutMs?: number
+  /** A refusal of the device token is the answer, and no reason to ask for another one. */
+  readonly keepsToken?: boolean
 }
 
 /** Fetches one file, or sends something and fetches the answer. Judges only the transport: what is in the file is not looked at. Never rejects. */
@@ -40,13 +44,14 @@ export function createFileFetcher(deps: {
   function describeRequest(wanted: Wanted, url: string, token: string): RequestInit {
     const { etag = null, isPoll = false, body = null } = wanted
     const method = body === null ? 'GET' : 'POST'
+    const [target = url] = url.split('?', 1)
     return {
       method,
       body,
       headers: {
         accept: MEDIA_TYPE,
         authorization: `DPoP ${token}`,
-        ...(isPoll ? {} : { dpop: deps.prove({ method, url, accessToken: token }) }),
+        ...(isPoll ? {} : { dpop: deps.prove({ method, url: target, accessToken: token }) }),
         ...(etag === null ? {} : { 'if-none-match': etag }),
         ...(body === null ? {} : { 'content-type': MEDIA_TYPE }),
       },
@@ -54,9 +59,9 @@ export function createFileFetcher(deps: {
   }
 
   async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
-    const { path, maxBytes, etag = null } = wanted
+    const { path, maxBytes, etag = null, timeoutMs = deps.timeoutMs } = wanted
     const url = new URL(path, deps.server).href
-    const timeout = AbortSignal.timeout(deps.timeoutMs)
+    const timeout = AbortSignal.timeout(timeoutMs)
     try {
       const response = await deps.fetch(url, {
         ...describeRequest(wanted, url, token),
@@ -70,7 +75,7 @@ export function createFileFetcher(deps: {
     } catch (error) {
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
       if (timeout.aborted)
-        return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
+        return fault('timeout', `the server did not answer within ${timeoutMs} ms`)
       return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
     }
   }
@@ -81,6 +86,7 @@ export function createFileFetcher(deps: {
     if (first.kind === 'fault') return first
     const fetched = await fetchWith(first.token, wanted, signal)
     if (fetched.kind !== 'fault' || fetched.code !== 'unauthorized') return fetched
+    if (wanted.keepsToken === true) return fetched
     deps.access.reject(first.token)
     const second = await deps.access.token(signal)
     return second.kind === 'fault' ? second : fetchWith(second.token, wanted, signal)

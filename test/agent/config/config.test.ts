@@ -47,6 +47,7 @@ describe('the environment', () => {
       dnsServers: [],
       localPoliciesPath: null,
       syncSchedule: '*/5 * * * *',
+      hints: true,
       logLevel: 'info',
     })
   })
@@ -80,13 +81,14 @@ describe('the environment', () => {
           PALISADE_PROXY_PORT: '080',
           PALISADE_DNS_SERVERS: 'dns.test',
           PALISADE_SYNC_SCHEDULE: 'often',
+          PALISADE_HINTS: 'yes',
           PALISADE_LOG_LEVEL: 'loud',
         },
         '/',
       ),
     )
 
-    expect(problems).toHaveLength(4)
+    expect(problems).toHaveLength(5)
     expect(problems[0]).toBe(
       'PALISADE_PROXY_PORT: must be a port number from 0 to 65535, not `080`',
     )

@@ -31,6 +31,7 @@ const STATUS: AgentStatus = {
     last_error: null,
     next_attempt_at: '2026-11-21T12:02:00.000Z',
   },
+  hints: { is_on: true, failing_since: null, last_error: null },
   cache_problem: null,
   decisions: { allowed: 4, denied: 2 },
 }
@@ -52,6 +53,23 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/freshness +stale in 23 hours, expires in 7 days\n/)
     expect(result.out).toMatch(/proxy +http:\/\/127\.0\.0\.1:8421\n/)
     expect(result.out).not.toContain('failing')
+    expect(result.out).toMatch(/hints +on\n/)
+  })
+
+  it('shows whether the server tells of changes, and since when it does not', async () => {
+    const off = { is_on: false, failing_since: null, last_error: null }
+    const failing = {
+      is_on: true,
+      failing_since: '2026-11-21T10:00:00.000Z',
+      last_error: { code: 'timeout', message: 'no answer\u001b[2J' },
+    }
+    const show = async (hints: AgentStatus['hints']) =>
+      (await ask(['status'], { body: { ...STATUS, hints } })).out
+
+    expect(await show(off)).toMatch(/hints +off: changes come by the timetable alone\n/)
+    expect(await show(failing)).toMatch(
+      /hints +none since 2 hours ago: no answer\\u001b\[2J \(timeout\)\n/,
+    )
   })
 
   it('shows since when the server is away, why, and a cache problem', async () => {

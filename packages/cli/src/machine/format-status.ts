@@ -54,6 +54,7 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
   if (sync.last_error !== null)
     pairs.push(['last error', style.plain(`${sync.last_error.message} (${sync.last_error.code})`)])
   if (sync.next_attempt_at !== null) pairs.push(['next attempt', age(sync.next_attempt_at)])
+  pairs.push(['hints', describeHints(status.hints, age, style)])
   if (status.cache_problem !== null)
     pairs.push([
       'cache problem',
@@ -68,6 +69,17 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     ],
   )
   return formatPairs(pairs, style)
+}
+
+function describeHints(
+  { is_on, failing_since, last_error }: AgentStatus['hints'],
+  age: (instant: string) => string,
+  style: Style,
+): string {
+  if (!is_on) return 'off: changes come by the timetable alone'
+  if (failing_since === null) return 'on'
+  const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
+  return `${style.warning('none')} since ${age(failing_since)}${style.plain(why)}`
 }
 
 function count(n: number, one: string, many: string): string {

@@ -86,6 +86,14 @@ export const agentStatusSchema = z.object({
     last_error: syncErrorSchema.nullable(),
     next_attempt_at: instant.nullable(),
   }),
+  /** Whether the server tells this machine of changes between two attempts. */
+  hints: z.object({
+    /** Whether this machine wants to be told. */
+    is_on: z.boolean(),
+    /** Since when it was told nothing, not even that there is nothing; null while it is. */
+    failing_since: instant.nullable(),
+    last_error: syncErrorSchema.nullable(),
+  }),
   /** A cache file that was set aside at start, and why; null when there was none. */
   cache_problem: z.object({ file: z.string(), message: z.string() }).nullable(),
   decisions: z.object({ allowed: z.int(), denied: z.int() }),

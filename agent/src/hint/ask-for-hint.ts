@@ -1,0 +1,27 @@
+import { hintSchema, parseJson, type Hint } from '@palisade/protocol'
+import { fault, type Fault } from '../sync/fault.ts'
+import type { FetchFile } from '../sync/view-client.ts'
+
+const PATH = '/api/v1/device/hint'
+const MAX_HINT_BYTES = 256
+
+/** A hint, why there is none, or that this server tells nobody. */
+export type HintAnswer = { readonly kind: 'hint'; readonly hint: Hint } | Fault | { kind: 'absent' }
+
+/** Waits for the server's word that there is another revision than `since`. Never rejects. */
+export async function askForHint(
+  fetchFile: FetchFile,
+  timeoutMs: number,
+  since: number | null,
+  signal: AbortSignal,
+): Promise<HintAnswer> {
+  const path = since === null ? PATH : `${PATH}?since=${since}`
+  const wanted = { path, maxBytes: MAX_HINT_BYTES, timeoutMs, keepsToken: true }
+  const answer = await fetchFile(wanted, signal)
+  if (answer.kind === 'fault' || answer.kind === 'absent') return answer
+  const json = answer.kind === 'body' ? parseJson(answer.body.toString()) : null
+  const hint = json?.ok === true ? hintSchema.safeParse(json.value).data : undefined
+  return hint === undefined
+    ? fault('malformed', 'the server did not answer with a hint')
+    : { kind: 'hint', hint }
+}

@@ -1,0 +1,131 @@
+import type { AgentStatus } from '@palisade/protocol'
+import type { SyncOutcome } from '../sync/synchronizer.ts'
+import type { HintAnswer } from './ask-for-hint.ts'
+import { createCredit } from './credit.ts'
+
+/** Between two requests, and so between two polls, however many hints there are. */
+const LEAST_PAUSE_MS = 1_000
+const FIRST_RETRY_MS = 5_000
+const LAST_RETRY_MS = 5 * 60_000
+/** For a server that tells nobody; it may be updated. */
+const ABSENT_MS = 60 * 60_000
+/** Some sixty changes in a row, or eight hints without one. */
+const CREDIT_MS = 5 * 60_000
+/** What each request costs: a server that has news without end is asked every five seconds. */
+const REQUEST_COST_MS = 5_000
+/** What it costs besides when nothing came of it: a server that lies is asked twice a minute. */
+const FUTILE_COST_MS = 30_000
+/** An answer without news that comes sooner was not waited for. */
+const HASTY_MS = 1_000
+
+export interface HintListenerDeps {
+  /** Null asks for the number as it is now. */
+  readonly ask: (since: number | null, signal: AbortSignal) => Promise<HintAnswer>
+  /** Asks for what there is; null when the server wants to be left alone. */
+  readonly poll: () => Promise<Pick<SyncOutcome, 'outcome'> | null>
+  /** Resolves after so many milliseconds, or when the signal aborts. */
+  readonly rest: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+}
+
+export interface HintListener {
+  start(): void
+  status(): AgentStatus['hints']
+  /** Breaks off what it waits for; resolves when that has ended, and a poll that it has begun. */
+  stop(): Promise<void>
+}
+
+/**
+ * Waits for the server's word that something has changed, and polls then. The word is believed to be
+ * no more than that: whatever it is, a poll follows or nothing, one a second at most, and ever fewer
+ * when nothing comes of them. The first number counts as news, because what came before it was not heard.
+ */
+export function createHintListener(deps: HintListenerDeps): HintListener {
+  const { clock, uptime, random } = deps
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const credit = createCredit(CREDIT_MS, uptime)
+  let since: number | null = null
+  let failures = 0
+  let status: AgentStatus['hints'] = { is_on: true, failing_since: null, last_error: null }
+  let running: Promise<void> | null = null
+
+  async function listen(): Promise<void> {
+    while (!signal.aborted) {
+      await rest(credit.owedMs())
+      credit.spend(REQUEST_COST_MS)
+      const askedMs = uptime()
+      const answer = await deps.ask(since, signal)
+      if (signal.aborted) return
+      note(answer)
+      await rest(Math.max(await follow(answer, uptime() - askedMs), LEAST_PAUSE_MS))
+    }
+  }
+
+  /** Does what the answer asks for; how long to rest then. */
+  async function follow(answer: HintAnswer, tookMs: number): Promise<number> {
+    if (answer.kind === 'absent') return ABSENT_MS * (0.9 + 0.2 * random())
+    if (answer.kind === 'fault') return Math.max(backOff(), answer.retryAfterMs ?? 0)
+    const { revision, spread_seconds } = answer.hint
+    await rest(random() * spread_seconds * 1000)
+    if (revision === since) {
+      if (tookMs < HASTY_MS) credit.spend(FUTILE_COST_MS)
+      failures = 0
+      return 0
+    }
+    if (signal.aborted) return 0
+    const polled = await deps.poll()
+    if (polled?.outcome !== 'updated') credit.spend(FUTILE_COST_MS)
+    // Not heard of yet, as far as this machine is concerned.
+    if (polled === null || polled.outcome === 'failed') return backOff()
+    since = revision
+    failures = 0
+    return 0
+  }
+
+  function backOff(): number {
+    const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+    failures += 1
+    return random() * boundMs
+  }
+
+  function note(answer: HintAnswer): void {
+    if (answer.kind === 'hint') {
+      status = { is_on: true, failing_since: null, last_error: null }
+      return
+    }
+    const last_error =
+      answer.kind === 'absent'
+        ? { code: 'absent', message: 'the server tells no hints' }
+        : { code: answer.code, message: answer.message }
+    const failing_since = status.failing_since ?? new Date(clock()).toISOString()
+    status = { is_on: true, failing_since, last_error }
+  }
+
+  async function rest(ms: number): Promise<void> {
+    if (ms > 0 && !signal.aborted) await deps.rest(ms, signal)
+  }
+
+  return {
+    start() {
+      running ??= listen()
+    },
+    status: () => status,
+    async stop() {
+      stopping.abort()
+      await running
+    },
+  }
+}
+
+/** What a machine shows whose configuration wants no hints. */
+export const HINTS_OFF: AgentStatus['hints'] = {
+  is_on: false,
+  failing_since: null,
+  last_error: null,
+}

@@ -1,0 +1,215 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import type { HintAnswer } from '../../../agent/src/hint/ask-for-hint.ts'
+import { createHintListener, type HintListener } from '../../../agent/src/hint/hint-listener.ts'
+import { fault } from '../../../agent/src/sync/fault.ts'
+import { NOW_MS } from '../fixture/bundle.ts'
+
+const MINUTE_MS = 60_000
+const QUIET_MS = 50_000
+
+interface Exchange {
+  readonly atMs: number
+  readonly since: number | null
+}
+
+describe('the listener for hints', () => {
+  /** Passes only while the listener rests or waits for an answer. */
+  let nowMs: number
+  let asked: Exchange[]
+  let polls: number[]
+  let answer: (count: number) => HintAnswer
+  let outcome: 'updated' | 'unchanged' | 'failed' | null
+  /** How long the server takes. */
+  let tookMs: number
+  let listener: HintListener
+
+  beforeEach(() => {
+    nowMs = 0
+    asked = []
+    polls = []
+    outcome = 'updated'
+    tookMs = 0
+  })
+
+  const hint = (revision: number, spread_seconds = 0): HintAnswer => ({
+    kind: 'hint',
+    hint: { revision, spread_seconds },
+  })
+
+  /** Lets the listener run until so much time has passed. */
+  async function pass(untilMs: number): Promise<void> {
+    const over = Promise.withResolvers<void>()
+    const spend = async (ms: number, signal: AbortSignal): Promise<void> => {
+      if (nowMs + ms > untilMs) {
+        over.resolve()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        return
+      }
+      nowMs += ms
+    }
+    listener = createHintListener({
+      async ask(since, signal) {
+        asked.push({ atMs: nowMs, since })
+        await spend(tookMs, signal)
+        return answer(asked.length)
+      },
+      async poll() {
+        polls.push(nowMs)
+        return outcome === null ? null : { outcome }
+      },
+      rest: spend,
+      clock: () => NOW_MS + nowMs,
+      uptime: () => nowMs,
+      random: () => 0.5,
+    })
+    onTestFinished(() => listener.stop())
+    listener.start()
+    await over.promise
+  }
+
+  const gaps = (times: readonly number[]): number[] =>
+    times.slice(1).map((time, index) => time - (times[index] ?? 0))
+
+  it('polls for the first number and every other one, after a part of the spread', async () => {
+    const numbers = [7, 7, 8]
+    answer = () => hint(numbers.shift() ?? 8, 4)
+    tookMs = QUIET_MS
+
+    await pass(5 * MINUTE_MS)
+
+    expect(polls).toEqual([QUIET_MS + 2_000, 3 * QUIET_MS + 2 * 3_000 + 2_000])
+    expect(asked.slice(0, 5).map(({ since }) => since)).toEqual([null, 7, 7, 8, 8])
+    expect(listener.status()).toEqual({ is_on: true, failing_since: null, last_error: null })
+  })
+
+  it('keeps asking for as long as there is nothing new', async () => {
+    answer = () => hint(7)
+    tookMs = QUIET_MS
+
+    await pass(60 * MINUTE_MS)
+
+    expect(asked).toHaveLength(Math.ceil((60 * MINUTE_MS) / (QUIET_MS + 1_000)))
+    expect(polls).toHaveLength(1)
+  })
+
+  it('polls once a second at most for changes without end, and later every five seconds', async () => {
+    answer = (count) => hint(count)
+
+    await pass(20 * MINUTE_MS)
+
+    expect(Math.min(...gaps(polls))).toBe(1_000)
+    expect(
+      gaps(polls)
+        .slice(0, 60)
+        .every((gap) => gap === 1_000),
+    ).toBe(true)
+    expect(
+      gaps(polls)
+        .slice(-60)
+        .every((gap) => gap === 5_000),
+    ).toBe(true)
+  })
+
+  it.each<[string, (count: number) => HintAnswer]>([
+    ['ever older numbers', (count) => hint(1_000_000 - count)],
+    ['ever greater numbers', (count) => hint(2 ** 52 + count)],
+    ['two numbers in turns', (count) => hint(count % 2)],
+  ])('soon polls twice a minute for a flood of %s that nothing comes of', async (_title, make) => {
+    answer = make
+    outcome = 'unchanged'
+
+    await pass(20 * MINUTE_MS)
+
+    expect(Math.min(...gaps(polls))).toBeGreaterThanOrEqual(1_000)
+    expect(polls.filter((at) => at < MINUTE_MS).length).toBeLessThan(12)
+    expect(
+      gaps(polls)
+        .slice(-20)
+        .every((gap) => gap >= 30_000),
+    ).toBe(true)
+  })
+
+  it('polls no more for a number that it has, however often and soon it comes', async () => {
+    answer = () => hint(7)
+
+    await pass(20 * MINUTE_MS)
+
+    expect(polls).toHaveLength(1)
+    expect(
+      gaps(asked.map(({ atMs }) => atMs))
+        .slice(-20)
+        .every((gap) => gap >= 30_000),
+    ).toBe(true)
+  })
+
+  it('asks ever more seldom while there is no answer, and says since when', async () => {
+    tookMs = 10
+    answer = () => fault('unreachable', 'cannot reach the server')
+
+    await pass(30 * MINUTE_MS)
+
+    const rests = gaps(asked.map(({ atMs }) => atMs)).map((gap) => gap - tookMs)
+    expect(rests.slice(0, 3)).toEqual([2_500, 5_000, 10_000])
+    expect(rests.at(-1)).toBe(150_000)
+    expect(polls).toEqual([])
+    expect(listener.status()).toEqual({
+      is_on: true,
+      failing_since: new Date(NOW_MS + 10).toISOString(),
+      last_error: { code: 'unreachable', message: 'cannot reach the server' },
+    })
+  })
+
+  it('asks often again once there was an answer', async () => {
+    tookMs = QUIET_MS
+    answer = (count) => (count % 6 === 0 ? hint(7) : fault('truncated', 'broke off'))
+
+    await pass(20 * MINUTE_MS)
+
+    const rests = gaps(asked.map(({ atMs }) => atMs)).map((gap) => gap - tookMs)
+    expect(rests.slice(6, 9)).toEqual([2_500, 5_000, 10_000])
+  })
+
+  it('stays away for as long as the server asks', async () => {
+    const retryAfterMs = 7 * MINUTE_MS
+    answer = () => ({ ...fault('http_status', 'the server answered 503'), retryAfterMs })
+
+    await pass(20 * MINUTE_MS)
+
+    expect(asked.map(({ atMs }) => atMs)).toEqual([0, 1, 2].map((n) => n * retryAfterMs))
+  })
+
+  it('leaves a server alone for an hour that tells nobody', async () => {
+    answer = () => ({ kind: 'absent' })
+
+    await pass(150 * MINUTE_MS)
+
+    expect(asked.map(({ atMs }) => atMs)).toEqual([0, 60 * MINUTE_MS, 120 * MINUTE_MS])
+    expect(listener.status().last_error).toEqual({
+      code: 'absent',
+      message: 'the server tells no hints',
+    })
+  })
+
+  it.each([['failed' as const], [null]])(
+    'has not heard of what a poll could not fetch (%s), and comes back for it ever more seldom',
+    async (given) => {
+      outcome = given
+      answer = () => hint(7)
+
+      await pass(60 * MINUTE_MS)
+
+      expect(new Set(asked.map(({ since }) => since))).toEqual(new Set([null]))
+      expect(gaps(polls).slice(-5)).toEqual(Array.from({ length: 5 }, () => 150_000))
+    },
+  )
+
+  it('ends at once while it rests or waits', async () => {
+    tookMs = QUIET_MS
+    answer = () => hint(7, 300)
+    await pass(60_000)
+
+    await listener.stop()
+
+    expect([asked.length, polls.length]).toEqual([1, 0])
+  })
+})
