@@ -31,7 +31,7 @@ export function hintRoutes(deps: HintRouteDeps): FastifyPluginAsyncZod {
     app.get(
       '/api/v1/device/hint',
       {
-        config: { quiet: true, waits: true },
+        config: { quiet: true, waits: true, yields: 'begins' },
         async onRequest(request) {
           const proof = await proofs.holding(request)
           const device = await views.identify(request.headers.authorization)
