@@ -11,7 +11,7 @@ export interface ReadyAnswer {
   readonly etag: string
   readonly cacheControl: string
   /** JSON; null for 304, because who asks has it. */
-  readonly body: Uint8Array | null
+  readonly body: string | null
 }
 
 /** For whoever is to come back later: as cheap as the answer would have been. */
@@ -102,7 +102,12 @@ function send(
     response.end()
     return 304
   }
-  const about = ['content-type', 'application/json', 'content-length', String(body.byteLength)]
+  const about = [
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+  ]
   response.writeHead(200, [...withBody, ...own, ...about])
   response.end(body)
   return 200

@@ -10,7 +10,7 @@ import {
   type ReadyRefusal,
 } from '../../../server/src/http/shortcut.ts'
 
-const BODY = Buffer.from('{"known":true}')
+const BODY = '{"known":true}'
 
 describe('a shortcut', () => {
   let isOpen: boolean
@@ -57,7 +57,7 @@ describe('a shortcut', () => {
       'x-content-type-options': 'nosniff',
       'x-request-id': 'req_1',
     })
-    expect(text.endsWith(BODY.toString())).toBe(true)
+    expect(text.endsWith(BODY)).toBe(true)
     expect(counted).toEqual([200])
   })
 

@@ -43,7 +43,7 @@ export async function packBundle(deps: PackDeps, org: string, deviceId: string):
   })
   const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
   const place = { org, id, teams }
-  const timestamp = Buffer.from((await deps.publisher.current(place)).body).toString()
+  const timestamp = (await deps.publisher.current(place)).body
   const assignment = JSON.stringify(await deps.assign(deviceId, user, place))
   const files = await store.read((reader) => readFiles(reader, place, timestamp))
   const bundle = { format: BUNDLE_FORMAT, assignment, files } as const

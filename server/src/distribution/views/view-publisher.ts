@@ -11,9 +11,12 @@ import { createViewSweeper } from './view-sweeper.ts'
 const MAX_VIEWS = 20_000
 const TAG_CHARACTERS = 22
 
-/** `timestamp.json` as it is sent, and its strong entity tag with the quotes. */
+/**
+ * `timestamp.json` as it is sent, and its strong entity tag with the quotes. A text: Node sends it in
+ * one write with the headers before it, and bytes in two, a seventh of a bare answer's cost.
+ */
 export interface ServedTimestamp {
-  readonly body: Uint8Array
+  readonly body: string
   readonly etag: string
 }
 
@@ -102,5 +105,6 @@ export function createViewPublisher(deps: {
 }
 
 function serve(body: Uint8Array): ServedTimestamp {
-  return { body, etag: `"${hash('sha256', body, 'base64url').slice(0, TAG_CHARACTERS)}"` }
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, TAG_CHARACTERS)}"`
+  return { body: Buffer.from(body).toString(), etag }
 }

@@ -145,7 +145,8 @@ function sendTimestamp(
   // What agents send; the list that the header may hold is for others.
   if (header === etag || isKnown(readEntityTags('if-none-match', header), etag))
     return sendNothing(reply)
-  return reply.header('content-type', 'application/json').send(body)
+  // Of a text the framework would say its character set.
+  return reply.header('content-type', 'application/json').send(Buffer.from(body))
 }
 
 function sendNothing(reply: FastifyReply): FastifyReply {

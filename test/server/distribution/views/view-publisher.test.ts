@@ -32,7 +32,7 @@ interface Metadata {
   }
 }
 
-const parse = (body: Uint8Array): Metadata['signed'] =>
+const parse = (body: Uint8Array | string): Metadata['signed'] =>
   (JSON.parse(Buffer.from(body).toString()) as Metadata).signed
 
 function policy(id: string, teams: string[] = []) {
@@ -49,7 +49,7 @@ async function seed(store: Store): Promise<void> {
 }
 
 /** The targets that a served timestamp leads to; every step is what the step before says. */
-async function follow(store: Store, { org, id }: ViewPlace, timestamp: Uint8Array) {
+async function follow(store: Store, { org, id }: ViewPlace, timestamp: string) {
   const read = async (file: File | undefined, kind: string) => {
     const name = `${file?.version}.${kind}.json`
     const body = await store.read((reader) => reader.views.file(org, id, name))
@@ -324,7 +324,7 @@ describe('a publisher', () => {
 
     expect(transactions()).toBeLessThan(10)
     for (const [index, place] of places.entries()) {
-      const body = bodies[index]?.body ?? new Uint8Array()
+      const body = bodies[index]?.body ?? ''
       expect(parse(body)).toMatchObject({ 'x-view': place.id })
       expect(Object.keys((await follow(store, place, body)).targets.targets)).toHaveLength(1)
     }
