@@ -100,4 +100,5 @@ program
   .option('--debug', 'print the stack of an internal error')
   .addHelpText('after', HELP)
   .action(start)
-await program.parseAsync().catch(fail)
+// Not awaited: the bundle of this is CommonJS, which has no `await` outside of functions.
+void program.parseAsync().catch(fail)

@@ -1,3 +1,5 @@
+import { AGENT, bundleOf, CLI } from './programs.mjs'
+
 /**
  * @typedef {object} Task
  * @property {string} summary
@@ -24,7 +26,7 @@ export const TASKS = {
     summary: 'the palisade command',
     build: 'product',
     product: true,
-    steps: [['packages/cli/dist/main.js']],
+    steps: [[bundleOf(CLI)]],
   },
   'palisade-server': {
     summary: 'the server alone',
@@ -36,7 +38,7 @@ export const TASKS = {
     summary: 'the agent alone',
     build: 'product',
     product: true,
-    steps: [['agent/dist/main.js']],
+    steps: [[bundleOf(AGENT)]],
   },
   test: {
     summary: 'build, then every test; arguments go to vitest',

@@ -47,6 +47,9 @@ if (process.env.NPX_FAILS) { console.log(process.env.NPX_FAILS); process.exit(1)
 setTimeout(() => {
   fs.mkdirSync('node_modules/typescript/bin', { recursive: true })
   fs.copyFileSync('tsc-stand-in', 'node_modules/typescript/bin/tsc')
+  if (!fs.existsSync('bundler-stand-in')) return
+  fs.mkdirSync('packages/launcher/node_modules/rolldown', { recursive: true })
+  fs.copyFileSync('bundler-stand-in', 'packages/launcher/node_modules/rolldown/index.js')
 }, 100)
 `
 
@@ -60,6 +63,18 @@ for (const folder of ['packages/cli', 'server', 'agent', 'packages/policy-core']
   fs.writeFileSync(folder + '/dist/tsconfig.tsbuildinfo', '')
   fs.copyFileSync('program-stand-in', folder + '/dist/main.js')
 }
+`
+
+/** Stands for the bundler: the one file is what the compiler has left. */
+const BUNDLER = `
+if (process.env.BUNDLER_FAILS) throw new Error('an import was not found')
+const fs = require('node:fs')
+exports.rolldown = async ({ input }) => ({
+  write: async ({ dir }) => {
+    for (const [name, main] of Object.entries(input)) fs.copyFileSync(main, dir + '/' + name + '.cjs')
+  },
+  close: async () => {},
+})
 `
 
 /** Stands for our programs: says where it runs and with what, and ends as told. */
@@ -94,6 +109,7 @@ export function createCheckout(): Checkout {
   write('pnpm-workspace.yaml', 'packages: [packages/*]')
   write('tsc-stand-in', TSC)
   write('program-stand-in', PROGRAM)
+  write('bundler-stand-in', BUNDLER)
   write('bin/npx', NPX)
   chmodSync(join(root, 'bin', 'npx'), 0o755)
 

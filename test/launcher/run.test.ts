@@ -115,6 +115,30 @@ describe('a later run', () => {
     expect(checkout.noted('tsc')).toHaveLength(2)
   })
 
+  it('bundles again when a program’s one file is gone', async () => {
+    rmSync(join(checkout.root, 'agent', 'dist', 'palisade-agent.cjs'))
+
+    const run = await checkout.run(['palisade-agent', 'start', '3'])
+
+    expect(run.code).toBe(3)
+    expect(JSON.parse(run.stdout)).toMatchObject({ args: ['start', '3'] })
+  })
+
+  it('says what the bundler says, ends 1, and runs nothing that is older than the sources', async () => {
+    checkout.write('agent/src/new.ts', 'export const a = 1')
+
+    const failing = { env: { BUNDLER_FAILS: '1' } }
+    const runs = [
+      await checkout.run(['palisade-agent', 'start'], failing),
+      await checkout.run(['palisade-agent', 'start'], failing),
+    ]
+
+    for (const run of runs) {
+      expect(run).toMatchObject({ code: 1, stdout: '' })
+      expect(run.stderr).toContain('an import was not found')
+    }
+  })
+
   it('prints the compiler’s errors, ends 1 and runs nothing', async () => {
     checkout.write('server/src/a.ts', 'const')
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { cpuUsOf, rssOf } from '../measure/process-counters.ts'
 
-const MAIN = join(import.meta.dirname, '../../../agent/dist/main.js')
+const MAIN = join(import.meta.dirname, '../../../agent/dist/palisade-agent.cjs')
 const START_TIMEOUT_MS = 60_000
 const PAUSE_MS = 1
 

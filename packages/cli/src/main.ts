@@ -1,5 +1,10 @@
 import { createProcessIo } from './process-io.ts'
 import { run } from './run.ts'
 
-// Not process.exit(): what is still on its way to a pipe would be lost.
-process.exitCode = await run(process.argv.slice(2), createProcessIo())
+/** A function, because the bundle is CommonJS, which has no `await` outside of one. */
+async function main(): Promise<void> {
+  // Not process.exit(): what is still on its way to a pipe would be lost.
+  process.exitCode = await run(process.argv.slice(2), createProcessIo())
+}
+
+void main()

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { startService } from '../process/service.mjs'
+import { AGENT, bundleOf } from '../programs.mjs'
 import { waitUntil } from '../process/wait-until.mjs'
 import { readAgentStatus } from './agent-status.mjs'
 
@@ -20,7 +21,7 @@ export async function startAgent(surroundings, onSpawn, ready) {
   const service = startService({
     name: 'agent',
     node,
-    args: [join(root, 'agent', 'dist', 'main.js'), 'start'],
+    args: [join(root, bundleOf(AGENT)), 'start'],
     cwd,
     env,
     logFile: join(dataDir, 'agent.log'),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { captureChild } from '../process/capture-child.mjs'
+import { BUNDLED, bundleOf } from '../programs.mjs'
 import { configFingerprint, sourceFingerprint, workspaceFolders } from './fingerprint.mjs'
 import { LaunchError } from './launch-error.mjs'
 import { withLock } from './lock.mjs'
@@ -62,6 +63,13 @@ async function build(root, node, scope) {
   if (known !== config) args.push('--force')
   const run = await captureChild(node, args, { cwd: root, env: process.env })
   if (run.code !== 0) throw new LaunchError(`the build failed\n${run.output.trimEnd()}`)
+  const bundling = await captureChild(
+    node,
+    [join(root, 'packages', 'launcher', 'prepare', 'bundle.mjs'), root],
+    { cwd: root, env: process.env },
+  )
+  if (bundling.code !== 0)
+    throw new LaunchError(`the programs cannot be bundled\n${bundling.output.trimEnd()}`)
   writeStamp(root, `build-${scope}.json`, { config, sources: sourcesOf(root, scope, sources) })
 }
 
@@ -80,7 +88,8 @@ function sourcesOf(root, scope, known) {
   const missing = projects.filter(
     (folder) => emits(folder) && !existsSync(join(root, folder, 'dist', 'tsconfig.tsbuildinfo')),
   )
-  return `${sources} ${missing.join(',')}`.trimEnd()
+  const unbundled = BUNDLED.map(bundleOf).filter((file) => !existsSync(join(root, file)))
+  return `${sources} ${[...missing, ...unbundled].join(',')}`.trimEnd()
 }
 
 /** @param {string} folder */

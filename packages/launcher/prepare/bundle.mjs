@@ -1,0 +1,53 @@
+// Joins each program that `programs.mjs` names into one file. Started by build.mjs with the chosen
+// Node, because the launcher's own may be too old for the bundler.
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { rolldown } from 'rolldown'
+import { BUNDLED } from '../programs.mjs'
+
+/**
+ * CommonJS: an ES module that names `node:http` makes Node load its whole `fetch` and `WebSocket`
+ * before anything of ours runs. What is imported only when needed gets files of its own.
+ *
+ * @param {string} root
+ * @param {import('../programs.mjs').BundledProgram} program
+ */
+async function bundle(root, { main, name }) {
+  const build = await rolldown({
+    input: { [name]: join(root, main) },
+    platform: 'node',
+    plugins: [jsoncParser],
+    onLog(level, log) {
+      // Such as an import that was not found, which would be missed when it is needed.
+      if (level === 'warn') throw new Error(log.message)
+    },
+  })
+  await build.write({
+    dir: dirname(join(root, main)),
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: `${name}.[name].cjs`,
+  })
+  await build.close()
+}
+
+/**
+ * Its CommonJS form finds its parts in a way that no bundler can follow; its other form has no
+ * default export.
+ *
+ * @type {import('rolldown').Plugin}
+ */
+const jsoncParser = {
+  name: 'jsonc-parser',
+  resolveId: (id, importer) =>
+    id === 'jsonc-parser' && importer !== undefined
+      ? `\0${createRequire(importer).resolve(id).replace('/umd/', '/esm/')}`
+      : null,
+  load: (id) =>
+    id.startsWith('\0') && id.includes('jsonc-parser')
+      ? `import * as parser from ${JSON.stringify(id.slice(1))}\nexport default parser`
+      : null,
+}
+
+const [root = '.'] = process.argv.slice(2)
+for (const program of BUNDLED) await bundle(root, program)
