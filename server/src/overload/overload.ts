@@ -56,8 +56,10 @@ export function createOverload(deps: {
       return 1 + Math.floor(random() * boundSeconds)
     },
     note(delayMs) {
+      const wasSlow = noted > limitMs
       noted = delayMs
-      if (delayMs > limitMs) share = Math.min(1, share + GROWTH)
+      // One slow second may be the start, or one long computation.
+      if (delayMs > limitMs) share = wasSlow ? Math.min(1, share + GROWTH) : share
       // Rounded off, or what is left of it after many steps is never 0.
       else if (delayMs < limitMs * QUICK) share = share < 1.5 * DECLINE ? 0 : share - DECLINE
     },

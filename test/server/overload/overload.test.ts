@@ -8,6 +8,8 @@ function open(draws: readonly number[] = []) {
   const random = (): number => draws[next++ % draws.length] ?? 0
   const overload = createOverload({ limitMs: LIMIT_MS, random })
   const note = (delayMs: number, times = 1): number => {
+    // One slow second before, which by itself is none.
+    if (delayMs > LIMIT_MS && overload.delayMs() <= LIMIT_MS) overload.note(delayMs)
     for (let n = 0; n < times; n += 1) overload.note(delayMs)
     return Math.round(overload.share() * 100)
   }
@@ -22,6 +24,17 @@ describe('an overloaded server', () => {
 
     expect([overload.askToWait('begins'), overload.askToWait('completes')]).toEqual([null, null])
     expect(overload.turnedAway()).toBe(0)
+  })
+
+  it('asks nobody for one slow second, as when it starts or computes something long', () => {
+    const { overload } = open()
+
+    for (let n = 0; n < 100; n += 1) {
+      overload.note(10_000)
+      overload.note(0)
+    }
+
+    expect(overload.share()).toBe(0)
   })
 
   it('asks a share that grows each second that is too slow, up to everybody', () => {

@@ -21,6 +21,7 @@ describe('the log of an overloaded server', () => {
     for (let nowMs = 0; nowMs < 5000; nowMs += 1000) second(nowMs, 1)
     expect(lines).toEqual([])
 
+    overload.note(400)
     for (let nowMs = 5000; nowMs <= 65_000; nowMs += 1000) second(nowMs, 400)
     const warning = 'overloaded: machines are asked to wait'
     expect(lines).toEqual([
