@@ -31,7 +31,7 @@ import { createDeviceAccess } from './sync/device-access.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
 import { createStateStore } from './sync/state-store.ts'
-import { createTimetable } from './sync/timetable.ts'
+import { createSchedule, createTimetable } from './sync/timetable.ts'
 import { createViewChannel } from './sync/view-channel.ts'
 import { createFileFetcher, type FetchFile } from './sync/view-client.ts'
 
@@ -248,7 +248,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
   const poller = provide('Poller', () =>
     createPoller({
       run: (signal) => countEnrolments().then(() => get(synchronizer).run(signal)),
-      timetable: createTimetable(config.syncSchedule, random(), clock),
+      timetable: createTimetable(createSchedule(config.syncSchedule), random(), clock),
       clock,
       onOutcome: ({ outcome, revision, error }) => {
         if (outcome === 'failed') log.warn({ revision, error }, 'sync failed')

@@ -1,4 +1,4 @@
-import { createTask, type ScheduledTask } from 'node-cron'
+import { createTask } from 'node-cron'
 
 /** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
 const LOOK_MS = 30_000
@@ -13,6 +13,14 @@ export interface Timetable {
   nextAt(): number | null
 }
 
+/** Cron's part: the next two ticks after now, epoch milliseconds; fewer where there are none. */
+export type Schedule = () => readonly number[]
+
+export function createSchedule(expression: string): Schedule {
+  const task = createTask(expression, () => {})
+  return () => task.getNextRuns(2).map((date) => date.getTime())
+}
+
 /**
  * A timetable whose every tick comes `fraction` (0 to 1, exclusive) of a period after cron's. One
  * fixed phase spreads machines over the whole period and keeps the period: a new random delay for
@@ -23,16 +31,15 @@ export interface Timetable {
  * through every tick that a clock set forward has left out: a year of them takes seven seconds.
  */
 export function createTimetable(
-  expression: string,
+  schedule: Schedule,
   fraction: number,
   clock: () => number,
 ): Timetable {
-  let cron: ScheduledTask | null = null
   let timer: NodeJS.Timeout | undefined
   let nextMs: number | null = null
 
   const findNext = (): number | null => {
-    const [first, second] = cron?.getNextRuns(2).map((date) => date.getTime()) ?? []
+    const [first, second] = schedule()
     if (first === undefined || second === undefined) return null
     const periodMs = second - first
     const shiftedMs = first + Math.floor(fraction * periodMs)
@@ -55,15 +62,12 @@ export function createTimetable(
 
   return {
     start(onTick) {
-      cron = createTask(expression, () => {})
       nextMs = findNext()
       arm(onTick)
     },
 
     stop() {
       clearTimeout(timer)
-      void cron?.destroy()
-      cron = null
       nextMs = null
     },
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createPoller, type Poller } from '../../../agent/src/sync/poller.ts'
 import type { SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
-import { createTimetable } from '../../../agent/src/sync/timetable.ts'
+import { createSchedule, createTimetable } from '../../../agent/src/sync/timetable.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
 
 interface Scene {
@@ -176,7 +176,7 @@ describe('the poller told to stay away', () => {
 
 describe('the timetable', () => {
   const at = (fraction: number, nowMs: number): number | null => {
-    const timetable = createTimetable('*/5 * * * *', fraction, () => nowMs)
+    const timetable = createTimetable(createSchedule('*/5 * * * *'), fraction, () => nowMs)
     onTestFinished(() => timetable.stop())
     timetable.start(() => {})
     return timetable.nextAt()
@@ -206,7 +206,7 @@ describe('the timetable', () => {
 
   it('ticks, and not after it was stopped', async () => {
     let ticks = 0
-    const timetable = createTimetable('* * * * * *', 0.1, Date.now)
+    const timetable = createTimetable(createSchedule('* * * * * *'), 0.1, Date.now)
     timetable.start(() => {
       ticks += 1
     })
@@ -232,7 +232,7 @@ describe('the timetable', () => {
       vi.useRealTimers()
     })
     let ticks = 0
-    const timetable = createTimetable('*/5 * * * *', 0.5, Date.now)
+    const timetable = createTimetable(createSchedule('*/5 * * * *'), 0.5, Date.now)
     timetable.start(() => {
       ticks += 1
     })
