@@ -5,6 +5,17 @@ import type { SyncRecord } from '../sync/sync-record.ts'
 /** What the server takes no report with; what it once said itself may be in a message. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
+/**
+ * The server knows by itself that it was not there, or had no time. After an outage each machine of a
+ * fleet would say so at once, and during it try to.
+ */
+const KNOWN_TO_THE_SERVER: ReadonlySet<string> = new Set([
+  'unreachable',
+  'timeout',
+  'stopping',
+  'busy',
+])
+
 /** What this machine says of itself now. */
 export function describeReport(
   active: Pick<ActivePolicy, 'state' | 'revision'>,
@@ -17,7 +28,7 @@ export function describeReport(
     state: active.state(),
     agent_version,
   }
-  if (last_error === null) return report
+  if (last_error === null || KNOWN_TO_THE_SERVER.has(last_error.code)) return report
   const { code, message } = last_error
   return { ...report, error: { code, detail: cutLine(message) } }
 }

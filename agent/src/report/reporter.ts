@@ -53,7 +53,8 @@ export function createReporter(deps: ReporterDeps): Reporter {
     if (failure !== null) {
       const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
       failures += 1
-      wait(Math.max(deps.random() * boundMs, failure.retryAfterMs ?? 0))
+      // Beyond what the server asked for: it may have asked all machines for the same.
+      wait((failure.retryAfterMs ?? 0) + deps.random() * boundMs)
       return
     }
     failures = 0

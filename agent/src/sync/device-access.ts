@@ -1,6 +1,7 @@
 import type { Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
 import { readBoundedBody } from './bounded-body.ts'
+import { judgeBusy } from './busy-server.ts'
 import { fault, type Fault } from './fault.ts'
 
 const PATH = '/api/v1/device/token'
@@ -54,7 +55,7 @@ export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
     if ('kind' in answer) {
       const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
       failures += 1
-      retryAtMs = clock() + random() * boundMs
+      retryAtMs = clock() + (answer.retryAfterMs ?? 0) + random() * boundMs
       return answer
     }
     failures = 0
@@ -105,7 +106,7 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
     })
     const body = await readBoundedBody(response.body, MAX_ANSWER_BYTES)
     if (response.status === 200) return readAnswer(body)
-    return judgeRefusal(response.status)
+    return judgeBusy(response) ?? judgeRefusal(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')
     if (timeout.aborted)

@@ -10,6 +10,7 @@ const FAULT_CODES = [
   'unauthorized',
   'revoked',
   'proof_refused',
+  'busy',
   'http_status',
   'redirected',
   'not_modified_without_bundle',

@@ -30,7 +30,10 @@ export function createPoller(deps: PollerDeps): Poller {
   const stopping = new AbortController()
   let running: Promise<SyncOutcome> | null = null
   let queued: Promise<SyncOutcome> | null = null
-  /** `Retry-After` binds the timetable; a person who asks now is answered now. */
+  /**
+   * `Retry-After` binds the timetable; a person who asks now is answered now. The next tick after it
+   * is the machine's own, so those who were asked for the same do not come back together.
+   */
   let away = { sinceMs: 0, untilMs: 0 }
 
   /** Until when to stay away; a clock that was set back does not make it longer. */

@@ -1,9 +1,9 @@
 import type { Prove } from '@palisade/client'
 import { readBoundedBody } from './bounded-body.ts'
+import { judgeBusy } from './busy-server.ts'
 import type { DeviceAccess } from './device-access.ts'
 import { fault, type Fault } from './fault.ts'
 
-const MAX_RETRY_AFTER_MS = 60 * 60_000
 const MEDIA_TYPE = 'application/json'
 
 export type Fetched =
@@ -129,20 +129,7 @@ function judgeStatus(response: Response, etag: string | null): Fetched {
     )
   if (status === 401)
     return fault('unauthorized', 'the server does not take the device token that it gave')
-  const problem = fault('http_status', `the server answered ${status}`)
-  if (status !== 429 && status !== 503) return problem
-  const retryAfterMs = parseRetryAfter(response)
-  return retryAfterMs === null ? problem : { ...problem, retryAfterMs }
-}
-
-/** RFC 9110 §10.2.3; a date is taken relative to the server's own clock. */
-function parseRetryAfter(response: Response): number | null {
-  const text = response.headers.get('retry-after')?.trim() ?? ''
-  const waitMs = /^\d{1,9}$/.test(text)
-    ? Number(text) * 1000
-    : Date.parse(text) - Date.parse(response.headers.get('date') ?? '')
-  if (Number.isNaN(waitMs) || waitMs <= 0) return null
-  return Math.min(waitMs, MAX_RETRY_AFTER_MS)
+  return judgeBusy(response) ?? fault('http_status', `the server answered ${status}`)
 }
 
 function parseEtag(text: string | null): string | null {

@@ -90,6 +90,16 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('comes back later than asked by a random while, or all who were asked would come at once', async () => {
+    answer = async () => ({ retryAfterMs: MINUTE_MS })
+    chance = 1 - Number.EPSILON
+    reporter.notice()
+    await pass(MINUTE_MS + 4_000)
+    expect(sent).toHaveLength(1)
+    await pass(2_000)
+    expect(sent).toHaveLength(2)
+  })
+
   it('sends one at a time, and after it what has changed meanwhile', async () => {
     let release = (): void => {}
     answer = () => new Promise((resolve) => (release = () => resolve(null)))
@@ -135,6 +145,17 @@ describe('the report of a machine', () => {
     })
     expect(detailOf('not good')).toBe('not good')
   })
+
+  it.each(['unreachable', 'timeout', 'stopping', 'busy'])(
+    'does not tell the server that it was away (%s), which a whole fleet would at once',
+    (code) => {
+      const last_error = { code, message: 'away' }
+
+      expect(describeReport(active, { last_error }, '1')).toEqual(
+        describeReport(active, { last_error: null }, '1'),
+      )
+    },
+  )
 
   it('has no revision before there is one', () => {
     const none = { state: () => 'never_loaded' as const, revision: () => null }

@@ -26,7 +26,7 @@ describe('the device token of a machine', () => {
       fetch,
       server: server.url,
       prove: createProver(key, clock),
-      timeoutMs: 300,
+      timeoutMs: 1_500,
       clock,
       random: () => 0.5,
     })
@@ -85,7 +85,26 @@ describe('the device token of a machine', () => {
       expect(await attempts()).toBe(1)
     }
     nowMs += 12 * MINUTE_MS
-    expect(await ask()).toBe('http_status')
+    expect(await ask()).toBe('busy')
+  })
+
+  it('is asked for again when a busy server has said, and a random while later', async () => {
+    await ask()
+    server.answerToken = (_request, response) =>
+      response.writeHead(503, { 'retry-after': '60' }).end('{}')
+    nowMs += 48 * MINUTE_MS
+    expect(await ask()).toBe('t1')
+    expect(server.tokenRequests).toHaveLength(2)
+
+    nowMs += MINUTE_MS + 2_499
+    expect(await ask()).toBe('t1')
+    expect(server.tokenRequests).toHaveLength(2)
+    nowMs += 1
+    expect(await ask()).toBe('t1')
+    expect(server.tokenRequests).toHaveLength(3)
+
+    nowMs += 60 * MINUTE_MS
+    expect(await access.token(never)).toMatchObject({ code: 'busy', retryAfterMs: 60_000 })
   })
 
   it('is given up at once when the server does not know the machine any more', async () => {

@@ -121,7 +121,30 @@ describe('a sync', () => {
     const { server, synchronizer } = await setUp()
     server.answer = (_request, response) => response.writeHead(503, { 'retry-after': '120' }).end()
 
-    expect(await synchronizer.run(never)).toMatchObject({ retryAfterMs: 120_000 })
+    expect(await synchronizer.run(never)).toMatchObject({
+      error: { code: 'busy' },
+      retryAfterMs: 120_000,
+    })
+  })
+
+  const FIFTEEN_MINUTES_MS = 900_000
+  it.each<[string, number | null]>([
+    ['900', FIFTEEN_MINUTES_MS],
+    ['901', FIFTEEN_MINUTES_MS],
+    ['99999999999999999999', FIFTEEN_MINUTES_MS],
+    ['Fri, 31 Dec 9999 23:59:59 GMT', FIFTEEN_MINUTES_MS],
+    ['Sat, 21 Nov 2026 08:01:00 GMT', 60_000],
+    ['Sat, 21 Nov 2026 07:00:00 GMT', null],
+    ['-5', null],
+    ['1e3', null],
+    ['soon', null],
+    ['', null],
+  ])('does not stay silent for longer than a server can ask: `%s`', async (header, waitMs) => {
+    const { server, synchronizer } = await setUp()
+    const headers = { 'retry-after': header, date: 'Sat, 21 Nov 2026 08:00:00 GMT' }
+    server.answer = (_request, response) => response.writeHead(503, headers).end()
+
+    expect((await synchronizer.run(never)).retryAfterMs).toBe(waitMs)
   })
 
   it('names an unreachable server and remembers since when', async () => {

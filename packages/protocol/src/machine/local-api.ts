@@ -49,7 +49,7 @@ const instant = z.string()
 
 /** Why the last attempt to fetch brought nothing into force. */
 export const syncErrorSchema = z.object({
-  /** Stable, such as `unreachable`, `http_status`, `bad_signature`, `older_revision`, `not_compilable`. */
+  /** Stable, such as `unreachable`, `busy`, `http_status`, `bad_signature`, `older_revision`, `not_compilable`. */
   code: z.string(),
   message: z.string(),
 })

@@ -8,6 +8,7 @@ export const CODES_WITHOUT_POLICY = [
   'unreachable',
   'timeout',
   'stopping',
+  'busy',
   'http_status',
   'unauthorized',
   'proof_refused',
