@@ -247,12 +247,23 @@ export interface ViewRecord {
   readonly timestamp_body: Uint8Array
 }
 
-/** Signed metadata that has a version in its name, such as `3.targets.json`. */
-export interface ViewFileRecord {
+/** What was signed for a view at once: the files whose names have `version`. */
+export interface PublicationRecord {
   readonly org: string
   readonly view_id: string
-  readonly name: string
-  readonly body: Uint8Array
+  /** Grows for a view, and is no less than the seconds from 1970 to when it was signed. */
+  readonly version: number
+  /** `{version}.snapshot.json`. */
+  readonly snapshot: string
+  /** `{version}.targets.json`; null where the one before goes on. */
+  readonly targets: TargetsRecord | null
+}
+
+/** A targets file in parts: `head`, the entries of the documents with commas between them, `tail`. */
+export interface TargetsRecord {
+  readonly head: string
+  readonly documents: readonly DocumentRecord[]
+  readonly tail: string
 }
 
 /** One policy as machines get it. */
@@ -262,4 +273,6 @@ export interface DocumentRecord {
   /** Of the body, lower-case hexadecimal. */
   readonly sha256: string
   readonly body: Uint8Array
+  /** The member of `targets` by which targets files list it. */
+  readonly entry: string
 }

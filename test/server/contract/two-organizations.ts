@@ -168,7 +168,7 @@ async function firstView(server: TestServer, org: string, as: TestDevice) {
   const { signed } = timestamp.json<{ signed: { meta: Record<string, { version: number }> } }>()
   const version = signed.meta['snapshot.json']?.version ?? 0
   const policy_file = await server.store.read(async (reader) => {
-    const targets = await reader.views.file(org, view, `${version}.targets.json`)
+    const targets = await reader.views.file(org, view, `${version}.targets.json`, 0)
     const text = Buffer.from(targets ?? []).toString()
     const [, id = '', sha256 = ''] =
       /"policies\/(pol_\w+)\.json":.*?"sha256":"(\w+)"/.exec(text) ?? []

@@ -440,7 +440,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   devicePolls: ['record'],
   deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
-  views: ['put', 'putFile', 'putDocuments', 'deleteSuperseded', 'deleteAbandoned'],
+  views: ['publish', 'deleteReplaced', 'deleteUnlisted', 'deleteAbandoned'],
 }
 
 export const cases = Object.entries(AUDITED).flatMap(([section, methods]) =>

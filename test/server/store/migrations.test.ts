@@ -7,7 +7,9 @@ import {
   openPostgresStore,
   withConnection,
 } from '../../../server/src/store/postgres/open-postgres-store.ts'
+import { createViewPublisher } from '../../../server/src/distribution/views/view-publisher.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
+import { publications } from '../../../server/src/store/sql/migrations/publications.ts'
 import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -15,6 +17,8 @@ import { hasPostgres, unusedDatabase } from '../postgres/test-postgres.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 const AT = '2026-11-21T08:00:00.000Z'
+const VIEW = 'f'.repeat(32)
+const TIMESTAMP = `{"signed":{"x-issued":"${AT}","expires":"2026-11-22T08:00:00.000Z"}}`
 const TEAM = '11111111-1111-4111-8111-111111111111'
 
 /** What a server of schema 1 had written; frozen with that schema. */
@@ -44,20 +48,21 @@ const ROWS = `
 interface Driver {
   readonly name: string
   readonly isThere: boolean
-  /** A database that the first `version` steps have made, with `sql` run at version 1. */
-  prepare(version: number, sql: string): Promise<() => Promise<Store>>
+  /** A database that the first `version` steps have made, with `sql` run at version 1, `last` at the end. */
+  prepare(version: number, sql: string, last?: string): Promise<() => Promise<Store>>
 }
 
 const DRIVERS: readonly Driver[] = [
   {
     name: 'SQLite',
     isThere: true,
-    async prepare(version, sql) {
+    async prepare(version, sql, last = '') {
       const path = join(temporaryDirectory(), 'server.db')
       const database = new Sqlite(path)
       if (version > 0) migrateSqlite(database, MIGRATIONS.slice(0, 1))
       database.exec(sql)
       migrateSqlite(database, MIGRATIONS.slice(0, version))
+      database.exec(last)
       database.close()
       return async () => openSqliteStore(path)
     },
@@ -65,76 +70,117 @@ const DRIVERS: readonly Driver[] = [
   {
     name: 'PostgreSQL',
     isThere: hasPostgres(),
-    async prepare(version, sql) {
+    async prepare(version, sql, last = '') {
       const url = await unusedDatabase()
       if (version > 0)
         await withConnection(parseDatabaseUrl(url), { mayTakeLong: true }, async (connection) => {
           await migratePostgres(connection, MIGRATIONS.slice(0, 1))
           await connection.execute(sql)
           await migratePostgres(connection, MIGRATIONS.slice(0, version))
+          if (last !== '') await connection.execute(last)
         })
       return () => openPostgresStore(url)
     },
   },
 ]
 
-describe.each(DRIVERS.filter(({ isThere }) => isThere))('the schema of $name', ({ prepare }) => {
-  it.each(MIGRATIONS.map((_, index) => index + 1))(
-    'comes from version %i to the newest with its data',
-    async (version) => {
-      const open = await prepare(version, ROWS)
+describe.each(DRIVERS.filter(({ isThere }) => isThere))(
+  'the schema of $name',
+  ({ name, prepare }) => {
+    it.each(MIGRATIONS.map((_, index) => index + 1))(
+      'comes from version %i to the newest with its data',
+      async (version) => {
+        const open = await prepare(version, ROWS)
+
+        const store = await open()
+
+        const found = await store.read(async (reader) => ({
+          organization: await reader.organizations.find('acme'),
+          user: await reader.users.find('ann'),
+          teams: await reader.teams.listOfUser('acme', 'ann'),
+          policy: await reader.policies.find('acme', 'pol_1'),
+          token: await reader.accessTokens.findBySecretHash('hash of t1'),
+          device: await reader.devices.find('acme', 'd1'),
+          keys: await reader.signingKeys.list('bundle'),
+          owners: await reader.memberships.ownersOfAccount('ann'),
+          answer: await reader.idempotency.find('s'),
+        }))
+        expect(found).toMatchObject({
+          organization: { name: 'acme', entitled: true, revision: 7, created_at: AT },
+          user: { username: 'ann', password_hash: 'hash' },
+          teams: [TEAM],
+          policy: { teams: [TEAM], rules: [{ id: 'rule_1', resources: ['example.com:443'] }] },
+          token: { kind: 'personal', username: 'ann', permissions: ['policies:read'] },
+          device: { id: 'd1', username: 'ann', thumbprint: null, labels: [], revoked_at: null },
+          keys: [{ kid: 'k1', private_jwk: { kty: 'OKP' } }],
+          owners: ['acme'],
+          answer: { status: 201 },
+        })
+        await store.transaction((writer) => writer.policies.delete('acme', 'pol_1'))
+        await store.close()
+      },
+    )
+
+    it('signs views of before anew, above what was served of them', async () => {
+      const high = 9_000_000_000
+      const bytes = (text: string) =>
+        name === 'SQLite' ? `CAST('${text}' AS BLOB)` : `convert_to('${text}', 'UTF8')`
+      const open = await prepare(
+        MIGRATIONS.indexOf(publications),
+        ROWS,
+        `INSERT INTO views VALUES ('acme', '${VIEW}', 7, 'hash', 1, ${high}, '${AT}', ${high},
+         '${AT}', ${high}, '${AT}', ${bytes(TIMESTAMP)});
+       INSERT INTO view_files (org, view_id, name, body)
+         VALUES ('acme', '${VIEW}', '${high}.targets.json', ${bytes('{}')});
+       INSERT INTO policy_documents (org, sha256, body)
+         VALUES ('acme', 'sha', ${bytes('{}')});
+       INSERT INTO view_documents (org, view_id, path, sha256)
+         VALUES ('acme', '${VIEW}', 'policies/sha.pol_1.json', 'sha');`,
+      )
 
       const store = await open()
 
-      const found = await store.read(async (reader) => ({
-        organization: await reader.organizations.find('acme'),
-        user: await reader.users.find('ann'),
-        teams: await reader.teams.listOfUser('acme', 'ann'),
-        policy: await reader.policies.find('acme', 'pol_1'),
-        token: await reader.accessTokens.findBySecretHash('hash of t1'),
-        device: await reader.devices.find('acme', 'd1'),
-        keys: await reader.signingKeys.list('bundle'),
-        owners: await reader.memberships.ownersOfAccount('ann'),
-        answer: await reader.idempotency.find('s'),
-      }))
-      expect(found).toMatchObject({
-        organization: { name: 'acme', entitled: true, revision: 7, created_at: AT },
-        user: { username: 'ann', password_hash: 'hash' },
-        teams: [TEAM],
-        policy: { teams: [TEAM], rules: [{ id: 'rule_1', resources: ['example.com:443'] }] },
-        token: { kind: 'personal', username: 'ann', permissions: ['policies:read'] },
-        device: { id: 'd1', username: 'ann', thumbprint: null, labels: [], revoked_at: null },
-        keys: [{ kid: 'k1', private_jwk: { kty: 'OKP' } }],
-        owners: ['acme'],
-        answer: { status: 201 },
+      const publisher = createViewPublisher({ store, now: () => new Date(AT) })
+      const { body } = await publisher.current({ org: 'acme', id: VIEW, teams: [TEAM] })
+      const versions = [high + 1, high + 1, high + 1]
+      const found = await store.read(async ({ views }) => {
+        const view = await views.find('acme', VIEW)
+        return {
+          versions: [view?.targets_version, view?.snapshot_version, view?.timestamp_version],
+          former: await views.file('acme', VIEW, `${high}.targets.json`, 0),
+          targets: await views.file('acme', VIEW, `${high + 1}.targets.json`, 0),
+          document: await views.document('acme', VIEW, 'policies/sha.pol_1.json', 0),
+        }
       })
-      await store.transaction((writer) => writer.policies.delete('acme', 'pol_1'))
+      expect(found).toMatchObject({ versions, former: null, document: null })
+      expect(Buffer.from(found.targets ?? []).toString()).toContain('policies/pol_1.json')
+      expect(Buffer.from(body).toString()).toContain(`"version":${high + 1}`)
       await store.close()
-    },
-  )
+    })
 
-  it('is made once when eight open an empty database together', async () => {
-    const open = await prepare(0, '')
+    it('is made once when eight open an empty database together', async () => {
+      const open = await prepare(0, '')
 
-    const stores = await Promise.all(Array.from({ length: 8 }, open))
+      const stores = await Promise.all(Array.from({ length: 8 }, open))
 
-    await Promise.all(
-      stores.map((store, index) =>
-        store.transaction((writer) =>
-          writer.users.insert({
-            username: `user${index}`,
-            password_hash: null,
-            created_at: AT,
-          }),
+      await Promise.all(
+        stores.map((store, index) =>
+          store.transaction((writer) =>
+            writer.users.insert({
+              username: `user${index}`,
+              password_hash: null,
+              created_at: AT,
+            }),
+          ),
         ),
-      ),
-    )
-    for (const store of stores) {
-      expect(await store.read((reader) => reader.users.find('user7'))).not.toBeNull()
-      await store.close()
-    }
-  })
-})
+      )
+      for (const store of stores) {
+        expect(await store.read((reader) => reader.users.find('user7'))).not.toBeNull()
+        await store.close()
+      }
+    })
+  },
+)
 
 describe.skipIf(!hasPostgres())('a PostgreSQL database', () => {
   const inDatabase = (

@@ -56,11 +56,9 @@ describe('a SQLite database', () => {
         updated_at: at,
       }),
     )
-    await store.transaction(async (writer) => {
-      await writer.views.put(view)
-      const file = { org: 'acme', view_id: 'f', name: '1.targets.json', body: Buffer.from('{}') }
-      await writer.views.putFile(file, at)
-    })
+    await store.transaction((writer) =>
+      writer.views.publish('acme', [{ view, files: { snapshot: '{}', targets: null } }]),
+    )
 
     expect(store.generation('accounts')).toBe(accounts)
     expect(store.generation()).not.toBe(all)

@@ -1,7 +1,7 @@
 import type { OrganizationRecord, RootRecord, ViewRecord } from '../../store/records.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader } from '../../store/store.ts'
-import { findDue } from './publish-view.ts'
+import { findDue } from './due.ts'
 import type { ViewContent, ViewContents } from './view-content.ts'
 
 /** Which set of teams, by name and by what the name stands for. */

@@ -1,12 +1,14 @@
 import { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, type Bundle, type DeviceView } from '@palisade/protocol'
 import { conflict, notFound } from '../../http/api-error.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
+import { startOfKept } from './due.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
 import type { ViewPublisher } from './view-publisher.ts'
 
 export interface PackDeps {
   readonly store: Store
+  readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly publisher: Pick<ViewPublisher, 'current'>
   /** Signs which view is the device's own. */
@@ -45,7 +47,9 @@ export async function packBundle(deps: PackDeps, org: string, deviceId: string):
   const place = { org, id, teams }
   const timestamp = (await deps.publisher.current(place)).body
   const assignment = JSON.stringify(await deps.assign(deviceId, user, place))
-  const files = await store.read((reader) => readFiles(reader, place, timestamp))
+  const files = await store.read((reader) =>
+    readFiles(reader, place, timestamp, startOfKept(deps.now())),
+  )
   const bundle = { format: BUNDLE_FORMAT, assignment, files } as const
   if (Buffer.byteLength(JSON.stringify(bundle)) > MAX_BUNDLE_BYTES)
     throw conflict(`the policies are longer than a bundle file may be, ${MAX_BUNDLE_BYTES} bytes`)
@@ -56,6 +60,7 @@ async function readFiles(
   reader: StoreReader,
   { org, id }: ViewPlace,
   timestamp: string,
+  since: number,
 ): Promise<Record<string, string>> {
   const files: Record<string, string> = { 'metadata/timestamp.json': timestamp }
   const keep = (name: string, body: Uint8Array | null): string => {
@@ -69,12 +74,18 @@ async function readFiles(
     if (root !== null) keep(`metadata/${version}.root.json`, root.body)
   }
   const snapshotName = `${read(timestamp).meta['snapshot.json']?.version}.snapshot.json`
-  const snapshot = keep(`metadata/${snapshotName}`, await reader.views.file(org, id, snapshotName))
+  const snapshot = keep(
+    `metadata/${snapshotName}`,
+    await reader.views.file(org, id, snapshotName, since),
+  )
   const targetsName = `${read(snapshot).meta['targets.json']?.version}.targets.json`
-  const targets = keep(`metadata/${targetsName}`, await reader.views.file(org, id, targetsName))
+  const targets = keep(
+    `metadata/${targetsName}`,
+    await reader.views.file(org, id, targetsName, since),
+  )
   for (const [name, { hashes }] of Object.entries(read(targets).targets)) {
     const path = name.replace('/', `/${hashes.sha256}.`)
-    keep(`targets/${path}`, await reader.views.document(org, id, path))
+    keep(`targets/${path}`, await reader.views.document(org, id, path, since))
   }
   return files
 }

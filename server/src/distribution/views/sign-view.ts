@@ -1,7 +1,7 @@
 import { Metadata, Snapshot, Timestamp } from '@tufjs/models'
 import { describeFile, formatMetadata, formatTufTime, SPEC_VERSION } from './metadata.ts'
 import type { RoleKey } from './role-key.ts'
-import { formatTargets } from './targets-text.ts'
+import { formatAroundListing, type AroundListing } from './targets-text.ts'
 import type { ViewContent } from './view-content.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -23,16 +23,23 @@ export interface FileVersion {
   readonly body: Uint8Array
 }
 
+/** A targets file, and what it is without the members of its listing. */
+export interface SignedTargets extends AroundListing {
+  readonly body: Buffer
+}
+
 /** `targets.json`: the documents by name, length and hash, and the settings. */
 export function signTargets(
   signing: Signing,
   { listing, settings }: Pick<ViewContent, 'listing' | 'settings'>,
-): Buffer {
+): SignedTargets {
   const { version, specVersion: spec_version, expires } = common(signing, TARGETS_LIFE_MS)
   const members = { version, spec_version, expires, ...place(signing), 'x-settings': settings }
-  const signed = formatTargets(members, listing)
-  const signatures = JSON.stringify([signing.key.signBytes(Buffer.from(signed)).toJSON()])
-  return Buffer.from(`{"signatures":${signatures},"signed":${signed}}`)
+  const { head, tail } = formatAroundListing(members)
+  const signed = Buffer.from(`${head}${listing}${tail}`)
+  const start = `{"signatures":${JSON.stringify([signing.key.signBytes(signed).toJSON()])},"signed":`
+  const body = Buffer.concat([Buffer.from(start), signed, Buffer.from('}')])
+  return { body, head: `${start}${head}{`, tail: `}${tail}}` }
 }
 
 /** `snapshot.json`: which targets file belongs to it. */

@@ -43,16 +43,23 @@ export function byName(a: { readonly name: string }, b: { readonly name: string 
   return a.name < b.name ? -1 : 1
 }
 
+/** A text on both sides of a listing. */
+export interface AroundListing {
+  readonly head: string
+  readonly tail: string
+}
+
 /**
- * What the targets key signs. Written here because `Targets.toJSON` of the library takes a time that
+ * What the targets key signs, but for the listing. Written here because `Targets.toJSON` of the library takes a time that
  * grows with the square of the documents, measured a fifth of publishing a hundred of them; what it
  * would sign are the same bytes. Nothing in it is a control character, which its canonical JSON would
  * leave as it is and RFC 8785 escapes.
  */
-export function formatTargets(members: TargetsMembers, listing: string): string {
-  const texts = Object.entries({ ...members, _type: 'targets' }).map(
-    ([name, value]) => [name, formatCanonicalJson(value)] as const,
-  )
-  const sorted = [...texts, ['targets', listing] as const].toSorted(([a], [b]) => (a < b ? -1 : 1))
-  return `{${sorted.map(([name, text]) => `"${name}":${text}`).join(',')}}`
+export function formatAroundListing(members: TargetsMembers): AroundListing {
+  const texts = Object.entries({ ...members, _type: 'targets' })
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => [name, `"${name}":${formatCanonicalJson(value)}`] as const)
+  const before = texts.filter(([name]) => name < 'targets').map(([, text]) => `${text},`)
+  const after = texts.filter(([name]) => name > 'targets').map(([, text]) => `,${text}`)
+  return { head: `{${before.join('')}"targets":`, tail: `${after.join('')}}` }
 }

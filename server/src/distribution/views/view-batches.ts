@@ -4,7 +4,8 @@ import type { ViewRecord } from '../../store/records.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
 import { inspectView, requireOrganization, type FoundView, type ViewPlace } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'
-import { publishView } from './publish-view.ts'
+import { signView, type SignedView } from './publish-view.ts'
+import { createViewStorage } from './store-views.ts'
 import { ensureTrust, isRootMissing } from './trust.ts'
 import { createViewContents, type ViewContent } from './view-content.ts'
 
@@ -47,6 +48,7 @@ export function createViewBatches(deps: {
 }): FindView {
   const { store, now, openKey } = deps
   const contents = createViewContents()
+  const storeViews = createViewStorage()
 
   async function answer(org: string, inquiries: readonly Inquiry[]): Promise<void> {
     const changed: Changed[] = []
@@ -112,7 +114,7 @@ export function createViewBatches(deps: {
     const organization = await requireOrganization(writer, org)
     const at = now()
     const publishing = { writer, trust: await ensureTrust(writer, org, at, openKey), now: at }
-    const records: (ViewRecord | null)[] = []
+    const signed: (SignedView | null)[] = []
     for (const { inquiry, revision, content: inspected } of part) {
       const { place } = inquiry
       const content =
@@ -121,9 +123,14 @@ export function createViewBatches(deps: {
           : await settleRefusal(inquiry, () =>
               contents.readUncommitted(writer, organization, place.teams),
             )
-      records.push(content && (await publishView(publishing, place, content)))
+      signed.push(content && (await signView(publishing, place, content)))
     }
-    return records
+    await storeViews(
+      publishing,
+      org,
+      signed.filter((each) => each !== null),
+    )
+    return signed.map((each) => each && (each.publication?.view ?? each.former))
   }
 
   const gather = createGathering((org, inquiries: readonly Inquiry[]) => {

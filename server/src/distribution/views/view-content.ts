@@ -98,7 +98,7 @@ function select(
     resolve_unlisted_names,
     ...(offline_allow.length === 0 ? {} : { offline_allow }),
   }
-  const listing = joinEntries(effective.map(({ entry }) => entry))
+  const listing = joinEntries(documents.map(({ entry }) => entry))
   const hash = sha256(Buffer.from(`${formatCanonicalJson(lasting)}\n${listing}`))
   return { documents, listing, settings: { ...lasting, revision }, hash }
 }
@@ -112,8 +112,6 @@ interface Formatted {
 
 interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {
   readonly document: ViewDocument
-  /** As a targets file lists it. */
-  readonly entry: string
 }
 
 function formatDocument(policy: PolicyRecord): FormattedPolicy {
@@ -127,6 +125,6 @@ function formatDocument(policy: PolicyRecord): FormattedPolicy {
     sha256: hash,
     body,
     custom: { mode: 'enforce', revision: policy.revision, schema: POLICY_DOCUMENT_SCHEMA },
-  }
-  return { id, name, scope, document, entry: formatEntry(document) }
+  } as const
+  return { id, name, scope, document: { ...document, entry: formatEntry(document) } }
 }

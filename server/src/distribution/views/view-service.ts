@@ -6,6 +6,7 @@ import { authenticateDevice } from '../authenticate-device.ts'
 import { findDeviceToken, parseDeviceToken } from '../proof/device-authorization.ts'
 import type { DeviceTokens } from '../proof/device-tokens.ts'
 import type { LastSeen } from '../last-seen.ts'
+import { startOfKept } from './due.ts'
 import { createRecent } from './recent.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys } from './opened-keys.ts'
@@ -177,7 +178,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return readFile(`${org}/${id}/${name}`, () =>
         store.read(async (reader) =>
           version === undefined
-            ? reader.views.file(org, id, name)
+            ? reader.views.file(org, id, name, startOfKept(now()))
             : ((await reader.trust.root(org, Number(version)))?.body ?? null),
         ),
       )
@@ -186,7 +187,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     async document(authorizationHeader, requested, path) {
       const { org, id } = (await enter(authorizationHeader, requested)).place
       return readFile(`${org}/${id}/${path}`, () =>
-        store.read((reader) => reader.views.document(org, id, path)),
+        store.read((reader) => reader.views.document(org, id, path, startOfKept(now()))),
       )
     },
   }

@@ -1,8 +1,7 @@
 import type {
   DistributionKeyRecord,
-  DocumentRecord,
+  PublicationRecord,
   RootRecord,
-  ViewFileRecord,
   ViewRecord,
 } from '../records.ts'
 
@@ -24,28 +23,33 @@ export interface TrustWriter extends TrustReader {
   insertRoot(root: RootRecord): Promise<void>
 }
 
-/** What is signed for one set of teams. */
+/**
+ * What is signed for one set of teams. `since` is in seconds since 1970, as versions are: what had
+ * been replaced by then is not found, and nor is what only that one lists.
+ */
 export interface ViewReader {
   find(org: string, id: string): Promise<ViewRecord | null>
-  /** The body of `3.snapshot.json` and the like, current or not long superseded. */
-  file(org: string, id: string, name: string): Promise<Uint8Array | null>
-  /** The body of a document that this view shows, or did not long ago. */
-  document(org: string, id: string, path: string): Promise<Uint8Array | null>
+  /** The body of `3.snapshot.json` or `3.targets.json`, byte for byte as it was signed. */
+  file(org: string, id: string, name: string, since: number): Promise<Uint8Array | null>
+  /** The body of a document that a targets file of this view lists. */
+  document(org: string, id: string, path: string, since: number): Promise<Uint8Array | null>
+}
+
+/** A view as it is from now on, with what was signed of it beside the timestamp. */
+export interface Publication {
+  readonly view: ViewRecord
+  /** Null where the timestamp alone is new. */
+  readonly files: Pick<PublicationRecord, 'snapshot' | 'targets'> | null
 }
 
 /** Publishing changes nothing that anybody decided: none of it is audited or raises a revision. */
 export interface ViewWriter extends ViewReader {
-  put(view: ViewRecord): Promise<void>
-  /** Supersedes, at `at`, the files of the same kind: `3.snapshot.json` those named `….snapshot.json`. */
-  putFile(file: ViewFileRecord, at: string): Promise<void>
-  /** The view shows exactly these from now on. */
-  putDocuments(
-    view: Pick<ViewRecord, 'org' | 'id'>,
-    documents: readonly DocumentRecord[],
-    at: string,
-  ): Promise<void>
-  /** Deletes what was superseded before `before`, and documents that nobody shows any more. */
-  deleteSuperseded(view: Pick<ViewRecord, 'org' | 'id'>, before: string): Promise<void>
+  /** For views of one organization, each of them once. What these replace stays. */
+  publish(org: string, publications: readonly Publication[]): Promise<void>
+  /** Deletes what had been replaced by `since`. */
+  deleteReplaced(org: string, id: string, since: number): Promise<void>
+  /** Deletes documents that no view has listed since. */
+  deleteUnlisted(org: string, since: number): Promise<void>
   /** Deletes the views of the organization that nobody has had a timestamp of since `before`. */
   deleteAbandoned(org: string, before: string): Promise<void>
 }

@@ -34,7 +34,7 @@ export const TABLES: readonly Table[] = [
   { name: 'distribution_keys', key: ['kid'] },
   { name: 'distribution_roots', key: ['org', 'version'] },
   { name: 'views', key: ['org', 'id'] },
-  { name: 'view_files', key: ['org', 'view_id', 'name'] },
+  { name: 'publications', key: ['org', 'view_id', 'version'] },
   { name: 'policy_documents', key: ['org', 'sha256'] },
-  { name: 'view_documents', key: ['org', 'view_id', 'path'] },
+  { name: 'listed_documents', key: ['place'] },
 ]

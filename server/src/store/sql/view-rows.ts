@@ -1,6 +1,13 @@
-import type { ViewReader, ViewWriter } from '../contract/distribution.ts'
-import type { ViewRecord } from '../records.ts'
-import type { Connection } from './connection.ts'
+import type { Publication, ViewReader, ViewWriter } from '../contract/distribution.ts'
+import type { DocumentRecord, ViewRecord } from '../records.ts'
+import type { Connection, Value } from './connection.ts'
+import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
+import {
+  createFindEntries,
+  createListedDocumentWriter,
+  type Relisted,
+} from './listed-document-rows.ts'
+import { formatPlaces, parsePlaces } from './places.ts'
 
 const COLUMNS = [
   'org',
@@ -17,25 +24,74 @@ const COLUMNS = [
   'timestamp_body',
 ] as const satisfies readonly (keyof ViewRecord)[]
 
+const PUBLICATION_COLUMNS: readonly InsertedColumn[] = [
+  { name: 'org', type: 'TEXT' },
+  { name: 'view_id', type: 'TEXT' },
+  { name: 'version', type: 'BIGINT' },
+  { name: 'snapshot', type: 'TEXT' },
+  { name: 'targets_head', type: 'TEXT' },
+  { name: 'targets_tail', type: 'TEXT' },
+  { name: 'listing', type: 'TEXT' },
+]
+
+/**
+ * The first version that had not been replaced by `since`: the last of before, whose successor is
+ * younger. Its parameters are org, view and `since`.
+ */
+const OLDEST_KEPT = `COALESCE((
+  SELECT o.version FROM publications o
+  WHERE o.org = ? AND o.view_id = ? AND o.version < ? AND o.listing IS NOT NULL
+  ORDER BY o.version DESC LIMIT 1), 0)`
+
+interface TargetsRow {
+  readonly targets_head: string | null
+  readonly targets_tail: string | null
+  readonly listing: string | null
+}
+
 export function createViewReader(connection: Connection): ViewReader {
   const find = connection.prepare<ViewRecord>('SELECT * FROM views WHERE org = ? AND id = ?')
-  const file = connection.prepare<{ body: Uint8Array }>(
-    'SELECT body FROM view_files WHERE org = ? AND view_id = ? AND name = ?',
+  const snapshot = connection.prepare<{ snapshot: string }>(
+    `SELECT snapshot FROM publications
+     WHERE org = ? AND view_id = ? AND version = ? AND version >= ${OLDEST_KEPT}`,
+  )
+  const targets = connection.prepare<TargetsRow>(
+    `SELECT targets_head, targets_tail, listing FROM publications
+     WHERE org = ? AND view_id = ? AND version = ? AND version >= ${OLDEST_KEPT}`,
   )
   const document = connection.prepare<{ body: Uint8Array }>(
-    `SELECT d.body FROM view_documents v
-     JOIN policy_documents d ON d.org = v.org AND d.sha256 = v.sha256
-     WHERE v.org = ? AND v.view_id = ? AND v.path = ?`,
+    `SELECT d.body FROM listed_documents l
+     JOIN policy_documents d ON d.org = l.org AND d.sha256 = l.sha256
+     WHERE l.org = ? AND l.path = ? AND EXISTS (
+       SELECT 1 FROM publications p
+       WHERE p.org = l.org AND p.view_id = ? AND p.version >= ${OLDEST_KEPT}
+         AND p.listing LIKE '%,' || l.place || ',%')`,
   )
+  const findEntries = createFindEntries(connection)
+
+  async function composeTargets(org: string, row: TargetsRow): Promise<Uint8Array | null> {
+    const { targets_head: head, targets_tail: tail, listing } = row
+    if (head === null || tail === null || listing === null) return null
+    const entries = await findEntries(org, parsePlaces(listing))
+    return entries && Buffer.from(`${head}${entries.join(',')}${tail}`)
+  }
+
   return {
     async find(org, id) {
       return (await find.get(org, id)) ?? null
     },
-    async file(org, id, name) {
-      return (await file.get(org, id, name))?.body ?? null
+    async file(org, id, name, since) {
+      const [, digits = '', kind] = /^([1-9]\d{0,14})\.(snapshot|targets)\.json$/.exec(name) ?? []
+      const key = [org, id, Number(digits), org, id, since]
+      if (kind === 'targets') {
+        const row = await targets.get(...key)
+        return row === undefined ? null : composeTargets(org, row)
+      }
+      const row = kind === 'snapshot' ? await snapshot.get(...key) : undefined
+      return row === undefined ? null : Buffer.from(row.snapshot)
     },
-    async document(org, id, path) {
-      return (await document.get(org, id, path))?.body ?? null
+    async document(org, id, path, since) {
+      return (await document.get(org, path, id, org, id, since))?.body ?? null
     },
   }
 }
@@ -49,77 +105,92 @@ export function createViewWriter(connection: Connection): ViewWriter {
          .join(', ')}`,
     'governance',
   )
-  const supersedeFiles = connection.prepare(
-    `UPDATE view_files SET superseded_at = ?
-     WHERE org = ? AND view_id = ? AND name LIKE ? AND superseded_at IS NULL`,
+  const insert = createInsertRows(
+    connection,
+    { name: 'publications', effect: 'governance' },
+    PUBLICATION_COLUMNS,
+  )
+  const newest = connection.prepare<{ listing: string }>(
+    `SELECT p.listing FROM views v
+     JOIN publications p ON p.org = v.org AND p.view_id = v.id AND p.version = v.targets_version
+     WHERE v.org = ? AND v.id = ?`,
+  )
+  const deleteReplaced = connection.prepare(
+    `DELETE FROM publications WHERE org = ? AND view_id = ? AND version < ${OLDEST_KEPT}`,
     'governance',
   )
-  const putFile = connection.prepare(
-    'INSERT INTO view_files (org, view_id, name, body) VALUES (?, ?, ?, ?)',
-    'governance',
+  const abandoned = connection.prepare<Pick<ViewRecord, 'id' | 'targets_version'>>(
+    'SELECT id, targets_version FROM views WHERE org = ? AND timestamp_signed_at < ?',
   )
-  const shown = connection.prepare<{ path: string }>(
-    'SELECT path FROM view_documents WHERE org = ? AND view_id = ? AND superseded_at IS NULL',
-  )
-  const supersedeDocument = connection.prepare(
-    'UPDATE view_documents SET superseded_at = ? WHERE org = ? AND view_id = ? AND path = ?',
-    'governance',
-  )
-  const insertDocument = connection.prepare(
-    `INSERT INTO policy_documents (org, sha256, body) VALUES (?, ?, ?)
-     ON CONFLICT (org, sha256) DO NOTHING`,
-    'governance',
-  )
-  const showDocument = connection.prepare(
-    `INSERT INTO view_documents (org, view_id, path, sha256) VALUES (?, ?, ?, ?)
-     ON CONFLICT (org, view_id, path) DO UPDATE SET superseded_at = NULL`,
-    'governance',
-  )
-  const deleteFiles = connection.prepare(
-    'DELETE FROM view_files WHERE org = ? AND view_id = ? AND superseded_at < ?',
-    'governance',
-  )
-  const hideDocuments = connection.prepare(
-    'DELETE FROM view_documents WHERE org = ? AND view_id = ? AND superseded_at < ?',
-    'governance',
-  )
-  const deleteDocuments = connection.prepare(
-    `DELETE FROM policy_documents WHERE org = ? AND NOT EXISTS (
-       SELECT 1 FROM view_documents v
-       WHERE v.org = policy_documents.org AND v.sha256 = policy_documents.sha256)`,
-    'governance',
-  )
-  const deleteAbandoned = connection.prepare(
-    'DELETE FROM views WHERE org = ? AND timestamp_signed_at < ?',
-    'governance',
-  )
+  const deleteView = connection.prepare('DELETE FROM views WHERE org = ? AND id = ?', 'governance')
+  const documents = createListedDocumentWriter(connection)
+
+  async function placesOf(org: string, id: string): Promise<readonly number[]> {
+    const row = await newest.get(org, id)
+    return row === undefined ? [] : parsePlaces(row.listing)
+  }
+
   return {
     ...createViewReader(connection),
-    async put(view) {
-      await put.run(...COLUMNS.map((column) => view[column]))
+    async publish(org, publications) {
+      const listed = new Set<DocumentRecord>()
+      for (const { files } of publications)
+        for (const document of files?.targets?.documents ?? []) listed.add(document)
+      const places = await documents.place(org, [...listed])
+      const relisted = createRelisting()
+      const rows: Value[][] = []
+      for (const { view, files } of publications) {
+        if (files !== null) {
+          const now = files.targets?.documents.flatMap((each) => places.get(each) ?? [])
+          if (now !== undefined) relisted.replace(await placesOf(org, view.id), now)
+          rows.push(toRow({ view, files }, now))
+        }
+        await put.run(...COLUMNS.map((column) => view[column]))
+      }
+      await insert(rows)
+      const version = Math.max(...publications.map(({ view }) => view.targets_version))
+      await documents.relist(relisted.changes(), version)
     },
-    async putFile({ org, view_id, name, body }, at) {
-      const kind = name.slice(name.indexOf('.'))
-      await supersedeFiles.run(at, org, view_id, `%${kind}`)
-      await putFile.run(org, view_id, name, body)
+    async deleteReplaced(org, id, since) {
+      await deleteReplaced.run(org, id, org, id, since)
     },
-    async putDocuments({ org, id }, documents, at) {
-      const before = new Set((await shown.all(org, id)).map(({ path }) => path))
-      const after = new Set(documents.map(({ path }) => path))
-      for (const path of before)
-        if (!after.has(path)) await supersedeDocument.run(at, org, id, path)
-      for (const { path, sha256, body } of documents) {
-        if (before.has(path)) continue
-        await insertDocument.run(org, sha256, body)
-        await showDocument.run(org, id, path, sha256)
+    deleteUnlisted: (org, since) => documents.deleteUnlisted(org, since),
+    async deleteAbandoned(org, before) {
+      for (const { id, targets_version } of await abandoned.all(org, before)) {
+        const relisted = createRelisting()
+        relisted.replace(await placesOf(org, id), [])
+        await documents.relist(relisted.changes(), targets_version)
+        await deleteView.run(org, id)
       }
     },
-    async deleteSuperseded({ org, id }, before) {
-      await deleteFiles.run(org, id, before)
-      if ((await hideDocuments.run(org, id, before)) > 0) await deleteDocuments.run(org)
+  }
+}
+
+function toRow(
+  { view, files }: { view: ViewRecord; files: NonNullable<Publication['files']> },
+  places: readonly number[] | undefined,
+): Value[] {
+  const { snapshot, targets } = files
+  const key = [view.org, view.id, view.snapshot_version, snapshot]
+  if (targets === null || places === undefined) return [...key, null, null, null]
+  return [...key, targets.head, targets.tail, formatPlaces(places)]
+}
+
+/** What changes of listings come to, all views together: most change the same few documents. */
+function createRelisting() {
+  const changed = new Map<number, Relisted>()
+
+  function count(place: number, kind: 'added' | 'dropped'): void {
+    const known = changed.get(place) ?? { place, added: 0, dropped: 0 }
+    changed.set(place, { ...known, [kind]: known[kind] + 1 })
+  }
+
+  return {
+    replace(before: readonly number[], after: readonly number[]): void {
+      const [old, young] = [new Set(before), new Set(after)]
+      for (const place of young) if (!old.has(place)) count(place, 'added')
+      for (const place of old) if (!young.has(place)) count(place, 'dropped')
     },
-    async deleteAbandoned(org, before) {
-      if ((await deleteAbandoned.run(org, before)) > 0) await deleteDocuments.run(org)
-    },
+    changes: () => changed.values(),
   }
 }

@@ -193,7 +193,7 @@ describe('new keys, through a running agent,', () => {
       resolve_unlisted_names: false,
       revision: 1_000_000,
     }
-    const targets = signTargets({ ...signing, key: keys.targets }, { listing, settings })
+    const { body: targets } = signTargets({ ...signing, key: keys.targets }, { listing, settings })
     const snapshot = signSnapshot({ ...signing, key: keys.online }, { version, body: targets })
     const timestamp = signTimestamp(
       { ...signing, key: keys.online },

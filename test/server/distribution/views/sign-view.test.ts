@@ -61,11 +61,13 @@ describe('signTargets', () => {
         })
 
         const content = { listing: formatListing(listed), settings: chosen }
-        const file = signTargets({ ...signing, key }, content).toString()
+        const { body, head, tail } = signTargets({ ...signing, key }, content)
+        const file = body.toString()
 
         const { signatures } = metadata.toJSON()
         expect(file).toBe(`{"signatures":${JSON.stringify(signatures)},"signed":${signed[0]}}`)
         expect(JSON.parse(file)).toEqual(metadata.toJSON())
+        expect(`${head}${content.listing.slice(1, -1)}${tail}`).toBe(file)
       }),
       { seed: 5, numRuns: 200 },
     )

@@ -52,7 +52,7 @@ async function seed(store: Store): Promise<void> {
 async function follow(store: Store, { org, id }: ViewPlace, timestamp: string) {
   const read = async (file: File | undefined, kind: string) => {
     const name = `${file?.version}.${kind}.json`
-    const body = await store.read((reader) => reader.views.file(org, id, name))
+    const body = await store.read((reader) => reader.views.file(org, id, name, 0))
     if (body === null) throw new Error(`${name} is not there`)
     expect(createHash('sha256').update(body).digest('hex')).toBe(file?.hashes.sha256)
     return parse(body)
@@ -225,7 +225,7 @@ describe('a publisher', () => {
     const before = await look()
     const name = `${before.targets.version}.targets.json`
     const isThere = async () =>
-      (await store.read((reader) => reader.views.file('acme', BASE.id, name))) !== null
+      (await store.read((reader) => reader.views.file('acme', BASE.id, name, 0))) !== null
     await store.transaction((writer) => writer.policies.delete('acme', 'pol_1'))
     await look()
 
@@ -388,9 +388,10 @@ describe('a publisher', () => {
             ...writer,
             views: {
               ...writer.views,
-              async put(view) {
-                if (view.id === OF_TEAM.id) throw new StoreError('ERR_STORE_CONFLICT', 'no')
-                await writer.views.put(view)
+              async publish(org, publications) {
+                if (publications.some(({ view }) => view.id === OF_TEAM.id))
+                  throw new StoreError('ERR_STORE_CONFLICT', 'no')
+                await writer.views.publish(org, publications)
               },
             },
           }),

@@ -9,6 +9,7 @@ import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
 import { lastSeen } from './last-seen.ts'
+import { publications } from './publications.ts'
 import { views } from './views.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -29,4 +30,5 @@ export const MIGRATIONS: readonly Migration[] = [
   distributionSettings,
   deviceKeys,
   deviceReports,
+  publications,
 ]
