@@ -1,48 +1,20 @@
-import { execFileSync } from 'node:child_process'
-import { closeSync, ftruncateSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { policyOf } from '../fixture/bundle.ts'
+import { canFillDisks, fillDisk, mountSmallDisk } from '../fixture/small-disk.ts'
 import { inForce, never, policies, setUp, type Scene } from '../fixture/sync-scene.ts'
-import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { createKeys, serve } from '../fixture/view-repository.ts'
 
-const canFill = process.platform === 'linux' && process.getuid?.() === 0
-if (!canFill) process.stderr.write('not root on Linux, so no disk can be filled: SKIPPED\n')
-
-const PAGE = 4096
 const changed = [policyOf(['allow', 'read', '/new/**'], ['deny', 'read', '/data/**'])]
 
-async function mountDisk(): Promise<string> {
-  const disk = join(await temporaryDirectory(), 'disk')
-  mkdirSync(disk)
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=512k,mode=0700', 'tmpfs', disk])
-  onTestFinished(() => {
-    execFileSync('umount', ['--lazy', disk])
-  })
-  return disk
-}
-
-/** Takes all the room but some pages. */
-function fill(ballast: string, freePages: number): void {
-  const file = openSync(ballast, 'w')
-  let size = 0
-  try {
-    for (;;) size += writeSync(file, Buffer.alloc(PAGE))
-  } catch {
-    ftruncateSync(file, Math.max(0, size - freePages * PAGE))
-  }
-  closeSync(file)
-}
-
-it.skipIf(!canFill)('keeps a whole bundle at whichever write the disk is full', async () => {
+it.skipIf(!canFillDisks())('keeps a whole bundle at whichever write the disk is full', async () => {
   const origin = await inForce()
   const { repository } = origin
   await origin.sync(repository.release({ policies }))
   repository.rotate({ ...createKeys(), root: repository.keys.root })
   const served = repository.release({ policies: changed, revision: 8 })
-  const disk = await mountDisk()
+  const disk = await mountSmallDisk()
   const [directory, ballast] = [join(disk, 'policy'), join(disk, 'ballast')]
   const codes: string[] = []
   const revisions: unknown[] = []
@@ -51,7 +23,7 @@ it.skipIf(!canFill)('keeps a whole bundle at whichever write the disk is full', 
     await cp(origin.directory, directory, { recursive: true })
     const scene = await setUp(directory, repository)
     scene.server.answer = serve(served)
-    fill(ballast, pages)
+    fillDisk(ballast, pages)
 
     codes.push((await scene.synchronizer.run(never)).error?.code ?? 'none')
     const before = [scene, await setUp(directory, repository)].map(enforced)
