@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { once } from 'node:events'
 import type { Logger } from 'pino'
+import type { BreakGlass } from './break-glass/break-glass.ts'
 import type { AgeWatch } from './decision/age-watch.ts'
 import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
@@ -18,6 +19,7 @@ export interface AgentDeps {
   readonly proxy: HttpProxy
   readonly proxyPort: number
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
+  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop'>
   readonly poller: Poller
   readonly reporter: Reporter
   /** Null when they are not wanted. */
@@ -48,6 +50,7 @@ export function createAgent(deps: AgentDeps): Agent {
       deps.log.error(problem, 'the cached bundle was set aside')
       deps.onCacheProblem(problem)
     }
+    await deps.breakGlass.restore()
     await deps.proxy.listen(deps.proxyPort)
     closers.push(() => deps.proxy.stop())
     // The socket comes last: once it is there, the agent is all there.
@@ -56,6 +59,7 @@ export function createAgent(deps: AgentDeps): Agent {
     const ageWatch = deps.watchAge()
     closers.push(async () => {
       ageWatch.stop()
+      await deps.breakGlass.stop()
       await deps.synchronizer.keepTime().catch((err: unknown) => {
         deps.log.warn({ err }, 'the time cannot be kept on disk')
       })

@@ -1,7 +1,6 @@
 // First: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
 import type { Policy } from '@palisade/policy-core'
-import { createProver } from '@palisade/client'
 import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
@@ -9,6 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { container as root, instanceCachingFactory, type InjectionToken } from 'tsyringe'
 import { createAgent, type Agent, type AgentLog } from './agent.ts'
 import type { AgentConfig } from './config/config.ts'
+import { answerBreakGlass } from './break-glass/answer-break-glass.ts'
+import { createBreakGlass, type BreakGlass } from './break-glass/break-glass.ts'
 import { createActivePolicy, type ActivePolicy } from './decision/active-policy.ts'
 import { watchAge } from './decision/age-watch.ts'
 import { createDecisionTally, type DecisionTally } from './decision/decision-tally.ts'
@@ -27,15 +28,14 @@ import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
-import { createDeviceAccess } from './sync/device-access.ts'
+import { fetchAsDevice } from './sync/fetch-as-device.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
 import { createStateStore } from './sync/state-store.ts'
 import { createSchedule, createTimetable } from './sync/timetable.ts'
-import { createViewChannel } from './sync/view-channel.ts'
-import { createFileFetcher, type FetchFile } from './sync/view-client.ts'
+import { createViewChannel, type ViewChannel } from './sync/view-channel.ts'
+import type { FetchFile } from './sync/view-client.ts'
 
-const FETCH_TIMEOUT_MS = 20_000
 /** Longer than a server waits. */
 const HINT_TIMEOUT_MS = 65_000
 const RESOLVE_TIMEOUT_MS = 5_000
@@ -73,7 +73,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
     registry,
     onError: (err) => log.error({ err }, 'unexpected error'),
   }
-  const decisions = provideDecisions(parts)
+  const decisions = provideDecisions(parts, () => get(sync.breakGlass).isOver())
   const sync = provideSync(parts, decisions)
   const proxy = provideProxy(parts, decisions)
   const startedAtMs = clock()
@@ -93,6 +93,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
           version: from.version,
           startedAtMs,
           active: get(decisions.active),
+          breakGlass: get(sync.breakGlass),
           record: () => get(sync.synchronizer).record(),
           poller: get(sync.poller),
           hints: () => get(sync.hints)?.status() ?? HINTS_OFF,
@@ -112,6 +113,11 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
         else log.info({ outcome, revision }, 'bundle file imported')
         return { outcome, revision, error }
       },
+      ...answerBreakGlass({
+        breakGlass: () => get(sync.breakGlass),
+        inTurn: (run) => get(sync.poller).inTurn(run),
+        log,
+      }),
       onError: parts.onError,
     }),
   )
@@ -126,14 +132,24 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
         // Before anything is in force.
         restore: () => sync.countEnrolments().then(() => get(sync.synchronizer).restore()),
       },
+      breakGlass: get(sync.breakGlass),
       poller: get(sync.poller),
       reporter: get(sync.reporter),
       hints: get(sync.hints),
       watchAge: () => {
-        const { keepTime } = get(sync.synchronizer)
         const onError = (err: unknown): void => log.warn({ err }, 'the time cannot be kept on disk')
-        const keeper = createTimeKeeper({ keep: keepTime, uptime: from.uptime, onError })
-        return watchAge(get(decisions.active), get(decisions.time).now, keeper)
+        const keeper = createTimeKeeper({
+          keep: get(sync.synchronizer).keepTime,
+          uptime: from.uptime,
+          onError,
+        })
+        return watchAge(get(decisions.active), get(decisions.time).now, {
+          grantRestMs: () => get(sync.breakGlass).restMs(),
+          onLook() {
+            keeper()
+            void get(sync.breakGlass).look()
+          },
+        })
       },
       onCacheProblem: (problem) => {
         cacheProblem = problem
@@ -181,7 +197,10 @@ interface DecisionTokens {
   readonly live: InjectionToken<LiveConnections>
 }
 
-function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
+function provideDecisions(
+  { registry, log, ...from }: Parts,
+  isGrantOver: () => boolean,
+): DecisionTokens {
   const { provide, get } = registry
   const time = provide('TrustedClock', () =>
     createTrustedClock({ wall: from.clock, uptime: from.uptime }),
@@ -189,6 +208,7 @@ function provideDecisions({ registry, log, ...from }: Parts): DecisionTokens {
   const active = provide('ActivePolicy', () => {
     const policy = createActivePolicy({
       ...from,
+      isGrantOver,
       clock: get(time),
       controlPlane: controlPlane(from.enrolment.server),
     })
@@ -214,38 +234,44 @@ interface SyncTokens {
   readonly reporter: InjectionToken<Reporter>
   /** Null when they are not wanted. */
   readonly hints: InjectionToken<HintListener | null>
+  readonly breakGlass: InjectionToken<BreakGlass>
   /** Looks whether another organization claims the machine. */
   readonly countEnrolments: () => Promise<void>
 }
 
 function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens {
-  const { registry, config, enrolment, key, clock, log, fetch, random } = parts
+  const { registry, config, enrolment, clock, log, random } = parts
   const { provide, get } = registry
   const countEnrolments = async (): Promise<void> => {
     const isSecond = await hasSecondEnrolment(config, enrolment)
     get(active).apply({ kind: isSecond ? 'second_enrolment' : 'single_enrolment' })
   }
-  const fetchFile = provide<FetchFile>('FetchFile', () => {
-    const { server } = enrolment
-    const wire = {
-      fetch,
-      server,
-      prove: createProver(key, get(time).now),
-      timeoutMs: FETCH_TIMEOUT_MS,
-    }
-    const access = createDeviceAccess({ ...wire, clock, random })
-    return createFileFetcher({ ...wire, access })
-  })
-  const synchronizer = provide('Synchronizer', () => {
-    const channel = createViewChannel({
+  const fetchFile = provide<FetchFile>('FetchFile', () =>
+    fetchAsDevice({ ...parts, now: get(time).now }),
+  )
+  const store = provide('StateStore', () => createStateStore(join(config.agentDir, 'policy')))
+  const channel = provide<ViewChannel>('ViewChannel', () =>
+    createViewChannel({
       enrolment,
-      store: createStateStore(join(config.agentDir, 'policy')),
+      store: get(store),
       fetchFile: get(fetchFile),
       clock: get(time),
-    })
-    return createSynchronizer({ active: get(active), channel, org: enrolment.org, clock })
-  })
-  const poller = provide('Poller', () =>
+    }),
+  )
+  const synchronizer = provide('Synchronizer', () =>
+    createSynchronizer({ active: get(active), channel: get(channel), org: enrolment.org, clock }),
+  )
+  const breakGlass = provide<BreakGlass>('BreakGlass', () =>
+    createBreakGlass({
+      ...parts,
+      active: get(active),
+      channel: get(channel),
+      store: get(store),
+      clock: get(time),
+      inTurn: (run) => get(poller).inTurn(run),
+    }),
+  )
+  const poller: InjectionToken<Poller> = provide('Poller', () =>
     createPoller({
       run: (signal) => countEnrolments().then(() => get(synchronizer).run(signal)),
       timetable: createTimetable(createSchedule(config.syncSchedule), random(), clock),
@@ -261,6 +287,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
     reportToServer({
       ...parts,
       active: get(active),
+      breakGlass: get(breakGlass),
       record: () => get(synchronizer).record(),
       fetchFile: get(fetchFile),
     }),
@@ -275,7 +302,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
         })
       : null,
   )
-  return { synchronizer, poller, reporter, hints, countEnrolments }
+  return { synchronizer, poller, reporter, breakGlass, hints, countEnrolments }
 }
 
 function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {
@@ -291,8 +318,8 @@ function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<Http
       maxConnections: 2 * MAX_CONNECTIONS,
       onDecision: (decided) => {
         get(tokens.tally).add(decided)
-        const { decision, reason, request, revision } = decided
-        log.debug({ decision, reason, request, revision }, 'decided')
+        const { decision, reason, request, revision, break_glass } = decided
+        log.debug({ decision, reason, request, revision, break_glass }, 'decided')
       },
       onError,
     }),

@@ -15,6 +15,7 @@ import {
   advance,
   ageAt,
   enforcementOf,
+  mayBreakGlass,
   STARTED,
   stateOf,
   type AgentEvent,
@@ -62,6 +63,16 @@ export interface ActivePolicyDeps {
   readonly home: string | null
   /** The server as rules write it; reachable, where the bundle allows it, for as long as there is one. */
   readonly controlPlane: readonly string[]
+  /** Asked before every decision while a grant is in force. */
+  readonly isGrantOver: () => boolean
+}
+
+/** As policy-core decides; marked while a break-glass grant is in force, whatever comes of it. */
+export interface MachineDecision extends Decision {
+  readonly break_glass?: true
+}
+export interface MachineExplanation extends Explanation {
+  readonly break_glass?: true
 }
 
 /**
@@ -69,8 +80,8 @@ export interface ActivePolicyDeps {
  * of `state/agent-state.ts` says; here it is carried out.
  */
 export interface ActivePolicy {
-  decide(request: unknown): Decision
-  explain(request: unknown): Explanation
+  decide(request: unknown): MachineDecision
+  explain(request: unknown): MachineExplanation
   /** Throws policy-core's `PolicyError`; changes nothing. */
   compile(bundle: PolicyBundle, source: CompiledBundle['source']): CompiledBundle
   /** One assignment, then the subscribers, in order. */
@@ -78,6 +89,8 @@ export interface ActivePolicy {
   /** The bundle in force; null while there is none. */
   current(): CompiledBundle | null
   state(): AgentState
+  /** Whether a grant could be begun now. */
+  mayBreakGlass(): boolean
   /** Revision of what was verified last, readable or not; null for none. */
   revision(): number | null
   /** Called whenever the state is another, or what is enforced. */
@@ -115,6 +128,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
   /** What is enforced now: by the clock, and for the addresses that the machine has now. */
   const enforced = (): Enforcement<CompiledBundle> => {
+    if (facts.grant && deps.isGrantOver()) move({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
       move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
@@ -124,6 +138,10 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     }
     return enforcementOf(facts)
   }
+
+  /** In `break_glass` everything that is allowed counts, so nothing lapses and all is marked. */
+  const marked = <T extends Decision>(made: T): T & { readonly break_glass?: true } =>
+    facts.grant && stateOf(facts) === 'break_glass' ? { ...made, break_glass: true } : made
 
   const take = (kind: TakenKind, bundle: CompiledBundle | UnreadableBundle): void => {
     const former = facts
@@ -149,7 +167,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       const { bundle, stale } = rule
       const decision = decide(bundle.compiled, request, { stale })
       const lapsed = findLapse(rule, decision)
-      if (lapsed === null) return decision
+      if (lapsed === null) return marked(decision)
       return denyUnavailable(lapsed, decision.request, { revision: bundle.bundle.revision, stale })
     },
 
@@ -162,7 +180,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       const { bundle, stale } = rule
       const explanation = explain(bundle.compiled, request, { stale })
       const lapsed = findLapse(rule, explanation)
-      if (lapsed === null) return explanation
+      if (lapsed === null) return marked(explanation)
       return explainUnavailable(lapsed, explanation.request, {
         revision: bundle.bundle.revision,
         stale,
@@ -181,6 +199,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       enforced()
       return stateOf(facts)
     },
+
+    mayBreakGlass: () => mayBreakGlass(facts),
 
     revision() {
       if (newest === null) return null

@@ -3,15 +3,25 @@ import type { ActivePolicy } from './active-policy.ts'
 /** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
 const MAX_DELAY_MS = 30_000
 
+export interface AgeWatchDeps {
+  /** What is left of a grant in force; null for none. */
+  readonly grantRestMs: () => number | null
+  readonly onLook: () => void
+}
+
 export interface AgeWatch {
   stop(): void
 }
 
 /**
- * Has the age of the bundle looked at when it becomes stale and when it expires, so that nothing
+ * Has the age of the bundle looked at when it becomes stale, when it expires and when a grant ends, so that nothing
  * that is open outlives it although nobody asks. `onLook` is called each time, which is often.
  */
-export function watchAge(active: ActivePolicy, now: () => number, onLook: () => void): AgeWatch {
+export function watchAge(
+  active: ActivePolicy,
+  now: () => number,
+  { grantRestMs, onLook }: AgeWatchDeps,
+): AgeWatch {
   let timer: NodeJS.Timeout | undefined
 
   const arm = (): void => {
@@ -20,6 +30,7 @@ export function watchAge(active: ActivePolicy, now: () => number, onLook: () => 
     if (inForce === null) return
     const { stale_at, expires_at } = inForce.bundle
     const rests = [stale_at, expires_at].map((at) => Date.parse(at) - now())
+    rests.push(grantRestMs() ?? 0)
     const restMs = Math.min(...rests.filter((rest) => rest > 0), MAX_DELAY_MS)
     timer = setTimeout(look, Math.max(restMs, 1)).unref()
   }

@@ -1,4 +1,5 @@
 import type { AgentStatus, Enrolment } from '@palisade/protocol'
+import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
 import type { Poller } from '../sync/poller.ts'
@@ -9,6 +10,7 @@ export interface StatusDeps {
   readonly version: string
   readonly startedAtMs: number
   readonly active: Pick<ActivePolicy, 'current' | 'state'>
+  readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
   readonly poller: Pick<Poller, 'nextAttemptAt'>
   readonly hints: () => AgentStatus['hints']
@@ -31,6 +33,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     started_at: new Date(deps.startedAtMs).toISOString(),
     proxy: deps.proxyUrl(),
     bundle: describeBundle(deps.active.current()),
+    break_glass: deps.breakGlass.inForce(),
     sync: {
       ...deps.record(),
       next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),

@@ -1,5 +1,12 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
-import { LOCAL_API, MAX_BUNDLE_BYTES, type AgentStatus, type SyncResult } from '@palisade/protocol'
+import {
+  LOCAL_API,
+  MAX_BUNDLE_BYTES,
+  MAX_GRANT_BYTES,
+  type AgentStatus,
+  type BreakGlassResult,
+  type SyncResult,
+} from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes } from './read-request.ts'
@@ -11,6 +18,9 @@ export interface LocalApiDeps {
   readonly sync: () => Promise<SyncResult>
   /** A bundle file, at most `MAX_BUNDLE_BYTES` long. */
   readonly import: (body: Uint8Array) => Promise<SyncResult>
+  /** A grant file, at most `MAX_GRANT_BYTES` long. */
+  readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
+  readonly endBreakGlass: () => Promise<BreakGlassResult>
   /** A bug: logged once, answered 500. */
   readonly onError: (error: unknown) => void
 }
@@ -68,17 +78,21 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
       if (!body.ok) throw new Refused(body.refusal)
       return judgeRequest(body.value)
     }
-  const importBundle = async (request: IncomingMessage): Promise<SyncResult> => {
-    const body = await readRequestBytes(request, MAX_BUNDLE_BYTES)
-    if (!body.ok) throw new Refused(body.refusal)
-    return deps.import(body.value)
-  }
+  const take =
+    (maxBytes: number, judgeFile: (body: Uint8Array) => Promise<unknown>) =>
+    async (request: IncomingMessage): Promise<unknown> => {
+      const body = await readRequestBytes(request, maxBytes)
+      if (!body.ok) throw new Refused(body.refusal)
+      return judgeFile(body.value)
+    }
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide) }],
     [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain) }],
     [LOCAL_API.status, { method: 'GET', answer: async () => deps.status() }],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync() }],
-    [LOCAL_API.import, { method: 'POST', answer: importBundle }],
+    [LOCAL_API.import, { method: 'POST', answer: take(MAX_BUNDLE_BYTES, deps.import) }],
+    [LOCAL_API.breakGlass, { method: 'POST', answer: take(MAX_GRANT_BYTES, deps.beginBreakGlass) }],
+    [LOCAL_API.endBreakGlass, { method: 'POST', answer: () => deps.endBreakGlass() }],
   ])
 }
 

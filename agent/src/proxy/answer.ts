@@ -1,4 +1,4 @@
-import type { Decision } from '@palisade/policy-core'
+import type { MachineDecision } from '../decision/active-policy.ts'
 import { STATUS_CODES } from 'node:http'
 import { formatEnvelope, type Refusal } from '../local-api/envelope.ts'
 
@@ -12,12 +12,12 @@ export interface Answer {
 export const DECISION_HEADER = 'Palisade-Decision'
 
 /** `deny; reason=default_deny`: a structured field (RFC 9651), for programs that do not read bodies. */
-export function formatDecisionHeader({ decision, reason }: Decision): string {
-  return `${decision}; reason=${reason}`
+export function formatDecisionHeader({ decision, reason, break_glass }: MachineDecision): string {
+  return `${decision}; reason=${reason}${break_glass === true ? '; break_glass' : ''}`
 }
 
 /** 403 with the decision object. */
-export function answerDenied(decision: Decision): Answer {
+export function answerDenied(decision: MachineDecision): Answer {
   return build(403, `${JSON.stringify(decision)}\n`, {
     [DECISION_HEADER]: formatDecisionHeader(decision),
   })

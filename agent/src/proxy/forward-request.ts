@@ -1,4 +1,4 @@
-import type { Decision } from '@palisade/policy-core'
+import type { MachineDecision } from '../decision/active-policy.ts'
 import { once } from 'node:events'
 import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
@@ -17,7 +17,7 @@ export interface PassDeps extends OpenDeps {
   /** A connection on which nothing moves for so long is closed. */
   readonly idleMs: number
   /** Called once for every target that was judged. */
-  readonly onDecision: (decision: Decision) => void
+  readonly onDecision: (decision: MachineDecision) => void
 }
 
 type Opened = Extract<Opening, { kind: 'open' }>
@@ -111,7 +111,7 @@ async function awaitAnswer(
   }
 }
 
-function readAnswerHeaders(answer: IncomingMessage, decision: Decision): HeaderList {
+function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
   const headers = pairHeaders(answer.rawHeaders)
   const codings = valuesOf(headers, 'transfer-encoding')
   // node undoes `chunked` only; with another coding the body would not be what its headers say.

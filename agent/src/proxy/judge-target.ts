@@ -1,4 +1,5 @@
-import { canonicalAddress, type Decision } from '@palisade/policy-core'
+import { canonicalAddress } from '@palisade/policy-core'
+import type { MachineDecision } from '../decision/active-policy.ts'
 import type { Target } from './authority.ts'
 
 /** More addresses than this of one name are not looked at. */
@@ -6,17 +7,17 @@ const MAX_ADDRESSES = 16
 
 export interface Permitted {
   readonly address: string
-  readonly decision: Decision
+  readonly decision: MachineDecision
 }
 
 export type Judgement =
   | { readonly kind: 'permitted'; readonly addresses: readonly [Permitted, ...Permitted[]] }
-  | { readonly kind: 'refused'; readonly decision: Decision }
+  | { readonly kind: 'refused'; readonly decision: MachineDecision }
   /** The name may be resolved, but has no usable address. */
   | { readonly kind: 'unresolved'; readonly cause: unknown }
 
 export interface JudgeDeps {
-  readonly decide: (request: unknown) => Decision
+  readonly decide: (request: unknown) => MachineDecision
   /** All addresses of a canonical name, in any spelling; rejects when there are none. */
   readonly resolve: (name: string) => Promise<readonly string[]>
 }
@@ -51,7 +52,7 @@ export async function judgeTarget(deps: JudgeDeps, target: Target): Promise<Judg
   return { kind: 'unresolved', cause: new Error('the name has no address') }
 }
 
-function judgedAddress({ request }: Decision): string {
+function judgedAddress({ request }: MachineDecision): string {
   const text = request !== null && 'host' in request ? (request.address ?? request.host) : ''
   const address = canonicalAddress(text)
   if (address === null) throw new Error('an allowed request without an address needs no address')

@@ -1,4 +1,4 @@
-import type { Decision } from '@palisade/policy-core'
+import type { MachineDecision } from '../decision/active-policy.ts'
 import type { Socket } from 'node:net'
 import type { Target } from './authority.ts'
 import type { Dial } from './dial.ts'
@@ -16,9 +16,9 @@ export type Opening =
       readonly kind: 'open'
       readonly socket: Socket
       readonly address: string
-      readonly decision: Decision
+      readonly decision: MachineDecision
     }
-  | { readonly kind: 'refused'; readonly decision: Decision }
+  | { readonly kind: 'refused'; readonly decision: MachineDecision }
   | { readonly kind: 'loop' }
   | { readonly kind: 'failed'; readonly reason: 'resolution_failed' | 'dial_failed' | 'cancelled' }
 

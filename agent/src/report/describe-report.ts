@@ -1,4 +1,4 @@
-import { MAX_REPORT_DETAIL, type DeviceReport } from '@palisade/protocol'
+import { MAX_REPORT_DETAIL, type BreakGlassStatus, type DeviceReport } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { SyncRecord } from '../sync/sync-record.ts'
 
@@ -20,12 +20,16 @@ const KNOWN_TO_THE_SERVER: ReadonlySet<string> = new Set([
 export function describeReport(
   active: Pick<ActivePolicy, 'state' | 'revision'>,
   { last_error }: Pick<SyncRecord, 'last_error'>,
-  agent_version: string,
+  {
+    agent_version,
+    grant,
+  }: { readonly agent_version: string; readonly grant: BreakGlassStatus | null },
 ): DeviceReport {
   const revision = active.revision()
   const report = {
     ...(revision === null ? {} : { revision }),
     state: active.state(),
+    ...(grant === null ? {} : { break_glass: { grant_id: grant.id, begun_at: grant.begun_at } }),
     agent_version,
   }
   if (last_error === null || KNOWN_TO_THE_SERVER.has(last_error.code)) return report

@@ -1,4 +1,5 @@
 import type { AgentLog } from '../agent.ts'
+import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { SyncRecord } from '../sync/sync-record.ts'
 import type { FetchFile } from '../sync/view-client.ts'
@@ -11,15 +12,16 @@ const MAX_RECEIPT_BYTES = 1024
 /** A reporter of this machine's state and of its last attempt to fetch. */
 export function reportToServer(deps: {
   readonly active: Pick<ActivePolicy, 'state' | 'revision' | 'subscribe'>
+  readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
   readonly fetchFile: FetchFile
   readonly version: string
   readonly random: () => number
   readonly log: Pick<AgentLog, 'debug'>
 }): Reporter {
-  const { active, record, fetchFile, log } = deps
+  const { active, breakGlass, record, fetchFile, log, version: agent_version } = deps
   const reporter = createReporter({
-    read: () => describeReport(active, record(), deps.version),
+    read: () => describeReport(active, record(), { agent_version, grant: breakGlass.inForce() }),
     async send(report, signal) {
       const body = JSON.stringify(report)
       const answer = await fetchFile({ path: PATH, maxBytes: MAX_RECEIPT_BYTES, body }, signal)

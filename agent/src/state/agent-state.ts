@@ -46,6 +46,8 @@ export type AgentEvent<B> =
   | { readonly kind: 'single_enrolment' }
   /** A signed grant: what was allowed before the bundle expired is allowed again. */
   | { readonly kind: 'grant_accepted' }
+  /** What is left of one that was accepted before this start. */
+  | { readonly kind: 'grant_resumed' }
   | { readonly kind: 'grant_ended' }
 
 /** What every decision of a machine is made by. */
@@ -78,6 +80,7 @@ const SETS = {
   second_enrolment: { enrolments: 'two' },
   single_enrolment: { enrolments: 'one' },
   grant_accepted: { grant: true },
+  grant_resumed: { grant: true },
   grant_ended: { grant: false },
 } as const
 
@@ -108,8 +111,18 @@ export function advance<B>(facts: Facts<B>, event: AgentEvent<B>): Facts<B> {
     case 'aged':
       return growOlder(facts, event.age)
     default:
-      return { ...facts, ...SETS[event.kind] }
+      return set(facts, event.kind)
   }
+}
+
+function set<B>(facts: Facts<B>, kind: keyof typeof SETS): Facts<B> {
+  if (kind === 'grant_accepted' && !mayBreakGlass(facts)) return facts
+  return { ...facts, ...SETS[kind] }
+}
+
+/** Whether there is something that a grant may lift, and nobody has put the machine out. */
+export function mayBreakGlass({ bundle, server, enrolments }: Facts<unknown>): boolean {
+  return bundle.kind === 'readable' && server !== 'revoked' && enrolments === 'one'
 }
 
 /** The same facts where they would become younger. */

@@ -20,7 +20,7 @@ export interface Poller {
   /** The same for a hint, which is nobody's wish: null while the server has asked us to stay away. */
   hinted(): Promise<SyncOutcome | null>
   /** Something else that must not meet a fetch: runs once nothing else does. */
-  inTurn(run: PollerDeps['run']): Promise<SyncOutcome>
+  inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T>
   nextAttemptAt(): number | null
   /** Breaks off the running attempt; resolves when it has ended. */
   stop(): Promise<void>
@@ -28,7 +28,7 @@ export interface Poller {
 
 export function createPoller(deps: PollerDeps): Poller {
   const stopping = new AbortController()
-  let running: Promise<SyncOutcome> | null = null
+  let running: Promise<unknown> | null = null
   let queued: Promise<SyncOutcome> | null = null
   /**
    * `Retry-After` binds the timetable; a person who asks now is answered now. The next tick after it
@@ -42,7 +42,7 @@ export function createPoller(deps: PollerDeps): Poller {
     return nowMs >= away.sinceMs && nowMs < away.untilMs ? away.untilMs : 0
   }
 
-  const alone = async (run: PollerDeps['run']): Promise<SyncOutcome> => {
+  const alone = async <T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     try {
       return await run(stopping.signal)
     } finally {
@@ -56,21 +56,25 @@ export function createPoller(deps: PollerDeps): Poller {
     deps.onOutcome(outcome)
     return outcome
   }
-  const begin = (run: PollerDeps['run'] = poll): Promise<SyncOutcome> => (running = alone(run))
+  const begin = <T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const begun = alone(run)
+    running = begun
+    return begun
+  }
 
   const demand = (): Promise<SyncOutcome> => {
     if (queued !== null) return queued
-    if (running === null) return begin()
+    if (running === null) return begin(poll)
     queued = running.then(() => {
       queued = null
-      return begin()
+      return begin(poll)
     })
     return queued
   }
 
   const onTick = (): void => {
     if (running !== null || queued !== null || awayUntil() > 0) return
-    void begin()
+    void begin(poll)
   }
 
   return {

@@ -1,12 +1,15 @@
 import { readPrivateFile } from '@palisade/client'
 import { mkdir, readdir, rename, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { KeptMeter } from '../break-glass/grant-meter.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
 import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
 import { sha256 } from './signed-metadata.ts'
 import {
+  formatMeter,
   formatState,
   formatTime,
+  parseMeter,
   parseState,
   parseTime,
   type TrustedState,
@@ -18,6 +21,8 @@ const MAX_STATE_BYTES = 4 * 1024 * 1024
 const COPIES = ['state.json', 'state.previous.json'] as const
 const DOCUMENTS = 'documents'
 const TIME = 'time.json'
+const METER = 'grant.json'
+/** Of either. */
 const MAX_TIME_BYTES = 1024
 
 export interface StateProblem {
@@ -38,9 +43,14 @@ export interface StateStore {
   read(nowMs: number): Promise<ReadState>
   /** Durable when it resolves; a crash at any moment leaves one whole copy at least. */
   write(state: TrustedState): Promise<void>
+  /** The same, into both copies: what must not be forgotten with one of them. */
+  writeBoth(state: TrustedState): Promise<void>
   /** Null when it is not there or damaged. */
   readTime(): Promise<KeptTime | null>
   writeTime(time: KeptTime): Promise<void>
+  /** How much of the grant in force is paid for; null when that is not there or damaged. */
+  readMeter(): Promise<KeptMeter | null>
+  writeMeter(meter: KeptMeter): Promise<void>
   /** Null when it is not there or not what its name says. */
   readDocument(hash: string): Promise<string | null>
   writeDocument(hash: string, body: Uint8Array): Promise<void>
@@ -54,6 +64,7 @@ export interface StateStore {
 export function createStateStore(directory: string): StateStore {
   const documents = join(directory, DOCUMENTS)
   const time = join(directory, TIME)
+  const meter = join(directory, METER)
   const [newest, previous] = COPIES.map((name) => join(directory, name)) as [string, string]
 
   const documentFile = (hash: string): string => join(documents, `${hash}.json`)
@@ -93,6 +104,22 @@ export function createStateStore(directory: string): StateStore {
       await writeDurably(newest, text)
     },
 
+    async writeBoth(state) {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const text = formatState(state)
+      const former = await readPrivateFile(previous, MAX_STATE_BYTES)
+      // The newest comes last: it alone is read while it is whole, so it is what makes the change.
+      await writeDurably(previous, text)
+      try {
+        await writeDurably(newest, text)
+      } catch (error) {
+        const undone = former.ok ? writeDurably(previous, former.text) : unlink(previous)
+        // Not to hide why the write failed.
+        await undone.catch(() => {})
+        throw error
+      }
+    },
+
     async readTime() {
       const found = await readPrivateFile(time, MAX_TIME_BYTES)
       return found.ok ? parseTime(found.text) : null
@@ -100,6 +127,15 @@ export function createStateStore(directory: string): StateStore {
 
     async writeTime(kept) {
       await writeDurably(time, formatTime(kept))
+    },
+
+    async readMeter() {
+      const found = await readPrivateFile(meter, MAX_TIME_BYTES)
+      return found.ok ? parseMeter(found.text) : null
+    },
+
+    async writeMeter(kept) {
+      await writeDurably(meter, formatMeter(kept))
     },
 
     async readDocument(hash) {

@@ -1,5 +1,7 @@
 import { parseJson } from '@palisade/protocol'
 import { z } from 'zod'
+import { grantLedgerSchema, NO_GRANTS } from '../break-glass/grant-ledger.ts'
+import type { KeptMeter } from '../break-glass/grant-meter.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
 import { sha256 } from './signed-metadata.ts'
 
@@ -30,6 +32,8 @@ const stateSchema = z.strictObject({
   marks: z.record(z.string(), marksSchema),
   /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
   issued_ms: z.number(),
+  /** Absent in what an earlier version kept. */
+  grants: grantLedgerSchema.default(NO_GRANTS),
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
@@ -37,6 +41,8 @@ export type TrustedState = z.infer<typeof stateSchema>
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
 
 const timeSchema = z.strictObject({ seen_ms: z.number(), floor_ms: z.number() })
+
+const meterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
 
 /** As it is kept, with a checksum: a disk that gives back something else must not go unnoticed. */
 export function formatState(state: TrustedState): string {
@@ -55,6 +61,15 @@ export function formatTime(time: KeptTime): string {
 /** Null for what is damaged. */
 export function parseTime(text: string): KeptTime | null {
   return open(text, timeSchema)
+}
+
+export function formatMeter(meter: KeptMeter): string {
+  return seal(meter)
+}
+
+/** Null for what is damaged. */
+export function parseMeter(text: string): KeptMeter | null {
+  return open(text, meterSchema)
 }
 
 function seal(value: unknown): string {

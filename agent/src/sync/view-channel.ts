@@ -1,4 +1,5 @@
 import type { Enrolment } from '@palisade/protocol'
+import { NO_GRANTS, withEnded, type GrantLedger } from '../break-glass/grant-ledger.ts'
 import type { TrustedClock } from '../state/trusted-clock.ts'
 import { fault, type Fault } from './fault.ts'
 import { describeDiskFault, fetchDocuments } from './fetch-documents.ts'
@@ -7,7 +8,7 @@ import { judgeView, type JudgedView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView } from './refresh-view.ts'
 import { followRoots, hasOtherKeys } from './root-chain.ts'
-import { readTargets, type Root } from './signed-metadata.ts'
+import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import type { TrustedState } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
@@ -40,6 +41,11 @@ export interface ViewChannel {
   fetch(isConfirmed: boolean, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
   /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
   open(body: Uint8Array, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
+  /** The newest that is trusted; null when what was kept does not lead on from the pinned one. */
+  root(): Root | null
+  grants(): GrantLedger
+  /** Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not reentrant. */
+  keepGrants(grants: GrantLedger): Promise<void>
   /** Keeps what is known about the time, so that a restart does not make it earlier. */
   keepTime(): Promise<void>
   /** Forgets what was restored, because it cannot be used; answers where it is now. */
@@ -48,15 +54,14 @@ export interface ViewChannel {
 
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
-  const { org, device_id } = enrolment
-  const nothing: TrustedState = { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0 }
-  let state = nothing
+  const { org } = enrolment
+  let state = stateOf(enrolment)
   /** Of the timestamp that is trusted, when this process fetched it. */
   let etag: string | null = null
 
   async function setAside(): Promise<string> {
     const file = await store.setAside(clock.now())
-    state = nothing
+    state = stateOf(enrolment, state)
     return file
   }
 
@@ -81,12 +86,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
 
   /** Makes the view what this machine trusts, durably, and then only. */
   async function keep(view: JudgedView, found: FoundView): Promise<void> {
-    const next: TrustedState = {
-      ...state,
-      view: view.files,
-      marks: { ...state.marks, [found.id]: view.versions },
-      issued_ms: Math.max(state.issued_ms, view.issuedMs),
-    }
+    const next = withView(state, view)
     await store.write(next)
     // The other copy of the state is the former one: it must be able to stand in, with its documents.
     const hashes = new Set([...listHashes(state), ...listHashes(next)])
@@ -134,6 +134,13 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
 
   return {
     setAside,
+    root: () => followRoots(enrolment.root, state.roots),
+    grants: () => state.grants,
+
+    async keepGrants(grants) {
+      await store.writeBoth({ ...state, grants })
+      state = { ...state, grants }
+    },
 
     async keepTime() {
       // Before there is anything to keep, there is nothing that the time could bring back either.
@@ -163,6 +170,23 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   }
 }
 
+/** Before anything was accepted, or after what was kept could not be used. */
+function stateOf({ org, device_id }: Enrolment, former?: TrustedState): TrustedState {
+  const isOurs = former?.org === org && former.device_id === device_id
+  // What cannot be used makes no grant good for a second time.
+  const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
+  return { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0, grants }
+}
+
+function withView(state: TrustedState, { files, versions, issuedMs }: JudgedView): TrustedState {
+  return {
+    ...state,
+    view: files,
+    marks: { ...state.marks, [files.id]: versions },
+    issued_ms: Math.max(state.issued_ms, issuedMs),
+  }
+}
+
 function listHashes({ view }: TrustedState): string[] {
   const targets = view === null ? null : readTargets(view.targets)
   return Object.values(targets?.targets ?? {}).map(({ hashes }) => hashes.sha256)
@@ -180,7 +204,13 @@ function addRoots(
   if (former === null || root === null) return null
   const isBegun = hasOtherKeys(former, root)
   const begun = isBegun ? { marks: {}, issued_ms: 0 } : {}
-  return { state: { ...state, ...begun, roots }, root, isBegun }
+  return { state: { ...state, ...begun, roots, grants: judgeGrants(state, root) }, root, isBegun }
+}
+
+/** With other keys for targets a grant is over: whoever stole the former ones may have signed it. */
+function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
+  const { current } = grants
+  return current === null || isSignedBy(root, 'targets', current.text) ? grants : withEnded(grants)
 }
 
 /** What was kept, or why the state, or one document of it, cannot be used. */

@@ -12,6 +12,7 @@ import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
 import { addWebhookCommands } from './administration/webhook-commands.ts'
 import { addCheckCommand, addExplainCommand } from './check/check-command.ts'
+import { addBreakGlassCommands } from './machine/break-glass-commands.ts'
 import { addBundleCommands } from './machine/bundle-commands.ts'
 import { addStatusCommand } from './machine/status-command.ts'
 import { addSyncCommand } from './machine/sync-command.ts'
@@ -58,6 +59,7 @@ Examples:
   addStatusCommand(program, context)
   addSyncCommand(program, context)
   addBundleCommands(program, context)
+  addBreakGlassCommands(program, context)
   program.commandsGroup('Administration:')
   addLoginCommand(program, context)
   addLogoutCommand(program, context)

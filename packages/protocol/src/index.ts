@@ -167,6 +167,21 @@ export {
   reportErrorSchema,
   type DeviceReport,
 } from './machine/report.ts'
+export {
+  GRANT_LIMITS,
+  GRANT_TYPE,
+  GRANT_VERSION,
+  MAX_GRANT_BYTES,
+  grantIdSchema,
+  grantSchema,
+  issueGrantRequestSchema,
+  listGrantsResponseSchema,
+  outstandingGrantSchema,
+  type Grant,
+  type GrantInForce,
+  type IssueGrantRequest,
+  type OutstandingGrant,
+} from './machine/break-glass.ts'
 export { revisionStatusSchema, type RevisionStatus } from './machine/revision-status.ts'
 export {
   MAX_LISTED_ROLLOUTS,
@@ -195,10 +210,13 @@ export {
   AGENT_STATES,
   LOCAL_API,
   agentStatusSchema,
+  breakGlassResultSchema,
   syncErrorSchema,
   syncResultSchema,
   type AgentState,
   type AgentStatus,
+  type BreakGlassResult,
+  type BreakGlassStatus,
   type SyncError,
   type SyncResult,
 } from './machine/local-api.ts'

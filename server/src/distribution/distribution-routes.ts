@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { breakGlassRoutes, type BreakGlassRouteDeps } from './break-glass/break-glass-routes.ts'
 import { deviceRoutes, type DeviceRouteDeps } from './device-routes.ts'
 import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-routes.ts'
 import { reportRoutes, type ReportRouteDeps } from './fleet/report-routes.ts'
@@ -7,7 +8,8 @@ import { bundleRoutes, type BundleRouteDeps } from './views/bundle-routes.ts'
 import { hintRoutes, type HintRouteDeps } from './hint/hint-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
 
-export type DistributionRouteDeps = BundleRouteDeps &
+export type DistributionRouteDeps = BreakGlassRouteDeps &
+  BundleRouteDeps &
   DeviceRouteDeps &
   DeviceTokenRouteDeps &
   HintRouteDeps &
@@ -24,6 +26,7 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
     await app.register(reportRoutes(deps))
     await app.register(hintRoutes(deps))
     await app.register(bundleRoutes(deps))
+    await app.register(breakGlassRoutes(deps))
     await app.register(revisionRoutes(deps))
   }
 }

@@ -11,6 +11,8 @@ import type {
   DeviceWriter,
   EnrolmentTokenReader,
   EnrolmentTokenWriter,
+  GrantReader,
+  GrantWriter,
 } from '../store/contract/credentials.ts'
 import type { SigningKeyReader, SigningKeyWriter } from '../store/contract/server-state.ts'
 import type { RecordChange, Writes } from './change.ts'
@@ -104,6 +106,21 @@ export function auditDevices(
       const revoked = await devices.revokeOfUser(org, username, revokedAt)
       for (const device of revoked) await recordRevoked(device)
       return revoked
+    },
+  }
+}
+
+/** When it is begun the machine's report says, which is no change that anybody made here. */
+export function auditGrants(
+  grants: GrantWriter,
+  record: RecordChange,
+): Writes<GrantWriter, GrantReader> {
+  return {
+    async insert(grant) {
+      await grants.insert(grant)
+      const { org, over_at: _over, ...after } = grant
+      const subject = { id: grant.id, name: null }
+      await record({ place: { org }, subject, kind: 'break_glass.issued', before: null, after })
     },
   }
 }

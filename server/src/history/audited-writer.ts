@@ -3,6 +3,7 @@ import {
   auditAccessTokens,
   auditDevices,
   auditEnrolmentTokens,
+  auditGrants,
   auditSigningKeys,
 } from './audit-credentials.ts'
 import { auditOrganizations } from './audit-organizations.ts'
@@ -58,6 +59,9 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
     },
     get devices() {
       return (made.devices ??= { ...writer.devices, ...auditDevices(writer.devices, record) })
+    },
+    get grants() {
+      return (made.grants ??= { ...writer.grants, ...auditGrants(writer.grants, record) })
     },
     // That a device polls or reports changes nothing that anybody decided.
     devicePolls: writer.devicePolls,

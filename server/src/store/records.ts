@@ -143,7 +143,26 @@ export interface DeviceReportRecord {
   /** Null, as is its detail, when the last attempt to fetch went well. */
   readonly error_code: string | null
   readonly error_detail: string | null
+  /** Null, as is when it was begun, while no break-glass grant is in force. */
+  readonly grant_id: string | null
+  readonly grant_begun_at: string | null
   readonly agent_version: string
+}
+
+/** A break-glass grant that was issued; the signed file itself is not kept. */
+export interface GrantRecord {
+  readonly id: string
+  readonly org: string
+  readonly device_id: string
+  readonly reason: string
+  /** `Author.actor` of whoever issued it. */
+  readonly issued_by: string
+  readonly issued_at: string
+  /** It must be begun before then (`Date.toISOString`). */
+  readonly use_by: string
+  readonly duration_seconds: number
+  /** From then on it can neither be begun nor be in force (`Date.toISOString`). */
+  readonly over_at: string
 }
 
 /** `bundle` keys are of earlier releases; nothing signs with them any more. */

@@ -20,6 +20,8 @@ import type {
   DeviceWriter,
   EnrolmentTokenReader,
   EnrolmentTokenWriter,
+  GrantReader,
+  GrantWriter,
 } from './contract/credentials.ts'
 import type {
   IdempotencyReader,
@@ -83,6 +85,7 @@ export interface StoreReader {
   readonly accessTokens: AccessTokenReader
   readonly enrolmentTokens: EnrolmentTokenReader
   readonly devices: DeviceReader
+  readonly grants: GrantReader
   readonly devicePolls: DevicePollReader
   readonly deviceReports: DeviceReportReader
   readonly signingKeys: SigningKeyReader
@@ -108,6 +111,7 @@ export interface StoreWriter extends StoreReader {
   readonly accessTokens: AccessTokenWriter
   readonly enrolmentTokens: EnrolmentTokenWriter
   readonly devices: DeviceWriter
+  readonly grants: GrantWriter
   readonly devicePolls: DevicePollWriter
   readonly deviceReports: DeviceReportWriter
   readonly signingKeys: SigningKeyWriter

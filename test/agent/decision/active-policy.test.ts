@@ -244,7 +244,10 @@ describe('the age watch', () => {
     scene.use(bundle)
     const states: string[] = []
     scene.active.subscribe(() => states.push(scene.active.state()))
-    const watch = watchAge(scene.active, scene.clock.now, () => {})
+    const watch = watchAge(scene.active, scene.clock.now, {
+      grantRestMs: () => null,
+      onLook: () => {},
+    })
     onTestFinished(() => watch.stop())
     const pass = async (ms: number): Promise<void> => {
       scene.surroundings.nowMs += ms

@@ -1,4 +1,4 @@
-import { MAX_BUNDLE_BYTES } from '@palisade/protocol'
+import { MAX_BUNDLE_BYTES, MAX_GRANT_BYTES } from '@palisade/protocol'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { spawnSync } from 'node:child_process'
@@ -31,6 +31,11 @@ async function startApi(): Promise<{
       imported.push(Buffer.from(body).toString())
       return { outcome: 'updated', revision: 8, error: null }
     },
+    beginBreakGlass: async (body) => {
+      imported.push(Buffer.from(body).toString())
+      return { outcome: 'begun', grant: null, error: null }
+    },
+    endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
     onError: (error) => errors.push(error),
   })
   const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
@@ -55,6 +60,22 @@ describe('the local API', () => {
     expect(taken).toMatchObject({ status: 200, body: { outcome: 'updated', revision: 8 } })
     expect(refused.status).toBe(413)
     expect(imported).toEqual([text])
+  })
+
+  it('hands a grant file over as it is, and none that is longer than a grant', async () => {
+    const { socketPath, imported } = await startApi()
+    const text = '{"not":"judged here'
+
+    const taken = await askAgent(socketPath, 'POST', '/v1/break-glass', text)
+    const huge = Buffer.alloc(MAX_GRANT_BYTES + 1, ' ')
+    const refused = await askAgent(socketPath, 'POST', '/v1/break-glass', huge)
+    const ended = await askAgent(socketPath, 'POST', '/v1/break-glass/end')
+
+    expect(taken).toMatchObject({ status: 200, body: { outcome: 'begun' } })
+    expect(refused.status).toBe(413)
+    expect(imported).toEqual([text])
+    expect(ended).toMatchObject({ status: 200, body: { outcome: 'ended' } })
+    expect((await askAgent(socketPath, 'GET', '/v1/break-glass')).status).toBe(405)
   })
 
   it('answers decisions and explanations', async () => {

@@ -132,13 +132,15 @@ describe('the reporter', () => {
   })
 })
 
+const ALONE = { agent_version: '1', grant: null }
+
 describe('the report of a machine', () => {
   const active = { state: () => 'rejected' as const, revision: () => 7 }
   const detailOf = (message: string) =>
-    describeReport(active, { last_error: { code: 'malformed', message } }, '1').error?.detail
+    describeReport(active, { last_error: { code: 'malformed', message } }, ALONE).error?.detail
 
   it('has an error while the last attempt is one', () => {
-    expect(describeReport(active, { last_error: null }, '1')).toEqual({
+    expect(describeReport(active, { last_error: null }, ALONE)).toEqual({
       revision: 7,
       state: 'rejected',
       agent_version: '1',
@@ -151,15 +153,24 @@ describe('the report of a machine', () => {
     (code) => {
       const last_error = { code, message: 'away' }
 
-      expect(describeReport(active, { last_error }, '1')).toEqual(
-        describeReport(active, { last_error: null }, '1'),
+      expect(describeReport(active, { last_error }, ALONE)).toEqual(
+        describeReport(active, { last_error: null }, ALONE),
       )
     },
   )
 
+  it('names the grant in force, and not why there is one', () => {
+    const begun_at = '2026-11-21T11:00:00Z'
+    const grant = { id: 'g1', reason: 'r', issued_by: 'user:ann', begun_at, until: begun_at }
+
+    const report = describeReport(active, { last_error: null }, { ...ALONE, grant })
+
+    expect(deviceReportSchema.parse(report).break_glass).toEqual({ grant_id: 'g1', begun_at })
+  })
+
   it('has no revision before there is one', () => {
     const none = { state: () => 'never_loaded' as const, revision: () => null }
-    const report = describeReport(none, { last_error: null }, '1')
+    const report = describeReport(none, { last_error: null }, ALONE)
     expect(deviceReportSchema.parse(report)).toEqual({ state: 'never_loaded', agent_version: '1' })
   })
 

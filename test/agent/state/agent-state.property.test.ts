@@ -32,6 +32,8 @@ interface Model {
   lateMs: number
   hasBeenWrong: boolean
   isGranted: boolean
+  /** By when the grant is over, in true time; it counts nothing but what passes. */
+  grantEndsMs: number
   isClaimedTwice: boolean
   isPutOut: boolean
 }
@@ -42,6 +44,8 @@ interface Real {
   bundle: CompiledBundle | null
   offMs: number
   revision: number
+  /** Of the grant, by the monotonic clock. */
+  grantRestMs: number
 }
 
 function mayBeAllowed(model: Model, target: string, lateMs: number): boolean {
@@ -49,8 +53,12 @@ function mayBeAllowed(model: Model, target: string, lateMs: number): boolean {
   if (typeof newest === 'string' || model.isClaimedTwice) return false
   if (!newest.allow.includes(target) || newest.deny.includes(target)) return false
   if (model.trueMs - lateMs < newest.expiresMs) return true
-  if (model.isGranted && !model.isPutOut) return true
+  if (isGranted(model) && !model.isPutOut) return true
   return target === 'control.test' || newest.offline.includes(target)
+}
+
+function isGranted({ isGranted: isTaken, trueMs, grantEndsMs }: Model): boolean {
+  return isTaken && trueMs < grantEndsMs
 }
 
 function isAllowed({ machine: { active } }: Real, target: string): boolean {
@@ -147,14 +155,35 @@ function meetUnreadable(model: Model, { machine }: Real): void {
 /** The machine starts again from what it keeps; of the rest it has to hear anew. */
 function restart(model: Model, real: Real): void {
   const kept = real.machine.clock.kept()
-  real.machine = activePolicy()
+  // Whatever was the case, as the grant itself is kept.
+  const goesOn = isGranted(model)
+  real.machine = openMachine(real)
   real.machine.surroundings.nowMs = model.trueMs + real.offMs
   real.machine.clock.restore(kept)
-  Object.assign(model, { isGranted: false, isClaimedTwice: false, isPutOut: false })
+  Object.assign(model, { isGranted: goesOn, isClaimedTwice: false, isPutOut: false })
   if (model.newest === 'damaged') model.newest = 'nothing'
   if (model.newest === 'unreadable') meetUnreadable(model, real)
-  if (typeof model.newest === 'string' || real.bundle === null) return
-  real.machine.active.apply({ kind: 'loaded', bundle: real.bundle })
+  if (typeof model.newest !== 'string' && real.bundle !== null)
+    real.machine.active.apply({ kind: 'loaded', bundle: real.bundle })
+  if (goesOn) real.machine.active.apply({ kind: 'grant_resumed' })
+}
+
+function openMachine(real: Pick<Real, 'grantRestMs'>): Real['machine'] {
+  const machine = activePolicy()
+  machine.surroundings.isGrantOver = () => real.grantRestMs <= 0
+  return machine
+}
+
+/** Asks for a grant; where none can be begun, nothing is. */
+function beginGrant(hours: number, model: Model, real: Real): void {
+  const { active } = real.machine
+  const isPossible = typeof model.newest !== 'string' && !model.isClaimedTwice && !model.isPutOut
+  expect(active.mayBreakGlass()).toBe(isPossible)
+  if (!isGranted(model) && isPossible) {
+    real.grantRestMs = hours * HOUR_MS
+    Object.assign(model, { isGranted: true, grantEndsMs: model.trueMs + hours * HOUR_MS })
+  }
+  active.apply({ kind: 'grant_accepted' })
 }
 
 /** An event of the machine, and what it is to the model. */
@@ -173,7 +202,6 @@ const EVENTS = [
   event({ kind: 'revoked' }, () => ({ isPutOut: true })),
   event({ kind: 'second_enrolment' }, () => ({ isClaimedTwice: true })),
   event({ kind: 'single_enrolment' }, () => ({ isClaimedTwice: false })),
-  event({ kind: 'grant_accepted' }, () => ({ isGranted: true })),
   event({ kind: 'grant_ended' }, () => ({ isGranted: false })),
   new Step('unreadable', meetUnreadable),
   new Step('restart', restart),
@@ -197,11 +225,20 @@ function view(kind: Kind): fc.Arbitrary<Step> {
 
 const time = fc.integer({ min: 1, max: 200 }).map(
   (hours) =>
-    new Step(`${hours} hours pass`, (model, { machine }) => {
+    new Step(`${hours} hours pass`, (model, real) => {
+      const { machine } = real
       model.trueMs += hours * HOUR_MS
       machine.surroundings.uptimeMs += hours * HOUR_MS
+      real.grantRestMs -= hours * HOUR_MS
     }),
 )
+
+const grant = fc
+  .integer({ min: 1, max: 400 })
+  .map(
+    (hours) =>
+      new Step(`grant for ${hours} hours`, (model, real) => beginGrant(hours, model, real)),
+  )
 
 const clock = fc
   .oneof(
@@ -223,7 +260,16 @@ const addresses = fc.subarray(['198.51.100.1', '198.51.100.2']).map(
 )
 
 it('allows nothing that the newest verified bundle denies, whatever happens to the machine', () => {
-  const steps = [view('verified'), view('imported'), view('loaded'), time, time, clock, addresses]
+  const steps = [
+    view('verified'),
+    view('imported'),
+    view('loaded'),
+    time,
+    time,
+    grant,
+    clock,
+    addresses,
+  ]
   const commands = fc.commands([...steps, fc.constantFrom(...EVENTS), fc.constantFrom(...EVENTS)], {
     size: '+1',
     maxCommands: 40,
@@ -239,10 +285,12 @@ it('allows nothing that the newest verified bundle denies, whatever happens to t
           hasBeenWrong: false,
           lateMs: 0,
           isGranted: false,
+          grantEndsMs: 0,
           isClaimedTwice: false,
           isPutOut: false,
         }
-        const real: Real = { machine: activePolicy(), bundle: null, offMs: 0, revision: 0 }
+        const drawnReal = { grantRestMs: 0, bundle: null, offMs: 0, revision: 0 }
+        const real: Real = Object.assign(drawnReal, { machine: openMachine(drawnReal) })
         return { model, real }
       }, sequence)
     }),

@@ -35,6 +35,7 @@ const EVENTS: readonly (readonly [string, readonly AgentEvent<string>[]])[] = [
   ['second enrolment', [{ kind: 'second_enrolment' }]],
   ['one enrolment again', [{ kind: 'single_enrolment' }]],
   ['grant accepted', [{ kind: 'grant_accepted' }]],
+  ['grant goes on after a restart', [{ kind: 'grant_resumed' }]],
   ['grant ended', [{ kind: 'grant_ended' }]],
 ]
 
@@ -103,6 +104,19 @@ describe('the states of an agent', () => {
 
   it('are all reached', () => {
     expect(new Set(ALL.map(stateOf))).toEqual(new Set(AGENT_STATES))
+  })
+})
+
+describe('a grant', () => {
+  it('is taken only where a bundle is in force, by one organization that has not put the machine out', () => {
+    const takers = ALL.filter((facts) => !facts.grant).filter(
+      (facts) => advance(facts, { kind: 'grant_accepted' }).grant,
+    )
+
+    const states = ['fresh', 'stale', 'expired', 'rejected'] as const
+    expect(new Set(takers.map(stateOf))).toEqual(new Set(states))
+    const able = ALL.filter((facts) => states.some((state) => state === stateOf(facts)))
+    expect(takers).toEqual(able)
   })
 })
 

@@ -1,4 +1,4 @@
-import { bundleSchema } from '@palisade/protocol'
+import { bundleSchema, grantSchema } from '@palisade/protocol'
 import { chmod, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -196,5 +196,73 @@ describe('palisade revision', () => {
     expect(await run(['revision', 'x'])).toMatchObject({ code: 2, out: '' })
     const unknown = await run(['revision', '999'])
     expect([unknown.code, unknown.err]).toEqual([1, expect.stringContaining('revision not found')])
+  })
+})
+
+describe('palisade break-glass', () => {
+  const FLAGS = ['--reason', 'the office is offline', '--for', '4h', '--out', 'grant.json'] as const
+
+  async function openMachine(cwd: string) {
+    const acme = await openAcme(cwd)
+    await acme.ok('enrol', '--out', 'machine.json')
+    const { device_id } = JSON.parse(await readFile(join(cwd, 'machine.json'), 'utf8'))
+    return { ...acme, id: String(device_id) }
+  }
+
+  it('writes a grant for one machine to a file, and lists what is outstanding', async () => {
+    await using directory = await temporaryDirectory()
+    const { ok, id } = await openMachine(directory.path)
+    expect(await ok('break-glass', 'list', id)).toContain('no grant may be begun')
+
+    const said = await ok('break-glass', 'issue', id, ...FLAGS, '--use-within', '30m')
+
+    const text = await readFile(join(directory.path, 'grant.json'), 'utf8')
+    const { signed } = grantSchema.parse(JSON.parse(text))
+    expect(signed).toMatchObject({
+      device_id: id,
+      reason: 'the office is offline',
+      issued_by: 'user:alice',
+      issued: '2026-11-21T08:00:00Z',
+      use_by: '2026-11-21T08:30:00Z',
+      duration_seconds: 14_400,
+    })
+    expect(said).toBe(
+      `wrote grant ${signed.id} to grant.json: to be begun before 2026-11-21T08:30:00Z, for 4h\n`,
+    )
+    expect(await ok('break-glass', 'list', id)).toContain(`${signed.id}  the office is offline`)
+    const events = await ok('events', '--kind', 'break_glass.issued', '--json')
+    expect(events).toContain(signed.id)
+  })
+
+  it.each([
+    [['--for', '25h'], '`--for` must be 1m to 1d'],
+    [['--for', '59s'], '`--for` must be 1m to 1d'],
+    [['--for', '4'], '`--for` must be 1m to 1d'],
+    [['--for', '-4h'], '`--for` must be 1m to 1d'],
+    [['--for', '4h', '--use-within', '31d'], '`--use-within` must be 1m to 30d'],
+  ])('refuses %j without asking the server', async (flags, words) => {
+    await using directory = await temporaryDirectory()
+    const { run, id } = await openMachine(directory.path)
+    const argv = ['break-glass', 'issue', id, '--reason', 'x', '--out', 'grant.json', ...flags]
+
+    const { code, err } = await run(argv)
+
+    expect([code, err]).toEqual([2, expect.stringContaining(words)])
+    expect(await readdir(directory.path)).not.toContain('grant.json')
+  })
+
+  it('says what the server refuses, and for which device there is none', async () => {
+    await using directory = await temporaryDirectory()
+    const { run, id } = await openMachine(directory.path)
+    const blank = ['--reason', ' ', '--for', '4h', '--out', 'grant.json']
+
+    expect(await run(['break-glass', 'issue', id, ...blank])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('must say why'),
+    })
+    const absent = await run(['break-glass', 'issue', 'absent', ...FLAGS])
+    expect(absent).toMatchObject({ code: 1, err: expect.stringContaining('not_found') })
+    expect(await run(['break-glass', 'list', ''])).toMatchObject({ code: 2 })
+    expect(await readdir(directory.path)).not.toContain('grant.json')
   })
 })

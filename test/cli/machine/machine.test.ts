@@ -1,4 +1,4 @@
-import type { AgentStatus, SyncResult } from '@palisade/protocol'
+import type { AgentStatus, BreakGlassResult, SyncResult } from '@palisade/protocol'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -24,6 +24,7 @@ const STATUS: AgentStatus = {
     rules: 9,
     source: 'server',
   },
+  break_glass: null,
   sync: {
     last_attempt_at: '2026-11-21T11:57:00.000Z',
     last_success_at: '2026-11-21T11:57:00.000Z',
@@ -97,12 +98,88 @@ describe('palisade status', () => {
     expect(out).toMatch(/cache problem +bad signature; set aside as state\.json\.rejected-1\n/)
   })
 
+  it('shows a grant that is in force, why, by whom and until when', async () => {
+    const break_glass = {
+      id: 'g1',
+      reason: 'the office is offline\u001b[2J',
+      issued_by: 'user:ann',
+      begun_at: '2026-11-21T11:00:00Z',
+      until: '2026-11-21T15:00:00Z',
+    }
+
+    const { out } = await ask(['status'], {
+      body: { ...STATUS, state: 'break_glass', break_glass },
+    })
+
+    expect(out).toContain('break_glass  a grant is in force')
+    expect(out).toMatch(
+      /break-glass +the office is offline\\u001b\[2J; by user:ann, until 2026-11-21T15:00:00Z \(g1\)\n/,
+    )
+  })
+
   it('prints the status object on --json', async () => {
     expect(JSON.parse((await ask(['status', '--json'], { body: STATUS })).out)).toEqual(STATUS)
   })
 
   it('answers 1 when the agent fails', async () => {
     expect(await ask(['status'], envelope(500, 'internal'))).toMatchObject({ code: 1, out: '' })
+  })
+})
+
+describe('palisade break-glass use and end', () => {
+  const grant = {
+    id: 'g1',
+    reason: 'the office is offline',
+    issued_by: 'user:ann',
+    begun_at: '2026-11-21T11:00:00Z',
+    until: '2026-11-21T15:00:00Z',
+  }
+  const refused = { code: 'already_used', message: 'the grant was used before' }
+
+  it.each<[BreakGlassResult, number, string]>([
+    [
+      { outcome: 'begun', grant, error: null },
+      0,
+      'break-glass  a grant is in force until 2026-11-21T15:00:00Z: the office is offline\n',
+    ],
+    [
+      { outcome: 'failed', grant: null, error: refused },
+      1,
+      'failed  the grant was used before (already_used)\n',
+    ],
+  ])('use answers %j with exit %i', async (body, code, out) => {
+    await using directory = await temporaryDirectory()
+    const file = join(directory.path, 'grant.json')
+    await writeFile(file, '{"any":"text"}')
+    const seen: unknown[] = []
+    const socket = join(directory.path, 'agent.sock')
+    await using agent = await startLoopbackServer((request) => {
+      seen.push([request.method, request.url, request.body])
+      return { body }
+    }, socket)
+    const env = { PALISADE_AGENT_SOCKET: agent.url }
+
+    expect(await runCli(['break-glass', 'use', file], { env })).toEqual({ code, out, err: '' })
+    const json = await runCli(['break-glass', 'use', file, '--json'], { env })
+    expect(json).toEqual({ code, out: `${JSON.stringify(body)}\n`, err: '' })
+    expect(seen[0]).toEqual(['POST', '/v1/break-glass', '{"any":"text"}'])
+  })
+
+  it('use answers 2 for a file that cannot be read', async () => {
+    expect(await runCli(['break-glass', 'use', 'missing.json'])).toMatchObject({ code: 2, out: '' })
+  })
+
+  it('end says that there was none, with 1, or that it has ended', async () => {
+    const none = { code: 'none_in_force', message: 'no grant is in force' }
+    const bad = await ask(['break-glass', 'end'], {
+      body: { outcome: 'failed', grant: null, error: none },
+    })
+    const good = await ask(['break-glass', 'end'], {
+      body: { outcome: 'ended', grant: null, error: null },
+    })
+
+    expect(bad).toEqual({ code: 1, out: 'failed  no grant is in force (none_in_force)\n', err: '' })
+    expect(good).toEqual({ code: 0, out: 'ended  no grant is in force any more\n', err: '' })
   })
 })
 

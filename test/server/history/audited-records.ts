@@ -78,6 +78,18 @@ export const enrolmentToken = (id: string, created_by = 'user:ann') => ({
   revoked_at: null,
 })
 
+export const GRANT = {
+  id: 'g9',
+  org: 'acme',
+  device_id: 'd0',
+  reason: 'the office is offline',
+  issued_by: 'user:ann',
+  issued_at: NOW,
+  use_by: LATER,
+  duration_seconds: 3600,
+  over_at: LATER,
+}
+
 export const key = (kid: string) => ({
   kid,
   purpose: 'bundle' as const,

@@ -12,6 +12,7 @@ import {
   token,
   device,
   enrolmentToken,
+  GRANT,
   key,
   HOOK,
   webhook,
@@ -65,6 +66,7 @@ const REVOKED_E0: Expected = [
   SHOWN_E0,
   { ...SHOWN_E0, revoked_at: LATER },
 ]
+const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
 const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
 
 /** By section and method, what every write leaves in the history of `acme`. */
@@ -367,6 +369,12 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         { ...D0, id },
         { ...D0, id, revoked_at: LATER },
       ]),
+    ],
+  },
+  grants: {
+    insert: [
+      (writer) => writer.grants.insert(GRANT),
+      [['break_glass.issued', { id: 'g9', name: null }, null, SHOWN_GRANT]],
     ],
   },
   signingKeys: {

@@ -412,6 +412,8 @@ export function describeCredentials(store: () => Store): void {
         state: 'rejected' as const,
         error_code: revision === null ? null : 'not_compilable',
         error_detail: revision === null ? null : 'rule `x`',
+        grant_id: revision === null ? null : 'g1',
+        grant_begun_at: revision === null ? null : NOW,
         agent_version: '0.1.0',
       })
       await store().transaction(async (writer) => {

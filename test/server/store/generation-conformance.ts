@@ -15,6 +15,8 @@ const REPORT = {
   state: 'fresh',
   error_code: null,
   error_detail: null,
+  grant_id: null,
+  grant_begun_at: null,
   agent_version: '0.1.0',
 } as const
 const KEPT = { scope: 's', body_hash: 'h', status: 201, headers: {}, body: '{}', expires_at: LATER }

@@ -3,6 +3,7 @@ import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/rec
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
+import { describeGrants } from './grant-conformance.ts'
 import { describeGeneration } from './generation-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
@@ -466,6 +467,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       () => open,
     )
     describeCredentials(() => store)
+    describeGrants(() => store)
     describeEvents(() => store)
     describeGeneration(
       () => store,

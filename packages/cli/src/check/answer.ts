@@ -18,6 +18,8 @@ export interface DecisionAnswer {
   readonly revision: number | null
   readonly stale: boolean
   readonly address_required?: true | undefined
+  /** While a grant is in force on this machine. */
+  readonly break_glass?: true | undefined
   readonly hint: string | null
 }
 

@@ -37,6 +37,8 @@ export function formatCautions(answer: DecisionAnswer, style: Style): readonly s
     lines.push(
       '  judged by name only: the address it resolves to is decided as well (`--address IP`)',
     )
+  if (answer.break_glass === true)
+    lines.push(`  ${style.warning('a break-glass grant is in force: `palisade status`')}`)
   if (answer.stale)
     lines.push(
       `  ${style.warning('the policies are stale: the agent has no news from its server')}`,

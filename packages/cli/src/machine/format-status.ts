@@ -35,6 +35,14 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     ['user', style.plain(status.user ?? 'none: organization-wide policies only')],
     ['server', style.plain(status.server)],
   ]
+  const { break_glass: grant } = status
+  if (grant !== null)
+    pairs.push([
+      'break-glass',
+      style.warning(
+        style.plain(`${grant.reason}; by ${grant.issued_by}, until ${grant.until} (${grant.id})`),
+      ),
+    ])
   if (bundle !== null)
     pairs.push(
       [

@@ -1,10 +1,12 @@
 import {
   LOCAL_API,
   agentStatusSchema,
+  breakGlassResultSchema,
   decisionSchema,
   explanationSchema,
   syncResultSchema,
   type AgentStatus,
+  type BreakGlassResult,
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
@@ -32,8 +34,12 @@ export interface AgentClient {
   sync(): Promise<SyncResult>
   /** Resolves when the agent has judged a bundle file, also when it refused it. */
   import(bundle: string): Promise<SyncResult>
+  /** Resolves when the agent has begun a grant, or refused it. */
+  beginBreakGlass(grant: string): Promise<BreakGlassResult>
+  endBreakGlass(): Promise<BreakGlassResult>
 }
 
+/** Also for what waits until a running attempt has ended. */
 const SYNC_TIMEOUT_MS = 120_000
 
 /** A client of the agent's local API over its Unix socket. */
@@ -48,7 +54,14 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       body: JSON.stringify(request ?? null),
       timeoutMs,
     })
+  const breakGlass = async (path: string, body: string): Promise<BreakGlassResult> =>
+    parseAnswer(
+      breakGlassResultSchema,
+      await agentExchange({ socketPath, method: 'POST', path, body, timeoutMs: SYNC_TIMEOUT_MS }),
+    )
   return {
+    beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
+    endBreakGlass: () => breakGlass(LOCAL_API.endBreakGlass, ''),
     decide: async (request) => parseAnswer(decisionSchema, await post(LOCAL_API.decide, request)),
     explain: async (request) =>
       parseAnswer(explanationSchema, await post(LOCAL_API.explain, request)),

@@ -2,12 +2,17 @@ import {
   bundleSchema,
   deviceSchema,
   enrolmentSchema,
+  grantSchema,
   listDevicesResponseSchema,
+  listGrantsResponseSchema,
   MAX_BUNDLE_BYTES,
   type Bundle,
   type Device,
   type Enrolment,
+  type Grant,
+  type IssueGrantRequest,
   type ListDevicesQuery,
+  type OutstandingGrant,
 } from '@palisade/protocol'
 import type { Prove } from '../device/proof.ts'
 import type { Call } from './call.ts'
@@ -23,6 +28,10 @@ export interface DevicesClient {
   setLabels(deviceId: string, labels: readonly string[]): Promise<Device>
   /** All that the device would fetch now, to be carried to it by hand. */
   bundle(deviceId: string): Promise<Bundle>
+  /** A break-glass grant, to be carried to the device by hand. */
+  issueGrant(deviceId: string, request: IssueGrantRequest): Promise<Grant>
+  /** Those that may be begun, or be in force. */
+  grants(deviceId: string): Promise<readonly OutstandingGrant[]>
   /** From its next request on the device is refused. */
   revoke(deviceId: string): Promise<void>
 }
@@ -61,6 +70,15 @@ export function createDevicesClient(call: Call, root: string, server: string): D
         },
         bundleSchema,
       ),
+    issueGrant: async (deviceId, request) =>
+      call(
+        { method: 'POST', path: root + apiPath(deviceId, 'break-glass'), body: request },
+        grantSchema,
+      ),
+    async grants(deviceId) {
+      const path = root + apiPath(deviceId, 'break-glass')
+      return (await call({ method: 'GET', path }, listGrantsResponseSchema)).data
+    },
     revoke: async (deviceId) => call.empty({ method: 'DELETE', path: root + apiPath(deviceId) }),
   }
 }

@@ -29,6 +29,7 @@ export const EVENT_KINDS = [
   'device.enrolled',
   'device.labelled',
   'device.revoked',
+  'break_glass.issued',
   'rollout.started',
   'rollout.advanced',
   'rollout.paused',

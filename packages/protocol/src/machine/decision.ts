@@ -30,6 +30,8 @@ export const decisionSchema = z
     request: canonicalRequestSchema.nullable(),
     revision: z.int().nullable(),
     stale: z.boolean(),
+    /** Said by an agent while a break-glass grant is in force, whatever the decision. */
+    break_glass: z.literal(true).optional(),
     address_required: z.literal(true).optional(),
     hint: z.string().nullable(),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { grantInForceSchema } from './break-glass.ts'
 import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
 import { AGENT_STATES } from './local-api.ts'
 import { reportErrorSchema } from './report.ts'
@@ -89,6 +90,8 @@ export const deviceSchema = z
     agent_version: z.string().optional(),
     /** Absent when its last attempt to fetch went well. */
     last_error: reportErrorSchema.optional(),
+    /** Present while a break-glass grant is in force. */
+    break_glass: grantInForceSchema.optional(),
   })
   .meta({ id: 'Device' })
 export type Device = z.infer<typeof deviceSchema>

@@ -8,6 +8,8 @@ import { z } from 'zod'
  * - `GET  /v1/status`   → AgentStatus
  * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; judged as if it had been fetched
+ * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once it is begun or refused
+ * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
  *
  * Errors use the server's envelope. A request that cannot be judged is not an error: it is
  * answered 200 with `deny` and `invalid_request`.
@@ -18,6 +20,8 @@ export const LOCAL_API = {
   status: '/v1/status',
   sync: '/v1/sync',
   import: '/v1/import',
+  breakGlass: '/v1/break-glass',
+  endBreakGlass: '/v1/break-glass/end',
 } as const
 
 /**
@@ -55,6 +59,25 @@ export const syncErrorSchema = z.object({
 })
 export type SyncError = z.infer<typeof syncErrorSchema>
 
+/** The break-glass grant in force; times are RFC 3339 UTC in whole seconds. */
+export const breakGlassStatusSchema = z.object({
+  id: z.string(),
+  reason: z.string(),
+  issued_by: z.string(),
+  begun_at: instant,
+  until: instant,
+})
+export type BreakGlassStatus = z.infer<typeof breakGlassStatusSchema>
+
+export const breakGlassResultSchema = z.object({
+  outcome: z.enum(['begun', 'ended', 'failed']),
+  /** What is in force then. */
+  grant: breakGlassStatusSchema.nullable(),
+  /** `code` is stable, such as `already_used`. */
+  error: syncErrorSchema.nullable(),
+})
+export type BreakGlassResult = z.infer<typeof breakGlassResultSchema>
+
 export const agentStatusSchema = z.object({
   state: z.enum(AGENT_STATES),
   server: z.string(),
@@ -77,6 +100,7 @@ export const agentStatusSchema = z.object({
       source: z.enum(['server', 'cache', 'file']),
     })
     .nullable(),
+  break_glass: breakGlassStatusSchema.nullable(),
   sync: z.object({
     last_attempt_at: instant.nullable(),
     /** Last time that the server confirmed or delivered a verified bundle. */

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { lineSchema } from '../line.ts'
+import { grantInForceSchema } from './break-glass.ts'
 import { AGENT_STATES } from './local-api.ts'
 
 export const MAX_REPORT_DETAIL = 512
@@ -14,11 +16,6 @@ export const CODES_WITHOUT_POLICY = [
   'proof_refused',
   'cache_not_written',
 ] as const
-
-/** One line that may be shown anywhere: nothing in it steers a terminal or passes for another line. */
-const lineSchema = z
-  .string()
-  .regex(/^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'must be one line of printable characters')
 
 export const reportErrorSchema = z.strictObject({
   /** Stable, such as `not_compilable`. */
@@ -38,6 +35,8 @@ export const deviceReportSchema = z
     state: z.enum(AGENT_STATES),
     /** Why the last attempt to fetch brought nothing into force; absent after one that went well. */
     error: reportErrorSchema.optional(),
+    /** While a break-glass grant is in force. */
+    break_glass: grantInForceSchema.exactOptional(),
     agent_version: lineSchema.min(1).max(64),
   })
   .meta({

@@ -60,11 +60,13 @@ export function formatMachine({ device, seenAt, report }: Machine): Device {
 
 function formatReport(report: DeviceReportRecord): Partial<Device> {
   const { reported_at, revision, state, agent_version, error_code: code, error_detail } = report
+  const { grant_id, grant_begun_at: begun_at } = report
   return {
     reported_at,
     ...(revision === null ? {} : { revision }),
     state,
     agent_version,
     ...(code === null ? {} : { last_error: { code, detail: error_detail ?? '' } }),
+    ...(grant_id === null || begun_at === null ? {} : { break_glass: { grant_id, begun_at } }),
   }
 }

@@ -22,7 +22,7 @@ export function openReportLog({ store, log }: { store: Store; log: Log }): Repor
     onFailure: (err) => log.warn({ err }, 'reports of devices could not be written'),
   })
   return {
-    record(device_id, { revision, state, error, agent_version }, at) {
+    record(device_id, { revision, state, error, break_glass, agent_version }, at) {
       reports.record(device_id, {
         device_id,
         reported_at: at.toISOString(),
@@ -30,6 +30,8 @@ export function openReportLog({ store, log }: { store: Store; log: Log }): Repor
         state,
         error_code: error?.code ?? null,
         error_detail: error?.detail ?? null,
+        grant_id: break_glass?.grant_id ?? null,
+        grant_begun_at: break_glass?.begun_at ?? null,
         agent_version,
       })
     },

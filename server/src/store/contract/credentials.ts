@@ -3,6 +3,7 @@ import type {
   DeviceRecord,
   DeviceReportRecord,
   EnrolmentTokenRecord,
+  GrantRecord,
   OrganizationTokenRecord,
   PersonalTokenRecord,
 } from '../records.ts'
@@ -67,6 +68,15 @@ export interface DeviceWriter extends DeviceReader {
   revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
   /** Answers those that are revoked by this, by ascending id. */
   revokeOfUser(org: string, username: string, revokedAt: string): Promise<DeviceRecord[]>
+}
+
+export interface GrantReader {
+  /** Those that are not over at `at` (`Date.toISOString`), by time of issue. */
+  listOutstanding(org: string, deviceId: string, at: string): Promise<GrantRecord[]>
+}
+
+export interface GrantWriter extends GrantReader {
+  insert(grant: GrantRecord): Promise<void>
 }
 
 export interface DevicePollReader {

@@ -10,6 +10,8 @@ const COLUMNS: readonly (InsertedColumn & { readonly name: keyof DeviceReportRec
   { name: 'state', type: 'TEXT' },
   { name: 'error_code', type: 'TEXT' },
   { name: 'error_detail', type: 'TEXT' },
+  { name: 'grant_id', type: 'TEXT' },
+  { name: 'grant_begun_at', type: 'TEXT' },
   { name: 'agent_version', type: 'TEXT' },
 ]
 

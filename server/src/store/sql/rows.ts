@@ -7,6 +7,7 @@ import { createEventReader, createEventWriter } from './event-rows.ts'
 import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createDeviceReportReader, createDeviceReportWriter } from './device-report-rows.ts'
+import { createGrantReader, createGrantWriter } from './grant-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
   createBumpRevision,
@@ -42,6 +43,7 @@ export function createReader(connection: Connection): StoreReader {
     accessTokens: createAccessTokenReader(connection),
     enrolmentTokens: createEnrolmentTokenReader(connection),
     devices: createDeviceReader(connection),
+    grants: createGrantReader(connection),
     devicePolls: createDevicePollReader(connection),
     deviceReports: createDeviceReportReader(connection),
     signingKeys: createSigningKeyReader(connection),
@@ -67,6 +69,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     accessTokens: createAccessTokenWriter(connection),
     enrolmentTokens: createEnrolmentTokenWriter(connection),
     devices: createDeviceWriter(connection),
+    grants: createGrantWriter(connection),
     devicePolls: createDevicePollWriter(connection),
     deviceReports: createDeviceReportWriter(connection),
     signingKeys: createSigningKeyWriter(connection),

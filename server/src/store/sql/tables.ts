@@ -21,6 +21,7 @@ export const TABLES: readonly Table[] = [
   { name: 'access_tokens', key: ['place'] },
   { name: 'enrolment_tokens', key: ['place'] },
   { name: 'devices', key: ['id'] },
+  { name: 'break_glass_grants', key: ['id'] },
   { name: 'device_polls', key: ['device_id'] },
   { name: 'device_reports', key: ['device_id'] },
   { name: 'signing_keys', key: ['kid'] },

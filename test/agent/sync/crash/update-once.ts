@@ -23,6 +23,7 @@ const active = createActivePolicy({
   localPolicies: [],
   home: null,
   controlPlane: [],
+  isGrantOver: () => true,
 })
 const prove = createProver(createDeviceKey(), Date.now)
 const wire = { fetch, server: enrolment.server, prove, timeoutMs: 10_000 }

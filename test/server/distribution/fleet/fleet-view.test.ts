@@ -30,6 +30,8 @@ function tell(device: TestDevice, report: Partial<DeviceReportRecord>): Promise<
     state: 'fresh',
     error_code: null,
     error_detail: null,
+    grant_id: null,
+    grant_begun_at: null,
     agent_version: '0.1.0',
     ...report,
   } as const

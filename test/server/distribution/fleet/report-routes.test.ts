@@ -6,6 +6,8 @@ import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const URL = '/api/v1/device/report'
 const GOOD: DeviceReport = { revision: 3, state: 'fresh', agent_version: '0.1.0' }
+const GRANT = { grant_id: 'g1', begun_at: '2026-11-21T08:00:00Z' }
+const grantOf = (more: object) => ({ ...GOOD, break_glass: { ...GRANT, ...more } })
 const ALL = { first: '', last: '~' }
 /** A busy machine takes longer than the default second. */
 const PATIENCE = { timeout: 300_000 }
@@ -46,6 +48,8 @@ describe('a report of a device', () => {
       state: 'rejected',
       error_code: error.code,
       error_detail: error.detail,
+      grant_id: null,
+      grant_begun_at: null,
       agent_version: '0.1.0',
     })
     expect((await kept()).get(idOf(other))).toMatchObject({
@@ -95,6 +99,9 @@ describe('a report of a device', () => {
     ['a detail that steers terminals', { ...GOOD, error: { code: 'c', detail: '\u001b[2J' } }],
     ['a detail with half a character', { ...GOOD, error: { code: 'c', detail: '\ud800' } }],
     ['a long detail', { ...GOOD, error: { code: 'c', detail: 'd'.repeat(513) } }],
+    ['a grant by no proper id', grantOf({ grant_id: 'g 1' })],
+    ['a grant begun at no proper time', grantOf({ begun_at: 'now' })],
+    ['more about a grant', grantOf({ until: GRANT.begun_at })],
     ['more about an error', { ...GOOD, error: { code: 'c', detail: '', stack: '' } }],
   ])('is refused with %s', async (_title, payload) => {
     const refused = await report(payload)

@@ -1,6 +1,7 @@
 import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
+import { breakGlass } from './break-glass.ts'
 import { deviceKeys } from './device-keys.ts'
 import { deviceReports } from './device-reports.ts'
 import { distributionSettings } from './distribution-settings.ts'
@@ -31,4 +32,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deviceKeys,
   deviceReports,
   publications,
+  breakGlass,
 ]

@@ -1,0 +1,199 @@
+import type { BreakGlassStatus, Enrolment } from '@palisade/protocol'
+import type { Logger } from 'pino'
+import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { TrustedClock } from '../state/trusted-clock.ts'
+import type { StateStore } from '../sync/state-store.ts'
+import type { ViewChannel } from '../sync/view-channel.ts'
+import { grantFault, type GrantFault } from './grant-fault.ts'
+import { describeGrant, putInForce, restOf, type GrantInForce } from './grant-in-force.ts'
+import { isUsed, withBegun, withEnded } from './grant-ledger.ts'
+import { dueOf, remainingOf, startMeter } from './grant-meter.ts'
+import { judgeTime, readGrant, type SignedGrant } from './judge-grant.ts'
+
+const REMIND_EVERY_MS = 10 * 60_000
+
+export interface BreakGlassDeps {
+  readonly active: Pick<ActivePolicy, 'apply' | 'state' | 'mayBreakGlass'>
+  readonly channel: Pick<ViewChannel, 'root' | 'grants' | 'keepGrants'>
+  readonly store: Pick<StateStore, 'readMeter' | 'writeMeter'>
+  readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
+  readonly clock: Pick<TrustedClock, 'now' | 'bounds'>
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  /** Runs what must not meet a fetch. */
+  readonly inTurn: <T>(run: () => Promise<T>) => Promise<T>
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/** The grant of this machine: at most one at a time, and each once. What it does, `state/` says. */
+export interface BreakGlass {
+  /** After the bundle was restored: goes on with a grant that was begun before. */
+  restore(): Promise<void>
+  /** Null once it is begun, durably; else nothing changed. Must not meet a fetch. */
+  begin(body: Uint8Array): Promise<GrantFault | null>
+  /** Null once it is over, durably. Must not meet a fetch. */
+  end(): Promise<GrantFault | null>
+  /** Whether the one in force is over, or there is none; once it is, it stays over. */
+  isOver(): boolean
+  inForce(): BreakGlassStatus | null
+  /** Null while none is in force. */
+  restMs(): number | null
+  /**
+   * To be called twice a minute: pays for the time to come, reminds, and forgets what is over.
+   * Resolves when that is on disk, or cannot be; never rejects.
+   */
+  look(): Promise<void>
+  /** Gives back what was paid for and has not passed. */
+  stop(): Promise<void>
+}
+
+export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
+  const { active, channel, store, clock, uptime, log } = deps
+  let current: GrantInForce | null = null
+  let paying: Promise<void> | null = null
+  let settling: Promise<void> | null = null
+
+  const leftOf = (inForce: GrantInForce): number => {
+    // Other keys have come, and ended it.
+    if (channel.grants().current?.text !== inForce.grant.text) return 0
+    return restOf(inForce, { nowMs: clock.now(), uptimeMs: uptime() })
+  }
+  const describe = (inForce: GrantInForce): BreakGlassStatus =>
+    describeGrant(inForce, clock.now() + leftOf(inForce))
+  const say = (inForce: GrantInForce, words: string): void =>
+    log.warn({ grant: describe(inForce) }, `break-glass: ${words}`)
+
+  const isOver = (): boolean => {
+    if (current === null) return true
+    if (leftOf(current) > 0) return false
+    say(current, 'the grant is over')
+    current = null
+    return true
+  }
+
+  const pay = async (paidFor: SignedGrant, paidMs: number): Promise<void> => {
+    const meter = { id: paidFor.signed.id, paid_ms: paidMs }
+    const fault = await tryToKeep('the time cannot be kept', () => store.writeMeter(meter))
+    if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
+    else if (current?.grant === paidFor)
+      current = { ...current, meter: { ...current.meter, paidMs } }
+  }
+
+  const forget = (): Promise<void> => channel.keepGrants(withEnded(channel.grants()))
+
+  /** Forgets on disk what is over, or a clock that is mended later might bring it back. */
+  const settle = async (): Promise<void> => {
+    const fault = await tryToKeep('the end cannot be kept', () => deps.inTurn(forget))
+    if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
+    settling = null
+  }
+
+  return {
+    isOver,
+    inForce: () => (current === null || isOver() ? null : describe(current)),
+    restMs: () => (current === null ? null : leftOf(current)),
+
+    async restore() {
+      const kept = await readKept(deps)
+      if (kept === null) return
+      if (kept === 'unusable') {
+        log.warn({}, 'break-glass: what was kept of a grant cannot be used; it is over')
+        // Else the next start finds it unusable again.
+        await forget().catch(() => {})
+        return
+      }
+      current = kept
+      if (isOver()) return
+      active.apply({ kind: 'grant_resumed' })
+      say(kept, 'the grant goes on')
+    },
+
+    async begin(body) {
+      if (!isOver())
+        return grantFault(
+          'already_in_force',
+          'a grant is in force; `palisade break-glass end` ends it',
+        )
+      const grant = judgeBegin(deps, body)
+      if (grant.kind === 'fault') return grant
+      const [begunMs, uptimeMs] = [clock.now(), uptime()]
+      const { id, duration_seconds } = grant.signed
+      const paidMs = dueOf(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
+      const fault = await tryToKeep('the grant cannot be kept on disk', async () => {
+        await store.writeMeter({ id, paid_ms: paidMs })
+        await channel.keepGrants(withBegun(channel.grants(), grant, begunMs))
+      })
+      if (fault !== null) return fault
+      current = putInForce(grant, begunMs, { spentMs: 0, paidMs, uptimeMs })
+      active.apply({ kind: 'grant_accepted' })
+      say(current, 'a grant is in force')
+      return null
+    },
+
+    async end() {
+      if (current === null || isOver()) return grantFault('none_in_force', 'no grant is in force')
+      say(current, 'the grant was ended')
+      current = null
+      active.apply({ kind: 'grant_ended' })
+      return tryToKeep('the grant has ended, but would go on after a restart', forget)
+    },
+
+    async look() {
+      if (current === null || isOver()) {
+        if (channel.grants().current !== null) await (settling ??= settle())
+        return
+      }
+      const due = dueOf(current.meter, uptime())
+      if (due !== null) paying ??= pay(current.grant, due).finally(() => (paying = null))
+      if (uptime() - current.remindedAtMs >= REMIND_EVERY_MS) {
+        current = { ...current, remindedAtMs: uptime() }
+        say(current, 'a grant is still in force')
+      }
+      await paying
+    },
+
+    async stop() {
+      await paying
+      if (current === null || isOver()) return
+      const { meter, grant } = current
+      await pay(grant, Math.ceil(meter.durationMs - remainingOf(meter, uptime())))
+    },
+  }
+}
+
+/** The grant, when it may be begun on this machine now. */
+function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | GrantFault {
+  const { active, channel, clock } = deps
+  if (!active.mayBreakGlass())
+    return grantFault('not_possible', `no grant can be begun in state \`${active.state()}\``)
+  const root = channel.root()
+  if (root === null) return grantFault('bad_signature', 'the kept roots do not hold')
+  const grant = readGrant(body, { ...deps, root })
+  if (grant.kind === 'fault') return grant
+  if (isUsed(channel.grants(), grant.signed))
+    return grantFault('already_used', 'the grant was used before; ask for another')
+  return judgeTime(grant.signed, { root, nowMs: clock.now(), bounds: clock.bounds() }) ?? grant
+}
+
+/** What is left of a grant that was begun before this start; null for none. */
+async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable' | null> {
+  const { current: kept } = deps.channel.grants()
+  const root = deps.channel.root()
+  if (kept === null || root === null) return null
+  const grant = readGrant(Buffer.from(kept.text), { ...deps, root })
+  const meter = await deps.store.readMeter()
+  // How much has passed is not known where that is damaged: then nothing is left.
+  if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
+  const { paid_ms: paidMs } = meter
+  return putInForce(grant, kept.begun_ms, { spentMs: paidMs, paidMs, uptimeMs: deps.uptime() })
+}
+
+async function tryToKeep(words: string, keep: () => Promise<void>): Promise<GrantFault | null> {
+  try {
+    await keep()
+    return null
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return grantFault('not_kept', `${words}: ${reason}`)
+  }
+}

@@ -1,0 +1,44 @@
+import type { Grant } from '@palisade/protocol'
+import { z } from 'zod'
+
+/** More than anybody needs; then the earliest issued are remembered as one moment. */
+const MAX_USED = 32
+
+/** What a machine remembers of grants, in both copies of its state: no other rule makes one single-use. */
+export const grantLedgerSchema = z.strictObject({
+  used: z.array(z.strictObject({ id: z.string(), issued_ms: z.number() })),
+  /** Nothing that was issued until then is taken any more, in milliseconds since 1970. */
+  passed_ms: z.number(),
+  /** The one in force: its text, and the trusted time at which it was begun. */
+  current: z.strictObject({ text: z.string(), begun_ms: z.number() }).nullable(),
+})
+export type GrantLedger = z.infer<typeof grantLedgerSchema>
+
+export const NO_GRANTS: GrantLedger = { used: [], passed_ms: 0, current: null }
+
+/** Whether a grant may have been begun before. */
+export function isUsed(ledger: GrantLedger, { id, issued }: Grant['signed']): boolean {
+  return Date.parse(issued) <= ledger.passed_ms || ledger.used.some((used) => used.id === id)
+}
+
+/** The ledger once the grant is begun. */
+export function withBegun(
+  ledger: GrantLedger,
+  grant: { readonly signed: Grant['signed']; readonly text: string },
+  begunMs: number,
+): GrantLedger {
+  const { id, issued } = grant.signed
+  const all = [...ledger.used, { id, issued_ms: Date.parse(issued) }].toSorted(
+    (a, b) => a.issued_ms - b.issued_ms,
+  )
+  const dropped = all.slice(0, -MAX_USED)
+  return {
+    used: all.slice(-MAX_USED),
+    passed_ms: Math.max(ledger.passed_ms, ...dropped.map(({ issued_ms }) => issued_ms)),
+    current: { text: grant.text, begun_ms: begunMs },
+  }
+}
+
+export function withEnded(ledger: GrantLedger): GrantLedger {
+  return { ...ledger, current: null }
+}

@@ -1,0 +1,91 @@
+import { decodeUtf8 } from '@palisade/client'
+import {
+  GRANT_LIMITS,
+  GRANT_TYPE,
+  GRANT_VERSION,
+  grantSchema,
+  MAX_GRANT_BYTES,
+  parseJson,
+  type Enrolment,
+  type Grant,
+} from '@palisade/protocol'
+import { z } from 'zod'
+import { isSignedBy, type Root } from '../sync/signed-metadata.ts'
+import type { Bounds } from '../state/trusted-time.ts'
+import { grantFault, type GrantFault } from './grant-fault.ts'
+
+/** How far clocks of server and machine may be apart. */
+const TOLERANCE_MS = 10 * 60_000
+
+/** A grant whose signature holds by the root that it was judged by. */
+export interface SignedGrant {
+  readonly kind: 'grant'
+  readonly signed: Grant['signed']
+  /** As it came. */
+  readonly text: string
+}
+
+export interface GrantJudgement {
+  readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
+  /** The newest that this machine trusts; one that names another targets key makes a grant worthless. */
+  readonly root: Root
+}
+
+const versionSchema = z.object({
+  signed: z.object({ _type: z.literal(GRANT_TYPE), version: z.number() }),
+})
+
+/** Reads a grant file and verifies whose it is and that it was signed; nothing about the time. */
+export function readGrant(body: Uint8Array, judgement: GrantJudgement): SignedGrant | GrantFault {
+  const read = parseGrant(body)
+  return read.kind === 'fault' ? read : (findStranger(read, judgement) ?? read)
+}
+
+function parseGrant(body: Uint8Array): SignedGrant | GrantFault {
+  if (body.byteLength > MAX_GRANT_BYTES)
+    return grantFault('too_large', `the grant file is larger than ${MAX_GRANT_BYTES} bytes`)
+  const text = decodeUtf8(body)
+  if (text === null) return grantFault('malformed', 'the grant file is not UTF-8 text')
+  const json = parseJson(text)
+  if (!json.ok) return grantFault('malformed', `the grant file is damaged: ${json.problem.message}`)
+  const known = versionSchema.safeParse(json.value)
+  if (!known.success) return grantFault('malformed', 'the file is no grant')
+  if (known.data.signed.version !== GRANT_VERSION)
+    return grantFault('unsupported_grant', 'the grant needs another agent; update the agent')
+  const parsed = grantSchema.safeParse(json.value)
+  if (parsed.success) return { kind: 'grant', signed: parsed.data.signed, text }
+  const [issue] = parsed.error.issues
+  const where = issue?.path.join('.') || 'the whole of it'
+  return grantFault('malformed', `the grant is none that this agent reads, at ${where}`)
+}
+
+function findStranger(
+  { signed, text }: SignedGrant,
+  { enrolment, root }: GrantJudgement,
+): GrantFault | null {
+  if (signed.org !== enrolment.org || root['x-org'] !== enrolment.org)
+    return grantFault('wrong_organization', 'the grant is for another organization')
+  if (signed.device_id !== enrolment.device_id)
+    return grantFault('wrong_device', 'the grant is for another device')
+  if (!isSignedBy(root, 'targets', text))
+    return grantFault('bad_signature', 'the signature of the grant does not hold')
+  return null
+}
+
+/** Whether it may be begun now: null, or why not. `nowMs` is the time that the machine trusts. */
+export function judgeTime(
+  { issued, use_by }: Grant['signed'],
+  { root, nowMs, bounds }: { root: Root; nowMs: number; bounds: Bounds },
+): GrantFault | null {
+  const [issuedMs, useByMs] = [Date.parse(issued), Date.parse(use_by)]
+  // As with views: by the machine's own clock alone.
+  if (issuedMs > bounds.futureMs + TOLERANCE_MS)
+    return grantFault('issued_in_future', `the grant was issued at ${issued}; set the clock right`)
+  if (useByMs - issuedMs > GRANT_LIMITS.maxUseWithin * 1000)
+    return grantFault('lives_too_long', 'the grant could be begun for longer than is allowed')
+  if (nowMs >= useByMs) return grantFault('expired', `the grant was to be begun before ${use_by}`)
+  // Keys that were to be renewed by now sign nothing new.
+  if (nowMs >= Date.parse(root.expires))
+    return grantFault('expired', `the keys that signed the grant expired at ${root.expires}`)
+  return null
+}

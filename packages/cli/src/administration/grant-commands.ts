@@ -1,0 +1,122 @@
+import { GRANT_LIMITS, type OutstandingGrant } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { formatDuration, parseDuration } from '../duration.ts'
+import { resolveFile } from '../file-argument.ts'
+import { replaceFile } from '../policy-source/replace-file.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatAge } from '../terminal/age.ts'
+import { formatTable } from '../terminal/table.ts'
+
+interface IssueOptions {
+  readonly reason: string
+  readonly for: string
+  readonly useWithin: string
+  readonly out: string
+  readonly json?: true
+}
+
+/** `palisade break-glass issue|list` */
+export function addGrantCommands(breakGlass: Command, context: RunContext): void {
+  addIssue(breakGlass, context)
+  addList(breakGlass, context)
+}
+
+function addIssue(breakGlass: Command, context: RunContext): void {
+  breakGlass
+    .command('issue')
+    .summary('write a grant for one machine to a file')
+    .description(
+      'Issue a grant for one machine: once, for a while, its expired policies count as before.',
+    )
+    .argument('<device>', 'id that `palisade device list` shows')
+    .requiredOption('--reason <text>', 'why; shown on the machine and kept in the history')
+    .requiredOption('--for <duration>', 'how long it lasts once begun, 1m to 1d')
+    .option('--use-within <duration>', 'how long it may wait to be begun, 1m to 30d', '1d')
+    .requiredOption('--out <file>', 'grant file; replaced when it exists')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Needs the permission \`organization:admin\`. The file is good on that machine alone, and once. It opens
+nothing that the machine's newest policies do not allow.
+
+Examples:
+  palisade break-glass issue 0b9f… --reason "office is offline" --for 4h --out grant.json`,
+    )
+    .action(async (device: string, options: IssueOptions) => {
+      const { io, style } = context
+      const { minDuration, maxDuration, minUseWithin, maxUseWithin } = GRANT_LIMITS
+      const request = {
+        reason: options.reason,
+        duration_seconds: parseDuration(options.for, '--for', {
+          least: minDuration,
+          most: maxDuration,
+        }),
+        use_within_seconds: parseDuration(options.useWithin, '--use-within', {
+          least: minUseWithin,
+          most: maxUseWithin,
+        }),
+      }
+      const path = resolveFile(io, options.out)
+      const { organization } = await connectOrganization(io)
+      const grant = await organization.devices.issueGrant(requireId(device), request)
+      await replaceFile(path, options.out, `${JSON.stringify(grant)}\n`)
+      const { id, use_by, duration_seconds } = grant.signed
+      const shown = { file: options.out, device_id: device, id, use_by, duration_seconds }
+      await present(context, options.json, shown, () =>
+        style
+          .plain(
+            `wrote grant ${id} to ${options.out}: to be begun before ${use_by}, for ${formatDuration(duration_seconds)}`,
+          )
+          .concat('\n'),
+      )
+    })
+}
+
+function addList(breakGlass: Command, context: RunContext): void {
+  breakGlass
+    .command('list')
+    .summary('grants of a machine that are not over')
+    .description('List the grants of one machine that may still be begun, or be in force.')
+    .argument('<device>', 'id that `palisade device list` shows')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+The history has all of them: \`palisade events --kind break_glass.issued\`.
+
+Examples:
+  palisade break-glass list 0b9f…`,
+    )
+    .action(async (device: string, options: { readonly json?: true }) => {
+      const { organization } = await connectOrganization(context.io)
+      const data = await organization.devices.grants(requireId(device))
+      await present(context, options.json, { data }, () => formatGrants(data, context))
+    })
+}
+
+/** An empty id would be another path. */
+function requireId(id: string): string {
+  if (id === '') throw usageError('the id of a device is empty')
+  return id
+}
+
+function formatGrants(grants: readonly OutstandingGrant[], { io, style }: RunContext): string {
+  if (grants.length === 0) return 'no grant may be begun, and none is known to be in force\n'
+  const age = (instant: string): string => formatAge(instant, io.now())
+  return formatTable(
+    ['GRANT', 'REASON', 'ISSUED BY', 'ISSUED', 'USE BY', 'FOR', 'BEGUN'],
+    grants.map((each) => [
+      each.id,
+      each.reason,
+      each.issued_by,
+      age(each.issued_at),
+      age(each.use_by),
+      formatDuration(each.duration_seconds),
+      each.begun_at === undefined ? '' : age(each.begun_at),
+    ]),
+    style,
+  )
+}

@@ -1,0 +1,99 @@
+import type { BreakGlassResult } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { addGrantCommands } from '../administration/grant-commands.ts'
+import { EXIT } from '../exit-code.ts'
+import { readTextFile } from '../file-argument.ts'
+import { present, type RunContext } from '../run-context.ts'
+import type { Style } from '../terminal/style.ts'
+import { askAgent } from './agent.ts'
+
+/** Far above what the agent takes, which says so itself. */
+const MAX_READ_BYTES = 1024 * 1024
+
+interface UseOptions {
+  readonly json?: true
+}
+
+/** `palisade break-glass` */
+export function addBreakGlassCommands(program: Command, context: RunContext): void {
+  const breakGlass = program
+    .command('break-glass')
+    .summary('let a machine go on for a while whose policies have expired')
+    .description(
+      'For a machine that does not reach the server: let its expired policies count for a while.',
+    )
+    .helpCommand(false)
+  addGrantCommands(breakGlass, context)
+  addUse(breakGlass, context)
+  addEnd(breakGlass, context)
+}
+
+function addUse(breakGlass: Command, context: RunContext): void {
+  breakGlass
+    .command('use')
+    .summary('begin a grant on this machine')
+    .description(
+      'Let the agent of this machine begin a grant: expired policies count as they did before.',
+    )
+    .argument('<file>', 'what `palisade break-glass issue` wrote for this machine')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+A grant can be begun once. What the policies deny stays denied. Status, log, every decision and the
+server say that it is in force, and why.
+
+Exit codes: 0 begun, 1 refused, 2 the file cannot be read
+
+Examples:
+  palisade break-glass use grant.json`,
+    )
+    .action(async (file: string, { json }: UseOptions) => {
+      const text = await readTextFile(context.io, file, MAX_READ_BYTES)
+      const result = await askAgent(context.io, EXIT.failed, (agent) => agent.beginBreakGlass(text))
+      await answer(context, json, result)
+    })
+}
+
+function addEnd(breakGlass: Command, context: RunContext): void {
+  breakGlass
+    .command('end')
+    .summary('end the grant in force on this machine')
+    .description('End the grant in force on this machine before its time; it cannot be used again.')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 ended, 1 there was none, or it cannot be kept that it has ended
+
+Examples:
+  palisade break-glass end`,
+    )
+    .action(async ({ json }: UseOptions) => {
+      const result = await askAgent(context.io, EXIT.failed, (agent) => agent.endBreakGlass())
+      await answer(context, json, result)
+    })
+}
+
+async function answer(
+  context: RunContext,
+  json: true | undefined,
+  result: BreakGlassResult,
+): Promise<void> {
+  context.exit(result.outcome === 'failed' ? EXIT.failed : EXIT.ok)
+  await present(context, json, result, () => formatResult(result, context.style))
+}
+
+function formatResult({ outcome, grant, error }: BreakGlassResult, style: Style): string {
+  const inForce = grant === null ? '' : style.plain(` until ${grant.until}: ${grant.reason}`)
+  switch (outcome) {
+    case 'begun':
+      return `${style.warning('break-glass')}  a grant is in force${inForce}\n`
+    case 'ended':
+      return `${style.good('ended')}  no grant is in force any more\n`
+    case 'failed': {
+      const why = error === null ? 'no reason given' : `${error.message} (${error.code})`
+      return `${style.bad('failed')}  ${style.plain(why)}\n`
+    }
+  }
+}

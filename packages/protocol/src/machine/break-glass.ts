@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import { lineSchema } from '../line.ts'
+
+/** `_type` of a grant; nothing else that is signed has it, so none passes for another. */
+export const GRANT_TYPE = 'break_glass_grant'
+
+/** `version` of a grant; an agent that meets another one refuses it. */
+export const GRANT_VERSION = 1
+
+/** Longest grant file, in bytes. */
+export const MAX_GRANT_BYTES = 16 * 1024
+
+/** How long a grant may last, and how long after its issue it may be begun; in seconds. */
+export const GRANT_LIMITS = {
+  minDuration: 60,
+  maxDuration: 24 * 60 * 60,
+  minUseWithin: 60,
+  maxUseWithin: 30 * 24 * 60 * 60,
+  defaultUseWithin: 24 * 60 * 60,
+} as const
+
+const MAX_REASON = 256
+
+/** Why somebody lets a machine go on: read in its log, its status and the history. */
+const reasonSchema = lineSchema
+  .max(MAX_REASON, `must be at most ${MAX_REASON} characters`)
+  .regex(/\S/, 'must say why, such as `office is offline until Monday`')
+
+/** Also that of a claim by a machine, which is its own word. */
+export const grantIdSchema = z
+  .string()
+  .regex(/^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/, 'must be the id of a grant')
+
+const secondsSchema = (least: number, most: number) => z.int().min(least).max(most)
+
+/** `POST /api/v1/orgs/{org}/devices/{device}/break-glass` */
+export const issueGrantRequestSchema = z
+  .strictObject({
+    reason: reasonSchema,
+    /** How long it lasts once it is begun: at most a day. */
+    duration_seconds: secondsSchema(GRANT_LIMITS.minDuration, GRANT_LIMITS.maxDuration),
+    /** How long it may wait to be begun: at most 30 days; absent is a day. */
+    use_within_seconds: secondsSchema(
+      GRANT_LIMITS.minUseWithin,
+      GRANT_LIMITS.maxUseWithin,
+    ).exactOptional(),
+  })
+  .meta({
+    id: 'IssueGrantRequest',
+    examples: [{ reason: 'office is offline until Monday', duration_seconds: 14_400 }],
+  })
+export type IssueGrantRequest = z.infer<typeof issueGrantRequestSchema>
+
+/** A line without its pattern in the document: readers without the flag `u` take that for another. */
+const shownSchema = (maxLength: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxLength)
+    .refine((text) => lineSchema.safeParse(text).success, 'must be one line')
+
+/** RFC 3339 UTC in whole seconds. */
+const instantSchema = z.iso.datetime({ precision: 0 })
+
+/**
+ * A grant, and what a grant file holds: for one machine, once, expired policies count as they did
+ * before they expired. Signed like a targets file (canonical JSON, by the targets key), so that a
+ * machine can verify it by the roots it has, without any server.
+ */
+export const grantSchema = z
+  .strictObject({
+    signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
+    signed: z.strictObject({
+      _type: z.literal(GRANT_TYPE),
+      version: z.literal(GRANT_VERSION),
+      org: z.string(),
+      device_id: z.string(),
+      /** Random; a machine takes each only once. */
+      id: grantIdSchema,
+      reason: shownSchema(MAX_REASON),
+      /** `user:NAME` or `organization:NAME:TOKEN`. */
+      issued_by: shownSchema(512),
+      issued: instantSchema,
+      /** It must be begun before then. */
+      use_by: instantSchema,
+      duration_seconds: secondsSchema(GRANT_LIMITS.minDuration, GRANT_LIMITS.maxDuration),
+    }),
+  })
+  .meta({ id: 'Grant' })
+export type Grant = z.infer<typeof grantSchema>
+
+/** A grant that may still be begun, or be in force. */
+export const outstandingGrantSchema = z
+  .strictObject({
+    id: z.string(),
+    reason: z.string(),
+    issued_by: z.string(),
+    issued_at: z.string(),
+    use_by: z.string(),
+    duration_seconds: z.int(),
+    /** When it was begun, where the machine's last report says that it is in force. */
+    begun_at: z.string().optional(),
+  })
+  .meta({ id: 'OutstandingGrant' })
+export type OutstandingGrant = z.infer<typeof outstandingGrantSchema>
+
+/** `GET /api/v1/orgs/{org}/devices/{device}/break-glass`, by time of issue. */
+export const listGrantsResponseSchema = z
+  .strictObject({ data: z.array(outstandingGrantSchema) })
+  .meta({ id: 'ListGrantsResponse' })
+
+/** The grant in force, as a machine reports it and as the fleet shows it: the machine's own word. */
+export const grantInForceSchema = z.strictObject({
+  grant_id: grantIdSchema,
+  begun_at: instantSchema,
+})
+export type GrantInForce = z.infer<typeof grantInForceSchema>
