@@ -32,7 +32,8 @@ import { fetchAsDevice } from './sync/fetch-as-device.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
 import { createStateStore } from './sync/state-store.ts'
-import { createSchedule, createTimetable } from './sync/timetable.ts'
+import { createSchedule } from './sync/schedule.ts'
+import { createTimetable } from './sync/timetable.ts'
 import { createViewChannel, type ViewChannel } from './sync/view-channel.ts'
 import type { FetchFile } from './sync/view-client.ts'
 
@@ -274,7 +275,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
   const poller: InjectionToken<Poller> = provide('Poller', () =>
     createPoller({
       run: (signal) => countEnrolments().then(() => get(synchronizer).run(signal)),
-      timetable: createTimetable(createSchedule(config.syncSchedule), random(), clock),
+      timetable: createTimetable(createSchedule(config.syncSchedule, clock), random(), clock),
       clock,
       onOutcome: ({ outcome, revision, error }) => {
         if (outcome === 'failed') log.warn({ revision, error }, 'sync failed')

@@ -1,4 +1,4 @@
-import { createTask } from 'node-cron'
+import type { Schedule } from './schedule.ts'
 
 /** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
 const LOOK_MS = 30_000
@@ -11,14 +11,6 @@ export interface Timetable {
   stop(): void
   /** Epoch milliseconds of the next tick; null while stopped. */
   nextAt(): number | null
-}
-
-/** Cron's part: the next two ticks after now, epoch milliseconds; fewer where there are none. */
-export type Schedule = () => readonly number[]
-
-export function createSchedule(expression: string): Schedule {
-  const task = createTask(expression, () => {})
-  return () => task.getNextRuns(2).map((date) => date.getTime())
 }
 
 /**

@@ -2,7 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createPoller, type Poller } from '../../../agent/src/sync/poller.ts'
 import type { SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
-import { createSchedule, createTimetable } from '../../../agent/src/sync/timetable.ts'
+import { createSchedule } from '../../../agent/src/sync/schedule.ts'
+import { createTimetable } from '../../../agent/src/sync/timetable.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
 
 interface Scene {
@@ -176,7 +177,11 @@ describe('the poller told to stay away', () => {
 
 describe('the timetable', () => {
   const at = (fraction: number, nowMs: number): number | null => {
-    const timetable = createTimetable(createSchedule('*/5 * * * *'), fraction, () => nowMs)
+    const timetable = createTimetable(
+      createSchedule('*/5 * * * *', () => nowMs),
+      fraction,
+      () => nowMs,
+    )
     onTestFinished(() => timetable.stop())
     timetable.start(() => {})
     return timetable.nextAt()
@@ -206,7 +211,7 @@ describe('the timetable', () => {
 
   it('ticks, and not after it was stopped', async () => {
     let ticks = 0
-    const timetable = createTimetable(createSchedule('* * * * * *'), 0.1, Date.now)
+    const timetable = createTimetable(createSchedule('* * * * * *', Date.now), 0.1, Date.now)
     timetable.start(() => {
       ticks += 1
     })
@@ -221,18 +226,23 @@ describe('the timetable', () => {
     expect(timetable.nextAt()).toBeNull()
   })
 
-  it.each([
+  const ways = [
     ['back', -30 * 24 * 3_600_000],
     ['forward', 30 * 24 * 3_600_000],
     // A machine without a clock of its own begins in 1970.
     ['forward by decades', 56 * 365 * 24 * 3_600_000],
-  ])('ticks on when the clock was set %s', async (_way, shiftMs) => {
+  ] as const
+  // Once without cron, once with it.
+  const expressions = ['*/5 * * * *', '0 */5 * * * *']
+  it.each(
+    ways.flatMap(([way, shiftMs]) => expressions.map((each) => [way, each, shiftMs] as const)),
+  )('ticks on when the clock was set %s, by %s', async (_way, expression, shiftMs) => {
     vi.useFakeTimers({ now: NOW_MS })
     onTestFinished(() => {
       vi.useRealTimers()
     })
     let ticks = 0
-    const timetable = createTimetable(createSchedule('*/5 * * * *'), 0.5, Date.now)
+    const timetable = createTimetable(createSchedule(expression, Date.now), 0.5, Date.now)
     timetable.start(() => {
       ticks += 1
     })
