@@ -5,13 +5,23 @@
  * @typedef {object} BundledProgram
  * @property {string} main what the compiler writes, relative to the root
  * @property {string} name of the one file, `NAME.cjs` beside `main`
+ * @property {readonly string[]} nodeOptions
  */
 
-/** @type {BundledProgram} */
-export const AGENT = { main: 'agent/dist/main.js', name: 'palisade-agent' }
+/**
+ * It runs for as long as the machine does, and rests. By default V8 keeps up to 32 MiB for what is
+ * new, and four threads for it: measured with 5,000 rules, 101 MiB resident, and 86 with these.
+ *
+ * @type {BundledProgram}
+ */
+export const AGENT = {
+  main: 'agent/dist/main.js',
+  name: 'palisade-agent',
+  nodeOptions: ['--max-semi-space-size=1', '--v8-pool-size=1'],
+}
 
 /** @type {BundledProgram} */
-export const CLI = { main: 'packages/cli/dist/main.js', name: 'palisade' }
+export const CLI = { main: 'packages/cli/dist/main.js', name: 'palisade', nodeOptions: [] }
 
 export const BUNDLED = [AGENT, CLI]
 

@@ -69,7 +69,8 @@ async function runSteps(root, node, name, args) {
   let code = 0
   for (const [index, [file = '', ...fixed]] of task.steps.entries()) {
     const last = index === task.steps.length - 1
-    const stepArgs = [join(root, file), ...fixed, ...(last ? args : [])]
+    const own = [join(root, file), ...fixed, ...(last ? args : [])]
+    const stepArgs = [...(task.nodeOptions ?? []), ...own]
     const result = await runChild(node, stepArgs, { cwd, env })
     if (code === 0) code = result
   }

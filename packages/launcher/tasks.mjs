@@ -6,6 +6,7 @@ import { AGENT, bundleOf, CLI } from './programs.mjs'
  * @property {import('./prepare/build.mjs').BuildScope | 'nothing'} build what must be compiled first
  * @property {boolean} product whether it runs for a user, in the user's folder, with a data directory
  * @property {string} [extra] folder with an installation of its own that only this task wants
+ * @property {readonly string[]} [nodeOptions] of every step
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
  */
@@ -38,6 +39,7 @@ export const TASKS = {
     summary: 'the agent alone',
     build: 'product',
     product: true,
+    nodeOptions: AGENT.nodeOptions,
     steps: [[bundleOf(AGENT)]],
   },
   test: {

@@ -79,7 +79,7 @@ exports.rolldown = async ({ input }) => ({
 
 /** Stands for our programs: says where it runs and with what, and ends as told. */
 const PROGRAM = `
-const report = { args: process.argv.slice(2), cwd: process.cwd(), data: process.env.PALISADE_DATA_DIR }
+const report = { args: process.argv.slice(2), cwd: process.cwd(), data: process.env.PALISADE_DATA_DIR, options: process.execArgv }
 if (process.argv[2] === 'wait') {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(7))
   setTimeout(() => {}, 20000)

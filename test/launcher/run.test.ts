@@ -121,7 +121,10 @@ describe('a later run', () => {
     const run = await checkout.run(['palisade-agent', 'start', '3'])
 
     expect(run.code).toBe(3)
-    expect(JSON.parse(run.stdout)).toMatchObject({ args: ['start', '3'] })
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      args: ['start', '3'],
+      options: ['--max-semi-space-size=1', '--v8-pool-size=1'],
+    })
   })
 
   it('says what the bundler says, ends 1, and runs nothing that is older than the sources', async () => {

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { AGENT, bundleOf } from '../../../packages/launcher/programs.mjs'
 import { cpuUsOf, rssOf } from '../measure/process-counters.ts'
 
-const MAIN = join(import.meta.dirname, '../../../agent/dist/palisade-agent.cjs')
+const MAIN = join(import.meta.dirname, '../../..', bundleOf(AGENT))
 const START_TIMEOUT_MS = 60_000
 const PAUSE_MS = 1
 
@@ -32,7 +33,7 @@ export async function startAgent(
 ): Promise<MeasuredAgent> {
   const socketPath = join(dataDir, 'agent', 'agent.sock')
   const started = performance.now()
-  const child = spawn(process.execPath, [MAIN, 'start'], {
+  const child = spawn(process.execPath, [...AGENT.nodeOptions, MAIN, 'start'], {
     env: {
       PALISADE_DATA_DIR: dataDir,
       PALISADE_PROXY_PORT: '0',

@@ -21,7 +21,7 @@ export async function startAgent(surroundings, onSpawn, ready) {
   const service = startService({
     name: 'agent',
     node,
-    args: [join(root, bundleOf(AGENT)), 'start'],
+    args: [...AGENT.nodeOptions, join(root, bundleOf(AGENT)), 'start'],
     cwd,
     env,
     logFile: join(dataDir, 'agent.log'),
