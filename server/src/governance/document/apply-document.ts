@@ -5,23 +5,21 @@ import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity
 import { readJson } from '../../http/read-body.ts'
 import type { RawBody } from '../../http/raw-body.ts'
 import { readQuery } from '../../http/read-query.ts'
-import { nextTurn } from '../../next-turn.ts'
 import type { PolicyRecord, TeamRecord } from '../../store/records.ts'
-import type { StoreReader, StoreWriter } from '../../store/store.ts'
+import type { StoreReader } from '../../store/store.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
-import { createId } from '../object-id.ts'
-import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
 import { showPlan } from './format-document.ts'
 import {
+  createPlanContext,
   planChanges,
   requireCompilablePlan,
   requirePlanWithinLimits,
   type PolicyPlan,
 } from './plan-changes.ts'
 import { asksForDryRun, readDocument } from './read-document.ts'
-import { hasSameRules, isSameList } from './same-rules.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
+import { writePlan } from './write-plan.ts'
 
 /** Enough for 100 policies of 250 rules with ten resources each. */
 const MAX_VALUES = 500_000
@@ -57,7 +55,7 @@ export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall):
         return judge(deps, state, { ...call, json: body.json })
       },
       async act({ plan, teamNames }) {
-        await write(writer, plan)
+        await writePlan(writer, plan)
         return answer(plan, teamNames, {
           revision: await revisionOf(writer, call.org),
           dryRun: false,
@@ -145,38 +143,11 @@ async function judge(
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
     throw error
   })
-  const now = deps.now()
-  const plan = planChanges(stored, policies, {
-    org,
-    prune,
-    newId: (prefix) => createId(prefix, now, deps.random),
-    timestampAfter: (previous) =>
-      previous === null ? formatTimestamp(now) : nextTimestamp(previous, now),
-  })
+  const plan = planChanges(stored, policies, createPlanContext(deps, { org, prune }))
   await requireCompilablePlan(knownRules, plan)
   requireConditions()
   requirePlanWithinLimits(deps, stored.length, plan)
   return { plan, teamNames }
-}
-
-async function write(writer: StoreWriter, plan: PolicyPlan): Promise<void> {
-  for (const { org, id } of plan.deleted) await writer.policies.delete(org, id)
-  for (const { old, policy } of plan.updated) {
-    if (!isSameList(old.teams, policy.teams)) await writer.policies.update(policy)
-    if (!hasSameRules(old.rules, policy.rules)) await replaceRules(writer, policy)
-    await nextTurn()
-  }
-  for (const { policy } of plan.created) {
-    const { rules: _rules, revision: _revision, ...head } = policy
-    await writer.policies.insert(head)
-    if (policy.rules.length > 0) await replaceRules(writer, policy)
-    await nextTurn()
-  }
-}
-
-async function replaceRules(writer: StoreWriter, policy: PolicyRecord): Promise<void> {
-  const { org, id: policyId, updated_at, rules } = policy
-  await writer.policies.replaceRules({ org, policyId, updated_at }, rules)
 }
 
 async function revisionOf(reader: StoreReader, org: string): Promise<number> {

@@ -3,7 +3,7 @@ import { quote } from '../../http/describe-issue.ts'
 import { withinField } from '../../http/within-field.ts'
 import { nextTurn } from '../../next-turn.ts'
 import type { PolicyRecord } from '../../store/records.ts'
-import type { IdPrefix } from '../object-id.ts'
+import { createId, type IdPrefix } from '../object-id.ts'
 import {
   requirePolicySize,
   requireRoomForPolicy,
@@ -12,6 +12,7 @@ import {
 } from '../policy-limits.ts'
 import type { KnownRules } from '../known-rules.ts'
 import { requireCompilablePolicy } from '../require-compilable.ts'
+import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
 import type { WantedPolicy } from './read-document.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
 import { withinPolicy } from './within-policy.ts'
@@ -41,6 +42,21 @@ export interface PlanContext {
   readonly newId: (prefix: IdPrefix) => string
   /** `updated_at` of a change that follows the given one; null for a new policy. */
   readonly timestampAfter: (previous: string | null) => string
+}
+
+/** What is planned now. */
+export function createPlanContext(
+  deps: { readonly now: () => Date; readonly random: (bytes: number) => Uint8Array },
+  { org, prune }: Pick<PlanContext, 'org' | 'prune'>,
+): PlanContext {
+  const now = deps.now()
+  return {
+    org,
+    prune,
+    newId: (prefix) => createId(prefix, now, deps.random),
+    timestampAfter: (previous) =>
+      previous === null ? formatTimestamp(now) : nextTimestamp(previous, now),
+  }
 }
 
 /**
