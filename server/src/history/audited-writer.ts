@@ -9,6 +9,7 @@ import {
 import { auditOrganizations } from './audit-organizations.ts'
 import { auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
 import { auditPolicies } from './audit-policies.ts'
+import { auditRollouts } from './audit-rollouts.ts'
 import { auditTrust } from './audit-trust.ts'
 import { auditWebhooks } from './audit-webhooks.ts'
 import type { RecordChange } from './change.ts'
@@ -21,7 +22,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  * in the history.
  *
  * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
- * was used, and how far deliveries have come, which are no change of anything.
+ * was used, when a rollout was judged, and how far deliveries have come, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   // Made when first used: most transactions write one part.
@@ -78,6 +79,9 @@ export function createAuditedWriter(writer: StoreWriter, record: RecordChange): 
     deliveries: writer.deliveries,
     get trust() {
       return (made.trust ??= { ...writer.trust, ...auditTrust(writer.trust, record) })
+    },
+    get rollouts() {
+      return (made.rollouts ??= { ...writer.rollouts, ...auditRollouts(writer.rollouts, record) })
     },
     // What is signed follows from what was changed, and that is in the history.
     views: writer.views,

@@ -1,5 +1,14 @@
 import type { Action, RuleDecision } from '@palisade/policy-core'
-import type { AgentState, DeliveryState, HistoryEvent, Permission, Role } from '@palisade/protocol'
+import type {
+  AgentState,
+  DeliveryState,
+  HistoryEvent,
+  Permission,
+  RejectionLimit,
+  Role,
+  RolloutStage,
+  RolloutState,
+} from '@palisade/protocol'
 import type { JWK } from 'jose'
 
 /**
@@ -294,4 +303,38 @@ export interface DocumentRecord {
   readonly body: Uint8Array
   /** The member of `targets` by which targets files list it. */
   readonly entry: string
+}
+
+/** A staged rollout; times as `Date.toISOString`. */
+export interface RolloutRecord {
+  readonly id: string
+  readonly org: string
+  readonly state: RolloutState
+  readonly stages: readonly RolloutStage[]
+  /** How many of `stages` are reached: 1 from the start on, and never fewer than before. */
+  readonly stage: number
+  readonly stage_at: string
+  readonly max_rejected: RejectionLimit
+  /** Null when it advances by itself never. */
+  readonly wait_seconds: number | null
+  /** Of the policies that machines outside the stages reached keep. */
+  readonly base_revision: number
+  /** Refusals that were reported before count no more. */
+  readonly counted_from: string
+  readonly paused_at: string | null
+  /** `Author.actor` */
+  readonly paused_by: string | null
+  readonly pause_reason: string | null
+  readonly created_at: string
+  readonly created_by: string
+  readonly ended_at: string | null
+}
+
+/** When a rollout was judged last, and by which policies. */
+export interface RolloutWatchRecord {
+  readonly evaluated_at: string
+  /** Equal exactly while the policies are. */
+  readonly policies_hash: string
+  /** Since when they have been seen to be these. */
+  readonly policies_since: string
 }

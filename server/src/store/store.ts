@@ -32,6 +32,7 @@ import type {
   SigningKeyWriter,
 } from './contract/server-state.ts'
 import type { TrustReader, TrustWriter, ViewReader, ViewWriter } from './contract/distribution.ts'
+import type { RolloutReader, RolloutWriter } from './contract/rollouts.ts'
 import type { EventReader, EventWriter } from './contract/history.ts'
 import type {
   DeliveryReader,
@@ -64,7 +65,7 @@ export interface Store {
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When access tokens and devices were last used, what devices report, how far deliveries have come and the answers kept for
+   * When access tokens and devices were last used, what devices report, when rollouts were judged, how far deliveries have come and the answers kept for
    * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
    * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
    * changed them.
@@ -96,6 +97,7 @@ export interface StoreReader {
   readonly deliveries: DeliveryReader
   readonly trust: TrustReader
   readonly views: ViewReader
+  readonly rollouts: RolloutReader
 }
 
 /**
@@ -122,4 +124,5 @@ export interface StoreWriter extends StoreReader {
   readonly deliveries: DeliveryWriter
   readonly trust: TrustWriter
   readonly views: ViewWriter
+  readonly rollouts: RolloutWriter
 }

@@ -17,6 +17,7 @@ import {
   HOOK,
   webhook,
 } from './audited-records.ts'
+import { rolloutWrites } from './audited-rollout-writes.ts'
 import { trustWrites } from './audited-trust-writes.ts'
 
 const SHOWN_KEY = { kid: 'k0', purpose: 'bundle', created_at: NOW }
@@ -438,6 +439,7 @@ AUDITED['webhooks'] = {
 
 /** Writes that are no change of anything that anybody governs. */
 AUDITED['trust'] = trustWrites()
+AUDITED['rollouts'] = rolloutWrites()
 
 export const NOT_AUDITED: Record<string, readonly string[]> = {
   idempotency: ['put', 'deleteExpired'],
@@ -449,6 +451,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
   views: ['publish', 'deleteReplaced', 'deleteUnlisted', 'deleteAbandoned'],
+  rollouts: ['putWatch'],
 }
 
 export const cases = Object.entries(AUDITED).flatMap(([section, methods]) =>

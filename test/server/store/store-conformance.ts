@@ -9,6 +9,7 @@ import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
 import { describeMemory } from './memory-conformance.ts'
 import type { OpenStore } from './open-again.ts'
+import { describeRollouts } from './rollout-conformance.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
@@ -478,6 +479,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       () => open,
     )
     describeIdempotency(() => store)
+    describeRollouts(() => store)
     describeWebhooks(() => store)
 
     it('has everything again after it was closed and opened', async () => {

@@ -1,22 +1,11 @@
-import type { RejectionLimit, RolloutStage, RolloutState } from '@palisade/protocol'
+import type { RejectionLimit, RolloutState } from '@palisade/protocol'
+import type { RolloutRecord } from '../../store/records.ts'
 
-/** What a rollout is, apart from its name and whose it is; times as `Date.toISOString`. */
-export interface RolloutProgress {
-  readonly state: RolloutState
-  readonly stages: readonly RolloutStage[]
-  /** How many of `stages` are reached: 1 from the start on, and never fewer than before. */
-  readonly stage: number
-  readonly stage_at: string
-  readonly max_rejected: RejectionLimit
-  readonly wait_seconds: number | null
-  /** Refusals that were reported before count no more. */
-  readonly counted_from: string
-  readonly paused_at: string | null
-  /** `Author.actor` */
-  readonly paused_by: string | null
-  readonly pause_reason: string | null
-  readonly ended_at: string | null
-}
+/** What a rollout is, apart from its name and whose it is. */
+export type RolloutProgress = Omit<
+  RolloutRecord,
+  'id' | 'org' | 'base_revision' | 'created_at' | 'created_by'
+>
 
 export type RolloutStep =
   | { readonly kind: 'advance'; readonly to: number }

@@ -26,6 +26,7 @@ import {
   createSigningKeyReader,
   createSigningKeyWriter,
 } from './server-state-rows.ts'
+import { createRolloutReader, createRolloutWriter } from './rollout-rows.ts'
 import { createTeamReader, createTeamWriter } from './team-rows.ts'
 import { createTrustReader, createTrustWriter } from './trust-rows.ts'
 import { createViewReader, createViewWriter } from './view-rows.ts'
@@ -54,6 +55,7 @@ export function createReader(connection: Connection): StoreReader {
     deliveries: createDeliveryReader(connection),
     trust: createTrustReader(connection),
     views: createViewReader(connection),
+    rollouts: createRolloutReader(connection),
   }
 }
 
@@ -80,5 +82,6 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     deliveries: createDeliveryWriter(connection),
     trust: createTrustWriter(connection),
     views: createViewWriter(connection),
+    rollouts: createRolloutWriter(connection),
   }
 }

@@ -11,6 +11,7 @@ import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
 import { lastSeen } from './last-seen.ts'
 import { publications } from './publications.ts'
+import { rollouts } from './rollouts.ts'
 import { views } from './views.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -33,4 +34,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deviceReports,
   publications,
   breakGlass,
+  rollouts,
 ]

@@ -1,0 +1,25 @@
+import type { PolicyRecord, RolloutRecord, RolloutWatchRecord } from '../records.ts'
+
+/** Staged rollouts, of which an organization has one at a time that has not ended. */
+export interface RolloutReader {
+  find(org: string, id: string): Promise<RolloutRecord | null>
+  /** The one that has not ended. */
+  findOpen(org: string): Promise<RolloutRecord | null>
+  /** The newest first. */
+  list(org: string, limit: number): Promise<RolloutRecord[]>
+  /** Those of all organizations that are running. */
+  listRunning(): Promise<RolloutRecord[]>
+  /** The policies as they were when the rollout was started, by ascending id; none once it has ended. */
+  base(org: string, id: string): Promise<PolicyRecord[]>
+  /** Null before it was judged for the first time. */
+  watch(id: string): Promise<RolloutWatchRecord | null>
+}
+
+export interface RolloutWriter extends RolloutReader {
+  /** Throws `ERR_STORE_CONFLICT` when there is one that has not ended. */
+  insert(rollout: RolloutRecord, base: readonly PolicyRecord[]): Promise<void>
+  /** Replaces everything that may change; one that has ended loses its base. */
+  update(rollout: RolloutRecord): Promise<void>
+  /** Progress, not history; nothing is served by it. */
+  putWatch(id: string, watch: RolloutWatchRecord): Promise<void>
+}

@@ -1,0 +1,131 @@
+import type { RolloutReader, RolloutWriter } from '../contract/rollouts.ts'
+import type { PolicyRecord, RolloutRecord, RolloutWatchRecord } from '../records.ts'
+import type { Connection } from './connection.ts'
+import { missing } from './missing.ts'
+
+/** What may change; the others stay as they were inserted. */
+const CHANGING = [
+  'state',
+  'stage',
+  'stage_at',
+  'max_rejected',
+  'counted_from',
+  'paused_at',
+  'paused_by',
+  'pause_reason',
+  'ended_at',
+] as const satisfies readonly (keyof RolloutRecord)[]
+const LASTING = [
+  'id',
+  'org',
+  'stages',
+  'wait_seconds',
+  'base_revision',
+  'created_at',
+  'created_by',
+] as const satisfies readonly (keyof RolloutRecord)[]
+const COLUMNS = [...LASTING, ...CHANGING] as const
+
+interface Row extends Omit<RolloutRecord, 'stages' | 'max_rejected'> {
+  readonly stages: string
+  readonly max_rejected: string
+}
+
+export function createRolloutReader(connection: Connection): RolloutReader {
+  const find = connection.prepare<Row>('SELECT * FROM rollouts WHERE org = ? AND id = ?')
+  const findOpen = connection.prepare<Row>(
+    'SELECT * FROM rollouts WHERE org = ? AND ended_at IS NULL',
+  )
+  const list = connection.prepare<Row>(
+    'SELECT * FROM rollouts WHERE org = ? ORDER BY created_at DESC, id LIMIT ?',
+  )
+  const listRunning = connection.prepare<Row>(
+    `SELECT * FROM rollouts WHERE ended_at IS NULL AND state = 'running' ORDER BY org`,
+  )
+  const base = connection.prepare<{ policy: string }>(
+    `SELECT p.policy FROM rollout_policies p JOIN rollouts r ON r.id = p.rollout_id
+     WHERE r.org = ? AND r.id = ? ORDER BY p.policy_id`,
+  )
+  const watch = connection.prepare<RolloutWatchRecord>(
+    `SELECT evaluated_at, policies_hash, policies_since FROM rollout_watches
+     WHERE rollout_id = ?`,
+  )
+  return {
+    async find(org, id) {
+      return toRolloutOrNull(await find.get(org, id))
+    },
+    async findOpen(org) {
+      return toRolloutOrNull(await findOpen.get(org))
+    },
+    async list(org, limit) {
+      return (await list.all(org, limit)).map(toRollout)
+    },
+    async listRunning() {
+      return (await listRunning.all()).map(toRollout)
+    },
+    async base(org, id) {
+      const rows = await base.all(org, id)
+      return rows.map(({ policy }) => JSON.parse(policy) as PolicyRecord)
+    },
+    async watch(id) {
+      return (await watch.get(id)) ?? null
+    },
+  }
+}
+
+export function createRolloutWriter(connection: Connection): RolloutWriter {
+  const reader = createRolloutReader(connection)
+  const insert = connection.prepare(
+    `INSERT INTO rollouts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`,
+  )
+  const insertBase = connection.prepare(
+    'INSERT INTO rollout_policies (rollout_id, policy_id, policy) VALUES (?, ?, ?)',
+  )
+  const update = connection.prepare(
+    `UPDATE rollouts SET ${CHANGING.map((column) => `${column} = ?`).join(', ')}
+     WHERE org = ? AND id = ?`,
+  )
+  const deleteBase = connection.prepare('DELETE FROM rollout_policies WHERE rollout_id = ?')
+  const putWatch = connection.prepare(
+    `INSERT INTO rollout_watches (rollout_id, evaluated_at, policies_hash, policies_since)
+     VALUES (?, ?, ?, ?)
+     ON CONFLICT (rollout_id) DO UPDATE SET evaluated_at = excluded.evaluated_at,
+       policies_hash = excluded.policies_hash, policies_since = excluded.policies_since`,
+    'progress',
+  )
+  return {
+    ...reader,
+    async insert(rollout, policies) {
+      const row = toRow(rollout)
+      await insert.run(...COLUMNS.map((column) => row[column]))
+      for (const policy of policies)
+        await insertBase.run(rollout.id, policy.id, JSON.stringify(policy))
+    },
+    async update(rollout) {
+      const row = toRow(rollout)
+      const values = CHANGING.map((column) => row[column])
+      if ((await update.run(...values, rollout.org, rollout.id)) === 0)
+        throw missing('rollout', rollout.id)
+      if (rollout.ended_at !== null) await deleteBase.run(rollout.id)
+    },
+    async putWatch(id, { evaluated_at, policies_hash, policies_since }) {
+      await putWatch.run(id, evaluated_at, policies_hash, policies_since)
+    },
+  }
+}
+
+function toRow({ stages, max_rejected, ...others }: RolloutRecord): Row {
+  return { ...others, stages: JSON.stringify(stages), max_rejected: JSON.stringify(max_rejected) }
+}
+
+function toRolloutOrNull(row: Row | undefined): RolloutRecord | null {
+  return row === undefined ? null : toRollout(row)
+}
+
+function toRollout(row: Row): RolloutRecord {
+  return {
+    ...row,
+    stages: JSON.parse(row.stages) as RolloutRecord['stages'],
+    max_rejected: JSON.parse(row.max_rejected) as RolloutRecord['max_rejected'],
+  }
+}
