@@ -22,6 +22,7 @@ import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.t
 import type { Config } from './config/config.ts'
 import { distributionRoutes } from './distribution/distribution-routes.ts'
 import { openMachines } from './distribution/open-machines.ts'
+import { createRolloutWatch } from './distribution/rollout/rollout-watch.ts'
 import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
@@ -98,6 +99,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { views, hints } = machines
   const onEvents = tellOfEvents(webhooks.courier, views, hints)
   const audited = createAuditedStore({ store, ...sources, onEvents })
+  const rolloutWatch = createRolloutWatch({
+    store,
+    audited,
+    views,
+    ...sources,
+    onError: (err) => log.error({ err }, 'rollouts cannot be judged'),
+  })
 
   const container = root.createChildContainer()
   registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
@@ -137,6 +145,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           throttles: c.resolve(THROTTLES),
           ...machines,
           publicUrl: () => config.publicUrl ?? origin(),
+          limits: config.limits,
           pageTokenKey,
           ...sources,
         }),
@@ -167,7 +176,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
   })
 
-  app.server.once('listening', () => webhooks.courier.start())
+  app.server.once('listening', () => {
+    webhooks.courier.start()
+    rolloutWatch.start()
+  })
 
   const origin = (): string => originOf(app, options)
 
@@ -183,6 +195,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       stop()
       await webhooks.courier.stop()
       machines.hints?.close()
+      await rolloutWatch.stop()
       await app.close()
       await machines.close()
       await tracing?.close()

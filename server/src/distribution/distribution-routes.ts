@@ -4,6 +4,7 @@ import { deviceRoutes, type DeviceRouteDeps } from './device-routes.ts'
 import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './device-token-routes.ts'
 import { reportRoutes, type ReportRouteDeps } from './fleet/report-routes.ts'
 import { revisionRoutes, type RevisionRouteDeps } from './fleet/revision-routes.ts'
+import { rolloutRoutes, type RolloutRouteDeps } from './rollout/rollout-routes.ts'
 import { bundleRoutes, type BundleRouteDeps } from './views/bundle-routes.ts'
 import { hintRoutes, type HintRouteDeps } from './hint/hint-routes.ts'
 import { viewRoutes, type ViewRouteDeps } from './views/view-routes.ts'
@@ -15,6 +16,7 @@ export type DistributionRouteDeps = BreakGlassRouteDeps &
   HintRouteDeps &
   ReportRouteDeps &
   RevisionRouteDeps &
+  RolloutRouteDeps &
   ViewRouteDeps
 
 /** Machines: how they are enrolled and administered, and what they fetch. */
@@ -28,5 +30,6 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
     await app.register(bundleRoutes(deps))
     await app.register(breakGlassRoutes(deps))
     await app.register(revisionRoutes(deps))
+    await app.register(rolloutRoutes(deps))
   }
 }

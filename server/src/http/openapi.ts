@@ -37,6 +37,7 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
         { name: 'teams', description: 'Groups that a policy can be limited to' },
         { name: 'devices', description: 'Machines and what they fetch' },
         { name: 'events', description: 'What was changed, by whom and when' },
+        { name: 'rollouts', description: 'Changes that reach machines in stages' },
         { name: 'webhooks', description: 'Where events are delivered to' },
         { name: 'health', description: 'State of the server' },
       ],

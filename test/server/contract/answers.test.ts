@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
-import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
+import {
+  kindOf,
+  openTwoOrganizations,
+  withRollout,
+  type TwoOrganizations,
+} from './two-organizations.ts'
 
 const PASSWORD = 'correct horse battery'
 const NEW_PASSWORD = 'another long sentence'
@@ -43,7 +48,7 @@ function rank({ method, path }: Operation): number {
 /** A POST that creates is 201, a DELETE beside the contract 204, and everything else 200. */
 function successOf({ id, method, path }: Operation): number {
   if (method === 'DELETE' && path.startsWith('/api/v1/')) return 204
-  return /^(?:create(?!AccessToken$|DeviceToken$)|enrol)/.test(id) ? 201 : 200
+  return /^(?:create(?!AccessToken$|DeviceToken$)|enrol|start)/.test(id) ? 201 : 200
 }
 
 async function callerOf({ id, security }: Operation): Promise<string | TestDevice | undefined> {
@@ -70,6 +75,7 @@ describe('every operation of the document', () => {
     const operations = world.document.operations.toSorted((a, b) => rank(a) - rank(b))
     const statuses: string[] = []
     for (const operation of operations) {
+      world = await withRollout(world, operation)
       const values = pathParameters(operation.path).map(
         (name) => [name, world.acme[kindOf(operation.path, name)]] as const,
       )

@@ -2,7 +2,12 @@ import type { Prove } from '@palisade/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newProver } from '../test-device.ts'
 import { fillPath, pathParameters, type Operation } from './operations.ts'
-import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
+import {
+  kindOf,
+  openTwoOrganizations,
+  withRollout,
+  type TwoOrganizations,
+} from './two-organizations.ts'
 
 let world: TwoOrganizations
 let operations: readonly Operation[]
@@ -72,6 +77,7 @@ async function countEvents(): Promise<number> {
 describe('an idempotency key, at every POST that changes something', () => {
   it('has the effect once, and gives the first answer again or says why it cannot', async () => {
     for (const operation of operations) {
+      world = await withRollout(world, operation)
       const first = await post(operation, operation.id)
       expect(first.statusCode, `${operation.id}: ${first.body}`).toBeLessThan(300)
       expect(first.headers).not.toHaveProperty('idempotency-replayed')

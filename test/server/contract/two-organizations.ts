@@ -25,6 +25,7 @@ export const NOTHING = {
   personal_token: '00000000-0000-4000-8000-000000000000',
   enrolment_token: '00000000-0000-4000-8000-000000000000',
   webhook: '00000000-0000-4000-8000-000000000000',
+  rollout: '00000000-0000-4000-8000-000000000000',
   delivery: `evt_1_${'0'.repeat(32)}`,
   view: '0'.repeat(32),
   revision: '999999999999999',
@@ -64,6 +65,8 @@ export interface TwoOrganizations extends TestServer {
 }
 
 const PASSWORD = 'correct horse battery'
+/** A rollout that holds no machine back. */
+const EVERYBODY = { stages: [{ percent: 100 }], max_rejected: { machines: 0 } }
 
 export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   const undo: (() => void | Promise<void>)[] = []
@@ -146,6 +149,7 @@ async function furnish(
     personal_token: idOf(await create(server, as, '/api/v1/user/access-tokens', secret)),
     enrolment_token: idOf(await create(server, as, `${api}/enrolment-tokens`, enrolment)),
     webhook: idOf(await create(server, as, `${api}/webhooks`, { url: 'https://example.com/' })),
+    rollout: idOf(await create(server, as, `${api}/rollouts`, EVERYBODY)),
     delivery: await firstDelivery(server, org),
     revision: '1',
     ...(await firstView(server, org, device)),
@@ -201,4 +205,22 @@ export function kindOf(path: string, parameter: string): IdentifierKind {
   if (!(parameter in NOTHING))
     throw new Error(`\`{${parameter}}\` of ${path} is not in two-organizations.ts; add it there`)
   return parameter as IdentifierKind
+}
+
+/** Each step of a rollout is good in some states alone: the world with one in such a state. */
+export async function withRollout(
+  world: TwoOrganizations,
+  { id: operation, method, path }: Operation,
+): Promise<TwoOrganizations> {
+  if (method !== 'POST' || !path.includes('/rollouts')) return world
+  const rollouts = '/api/v1/orgs/acme/rollouts'
+  const as = world.callers.owner
+  const open = await world.store.read((reader) => reader.rollouts.findOpen('acme'))
+  await world.send('POST', `${rollouts}/${open?.id ?? ''}/finish`, { as })
+  if (operation === 'startRollout') return world
+  const stages = [{ label: 'none' }, ...EVERYBODY.stages]
+  const rollout = idOf(await create(world, as, rollouts, { ...EVERYBODY, stages }))
+  if (operation === 'resumeRollout')
+    await world.send('POST', `${rollouts}/${rollout}/pause`, { as })
+  return { ...world, acme: { ...world.acme, rollout } }
 }

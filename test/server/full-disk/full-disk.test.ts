@@ -17,12 +17,26 @@ const OTHERWISE: Readonly<Record<string, Record<string, string>>> = {
   addTeamMember: { username: 'max' },
 }
 
-/** Writes nothing, or looks first at a password or at a delivery that there is not. */
-const NO_WRITES = new Set(['checkAccess', 'createAccessToken', 'changePassword', 'redeliver'])
+/**
+ * Writes nothing, or looks first: at a password, at a delivery that there is not, whether a rollout is
+ * open already, or is paused.
+ */
+const NO_WRITES = new Set([
+  'checkAccess',
+  'createAccessToken',
+  'changePassword',
+  'redeliver',
+  'startRollout',
+  'resumeRollout',
+])
 /** Reads that sign what is due, as a poll does; the disk was filled before anything was signed. */
-const SIGNING = new Set(['getDeviceBundle', 'getRevisionStatus'])
+const SIGNING = new Set(['getDeviceBundle', 'getRevisionStatus', 'getRollout'])
 /** More than fit on the disk. */
 const MOST_WRITES = 3000
+const ROLLOUT = {
+  stages: [{ label: 'canary' }, { percent: 100 }],
+  max_rejected: { machines: 0 },
+}
 const POLICIES = '/v2/orgs/acme/governance/policies'
 
 interface Client {
@@ -176,6 +190,7 @@ async function furnish(client: Client): Promise<Record<string, string>> {
     enrolment_token: await make(`${api}/enrolment-tokens`, enrolment),
     token: await make(`${api}/access-tokens`, secret),
     // Nobody listens there.
+    rollout: await make(`${api}/rollouts`, ROLLOUT),
     webhook: await make(`${api}/webhooks`, { url: 'https://127.0.0.1:9/' }),
     personal_token: await make('/api/v1/user/access-tokens', secret),
   }

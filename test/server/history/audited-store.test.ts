@@ -254,6 +254,8 @@ describe('the audited store', () => {
     expect(files.toSorted()).toEqual([
       // When a token was last used is no change of anything.
       'accounts/token-use.ts',
+      // When a rollout was judged is progress.
+      'distribution/rollout/rollout-watch.ts',
       // Signs what was changed.
       'distribution/views/view-batches.ts',
       // Makes the keys of an organization whose machines are older than views.

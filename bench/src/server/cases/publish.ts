@@ -35,6 +35,7 @@ export async function measurePublish(folder: string, rounds: number): Promise<Ra
       id: createHash('sha256').update(String(index)).digest('hex').slice(0, 32),
       // The binary digits of the index: no two have the same.
       teams: teams.filter((_team, digit) => (index & (1 << digit)) !== 0),
+      base: null,
     }))
     const signAll = () => Promise.all(places.map((place) => publisher.current(place)))
     let former = await signAll()

@@ -64,7 +64,7 @@ export function cloneOrganization(
     database.exec('COMMIT')
     cloned.push({
       org,
-      view: formatViewId(secret, org, []),
+      view: formatViewId(secret, org, { teams: [], base: null }),
       deviceTokens: [tokens.issue({ id, thumbprint })],
     })
   }

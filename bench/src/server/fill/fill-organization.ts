@@ -53,7 +53,13 @@ export async function fillOrganization(
   )
   const secret = randomBytes(32)
   await writer.secrets.insert(viewSecretName(org), secret)
-  return { org, policyIds, editors, deviceTokens, view: formatViewId(secret, org, []) }
+  return {
+    org,
+    policyIds,
+    editors,
+    deviceTokens,
+    view: formatViewId(secret, org, { teams: [], base: null }),
+  }
 }
 
 /** A member with a personal token. */

@@ -25,6 +25,10 @@ export const revisionStatusSchema = z
     rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
     pending: count.meta({ description: 'Seen of late, without a word of this revision so far' }),
     silent: count.meta({ description: 'Not seen for fifteen minutes, nor known to enforce it' }),
+    held_back: count.exactOptional().meta({
+      description:
+        'While a rollout is open: of `pending` and `silent`, those outside the stages reached',
+    }),
   })
   .meta({ id: 'RevisionStatus' })
 export type RevisionStatus = z.infer<typeof revisionStatusSchema>

@@ -4,9 +4,10 @@ import { z } from 'zod'
 import { createAdmission } from '../../accounts/admission.ts'
 import type { Authenticate } from '../../accounts/authenticate.ts'
 import { errorResponses } from '../../http/error-responses.ts'
-import { readRevisionStatus, requireRevision, type RevisionStatusDeps } from './revision-status.ts'
+import type { CountDeps } from './count-machines.ts'
+import { readRevisionStatus, requireRevision } from './revision-status.ts'
 
-export interface RevisionRouteDeps extends RevisionStatusDeps {
+export interface RevisionRouteDeps extends CountDeps {
   readonly authenticate: Authenticate
 }
 

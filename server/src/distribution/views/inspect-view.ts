@@ -2,13 +2,15 @@ import type { OrganizationRecord, RootRecord, ViewRecord } from '../../store/rec
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findDue } from './due.ts'
-import type { ViewContent, ViewContents } from './view-content.ts'
+import type { ViewBase, ViewContent, ViewContents } from './view-content.ts'
 
-/** Which set of teams, by name and by what the name stands for. */
+/** Which set of teams, and which policies, by name and by what the name stands for. */
 export interface ViewPlace {
   readonly org: string
   readonly id: string
   readonly teams: readonly string[]
+  /** Those that a rollout began with; null for the policies as they are. */
+  readonly base: ViewBase | null
 }
 
 /** A view with everything in it that was committed before somebody asked. */
@@ -45,11 +47,11 @@ export async function inspectView(
   const isCompared =
     before?.revision === organization.revision &&
     before.record.content_hash === record?.content_hash
-  const content = isCompared ? null : await contents.read(reader, organization, place.teams)
+  const content = isCompared ? null : await contents.read(reader, organization, place)
   const contentHash = content?.hash ?? record?.content_hash ?? ''
   if (record !== null && isNothingDue(record, trust, contentHash, now))
     return { content: null, record }
-  return { content: content ?? (await contents.read(reader, organization, place.teams)) }
+  return { content: content ?? (await contents.read(reader, organization, place)) }
 }
 
 /** Throws `ERR_STORE_NOT_FOUND`. */

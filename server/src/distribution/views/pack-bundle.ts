@@ -1,9 +1,9 @@
 import { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, type Bundle, type DeviceView } from '@palisade/protocol'
 import { conflict, notFound } from '../../http/api-error.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
+import { placeDevice, readWhereabouts } from './device-place.ts'
 import { startOfKept } from './due.ts'
 import type { ViewPlace } from './inspect-view.ts'
-import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
 import type { ViewPublisher } from './view-publisher.ts'
 
 export interface PackDeps {
@@ -29,7 +29,7 @@ interface Linked {
  */
 export async function packBundle(deps: PackDeps, org: string, deviceId: string): Promise<Bundle> {
   const { store } = deps
-  const { user, teams, secret } = await store.read(async (reader) => {
+  const whereabouts = await store.read(async (reader) => {
     const device = await reader.devices.find(org, deviceId)
     if (device === null) throw notFound('device not found')
     const { username } = device
@@ -37,16 +37,11 @@ export async function packBundle(deps: PackDeps, org: string, deviceId: string):
     const isOut = username !== null && (await reader.memberships.find(org, username)) === null
     if (device.revoked_at !== null || isOut)
       throw conflict('the device was revoked; enrol the machine again')
-    return {
-      user: username,
-      teams: username === null ? [] : await reader.teams.listOfUser(org, username),
-      secret: await findViewSecret(reader, org),
-    }
+    return readWhereabouts(reader, device)
   })
-  const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
-  const place = { org, id, teams }
+  const place = await placeDevice(deps, whereabouts)
   const timestamp = (await deps.publisher.current(place)).body
-  const assignment = JSON.stringify(await deps.assign(deviceId, user, place))
+  const assignment = JSON.stringify(await deps.assign(deviceId, whereabouts.device.username, place))
   const files = await store.read((reader) =>
     readFiles(reader, place, timestamp, startOfKept(deps.now())),
   )

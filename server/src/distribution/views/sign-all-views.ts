@@ -1,6 +1,7 @@
 import type { Store, StoreReader } from '../../store/store.ts'
+import { baseOf, placeOf } from './device-place.ts'
 import type { ViewPlace } from './inspect-view.ts'
-import { findViewSecret, formatViewId } from './view-id.ts'
+import { findViewSecret } from './view-id.ts'
 import { createViewPublisher } from './view-publisher.ts'
 
 export interface SignedViews {
@@ -28,11 +29,15 @@ export async function signAllViews(
 async function listPlaces(reader: StoreReader, org: string): Promise<ViewPlace[]> {
   const secret = await findViewSecret(reader, org)
   if (secret === null) return []
+  const rollout = await reader.rollouts.findOpen(org)
+  const bases = rollout === null ? [null] : [null, baseOf(rollout)]
   const places = new Map<string, ViewPlace>()
   for (const username of await reader.devices.listLiveUsers(org)) {
     const teams = username === null ? [] : await reader.teams.listOfUser(org, username)
-    const id = formatViewId(secret, org, teams)
-    places.set(id, { org, id, teams })
+    for (const base of bases) {
+      const place = placeOf(secret, org, { teams, base })
+      places.set(place.id, place)
+    }
   }
   return [...places.values()]
 }

@@ -121,7 +121,7 @@ export function createViewBatches(deps: {
         organization.revision === revision
           ? inspected
           : await settleRefusal(inquiry, () =>
-              contents.readUncommitted(writer, organization, place.teams),
+              contents.readUncommitted(writer, organization, place),
             )
       signed.push(content && (await signView(publishing, place, content)))
     }

@@ -9,7 +9,7 @@ import {
 } from '@palisade/protocol'
 import { formatPolicy } from '../../governance/format-policy.ts'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
-import { limitExceeded } from '../../http/api-error.ts'
+import { limitExceeded, notFound } from '../../http/api-error.ts'
 import type { DocumentRecord, OrganizationRecord, PolicyRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { sha256 } from './metadata.ts'
@@ -35,17 +35,31 @@ export interface ViewContent {
   readonly hash: string
 }
 
+/** The policies that a rollout began with. */
+export interface ViewBase {
+  /** Its id. */
+  readonly rollout: string
+  readonly revision: number
+}
+
+/** What of a view decides what it says. */
+export interface ViewSource {
+  readonly teams: readonly string[]
+  readonly base: ViewBase | null
+}
+
 export type ReadContent = (
   reader: StoreReader,
   organization: OrganizationRecord,
-  teams: readonly string[],
+  source: ViewSource,
 ) => Promise<ViewContent>
 
 export interface ViewContents {
   /**
    * What machines of somebody in exactly `teams` enforce: the policies for everybody and those of
    * these teams, and nothing by which another policy could be told to exist. `organization` is as
-   * `reader` has it. Throws ApiError 403 for more policies than a view may have.
+   * `reader` has it. Throws ApiError 403 for more policies than a view may have, 404 for those of a
+   * rollout that has ended.
    */
   read: ReadContent
   /**
@@ -59,24 +73,54 @@ export interface ViewContents {
 export function createViewContents(): ViewContents {
   const recent = createRecent<Formatted>(MAX_BYTES, ({ bytes }) => bytes)
 
+  async function findFormatted(
+    reader: StoreReader,
+    { name, revision }: OrganizationRecord,
+    base: ViewBase | null,
+  ): Promise<Formatted> {
+    if (base !== null) await requireOpen(reader, name, base)
+    const key = base === null ? name : `${name}/${base.rollout}`
+    const known = recent.find(key)
+    if (known?.revision === revision) return known
+    // What a rollout began with stays; what the organization has chosen for its machines need not.
+    const formatted =
+      known !== null && base !== null
+        ? { ...known, revision, distribution: await reader.organizations.distribution(name) }
+        : await formatAll(reader, name, revision, base)
+    recent.keep(key, formatted)
+    return formatted
+  }
+
   return {
-    async read(reader, organization, teams) {
-      const { name, revision } = organization
-      const known = recent.find(name)
-      const isKnown = known?.revision === revision
-      const formatted = isKnown ? known : await formatAll(reader, name, revision)
-      if (!isKnown) recent.keep(name, formatted)
-      return select(formatted, organization, teams)
+    async read(reader, organization, source) {
+      return select(await findFormatted(reader, organization, source.base), organization, source)
     },
-    async readUncommitted(reader, organization, teams) {
+    async readUncommitted(reader, organization, source) {
       const { name, revision } = organization
-      return select(await formatAll(reader, name, revision), organization, teams)
+      if (source.base !== null) await requireOpen(reader, name, source.base)
+      const formatted = await formatAll(reader, name, revision, source.base)
+      return select(formatted, organization, source)
     },
   }
 }
 
-async function formatAll(reader: StoreReader, org: string, revision: number): Promise<Formatted> {
-  const listed = (await reader.policies.listWithRules(org)).map(formatDocument)
+/** Who asks for the policies of a rollout that has ended must not be told that there are none. */
+async function requireOpen(reader: StoreReader, org: string, base: ViewBase): Promise<void> {
+  const open = await reader.rollouts.findOpen(org)
+  if (open?.id !== base.rollout) throw notFound('view not found')
+}
+
+async function formatAll(
+  reader: StoreReader,
+  org: string,
+  revision: number,
+  base: ViewBase | null,
+): Promise<Formatted> {
+  const records =
+    base === null
+      ? await reader.policies.listWithRules(org)
+      : await reader.rollouts.base(org, base.rollout)
+  const listed = records.map(formatDocument)
   const policies = listed.toSorted((a, b) => byName(a.document, b.document))
   const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
   return { revision, policies, bytes, distribution: await reader.organizations.distribution(org) }
@@ -84,8 +128,8 @@ async function formatAll(reader: StoreReader, org: string, revision: number): Pr
 
 function select(
   { policies, distribution }: Formatted,
-  { revision, resolve_unlisted_names }: OrganizationRecord,
-  teams: readonly string[],
+  { revision: current, resolve_unlisted_names }: OrganizationRecord,
+  { teams, base }: ViewSource,
 ): ViewContent {
   const effective = effectivePolicies(policies, teams)
   const documents = effective.map(({ document }) => document)
@@ -100,6 +144,7 @@ function select(
   }
   const listing = joinEntries(documents.map(({ entry }) => entry))
   const hash = sha256(Buffer.from(`${formatCanonicalJson(lasting)}\n${listing}`))
+  const revision = base?.revision ?? current
   return { documents, listing, settings: { ...lasting, revision }, hash }
 }
 

@@ -8,13 +8,14 @@ import type { DeviceTokens } from '../proof/device-tokens.ts'
 import type { LastSeen } from '../last-seen.ts'
 import { startOfKept } from './due.ts'
 import { createRecent } from './recent.ts'
+import { placeDevice, placeOf, readWhereabouts } from './device-place.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys } from './opened-keys.ts'
 import type { RoleKey } from './role-key.ts'
 import { packBundle } from './pack-bundle.ts'
 import { signDeviceView } from './sign-device-view.ts'
 import { ensureTrust } from './trust.ts'
-import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
+import { ensureViewSecret } from './view-id.ts'
 import { createViewPublisher, type ServedTimestamp } from './view-publisher.ts'
 
 /** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
@@ -39,11 +40,12 @@ export interface ViewService {
   /** Which device asks, for what is answered beside the views. */
   identify(authorizationHeader: string | undefined): Promise<DeviceIdentity>
   /**
-   * The revision that a machine of a user in exactly these teams has once it has all that is there.
+   * The revision that a machine of a user in exactly these teams has once it has all that is there,
+   * and no rollout holds it back.
    * Throws ApiError 403 for more policies than a view may have.
    */
   revisionOf(org: string, teams: readonly string[]): Promise<number>
-  /** The view of the device, now: by the teams of its user, whatever it asks for. Signed. */
+  /** The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed. */
   assign(authorizationHeader: string | undefined): Promise<DeviceView>
   /**
    * The timestamp without asking the store, for a device admitted since the last commit; null for
@@ -141,7 +143,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     async revisionOf(org, teams) {
       const secret = await ensureViewSecret(store, org, deps.random)
-      return publisher.revision({ org, id: formatViewId(secret, org, teams), teams })
+      return publisher.revision(placeOf(secret, org, { teams, base: null }))
     },
 
     async identify(authorizationHeader) {
@@ -210,21 +212,13 @@ function createAdmissions(deps: ViewServiceDeps) {
     const known = findAdmitted(tokenHash)
     if (known !== null) return known
     const generation = store.generation('accounts')
-    const { device, expiresMs, teams, secret } = await store.read(async (reader) => {
-      const admitted = await authenticateDevice(reader, deps.tokens, token)
-      const { org, username } = admitted.device
-      return {
-        device: admitted.device,
-        expiresMs: admitted.expiresMs,
-        teams: username === null ? [] : await reader.teams.listOfUser(org, username),
-        secret: await findViewSecret(reader, org),
-      }
+    const { device, expiresMs, whereabouts } = await store.read(async (reader) => {
+      const authenticated = await authenticateDevice(reader, deps.tokens, token)
+      return { ...authenticated, whereabouts: await readWhereabouts(reader, authenticated.device) }
     })
-    const { org } = device
-    const id = formatViewId(secret ?? (await ensureViewSecret(store, org, deps.random)), org, teams)
-    const { username: user } = device
-    const place = { org, id, teams }
-    const admitted = { generation, expiresMs, deviceId: device.id, user, place }
+    const { id: deviceId, username: user } = device
+    const place = await placeDevice(deps, whereabouts)
+    const admitted = { generation, expiresMs, deviceId, user, place }
     devices.keep(tokenHash, admitted)
     return admitted
   }

@@ -15,8 +15,8 @@ const NOW = '2026-11-21T08:00:00Z'
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 const TEAM = '11111111-1111-4111-8111-111111111111'
-const BASE: ViewPlace = { org: 'acme', id: '0'.repeat(32), teams: [] }
-const OF_TEAM: ViewPlace = { org: 'acme', id: 'f'.repeat(32), teams: [TEAM] }
+const BASE: ViewPlace = { org: 'acme', id: '0'.repeat(32), teams: [], base: null }
+const OF_TEAM: ViewPlace = { org: 'acme', id: 'f'.repeat(32), teams: [TEAM], base: null }
 
 interface File {
   readonly version: number

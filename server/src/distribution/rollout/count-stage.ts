@@ -1,0 +1,41 @@
+import { CODES_WITHOUT_POLICY, type RolloutMachines } from '@palisade/protocol'
+import type { DeviceReportRecord, RolloutRecord } from '../../store/records.ts'
+import { createTally, isUnusable, judgeMachines, type CountDeps } from '../fleet/count-machines.ts'
+import { readHold } from './hold.ts'
+
+const WITHOUT_POLICY: ReadonlySet<string> = new Set(CODES_WITHOUT_POLICY)
+
+export interface CountedStage {
+  /** Of the organization, when the counting began. */
+  readonly revision: number
+  readonly machines: RolloutMachines
+}
+
+/**
+ * How the machines within the stages reached fare with the policies as they are. Only what was said
+ * since the rollout runs counts as a refusal, and only what is about policy: a machine that could not
+ * reach a server has said nothing of it.
+ */
+export async function countStage(
+  deps: CountDeps,
+  { org, counted_from }: Pick<RolloutRecord, 'org' | 'counted_from'>,
+): Promise<CountedStage> {
+  const { revision, isHeldBack } = await deps.store.read(async (reader) => ({
+    revision: (await reader.organizations.find(org))?.revision ?? 0,
+    isHeldBack: await readHold(reader, org),
+  }))
+  const isRefusal = (report: DeviceReportRecord): boolean =>
+    report.reported_at >= counted_from && refusesPolicy(report)
+  const tally = createTally()
+  let held_back = 0
+  for await (const machine of judgeMachines(deps, { org, revision, isRefusal }))
+    if (isHeldBack?.(machine.device) === true) held_back += 1
+    else tally.add(machine)
+  return { revision, machines: { ...tally.result(), held_back } }
+}
+
+function refusesPolicy(report: DeviceReportRecord): boolean {
+  const { state, error_code } = report
+  if (state === 'rejected' || isUnusable(report)) return true
+  return error_code !== null && !WITHOUT_POLICY.has(error_code)
+}

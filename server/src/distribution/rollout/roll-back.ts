@@ -1,0 +1,135 @@
+import type { RollBackResponse } from '@palisade/protocol'
+import { authorize } from '../../accounts/authorize.ts'
+import type { Caller } from '../../accounts/principal.ts'
+import {
+  createPlanContext,
+  planChanges,
+  requireCompilablePlan,
+  requirePlanWithinLimits,
+  type PolicyPlan,
+} from '../../governance/document/plan-changes.ts'
+import type { WantedPolicy } from '../../governance/document/read-document.ts'
+import { writePlan } from '../../governance/document/write-plan.ts'
+import type { SizeDeps } from '../../governance/policy-limits.ts'
+import type { AuditedStore } from '../../history/audited-store.ts'
+import type { Answer } from '../../http/answer.ts'
+import { ApiError } from '../../http/api-error.ts'
+import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
+import { answerOnce, type OnceRequest } from '../../idempotency/answer-once.ts'
+import type { PolicyRecord } from '../../store/records.ts'
+import type { StoreReader } from '../../store/store.ts'
+import { requireOrganization } from '../views/inspect-view.ts'
+import { formatRollout } from './format-rollout.ts'
+import { isEnded } from './rollout-machine.ts'
+import { requireRollout, requireStep } from './require-rollout.ts'
+
+export interface RollBackDeps extends SizeDeps {
+  readonly store: AuditedStore
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+}
+
+interface Judged {
+  readonly revision: number
+  readonly plan: PolicyPlan
+  readonly leftOut: readonly PolicyRecord[]
+}
+
+/**
+ * Makes the policies that a rollout began with those of the organization again, as a new revision and
+ * in the one transaction that ends it: planned, judged and written as a document with `prune` is.
+ * Throws ApiError.
+ */
+export async function rollBack(
+  deps: RollBackDeps,
+  caller: Caller,
+  at: { readonly org: string; readonly id: string; readonly ifMatch: string | undefined },
+  once: OnceRequest,
+): Promise<Answer> {
+  const { org, id } = at
+  const ahead = await judgeAhead(deps, caller, at)
+  return deps.store.write(caller.author, async (writer) => {
+    const { organization } = await authorize(writer, caller, org, 'policies:write')
+    const rollout = await requireRollout(writer, org, id)
+    return answerOnce(writer, once, deps.now(), {
+      judge: async () => {
+        const rolledBack = requireStep(rollout, { kind: 'roll_back' }, deps.now())
+        const { revision } = organization
+        const ifMatch = readEntityTags('If-Match', at.ifMatch)
+        requireMatch(ifMatch, formatEntityTag(revision), 'organization')
+        if (ahead?.revision === revision) return { rolledBack, ...ahead }
+        return { rolledBack, ...(await judge(deps, writer, at, revision)) }
+      },
+      async act({ rolledBack, plan, leftOut }) {
+        await writePlan(writer, plan)
+        await writer.rollouts.update(rolledBack)
+        const { revision } = await requireOrganization(writer, org)
+        const body = {
+          rollout: formatRollout(rolledBack),
+          revision,
+          changes: listChanges(plan),
+          left_out: leftOut.map(({ name }) => ({ name })),
+        } satisfies RollBackResponse
+        return { status: 200, headers: { etag: formatEntityTag(revision) }, body }
+      },
+    })
+  })
+}
+
+/** Before other writers have to wait; what is refused here is judged once more in its turn. */
+async function judgeAhead(
+  deps: RollBackDeps,
+  caller: Caller,
+  at: { readonly org: string; readonly id: string },
+): Promise<Judged | null> {
+  try {
+    return await deps.store.read(async (reader) => {
+      const { organization } = await authorize(reader, caller, at.org, 'policies:write')
+      if (isEnded(await requireRollout(reader, at.org, at.id))) return null
+      return judge(deps, reader, at, organization.revision)
+    })
+  } catch (error) {
+    if (error instanceof ApiError) return null
+    throw error
+  }
+}
+
+/** The rollout must be open: one that has ended began with nothing any more. */
+async function judge(
+  deps: RollBackDeps,
+  reader: StoreReader,
+  { org, id }: { readonly org: string; readonly id: string },
+  revision: number,
+): Promise<Judged> {
+  const stored = await reader.policies.listWithRules(org)
+  const teams = new Set((await reader.teams.list(org)).map((team) => team.id))
+  const base = await reader.rollouts.base(org, id)
+  // Without any of its teams a policy would become one for everybody.
+  const leftOut = base.filter((policy) => isOfNobody(policy, teams))
+  const wanted = base.filter((policy) => !leftOut.includes(policy)).map(toWanted(teams))
+  const plan = planChanges(stored, wanted, createPlanContext(deps, { org, prune: true }))
+  await requireCompilablePlan(deps.knownRules, plan)
+  requirePlanWithinLimits(deps, stored.length, plan)
+  return { revision, plan, leftOut }
+}
+
+function isOfNobody(policy: PolicyRecord, teams: ReadonlySet<string>): boolean {
+  return policy.teams.length > 0 && !policy.teams.some((team) => teams.has(team))
+}
+
+function toWanted(teams: ReadonlySet<string>) {
+  return ({ name, teams: scope, rules }: PolicyRecord, index: number): WantedPolicy => ({
+    place: `policies[${index}]`,
+    name,
+    teams: scope.filter((team) => teams.has(team)),
+    rules: rules.map(({ id: _id, ...rule }) => rule),
+  })
+}
+
+function listChanges({ deleted, updated, created }: PolicyPlan): RollBackResponse['changes'] {
+  return [
+    ...deleted.map(({ id, name }) => ({ change: 'deleted' as const, id, name })),
+    ...updated.map(({ old: { id, name } }) => ({ change: 'updated' as const, id, name })),
+    ...created.map(({ policy: { id, name } }) => ({ change: 'created' as const, id, name })),
+  ]
+}

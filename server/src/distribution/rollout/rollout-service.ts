@@ -1,0 +1,137 @@
+import {
+  MAX_LISTED_ROLLOUTS,
+  type AdvanceRolloutRequest,
+  type ResumeRolloutRequest,
+  type Rollout,
+  type RolloutStatus,
+  type StartRolloutRequest,
+} from '@palisade/protocol'
+import { authorize } from '../../accounts/authorize.ts'
+import type { Caller } from '../../accounts/principal.ts'
+import type { Answer } from '../../http/answer.ts'
+import { conflict } from '../../http/api-error.ts'
+import type { OnceRequest } from '../../idempotency/answer-once.ts'
+import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
+import type { CountDeps } from '../fleet/count-machines.ts'
+import { countStage } from './count-stage.ts'
+import { formatRollout } from './format-rollout.ts'
+import { requireRollout, requireStep } from './require-rollout.ts'
+import { rollBack, type RollBackDeps } from './roll-back.ts'
+import { beginRollout, isEnded, type RolloutStep } from './rollout-machine.ts'
+
+export interface RolloutServiceDeps extends RollBackDeps, Pick<CountDeps, 'views'> {
+  readonly newId: () => string
+}
+
+export interface RolloutPlace {
+  readonly org: string
+  readonly id: string
+}
+
+/**
+ * Staged rollouts of an organization. Everything throws ApiError. Whoever may change what machines
+ * reach, `policies:write`, may say which machines it reaches first.
+ */
+export interface RolloutService {
+  list(caller: Caller, org: string): Promise<Rollout[]>
+  /** With how its machines fare, while it is open. */
+  status(caller: Caller, at: RolloutPlace): Promise<RolloutStatus>
+  /** From now on machines outside the first stage keep the policies as they are. 409 while one is open. */
+  start(
+    caller: Caller,
+    org: string,
+    request: StartRolloutRequest,
+    once: OnceRequest,
+  ): Promise<Answer>
+  advance(
+    caller: Caller,
+    at: RolloutPlace,
+    request: AdvanceRolloutRequest,
+    once: OnceRequest,
+  ): Promise<Answer>
+  pause(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
+  resume(
+    caller: Caller,
+    at: RolloutPlace,
+    request: ResumeRolloutRequest,
+    once: OnceRequest,
+  ): Promise<Answer>
+  /** Every machine gets the policies as they are, whatever was reached. */
+  finish(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
+  /** See `roll-back.ts`. */
+  rollBack(
+    caller: Caller,
+    at: RolloutPlace & { readonly ifMatch: string | undefined },
+    once: OnceRequest,
+  ): Promise<Answer>
+}
+
+export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
+  const { store, now } = deps
+
+  function take(
+    caller: Caller,
+    { org, id }: RolloutPlace,
+    step: RolloutStep,
+    once: OnceRequest,
+  ): Promise<Answer> {
+    return store.write(caller.author, async (writer) => {
+      await authorize(writer, caller, org, 'policies:write')
+      const rollout = await requireRollout(writer, org, id)
+      return changeOnce(writer, once, now(), async () => {
+        const next = requireStep(rollout, step, now())
+        await writer.rollouts.update(next)
+        return formatRollout(next)
+      })
+    })
+  }
+
+  return {
+    list: (caller, org) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'policies:read')
+        return (await reader.rollouts.list(org, MAX_LISTED_ROLLOUTS)).map(formatRollout)
+      }),
+
+    async status(caller, { org, id }) {
+      const { rollout, current } = await store.read(async (reader) => {
+        const { organization } = await authorize(reader, caller, org, 'policies:read')
+        return { rollout: await requireRollout(reader, org, id), current: organization.revision }
+      })
+      if (isEnded(rollout))
+        return { ...formatRollout(rollout), current_revision: current, machines: null }
+      const { revision, machines } = await countStage(deps, rollout)
+      return { ...formatRollout(rollout), current_revision: revision, machines }
+    },
+
+    start: (caller, org, request, once) =>
+      store.write(caller.author, async (writer) => {
+        const { organization } = await authorize(writer, caller, org, 'policies:write')
+        return createOnce(writer, once, now(), async () => {
+          if ((await writer.rollouts.findOpen(org)) !== null)
+            throw conflict('there is a rollout already; finish it or roll it back first')
+          const at = now().toISOString()
+          const { stages, max_rejected, wait_seconds = null } = request
+          const rollout = {
+            ...beginRollout({ stages, max_rejected, wait_seconds }, at),
+            id: deps.newId(),
+            org,
+            base_revision: organization.revision,
+            created_at: at,
+            created_by: caller.author.actor,
+          }
+          await writer.rollouts.insert(rollout, await writer.policies.listWithRules(org))
+          return formatRollout(rollout)
+        })
+      }),
+
+    advance: (caller, at, { stage }, once) =>
+      take(caller, at, { kind: 'advance', to: stage }, once),
+    pause: (caller, at, once) =>
+      take(caller, at, { kind: 'pause', by: caller.author.actor, reason: null }, once),
+    resume: (caller, at, { max_rejected = null }, once) =>
+      take(caller, at, { kind: 'resume', max_rejected }, once),
+    finish: (caller, at, once) => take(caller, at, { kind: 'finish' }, once),
+    rollBack: (caller, at, once) => rollBack(deps, caller, at, once),
+  }
+}

@@ -1,0 +1,51 @@
+import type { DeviceRecord, RolloutRecord } from '../../store/records.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import { isReached } from '../rollout/reached.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
+import type { ViewSource } from './view-content.ts'
+
+/** What decides which view is a device's own, as of one snapshot of the store. */
+export interface Whereabouts {
+  readonly device: DeviceRecord
+  /** Of its user. */
+  readonly teams: readonly string[]
+  /** The one that has not ended. */
+  readonly rollout: RolloutRecord | null
+  /** Null before the first view of the organization was made. */
+  readonly secret: Uint8Array | null
+}
+
+export async function readWhereabouts(
+  reader: StoreReader,
+  device: DeviceRecord,
+): Promise<Whereabouts> {
+  const { org, username } = device
+  return {
+    device,
+    teams: username === null ? [] : await reader.teams.listOfUser(org, username),
+    rollout: await reader.rollouts.findOpen(org),
+    secret: await findViewSecret(reader, org),
+  }
+}
+
+/** The view of the device; makes the secret of the organization where it is missing. */
+export async function placeDevice(
+  deps: { readonly store: Store; readonly random: (bytes: number) => Uint8Array },
+  whereabouts: Whereabouts,
+): Promise<ViewPlace> {
+  const { device, teams, rollout } = whereabouts
+  const { org } = device
+  const secret = whereabouts.secret ?? (await ensureViewSecret(deps.store, org, deps.random))
+  const draw = { org, rollout: rollout?.id ?? '', secret }
+  const isHeldBack = rollout !== null && !isReached(rollout, draw, device)
+  return placeOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })
+}
+
+export function placeOf(secret: Uint8Array, org: string, { teams, base }: ViewSource): ViewPlace {
+  return { org, id: formatViewId(secret, org, { teams, base }), teams, base }
+}
+
+export function baseOf({ id, base_revision }: RolloutRecord): NonNullable<ViewSource['base']> {
+  return { rollout: id, revision: base_revision }
+}

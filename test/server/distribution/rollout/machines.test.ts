@@ -1,0 +1,160 @@
+import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
+import { describeReport } from '../../../../agent/src/report/describe-report.ts'
+import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
+import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
+import { createSynchronizer } from '../../../../agent/src/sync/synchronizer.ts'
+import { createViewChannel } from '../../../../agent/src/sync/view-channel.ts'
+import { createFileFetcher } from '../../../../agent/src/sync/view-client.ts'
+import { activePolicy } from '../../../agent/fixture/active-policy.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+import type { TestDevice } from '../../test-device.ts'
+import { openRolloutScene, POLICIES, type RolloutScene } from './rollout-scene.ts'
+
+const never = new AbortController().signal
+
+/** A machine that judges what it is served as every agent does. */
+interface Machine {
+  /** One poll, which must not fail; then says what is asked of it. */
+  decide(host: string): Promise<string>
+  /** The code of the failure of one poll; null for none. Reports it. */
+  poll(): Promise<string | null>
+  revision(): number | null
+}
+
+let scene: RolloutScene
+let url: string
+
+beforeEach(async () => {
+  scene = await openRolloutScene()
+  url = await scene.test.server.app.listen({ host: '127.0.0.1', port: 0 })
+  // tuf-js reads the clock of the process.
+  vi.useFakeTimers({ toFake: ['Date'], now: scene.test.now() })
+  onTestFinished(() => void vi.useRealTimers())
+})
+
+function advance(ms: number): void {
+  scene.test.advance(ms)
+  vi.setSystemTime(scene.test.now())
+}
+
+async function openMachine({ enrolment, prove }: TestDevice): Promise<Machine> {
+  const { active, clock, surroundings } = activePolicy()
+  const wall = () => (surroundings.nowMs = scene.test.now())
+  wall()
+  const wire = { fetch, server: url, prove, timeoutMs: 20_000 }
+  const access = createDeviceAccess({ ...wire, clock: wall, random: () => 0.5 })
+  const fetchFile = createFileFetcher({ ...wire, access })
+  const channel = createViewChannel({
+    enrolment: { ...enrolment, server: url },
+    store: createStateStore(temporaryDirectory()),
+    fetchFile,
+    clock,
+  })
+  const synchronizer = createSynchronizer({ active, channel, org: 'acme', clock: wall })
+  await synchronizer.restore()
+  async function poll(): Promise<string | null> {
+    wall()
+    const { error } = await synchronizer.run(never)
+    const body = JSON.stringify(describeReport(active, synchronizer.record(), '0.1.0'))
+    const path = '/api/v1/device/report'
+    const told = await fetchFile({ path, maxBytes: 1024, body }, never)
+    expect(told.kind).toBe('body')
+    return error?.code ?? null
+  }
+  return {
+    poll,
+    revision: () => active.revision(),
+    async decide(host) {
+      expect(await poll()).toBeNull()
+      const { decision } = active.decide({ action: 'connect:tcp', host, port: 443 })
+      return decision
+    },
+  }
+}
+
+async function allow(host: string): Promise<string> {
+  const policy = await scene.createPolicy(`allow ${host}`)
+  const payload = {
+    name: 'r',
+    actions: ['connect:tcp'],
+    decision: 'allow',
+    resources: [`${host}:443`],
+  }
+  const as = scene.owner.as
+  const added = await scene.test.send('POST', `${POLICIES}/${policy}/rules`, { as, payload })
+  expect(added.statusCode, added.body).toBe(201)
+  return policy
+}
+
+it('machines follow a rollout, its pause and its way back, and take nothing of it for an attack', async () => {
+  await allow('before.test')
+  const [ring, other] = [await openMachine(scene.ring), await openMachine(scene.other)]
+  const decisions = async (host: string) => [await ring.decide(host), await other.decide(host)]
+  expect(await decisions('before.test')).toEqual(['allow', 'allow'])
+  const base = await scene.revision()
+
+  const rollout = await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
+  await allow('after.test')
+  advance(1000)
+  expect(await decisions('after.test')).toEqual(['allow', 'deny'])
+  expect(other.revision()).toBe(base)
+  expect(await decisions('before.test')).toEqual(['allow', 'allow'])
+
+  // To and fro, as long apart as machines poll.
+  for (const [labels, decision] of [
+    [['canary'], 'allow'],
+    [[], 'deny'],
+    [['canary'], 'allow'],
+    [[], 'deny'],
+  ] as const) {
+    await scene.label(scene.other, labels)
+    advance(300_000)
+    expect(await other.decide('after.test')).toBe(decision)
+    expect(await other.decide('before.test')).toBe('allow')
+  }
+
+  await scene.take(rollout, 'advance', { stage: 2 })
+  advance(1000)
+  expect(await decisions('after.test')).toEqual(['allow', 'allow'])
+  const newest = await scene.revision()
+  expect([ring.revision(), other.revision()]).toEqual([newest, newest])
+
+  // A rule that no administrator can write, and every machine refuses.
+  await scene.test.store.transaction(async (writer) => {
+    const [policy] = await writer.policies.listWithRules('acme')
+    if (policy === undefined) throw new Error('there is no policy')
+    await writer.policies.insertRule(
+      { org: 'acme', policyId: policy.id, updated_at: policy.updated_at },
+      {
+        id: 'rule_bad',
+        name: 'bad',
+        actions: ['connect:tcp'],
+        decision: 'allow',
+        resources: ['a*.b'],
+      },
+    )
+  })
+  advance(1000)
+  expect(await ring.poll()).toBe('not_compilable')
+  expect(await other.poll()).toBe('not_compilable')
+  // The server writes reports behind, and judges them every few seconds by the clock of the machine.
+  await expect
+    .poll(async () => (await scene.status(rollout)).machines?.rejected, { timeout: 60_000 })
+    .toBe(2)
+  await expect
+    .poll(
+      async () => {
+        advance(5_000)
+        return (await scene.status(rollout)).state
+      },
+      { timeout: 120_000, interval: 500 },
+    )
+    .toBe('paused')
+
+  await scene.take(rollout, 'roll-back')
+  advance(1000)
+  expect(await decisions('after.test')).toEqual(['deny', 'deny'])
+  expect(await decisions('before.test')).toEqual(['allow', 'allow'])
+  expect(ring.revision()).toBeGreaterThan(newest)
+  expect(other.revision()).toBe(ring.revision())
+}, 300_000)

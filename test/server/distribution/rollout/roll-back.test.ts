@@ -1,0 +1,166 @@
+import type { RollBackResponse, Rollout } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { ACME, openRolloutScene, POLICIES, ROLLOUTS, type RolloutScene } from './rollout-scene.ts'
+
+const RULE = {
+  name: 'r',
+  actions: ['connect:tcp'],
+  decision: 'allow',
+  resources: ['Example.com:443'],
+}
+
+let scene: RolloutScene
+beforeEach(async () => {
+  scene = await openRolloutScene()
+})
+
+function rollBack({ id }: Rollout, headers: Record<string, string> = {}) {
+  const as = scene.owner.as
+  return scene.test.send('POST', `${ROLLOUTS}/${id}/roll-back`, { as, headers })
+}
+const policies = () => scene.test.store.read((reader) => reader.policies.listWithRules('acme'))
+/** What policies say, without what a write changes of itself. */
+const said = async () =>
+  (await policies())
+    .map(({ name, teams, rules }) => ({
+      name,
+      teams,
+      rules: rules.map(({ id: _id, ...rule }) => rule),
+    }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
+describe('rolling back', () => {
+  it('gives every machine the first policies again, as a new revision', async () => {
+    const { owner, other, ring, test } = scene
+    const as = owner.as
+    const doomed = await scene.createPolicy('doomed')
+    await test.send('POST', `${POLICIES}/${doomed}/rules`, { as, payload: RULE })
+    const before = await said()
+    const base = await scene.revision()
+    const rollout = await scene.start()
+    await test.send('DELETE', `${POLICIES}/${doomed}`, { as })
+    const [first] = await policies()
+    await test.send('POST', `${POLICIES}/${first?.id ?? ''}/rules`, { as, payload: RULE })
+    await scene.createPolicy('second')
+    const bad = await scene.revision()
+    expect((await scene.enforced(ring)).revision).toBe(bad)
+
+    const answer = await rollBack(rollout)
+
+    expect(answer.statusCode, answer.body).toBe(200)
+    const { changes, revision, left_out, ...rest } = answer.json<RollBackResponse>()
+    expect(rest.rollout).toMatchObject({ id: rollout.id, state: 'rolled_back' })
+    expect(changes.map(({ change, name }) => `${change} ${name}`)).toEqual([
+      'deleted second',
+      'updated first',
+      'created doomed',
+    ])
+    expect(left_out).toEqual([])
+    expect(await said()).toEqual(before)
+    expect(revision).toBeGreaterThan(bad)
+    for (const device of [ring, other]) {
+      const enforced = await scene.enforced(device)
+      expect(enforced.names).toEqual(['doomed', 'first'])
+      expect(enforced.revision).toBeGreaterThan(Math.max(bad, base))
+    }
+    const feed = await test.send('GET', `${ACME}/events?kind=rollout.rolled_back`, { as })
+    expect(feed.json().data).toHaveLength(1)
+    const deleted = await test.send('GET', `${ACME}/events?kind=policy.deleted`, { as })
+    expect(deleted.json().data.map((event: { subject: object }) => event.subject)).toMatchObject([
+      { name: 'doomed' },
+      { name: 'second' },
+    ])
+    const base_ = await test.store.read((reader) => reader.rollouts.base('acme', rollout.id))
+    expect(base_).toEqual([])
+  })
+
+  it('of a rollout that nothing was changed in changes no policy', async () => {
+    const rollout = await scene.start()
+    const before = await policies()
+
+    const answer = await rollBack(rollout)
+
+    expect(answer.json()).toMatchObject({ changes: [], rollout: { state: 'rolled_back' } })
+    expect(await policies()).toEqual(before)
+  })
+
+  it('is refused where the policies are not those that the caller saw', async () => {
+    const rollout = await scene.start()
+    const seen = await scene.revision()
+    await scene.createPolicy('second')
+    const before = await policies()
+
+    const stale = await rollBack(rollout, { 'if-match': `"${seen}"` })
+    expect(stale.statusCode).toBe(412)
+    expect(await policies()).toEqual(before)
+    expect((await scene.status(rollout)).state).toBe('running')
+    const current = await rollBack(rollout, { 'if-match': `"${seen + 1}"` })
+    expect(current.statusCode, current.body).toBe(200)
+  })
+
+  it('does not change anything twice', async () => {
+    const rollout = await scene.start()
+    await scene.createPolicy('second')
+    const key = { 'idempotency-key': 'once' }
+
+    const first = await rollBack(rollout, key)
+    await scene.createPolicy('third')
+    const again = await rollBack(rollout, key)
+    const other = await rollBack(rollout)
+
+    expect([first.statusCode, again.statusCode, other.statusCode]).toEqual([200, 200, 409])
+    expect(again.body).toBe(first.body)
+    expect((await said()).map(({ name }) => name)).toEqual(['first', 'third'])
+  })
+
+  it('makes no policy of a team that is gone one for everybody', async () => {
+    const { owner, test } = scene
+    const as = owner.as
+    const make = async (name: string) => {
+      const made = await test.send('POST', `${ACME}/teams`, { as, payload: { name } })
+      return made.json<{ id: string }>().id
+    }
+    const [core, edge] = [await make('core'), await make('edge')]
+    const sole = await scene.createPolicy('of core', { teams: [core] })
+    await scene.createPolicy('of both', { teams: [core, edge] })
+    const rollout = await scene.start()
+    await test.send('DELETE', `${POLICIES}/${sole}`, { as })
+    const gone = await test.send('DELETE', `${ACME}/teams/${core}?detach=policies`, { as })
+    expect(gone.statusCode, gone.body).toBe(204)
+
+    const answer = await rollBack(rollout)
+
+    expect(answer.statusCode, answer.body).toBe(200)
+    expect(answer.json().left_out).toEqual([{ name: 'of core' }])
+    expect((await said()).map(({ name, teams }) => [name, teams])).toEqual([
+      ['first', []],
+      ['of both', [edge]],
+    ])
+  })
+
+  it('is refused beyond a limit, and changes nothing then', async () => {
+    const rollout = await scene.start()
+    const [first] = await policies()
+    if (first === undefined) throw new Error('there is no policy')
+    // As after a server was given a lower limit.
+    const rules = Array.from({ length: 251 }, (_, index) => ({
+      id: `rule_${index}`,
+      ...RULE,
+      name: `r${index}`,
+      decision: 'allow' as const,
+      actions: ['connect:tcp' as const],
+    }))
+    await scene.test.store.transaction(async (writer) => {
+      const found = await writer.rollouts.find('acme', rollout.id)
+      if (found === null) throw new Error('there is no rollout')
+      await writer.rollouts.update({ ...found, state: 'finished', ended_at: found.created_at })
+      await writer.rollouts.insert({ ...found, id: 'other' }, [{ ...first, rules }])
+    })
+
+    const answer = await rollBack({ ...rollout, id: 'other' })
+
+    expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'limit_exceeded'])
+    expect((await scene.status({ ...rollout, id: 'other' })).state).toBe('running')
+    expect(await policies()).toEqual([first])
+  })
+})
