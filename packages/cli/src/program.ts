@@ -7,6 +7,7 @@ import { addEventsCommand } from './administration/events-command.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
 import { addMemberCommands } from './administration/member-commands.ts'
 import { addRevisionCommand } from './administration/revision-command.ts'
+import { addRolloutCommands } from './administration/rollout-commands.ts'
 import { addRuleCommands } from './administration/rule-commands.ts'
 import { addTeamCommands } from './administration/team-commands.ts'
 import { addTokenCommands } from './administration/token-commands.ts'
@@ -72,6 +73,7 @@ Examples:
   addWebhookCommands(program, context)
   addDeviceCommands(program, context)
   addRevisionCommand(program, context)
+  addRolloutCommands(program, context)
   addEnrolmentCommands(program, context)
   addEnrolCommand(program, context)
   program.commandsGroup('Policies as files:')

@@ -35,7 +35,7 @@ Examples:
 }
 
 function formatRevision(status: RevisionStatus, style: Style): string {
-  const { revision, current_revision, devices, applied, pending, silent } = status
+  const { revision, current_revision, devices, applied, pending, silent, held_back } = status
   const newest = revision === current_revision ? 'the newest' : `the newest is ${current_revision}`
   const rejected = status.rejected_by_code.map((each) => `${each.devices} ${each.code}`).join(', ')
   return formatPairs(
@@ -46,6 +46,9 @@ function formatRevision(status: RevisionStatus, style: Style): string {
       ['rejected', style.plain(`${status.rejected}${rejected === '' ? '' : ` (${rejected})`}`)],
       ['pending', `${pending}`],
       ['silent', `${silent}`],
+      ...(held_back === undefined
+        ? []
+        : [['held back', `${held_back} by a rollout (palisade rollout show)`] as const]),
     ],
     style,
   )

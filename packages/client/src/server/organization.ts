@@ -27,6 +27,7 @@ import {
   type RulesClient,
 } from './policies.ts'
 import { createPolicySetClient, type PolicySetClient } from './policy-set.ts'
+import { createRolloutsClient, type RolloutsClient } from './rollouts.ts'
 import { apiPath, formatQuery } from './server-url.ts'
 import { createWebhooksClient, type WebhooksClient } from './webhooks.ts'
 
@@ -62,6 +63,7 @@ export interface OrganizationClient {
   readonly devices: DevicesClient
   readonly enrolmentTokens: EnrolmentTokensClient
   readonly events: EventsClient
+  readonly rollouts: RolloutsClient
   readonly webhooks: WebhooksClient
 }
 
@@ -85,6 +87,7 @@ export function createOrganizationClient(
     devices: createDevicesClient(call, `${root}/devices`, server),
     enrolmentTokens: createEnrolmentTokensClient(call, `${root}/enrolment-tokens`),
     events: createEventsClient(call, `${root}/events`),
+    rollouts: createRolloutsClient(call, `${root}/rollouts`),
     webhooks: createWebhooksClient(call, `${root}/webhooks`),
   }
 }

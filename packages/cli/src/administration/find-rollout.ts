@@ -1,0 +1,19 @@
+import type { RolloutsClient } from '@palisade/client'
+import type { Rollout } from '@palisade/protocol'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+
+/** The one that has not ended; throws exit 1 when there is none. */
+export async function findOpenRollout(rollouts: RolloutsClient): Promise<Rollout> {
+  const open = (await rollouts.list()).find(isOpen)
+  if (open !== undefined) return open
+  throw new CliError(
+    'ERR_NOT_FOUND',
+    EXIT.failed,
+    'there is no open rollout; write `palisade rollout start --stage LABEL --stage 100%`',
+  )
+}
+
+export function isOpen({ ended_at }: Rollout): boolean {
+  return ended_at === null
+}

@@ -1,0 +1,59 @@
+import type { RejectionLimit, Rollout, RolloutStage, RolloutStatus } from '@palisade/protocol'
+import { formatAge } from '../terminal/age.ts'
+import type { Style } from '../terminal/style.ts'
+import { formatPairs } from '../terminal/table.ts'
+import { isOpen } from './find-rollout.ts'
+
+/** A rollout, and how its machines fare, as pairs. */
+export function formatStatus(status: RolloutStatus, nowMs: number, style: Style): string {
+  const { id, state, stage, stages, stage_at, created_at, created_by, machines } = status
+  const reached = stages.slice(0, stage).map(formatStage).join(', ')
+  const rest = stages.slice(stage).map(formatStage).join(', ')
+  const waits =
+    status.wait_seconds === null
+      ? 'by hand: palisade rollout advance'
+      : `by itself after ${status.wait_seconds} seconds without trouble`
+  const pairs: [string, string][] = [
+    ['rollout', style.plain(id)],
+    ['state', style.plain(describeState(status))],
+    ['reached', style.plain(`${reached} (stage ${stage} of ${stages.length})`)],
+    ['since', style.plain(formatAge(stage_at, nowMs))],
+    ...(rest === '' ? [] : [['then', style.plain(rest)] as [string, string]]),
+    ...(isOpen(status) ? [['advances', waits] as [string, string]] : []),
+    ['may refuse', formatLimit(status.max_rejected)],
+    ['started', style.plain(`${formatAge(created_at, nowMs)} by ${created_by}`)],
+  ]
+  if (machines !== null) {
+    const codes = machines.rejected_by_code.map((each) => `${each.devices} ${each.code}`).join(', ')
+    pairs.push(
+      ['machines', `${machines.devices} reached`],
+      ['applied', `${machines.applied}`],
+      ['rejected', style.plain(`${machines.rejected}${codes === '' ? '' : ` (${codes})`}`)],
+      ['pending', `${machines.pending}`],
+      ['silent', `${machines.silent}`],
+      ['held back', `${machines.held_back}`],
+    )
+  }
+  const text = formatPairs(pairs, style)
+  return state === 'running' || state === 'paused'
+    ? `${text}\n${style.bad(describeHold(status))}\n`
+    : text
+}
+
+/** What an open rollout keeps from machines, for whoever changes policies while it is open. */
+export function describeHold({ base_revision, stage, stages }: Rollout): string {
+  return `A ROLLOUT IS OPEN: machines outside stage ${stage} of ${stages.length} stay with the policies of revision ${base_revision}, new denies included; \`palisade rollout finish\` reaches all of them`
+}
+
+export function describeState({ state, paused }: Rollout): string {
+  if (paused === null || state !== 'paused') return state.replace('_', ' ')
+  return `paused by ${paused.by}${paused.reason === null ? '' : `: ${paused.reason}`}`
+}
+
+export function formatStage({ label, percent }: RolloutStage): string {
+  return label ?? `${percent ?? 0}%`
+}
+
+export function formatLimit({ machines, percent }: RejectionLimit): string {
+  return machines === undefined ? `${percent ?? 0}%` : `${machines}`
+}

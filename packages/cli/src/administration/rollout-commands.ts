@@ -1,0 +1,273 @@
+import type { RolloutsClient } from '@palisade/client'
+import type { RejectionLimit, Rollout, RolloutStage } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatAge } from '../terminal/age.ts'
+import { formatTable } from '../terminal/table.ts'
+import { collect } from './collect.ts'
+import { confirmed } from './confirmed.ts'
+import { findOpenRollout, isOpen } from './find-rollout.ts'
+import {
+  describeHold,
+  describeState,
+  formatLimit,
+  formatStage,
+  formatStatus,
+} from './format-rollout.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+interface StartOptions extends JsonOption {
+  readonly stage?: readonly string[]
+  readonly maxRejected: string
+  readonly wait?: string
+}
+
+interface SureOptions extends JsonOption {
+  readonly yes?: true
+}
+
+/** `palisade rollout start|show|list|advance|pause|resume|finish|roll-back` */
+export function addRolloutCommands(program: Command, context: RunContext): void {
+  const rollout = program
+    .command('rollout')
+    .summary('changes that reach machines in stages')
+    .description(
+      'Let changes of policies reach machines in stages: first those with a label, then a share, then all. Start it before the changes. While it is open, machines outside the stages reached keep the policies of its start, so that new denies do not reach them either.',
+    )
+    .helpCommand(false)
+  addStart(rollout, context)
+  addShow(rollout, context)
+  addList(rollout, context)
+  addAdvance(rollout, context)
+  addPause(rollout, context)
+  addResume(rollout, context)
+  addFinish(rollout, context)
+  addRollBack(rollout, context)
+}
+
+function addStart(rollout: Command, context: RunContext): void {
+  rollout
+    .command('start')
+    .description(
+      'Start a rollout: from now on changes reach the machines of the first stage alone.',
+    )
+    .option('--stage <stage>', 'a label, or a share such as 10%; repeat in order', collect)
+    .option('--max-rejected <limit>', 'machines that may refuse a change, or a share of them', '5%')
+    .option('--wait <seconds>', 'advance by itself after so long without trouble, 60 at least')
+    .option('--json', 'print the rollout as the API returns it')
+    .addHelpText(
+      'after',
+      `
+Which machines are in a share is drawn anew for each rollout. When more than --max-rejected of those
+that are reached refuse what they get, it pauses by itself.
+
+Examples:
+  palisade rollout start --stage canary --stage 10% --stage 100%
+  palisade rollout start --stage canary,50%,100% --max-rejected 3 --wait 3600`,
+    )
+    .action(async (options: StartOptions) => {
+      const { stage: stages = [], maxRejected, wait } = options
+      if (stages.length === 0) throw usageError('write `--stage` at least once')
+      const request = {
+        stages: stages.map(parseStage),
+        max_rejected: parseLimit(maxRejected),
+        ...(wait === undefined ? {} : { wait_seconds: parseWhole(wait, '--wait') }),
+      }
+      const rollouts = await connect(context)
+      await presentRollout(context, options.json, await rollouts.start(request))
+    })
+}
+
+function addShow(rollout: Command, context: RunContext): void {
+  rollout
+    .command('show')
+    .description('Show the rollout that is open, or else the last one, and how machines fare.')
+    .argument('[rollout]', 'id that `palisade rollout list` shows')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade rollout show\n  palisade rollout show --json')
+    .action(async (id: string | undefined, { json }: JsonOption) => {
+      if (id === '') throw usageError('the id of a rollout is empty')
+      const rollouts = await connect(context)
+      const shown = id ?? (await rollouts.list())[0]?.id ?? (await findOpenRollout(rollouts)).id
+      const status = await rollouts.get(shown)
+      await present(context, json, status, () =>
+        formatStatus(status, context.io.now(), context.style),
+      )
+    })
+}
+
+function addList(rollout: Command, context: RunContext): void {
+  rollout
+    .command('list')
+    .description('List the newest hundred rollouts.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade rollout list')
+    .action(async ({ json }: JsonOption) => {
+      const data = await (await connect(context)).list()
+      await present(context, json, { data }, () => formatList(data, context))
+    })
+}
+
+function addAdvance(rollout: Command, context: RunContext): void {
+  rollout
+    .command('advance')
+    .description('Let the next stage of the open rollout have the policies as they are.')
+    .option('--to <stage>', 'number of a later stage, to leave some out')
+    .option('--json', 'print the rollout as the API returns it')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palisade rollout advance\n  palisade rollout advance --to 3',
+    )
+    .action(async ({ to, json }: JsonOption & { readonly to?: string }) => {
+      const wanted = to === undefined ? null : parseWhole(to, '--to')
+      const rollouts = await connect(context)
+      const { id, stage } = await findOpenRollout(rollouts)
+      await presentRollout(context, json, await rollouts.advance(id, wanted ?? stage + 1))
+    })
+}
+
+function addPause(rollout: Command, context: RunContext): void {
+  rollout
+    .command('pause')
+    .description('Keep the open rollout at its stage until it is resumed.')
+    .option('--json', 'print the rollout as the API returns it')
+    .addHelpText('after', '\nExamples:\n  palisade rollout pause')
+    .action(async ({ json }: JsonOption) => {
+      const rollouts = await connect(context)
+      const { id } = await findOpenRollout(rollouts)
+      await presentRollout(context, json, await rollouts.pause(id))
+    })
+}
+
+function addResume(rollout: Command, context: RunContext): void {
+  rollout
+    .command('resume')
+    .description('Go on after a pause; what machines refused before it counts no more.')
+    .option('--max-rejected <limit>', 'another limit, such as 20 or 10%')
+    .option('--json', 'print the rollout as the API returns it')
+    .addHelpText(
+      'after',
+      `
+Machines that still refuse it say so again within six hours, or when they try it the next time.
+
+Examples:
+  palisade rollout resume
+  palisade rollout resume --max-rejected 20`,
+    )
+    .action(async (options: JsonOption & { readonly maxRejected?: string }) => {
+      const { maxRejected, json } = options
+      const limit = maxRejected === undefined ? undefined : parseLimit(maxRejected)
+      const rollouts = await connect(context)
+      const { id } = await findOpenRollout(rollouts)
+      await presentRollout(context, json, await rollouts.resume(id, limit))
+    })
+}
+
+function addFinish(rollout: Command, context: RunContext): void {
+  rollout
+    .command('finish')
+    .description('End the open rollout: every machine gets the policies as they are.')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the rollout as the API returns it')
+    .addHelpText('after', '\nExamples:\n  palisade rollout finish --yes')
+    .action(async ({ yes, json }: SureOptions) => {
+      const rollouts = await connect(context)
+      const { id, stage, stages } = await findOpenRollout(rollouts)
+      const question = `Give every machine the policies as they are, from stage ${stage} of ${stages.length}?`
+      await confirmed(context, yes, { question, undone: 'the rollout is still open' })
+      await presentRollout(context, json, await rollouts.finish(id))
+    })
+}
+
+function addRollBack(rollout: Command, context: RunContext): void {
+  rollout
+    .command('roll-back')
+    .description(
+      'End the open rollout: the policies of its start become those of a new revision, for everybody.',
+    )
+    .option('--yes', 'do not ask')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade rollout roll-back --yes')
+    .action(async ({ yes, json }: SureOptions) => {
+      const { style } = context
+      const rollouts = await connect(context)
+      const { id, base_revision } = await findOpenRollout(rollouts)
+      const question = `Undo every change of policies since revision ${base_revision}?`
+      await confirmed(context, yes, { question, undone: 'nothing was rolled back' })
+      const done = await rollouts.rollBack(id)
+      await present(context, json, done, () =>
+        [
+          ...done.changes.map(({ change, name }) => style.plain(`${change} ${name}`)),
+          ...done.left_out.map(({ name }) =>
+            style.plain(`left out ${name}: every team of it is gone`),
+          ),
+          style.good(`rolled back to revision ${base_revision}, which is ${done.revision} now`),
+        ]
+          .join('\n')
+          .concat('\n'),
+      )
+    })
+}
+
+async function connect(context: RunContext): Promise<RolloutsClient> {
+  return (await connectOrganization(context.io)).organization.rollouts
+}
+
+function presentRollout(
+  context: RunContext,
+  json: true | undefined,
+  rollout: Rollout,
+): Promise<void> {
+  const { style } = context
+  const { stage, stages } = rollout
+  const reached = `stage ${stage} of ${stages.length}`
+  return present(context, json, rollout, () =>
+    isOpen(rollout)
+      ? `${style.plain(`rollout ${rollout.id} is ${describeState(rollout)} at ${reached}`)}\n${style.bad(describeHold(rollout))}\n`
+      : style.plain(`rollout ${rollout.id} is ${describeState(rollout)}`).concat('\n'),
+  )
+}
+
+function formatList(rollouts: readonly Rollout[], { io, style }: RunContext): string {
+  if (rollouts.length === 0)
+    return 'no rollouts; write `palisade rollout start --stage LABEL --stage 100%`\n'
+  return formatTable(
+    ['ROLLOUT', 'STATE', 'STAGES', 'REACHED', 'MAY REFUSE', 'BASE', 'STARTED', 'BY'],
+    rollouts.map((one) => [
+      one.id,
+      describeState(one),
+      one.stages.map(formatStage).join(', '),
+      `${one.stage} of ${one.stages.length}`,
+      formatLimit(one.max_rejected),
+      `${one.base_revision}`,
+      formatAge(one.created_at, io.now()),
+      one.created_by,
+    ]),
+    style,
+  )
+}
+
+function parseStage(written: string): RolloutStage {
+  return written.endsWith('%') ? { percent: parsePercent(written, '--stage') } : { label: written }
+}
+
+function parseLimit(written: string): RejectionLimit {
+  return written.endsWith('%')
+    ? { percent: parsePercent(written, '--max-rejected') }
+    : { machines: parseWhole(written, '--max-rejected') }
+}
+
+function parsePercent(written: string, option: string): number {
+  return parseWhole(written.slice(0, -1), option)
+}
+
+function parseWhole(written: string, option: string): number {
+  if (!/^\d{1,7}$/.test(written))
+    throw usageError(`\`${option}\` must be a whole number, with \`%\` for a share`)
+  return Number(written)
+}

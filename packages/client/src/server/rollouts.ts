@@ -1,0 +1,53 @@
+import {
+  listRolloutsResponseSchema,
+  rollBackResponseSchema,
+  rolloutSchema,
+  rolloutStatusSchema,
+  type RejectionLimit,
+  type RollBackResponse,
+  type Rollout,
+  type RolloutStatus,
+  type StartRolloutRequest,
+} from '@palisade/protocol'
+import type { Call } from './call.ts'
+import { apiPath } from './server-url.ts'
+
+/** Staged rollouts of one organization. Every method throws `ClientError`. */
+export interface RolloutsClient {
+  /** The newest hundred, the newest first. */
+  list(): Promise<readonly Rollout[]>
+  /** With how its machines fare, while it is open. */
+  get(rolloutId: string): Promise<RolloutStatus>
+  /** Refused with 409 while one is open. */
+  start(request: StartRolloutRequest): Promise<Rollout>
+  /** `stage` is the one to reach. */
+  advance(rolloutId: string, stage: number): Promise<Rollout>
+  pause(rolloutId: string): Promise<Rollout>
+  /** By another limit, where one is given. */
+  resume(rolloutId: string, maxRejected?: RejectionLimit): Promise<Rollout>
+  /** Every machine gets the policies as they are. */
+  finish(rolloutId: string): Promise<Rollout>
+  /** The policies that it began with become those of a new revision. */
+  rollBack(rolloutId: string): Promise<RollBackResponse>
+}
+
+export function createRolloutsClient(call: Call, root: string): RolloutsClient {
+  const one = (rolloutId: string, ...more: string[]): string => root + apiPath(rolloutId, ...more)
+  const take = (rolloutId: string, action: string, body?: object): Promise<Rollout> =>
+    call(
+      { method: 'POST', path: one(rolloutId, action), ...(body === undefined ? {} : { body }) },
+      rolloutSchema,
+    )
+  return {
+    list: async () => (await call({ method: 'GET', path: root }, listRolloutsResponseSchema)).data,
+    get: async (rolloutId) => call({ method: 'GET', path: one(rolloutId) }, rolloutStatusSchema),
+    start: async (body) => call({ method: 'POST', path: root, body }, rolloutSchema),
+    advance: (rolloutId, stage) => take(rolloutId, 'advance', { stage }),
+    pause: (rolloutId) => take(rolloutId, 'pause'),
+    resume: (rolloutId, max_rejected) =>
+      take(rolloutId, 'resume', max_rejected === undefined ? {} : { max_rejected }),
+    finish: (rolloutId) => take(rolloutId, 'finish'),
+    rollBack: async (rolloutId) =>
+      call({ method: 'POST', path: one(rolloutId, 'roll-back') }, rollBackResponseSchema),
+  }
+}
