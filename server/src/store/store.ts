@@ -101,8 +101,8 @@ export interface StoreReader {
 }
 
 /**
- * A reader that also writes. Whatever changes policies, rules, scopes, teams, memberships or
- * settings raises the organization's revision by itself.
+ * A reader that also writes. Whatever changes policies, rules, scopes, teams, memberships, settings
+ * or how far a rollout has come raises the organization's revision by itself.
  */
 export interface StoreWriter extends StoreReader {
   readonly organizations: OrganizationWriter

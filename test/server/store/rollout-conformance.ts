@@ -111,6 +111,28 @@ export function describeRollouts(store: () => Store): void {
       expect(await store().read(({ rollouts }) => rollouts.findOpen('acme'))).toBeNull()
     })
 
+    it('raise the revision with a stage and at the end, and otherwise not', async () => {
+      const revision = () =>
+        store().read(async (reader) => (await reader.organizations.find('acme'))?.revision)
+      const seen = [await revision()]
+      const steps: Partial<RolloutRecord>[] = [
+        { state: 'paused', paused_at: LATER, paused_by: 'x' },
+        {},
+        { stage: 2 },
+        { stage: 2, state: 'finished', ended_at: LATER },
+      ]
+
+      await start()
+      seen.push(await revision())
+      for (const step of steps) {
+        await update(step)
+        seen.push(await revision())
+      }
+
+      const first = seen[0] ?? 0
+      expect(seen.map((each) => (each ?? 0) - first)).toEqual([0, 0, 0, 0, 1, 2])
+    })
+
     it('are not changed where there is none', async () => {
       await expect(update({})).rejects.toMatchObject({ code: 'ERR_STORE_NOT_FOUND' })
     })

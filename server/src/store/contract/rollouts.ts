@@ -18,7 +18,10 @@ export interface RolloutReader {
 export interface RolloutWriter extends RolloutReader {
   /** Throws `ERR_STORE_CONFLICT` when there is one that has not ended. */
   insert(rollout: RolloutRecord, base: readonly PolicyRecord[]): Promise<void>
-  /** Replaces everything that may change; one that has ended loses its base. */
+  /**
+   * Replaces everything that may change; one that has ended loses its base. Raises the revision where
+   * machines are to get other policies: with a stage, and at the end. Throws `ERR_STORE_NOT_FOUND`.
+   */
   update(rollout: RolloutRecord): Promise<void>
   /** Progress, not history; nothing is served by it. */
   putWatch(id: string, watch: RolloutWatchRecord): Promise<void>

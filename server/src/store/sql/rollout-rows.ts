@@ -2,6 +2,7 @@ import type { RolloutReader, RolloutWriter } from '../contract/rollouts.ts'
 import type { PolicyRecord, RolloutRecord, RolloutWatchRecord } from '../records.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
+import type { BumpRevision } from './organization-rows.ts'
 
 /** What may change; the others stay as they were inserted. */
 const CHANGING = [
@@ -73,7 +74,10 @@ export function createRolloutReader(connection: Connection): RolloutReader {
   }
 }
 
-export function createRolloutWriter(connection: Connection): RolloutWriter {
+export function createRolloutWriter(
+  connection: Connection,
+  bumpRevision: BumpRevision,
+): RolloutWriter {
   const reader = createRolloutReader(connection)
   const insert = connection.prepare(
     `INSERT INTO rollouts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`,
@@ -102,11 +106,14 @@ export function createRolloutWriter(connection: Connection): RolloutWriter {
         await insertBase.run(rollout.id, policy.id, JSON.stringify(policy))
     },
     async update(rollout) {
+      const before = await reader.find(rollout.org, rollout.id)
+      if (before === null) throw missing('rollout', rollout.id)
       const row = toRow(rollout)
       const values = CHANGING.map((column) => row[column])
-      if ((await update.run(...values, rollout.org, rollout.id)) === 0)
-        throw missing('rollout', rollout.id)
+      await update.run(...values, rollout.org, rollout.id)
       if (rollout.ended_at !== null) await deleteBase.run(rollout.id)
+      if (rollout.ended_at !== null || rollout.stage !== before.stage)
+        await bumpRevision(rollout.org)
     },
     async putWatch(id, { evaluated_at, policies_hash, policies_since }) {
       await putWatch.run(id, evaluated_at, policies_hash, policies_since)

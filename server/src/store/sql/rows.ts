@@ -82,6 +82,6 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     deliveries: createDeliveryWriter(connection),
     trust: createTrustWriter(connection),
     views: createViewWriter(connection),
-    rollouts: createRolloutWriter(connection),
+    rollouts: createRolloutWriter(connection, bumpRevision),
   }
 }

@@ -117,7 +117,7 @@ it('machines follow a rollout, its pause and its way back, and take nothing of i
   advance(1000)
   expect(await decisions('after.test')).toEqual(['allow', 'allow'])
   const newest = await scene.revision()
-  expect([ring.revision(), other.revision()]).toEqual([newest, newest])
+  expect(other.revision()).toBe(ring.revision())
 
   // A rule that no administrator can write, and every machine refuses.
   await scene.test.store.transaction(async (writer) => {
