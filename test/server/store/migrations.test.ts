@@ -141,7 +141,7 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))(
       const store = await open()
 
       const publisher = createViewPublisher({ store, now: () => new Date(AT) })
-      const { body } = await publisher.current({ org: 'acme', id: VIEW, teams: [TEAM] })
+      const { body } = await publisher.current({ org: 'acme', id: VIEW, teams: [TEAM], base: null })
       const versions = [high + 1, high + 1, high + 1]
       const found = await store.read(async ({ views }) => {
         const view = await views.find('acme', VIEW)

@@ -219,7 +219,7 @@ function createSeenView(
     seenPaths: () => seen.flatMap(({ paths }) => paths),
     newestPaths: () => seen.at(-1)?.paths ?? [],
     async look(): Promise<void> {
-      const { body } = await publisher.current(place)
+      const { body } = await publisher.current({ ...place, base: null })
       const snapshot = await readLinked(Buffer.from(body), 'snapshot', file)
       const targets = await readLinked(snapshot.body, 'targets', file)
       const { version, sha256 } = targets
