@@ -21,8 +21,8 @@ import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config/config.ts'
 import { distributionRoutes } from './distribution/distribution-routes.ts'
-import { openMachines } from './distribution/open-machines.ts'
-import { createRolloutWatch } from './distribution/rollout/rollout-watch.ts'
+import { openMachines, type Machines } from './distribution/open-machines.ts'
+import { openRolloutWatch } from './distribution/rollout/open-rollout-watch.ts'
 import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
@@ -99,13 +99,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { views, hints } = machines
   const onEvents = tellOfEvents(webhooks.courier, views, hints)
   const audited = createAuditedStore({ store, ...sources, onEvents })
-  const rolloutWatch = createRolloutWatch({
-    store,
-    audited,
-    views,
-    ...sources,
-    onError: (err) => log.error({ err }, 'rollouts cannot be judged'),
-  })
+  const work = [webhooks.courier, openRolloutWatch({ store, audited, views, sources, log })]
 
   const container = root.createChildContainer()
   registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
@@ -151,17 +145,13 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         }),
         webhooks.routes({ store: audited, authenticate }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
-        ...(config.metrics.enabled
-          ? [metricsRoutes({ metrics, token: config.metrics.token })]
-          : []),
+        ...routesOfMetrics(config, metrics),
       ]
     }),
   })
 
-  const passwordQueue = container.resolve(PASSWORD_QUEUE)
-  metrics.watchQueue('password', () => passwordQueue.waiting())
+  watchQueues(metrics, { password: container.resolve(PASSWORD_QUEUE), hints })
   const { overload, stop } = openOverload(options, log, metrics)
-  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
   const readiness = createReadiness(() => store.ping())
   const app = await createApp({
     log,
@@ -176,10 +166,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
   })
 
-  app.server.once('listening', () => {
-    webhooks.courier.start()
-    rolloutWatch.start()
-  })
+  app.server.once('listening', () => work.forEach((each) => each.start()))
 
   const origin = (): string => originOf(app, options)
 
@@ -193,14 +180,25 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     },
     async close() {
       stop()
-      await webhooks.courier.stop()
+      for (const each of work) await each.stop()
       machines.hints?.close()
-      await rolloutWatch.stop()
       await app.close()
       await machines.close()
       await tracing?.close()
     },
   }
+}
+
+function watchQueues(
+  metrics: Metrics,
+  { password, hints }: { readonly password: PasswordQueue } & Pick<Machines, 'hints'>,
+): void {
+  metrics.watchQueue('password', () => password.waiting())
+  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
+}
+
+function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
+  return settings.enabled ? [metricsRoutes({ metrics, token: settings.token })] : []
 }
 
 function openOverload(options: ServerOptions, log: Log, metrics: Metrics): WatchedOverload {

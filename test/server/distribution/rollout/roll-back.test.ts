@@ -70,8 +70,8 @@ describe('rolling back', () => {
       { name: 'doomed' },
       { name: 'second' },
     ])
-    const base_ = await test.store.read((reader) => reader.rollouts.base('acme', rollout.id))
-    expect(base_).toEqual([])
+    const kept = await test.store.read((reader) => reader.rollouts.base('acme', rollout.id))
+    expect(kept).toEqual([])
   })
 
   it('of a rollout that nothing was changed in changes no policy', async () => {
