@@ -55,7 +55,9 @@ async function openMachine({ enrolment, prove }: TestDevice): Promise<Machine> {
   async function poll(): Promise<string | null> {
     wall()
     const { error } = await synchronizer.run(never)
-    const body = JSON.stringify(describeReport(active, synchronizer.record(), '0.1.0'))
+    const body = JSON.stringify(
+      describeReport(active, synchronizer.record(), { agent_version: '0.1.0', grant: null }),
+    )
     const path = '/api/v1/device/report'
     const told = await fetchFile({ path, maxBytes: 1024, body }, never)
     expect(told.kind).toBe('body')

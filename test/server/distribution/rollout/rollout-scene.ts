@@ -86,7 +86,9 @@ export async function openRolloutScene(): Promise<RolloutScene> {
       const reported_at = new Date(test.now()).toISOString()
       const error = { error_code: code ?? null, error_detail: code === undefined ? null : '' }
       const state = code === undefined ? ('fresh' as const) : ('rejected' as const)
-      const report = { device_id, reported_at, revision, state, ...error, agent_version: '0.1.0' }
+      const grant = { grant_id: null, grant_begun_at: null }
+      const machine = { device_id, agent_version: '0.1.0', ...grant }
+      const report = { ...machine, reported_at, revision, state, ...error }
       await test.store.transaction((writer) => writer.deviceReports.put([report]))
     },
   }
