@@ -25,7 +25,8 @@ export function demoEnvironment(env, folder) {
     PALISADE_AGENT_SOCKET: join(folder, 'agent.sock'),
     PALISADE_PORT: '0',
     PALISADE_PROXY_PORT: '0',
-    // Every fetch of the demo is asked for by name; none comes by the clock.
+    // Every fetch of the demo is asked for by name; none comes by the clock, none by a hint.
     PALISADE_SYNC_SCHEDULE: '0 0 1 1 *',
+    PALISADE_HINTS: 'off',
   }
 }
