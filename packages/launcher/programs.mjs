@@ -6,6 +6,7 @@
  * @property {string} main what the compiler writes, relative to the root
  * @property {string} name of the one file, `NAME.cjs` beside `main`
  * @property {readonly string[]} nodeOptions
+ * @property {readonly string[]} apart packages that stay as they are installed
  */
 
 /**
@@ -18,12 +19,40 @@ export const AGENT = {
   main: 'agent/dist/main.js',
   name: 'palisade-agent',
   nodeOptions: ['--max-semi-space-size=1', '--v8-pool-size=1'],
+  apart: [],
 }
 
 /** @type {BundledProgram} */
-export const CLI = { main: 'packages/cli/dist/main.js', name: 'palisade', nodeOptions: [] }
+export const CLI = {
+  main: 'packages/cli/dist/main.js',
+  name: 'palisade',
+  nodeOptions: [],
+  apart: [],
+}
 
-export const BUNDLED = [AGENT, CLI]
+/**
+ * Apart: what has native parts or pages beside its code, what finds its other copies by way of the
+ * process, and what only few servers load.
+ *
+ * @type {BundledProgram}
+ */
+export const SERVER = {
+  main: 'server/dist/main.js',
+  name: 'palisade-server',
+  nodeOptions: [],
+  apart: [
+    'better-sqlite3',
+    '@fastify/swagger',
+    '@fastify/swagger-ui',
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-trace-otlp-http',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace',
+    'pg',
+  ],
+}
+
+export const BUNDLED = [AGENT, CLI, SERVER]
 
 /**
  * The one file of a program, relative to the root.

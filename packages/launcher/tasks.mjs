@@ -1,4 +1,4 @@
-import { AGENT, bundleOf, CLI } from './programs.mjs'
+import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
 
 /**
  * @typedef {object} Task
@@ -33,7 +33,7 @@ export const TASKS = {
     summary: 'the server alone',
     build: 'product',
     product: true,
-    steps: [['server/dist/main.js']],
+    steps: [[bundleOf(SERVER)]],
   },
   'palisade-agent': {
     summary: 'the agent alone',

@@ -15,8 +15,11 @@ if (major < 24 || (major === 24 && minor < 7)) {
     )
     process.exit(1)
   })
+  void run()
+}
+
+/** A function, because the bundle is CommonJS, which has no `await` outside of one. */
+async function run(): Promise<void> {
   const { runCommandLine } = await import('./cli/run-command-line.ts')
   process.exitCode = await runCommandLine(process.argv.slice(2))
 }
-
-export {}

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { captureChild } from '../process/capture-child.mjs'
+import { bundleOf, SERVER } from '../programs.mjs'
 
 /**
  * What `palisade-server init` prints, once.
@@ -32,7 +33,7 @@ export async function initOrganization(surroundings, { org, owner }) {
  * @param {readonly string[]} args
  */
 export async function runServerCommand({ root, cwd, node, env }, args) {
-  const main = join(root, 'server', 'dist', 'main.js')
+  const main = join(root, bundleOf(SERVER))
   const run = await captureChild(node, [main, ...args], { cwd, env })
   if (run.code !== 0) {
     const said = run.stderr.trim() || `palisade-server ${args[0]} ended with ${run.code}`

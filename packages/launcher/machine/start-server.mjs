@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { startService } from '../process/service.mjs'
 import { waitUntil } from '../process/wait-until.mjs'
+import { bundleOf, SERVER } from '../programs.mjs'
 
 /**
  * What every program of the machine is started with.
@@ -31,7 +32,7 @@ export async function startServer({ root, dataDir, cwd, node, env }, onSpawn) {
   const service = startService({
     name: 'server',
     node,
-    args: [join(root, 'server', 'dist', 'main.js'), 'start'],
+    args: [join(root, bundleOf(SERVER)), 'start'],
     cwd,
     env: withListeningRecord(env),
     logFile: join(dataDir, 'server.log'),

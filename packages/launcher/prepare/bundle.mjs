@@ -12,10 +12,11 @@ import { BUNDLED } from '../programs.mjs'
  * @param {string} root
  * @param {import('../programs.mjs').BundledProgram} program
  */
-async function bundle(root, { main, name }) {
+async function bundle(root, { main, name, apart }) {
   const build = await rolldown({
     input: { [name]: join(root, main) },
     platform: 'node',
+    external: [...apart],
     plugins: [jsoncParser],
     onLog(level, log) {
       // Such as an import that was not found, which would be missed when it is needed.

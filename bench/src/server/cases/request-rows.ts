@@ -26,7 +26,7 @@ const ORGANIZATIONS = 10
 const WRITE_ORGANIZATIONS = 32
 const PRIME_TIMEOUT_MS = 30_000
 
-const SERVER = join(import.meta.dirname, '../../../../server/dist/main.js')
+const SERVER = join(import.meta.dirname, '../../../../server/dist/palisade-server.cjs')
 const SINGLE = join(import.meta.dirname, '../single-commit-server.ts')
 const BARE_SERVER = join(import.meta.dirname, '../bare-server.ts')
 
