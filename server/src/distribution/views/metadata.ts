@@ -1,5 +1,5 @@
 import { MetaFile, type Metadata } from '@tufjs/models'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** Version of The Update Framework's specification that is followed. */
 export const SPEC_VERSION = '1.0.31'
@@ -21,5 +21,5 @@ export function describeFile(version: number, body: Uint8Array): MetaFile {
 
 /** Lower-case hexadecimal. */
 export function sha256(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex')
+  return hash('sha256', bytes)
 }

@@ -11,8 +11,8 @@ import { createViewContents, type ViewContent } from './view-content.ts'
 
 /** So long is read, or signed, before everybody else has a turn. */
 const SLICE_MS = 10
-/** A view takes half a millisecond to sign and to write. */
-const VIEWS_OF_TRANSACTION = 16
+/** A view takes a third of a millisecond to sign and to write. */
+const VIEWS_OF_TRANSACTION = 32
 /** Those that wait together share a commit; whoever else writes waits for no more than these. */
 const TRANSACTIONS_AT_ONCE = 4
 
@@ -57,7 +57,9 @@ export function createViewBatches(deps: {
       changed.push(...(await inspectSlice(org, left)))
       if (left.length > 0) await nextTurn()
     }
-    const parts = split(changed, VIEWS_OF_TRANSACTION)
+    // In the order of their rows: each commit then writes other pages of the database.
+    const inOrder = changed.toSorted((a, b) => (a.inquiry.place.id < b.inquiry.place.id ? -1 : 1))
+    const parts = split(inOrder, VIEWS_OF_TRANSACTION)
     const publishParts = async (): Promise<void> => {
       for (let part = parts.shift(); part !== undefined; part = parts.shift())
         await publishPart(org, part)

@@ -81,7 +81,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     webhooks: createWebhookWriter(connection),
     deliveries: createDeliveryWriter(connection),
     trust: createTrustWriter(connection),
-    views: createViewWriter(connection),
+    views: createViewWriter(connection, memory),
     rollouts: createRolloutWriter(connection, bumpRevision),
   }
 }

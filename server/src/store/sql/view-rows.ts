@@ -8,6 +8,7 @@ import {
   type Relisted,
 } from './listed-document-rows.ts'
 import { formatPlaces, parsePlaces } from './places.ts'
+import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 const COLUMNS = [
   'org',
@@ -96,7 +97,10 @@ export function createViewReader(connection: Connection): ViewReader {
   }
 }
 
-export function createViewWriter(connection: Connection): ViewWriter {
+export function createViewWriter(
+  connection: Connection,
+  { listings }: Pick<WriterMemory, 'listings'>,
+): ViewWriter {
   const put = connection.prepare(
     `INSERT INTO views (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
      ON CONFLICT (org, id) DO UPDATE SET
@@ -126,8 +130,15 @@ export function createViewWriter(connection: Connection): ViewWriter {
   const documents = createListedDocumentWriter(connection)
 
   async function placesOf(org: string, id: string): Promise<readonly number[]> {
-    const row = await newest.get(org, id)
-    return row === undefined ? [] : parsePlaces(row.listing)
+    const places = await listings.read(keyOf(org, id), async () => {
+      const row = await newest.get(org, id)
+      return row === undefined ? [] : parsePlaces(row.listing)
+    })
+    return places ?? []
+  }
+
+  async function putView(view: ViewRecord): Promise<void> {
+    await put.run(...COLUMNS.map((column) => view[column]))
   }
 
   return {
@@ -140,12 +151,17 @@ export function createViewWriter(connection: Connection): ViewWriter {
       const relisted = createRelisting()
       const rows: Value[][] = []
       for (const { view, files } of publications) {
-        if (files !== null) {
-          const now = files.targets?.documents.flatMap((each) => places.get(each) ?? [])
-          if (now !== undefined) relisted.replace(await placesOf(org, view.id), now)
-          rows.push(toRow({ view, files }, now))
+        const now = files?.targets?.documents.flatMap((each) => places.get(each) ?? [])
+        if (files !== null) rows.push(toRow({ view, files }, now))
+        if (now === undefined) await putView(view)
+        else {
+          relisted.replace(await placesOf(org, view.id), now)
+          await listings.write(
+            keyOf(org, view.id),
+            () => putView(view),
+            () => now,
+          )
         }
-        await put.run(...COLUMNS.map((column) => view[column]))
       }
       await insert(rows)
       const version = Math.max(...publications.map(({ view }) => view.targets_version))
@@ -160,7 +176,7 @@ export function createViewWriter(connection: Connection): ViewWriter {
         const relisted = createRelisting()
         relisted.replace(await placesOf(org, id), [])
         await documents.relist(relisted.changes(), targets_version)
-        await deleteView.run(org, id)
+        await listings.write(keyOf(org, id), () => deleteView.run(org, id))
       }
     },
   }
@@ -187,7 +203,14 @@ function createRelisting() {
 
   return {
     replace(before: readonly number[], after: readonly number[]): void {
-      const [old, young] = [new Set(before), new Set(after)]
+      // A change is of few documents in the middle of many.
+      let start = 0
+      while (start < before.length && before[start] === after[start]) start += 1
+      let end = 0
+      const most = Math.min(before.length, after.length) - start
+      while (end < most && before.at(-1 - end) === after.at(-1 - end)) end += 1
+      const old = new Set(before.slice(start, before.length - end))
+      const young = new Set(after.slice(start, after.length - end))
       for (const place of young) if (!old.has(place)) count(place, 'added')
       for (const place of old) if (!young.has(place)) count(place, 'dropped')
     },

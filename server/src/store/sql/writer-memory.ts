@@ -2,6 +2,8 @@ import type { EventHead, MembershipRecord, OrganizationRecord, PolicyRecord } fr
 import { createRemembered, type Remembered } from './remembered.ts'
 
 const MAX_ROWS = 10_000
+/** Of places; a view may list 300. */
+const MAX_PLACES = 1_000_000
 /** A policy may have 400 KB, so they differ a thousandfold and bytes are what is bounded. */
 const MAX_POLICY_BYTES = 32 * 1024 * 1024
 /** What a policy, a rule and a resource take beside their texts, with room to spare. */
@@ -17,6 +19,8 @@ export interface WriterMemory {
   readonly memberships: Remembered<MembershipRecord>
   readonly policies: Remembered<PolicyRecord>
   readonly eventHeads: Remembered<EventHead>
+  /** Places of the documents that the newest targets file of a view lists, in their order. */
+  readonly listings: Remembered<readonly number[]>
   /** Begins work that may be undone by itself. */
   mark(): void
   /** The work since the mark was undone. */
@@ -31,6 +35,7 @@ export function createWriterMemory(maxPolicyBytes = MAX_POLICY_BYTES): WriterMem
     memberships: createRemembered<MembershipRecord>(MAX_ROWS),
     policies: createRemembered<PolicyRecord>(maxPolicyBytes, weighPolicy),
     eventHeads: createRemembered<EventHead>(MAX_ROWS),
+    listings: createRemembered<readonly number[]>(MAX_PLACES, ({ length }) => length + 1),
   }
   const each = Object.values(rows)
   return {
