@@ -8,6 +8,7 @@ const ON_EVERY_STORE = [
   'test/server/accounts/{admin,organization}-routes.test.ts',
   'test/server/accounts/{exchange-secret,foreign-members,revocation}.test.ts',
   'test/server/contract/{bodies,check-order,idempotency,transport}.test.ts',
+  'test/server/distribution/rollout/{roll-back,rollout-watch}.test.ts',
   'test/server/governance/{policy,rule}-routes.test.ts',
   'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
   'test/server/governance/document/{apply,export,refused}-*.test.ts',

@@ -7,6 +7,7 @@ type ExpectedEvent = [kind: string, subject: object, before: unknown, after: unk
 
 const STAGES = [{ label: 'canary' }, { percent: 100 }]
 
+/** At its first stage. */
 export const rollout = (id: string, changes: Partial<RolloutRecord> = {}): RolloutRecord => ({
   id,
   org: 'acme',

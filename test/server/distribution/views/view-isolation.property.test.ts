@@ -11,10 +11,13 @@ import {
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store, StoreWriter } from '../../../../server/src/store/store.ts'
 import { factorOfRun } from '../../../run-size.ts'
+import { rollout } from '../../history/audited-rollout-writes.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const NOW = '2026-11-21T08:00:00Z'
 const TEAMS = [0, 1, 2, 3] as const
+/** A policy that a rollout keeps from everybody. */
+const NEWER = 'policy 9.'
 const tokens = createDeviceTokens({
   key: randomBytes(32),
   lifeSeconds: 60,
@@ -25,12 +28,15 @@ const tokens = createDeviceTokens({
 interface World {
   readonly policies: readonly (readonly number[])[]
   readonly users: readonly (readonly number[])[]
+  /** Whether a rollout began with these policies, which are gone since, and there is another. */
+  readonly isHeldBack: boolean
 }
 
 const someTeams = fc.uniqueArray(fc.constantFrom(...TEAMS))
 const worlds: fc.Arbitrary<World> = fc.record({
   policies: fc.array(someTeams, { maxLength: 6 }),
   users: fc.array(someTeams, { minLength: 1, maxLength: 4 }),
+  isHeldBack: fc.boolean(),
 })
 
 interface Machine {
@@ -87,6 +93,7 @@ function judgeOwn(world: World, { teamIds }: Furnished, { teams }: Machine, own:
       isFor(world.policies[index] ?? []),
     )
   for (const id of teamIds) expect(everything).not.toContain(id)
+  expect(everything).not.toContain(NEWER)
 }
 
 /** Another machine's view is there exactly when it is the same one. */
@@ -144,7 +151,7 @@ function versionOf(metadata: string, name: string): number {
   return signed.meta[name]?.version ?? 0
 }
 
-function furnish(store: Store, { policies, users }: World): Promise<Furnished> {
+function furnish(store: Store, { policies, users, isHeldBack }: World): Promise<Furnished> {
   const org = `org-${randomUUID()}`
   const teamIds = TEAMS.map(() => randomUUID())
   const teamsOf = (numbers: readonly number[]) => numbers.map((team) => teamIds[team] ?? '')
@@ -177,8 +184,21 @@ function furnish(store: Store, { policies, users }: World): Promise<Furnished> {
       for (const id of teamsOf(teams)) await writer.teams.addMember(org, id, username)
       machines.push({ teams, header: await enrol(writer, org, username) })
     }
+    if (isHeldBack) await replacePolicies(writer, org)
     return { org, teamIds, machines }
   })
+}
+
+/** Within a rollout that reaches nobody. */
+async function replacePolicies(writer: StoreWriter, org: string): Promise<void> {
+  const base = await writer.policies.listWithRules(org)
+  const { revision = 0 } = (await writer.organizations.find(org)) ?? {}
+  const started = { ...rollout(randomUUID()), org, base_revision: revision }
+  await writer.rollouts.insert(started, base)
+  for (const { id } of base) await writer.policies.delete(org, id)
+  const times = { created_at: NOW, updated_at: NOW }
+  const id = `${idOf(9)}${randomUUID()}`
+  await writer.policies.insert({ id, org, name: NEWER, teams: [], ...times })
 }
 
 async function enrol(writer: StoreWriter, org: string, username: string | null): Promise<string> {
