@@ -76,7 +76,7 @@ describe('palisade rollout', () => {
     expect(await ok('policy', 'list')).not.toContain('bad one')
   })
 
-  it('is spoken of whenever files are applied', async () => {
+  it('is spoken of whenever files are applied and rules are changed', async () => {
     await using directory = await temporaryDirectory()
     const file = join(directory.path, 'policies.json')
     await writeFile(file, JSON.stringify({ policies: [{ name: 'a', scope: {}, rules: [] }] }))
@@ -87,6 +87,15 @@ describe('palisade rollout', () => {
 
     expect(applied.code).toBe(0)
     expect(applied.err).toMatch(HOLD)
+    const rule = ['--name', 'r', '--action', 'connect:tcp', '--deny', 'bad.example']
+    const added = await run(['rule', 'add', 'a', ...rule, '--json'])
+    const updated = await run(['rule', 'update', 'a', 'r', 'worse.example'])
+    const removed = await run(['rule', 'rm', 'a', 'r'])
+    for (const { code, err } of [added, updated, removed])
+      expect([code, err]).toEqual([0, expect.stringMatching(HOLD)])
+    expect(JSON.parse(added.out)).toMatchObject({ name: 'r' })
+    await ok('rollout', 'finish', '--yes')
+    expect((await run(['rule', 'add', 'a', ...rule])).err).toBe('')
   })
 
   it.each([

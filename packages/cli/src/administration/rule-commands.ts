@@ -9,6 +9,7 @@ import { printable } from '../terminal/printable.ts'
 import { collect } from './collect.ts'
 import { findPolicy, findRule } from './find-policy.ts'
 import { formatRules } from './format-policy.ts'
+import { warnOfRollout } from './warn-of-rollout.ts'
 
 interface RuleOptions {
   readonly name?: string
@@ -67,6 +68,7 @@ Examples:
           '\n',
         ),
       )
+      await warnOfRollout(context, organization)
     })
 }
 
@@ -102,6 +104,7 @@ Examples:
         const found = findRule(policy, ruleName)
         const changed = await organization.rules.update(policy.id, found.id, body)
         await present(context, options.json, changed, () => formatChange(changed, context))
+        await warnOfRollout(context, organization)
       },
     )
 }
@@ -124,6 +127,7 @@ function addRemove(rule: Command, context: RunContext): void {
           `removed rule \`${gone.name}\` (${gone.id}) from policy \`${policy.name}\``,
         ).concat('\n'),
       )
+      await warnOfRollout(context, organization)
     })
 }
 

@@ -1,8 +1,7 @@
 import { ClientError } from '@palisade/client'
 import type { ApplyResponse } from '@palisade/protocol'
 import type { Command } from 'commander'
-import { isOpen } from '../administration/find-rollout.ts'
-import { describeHold } from '../administration/format-rollout.ts'
+import { warnOfRollout } from '../administration/warn-of-rollout.ts'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
@@ -63,18 +62,7 @@ async function applyFiles(
   await present(context, options.json, { ...planValue(made), ...done }, () =>
     style.good(`applied; ${made.org} is at revision ${done.revision}`).concat('\n'),
   )
-  await warnOfRollout(context, made)
-}
-
-/** On the error stream, so that it is seen beside JSON, too. */
-async function warnOfRollout({ io, style }: RunContext, { organization }: MadePlan): Promise<void> {
-  try {
-    const open = (await organization.rollouts.list()).find(isOpen)
-    if (open !== undefined) await write(io.stderr, `${style.warning(describeHold(open))}\n`)
-  } catch (error) {
-    // What was applied is applied, also where nothing else may be asked, or can be.
-    if (!(error instanceof ClientError)) throw error
-  }
+  await warnOfRollout(context, made.organization)
 }
 
 async function confirm({ io }: RunContext, { org, plan }: MadePlan): Promise<void> {
