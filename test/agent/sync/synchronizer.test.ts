@@ -411,6 +411,32 @@ describe('a restart', () => {
     expectKept(restarted)
   })
 
+  it('keeps many policies, and sets the one aside that is damaged, whichever it is', async () => {
+    const many = Array.from({ length: 40 }, (_, index) => {
+      const folder = index === 0 ? '/data/**' : `/elsewhere/${index}/**`
+      return { ...policyOf(['allow', 'read', folder]), id: `pol_${index}` }
+    })
+    const { directory, repository, sync } = await setUp()
+    await sync(repository.release({ policies: many }))
+    const documents = join(directory, 'documents')
+    const whole = await setUp(directory, repository)
+    expectKept(whole)
+    expect(whole.active.decide({ action: 'read', path: '/elsewhere/39/x' }).decision).toBe('allow')
+
+    for (const name of await readdir(documents)) {
+      const path = join(documents, name)
+      const text = await readFile(path, 'utf8')
+      if (!text.includes('/elsewhere/39/')) continue
+      await writeFile(path, text.replace('/elsewhere/39/', '/elsewhere/'), { mode: 0o600 })
+    }
+    const damaged = await setUp(directory, repository)
+
+    expect(damaged.active.decide(request).reason).toBe('no_policy')
+    const aside = (await readdir(documents)).filter((name) => name.includes('.rejected-'))
+    expect(aside).toHaveLength(1)
+    expect(await readFile(join(documents, aside[0] ?? ''), 'utf8')).toContain('"id":"pol_39"')
+  })
+
   it('takes nothing that somebody else has signed from the disk', async () => {
     const [own, foreign] = [await kept(), createRepository()]
     const rival = await setUp(undefined, foreign)
