@@ -98,7 +98,8 @@ export async function openFileDevice(
   return {
     token,
     fetch(place, init = {}) {
-      const dpop = prove({ method: 'GET', url: place, accessToken: token })
+      const [url = place] = place.split('?')
+      const dpop = prove({ method: 'GET', url, accessToken: token })
       return fetch(place, { ...init, headers: { authorization: `DPoP ${token}`, dpop } })
     },
   }

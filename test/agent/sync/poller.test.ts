@@ -63,6 +63,44 @@ describe('the poller', () => {
     expect(attempts).toHaveLength(2)
   })
 
+  it('fetches once for a hint, a person and the timetable that come together, and not beside a fetch', async () => {
+    const { poller, attempts, tick } = setUp()
+    poller.start()
+
+    const answers = [poller.hinted(), poller.demand(), poller.hinted()]
+    tick()
+    expect(attempts).toHaveLength(1)
+    attempts[0]?.()
+    await sleep(1)
+    expect(attempts).toHaveLength(2)
+    attempts[1]?.({ outcome: 'updated', revision: 2 })
+
+    for (const answer of await Promise.all(answers))
+      expect(answer).toMatchObject({ outcome: 'updated', revision: 2 })
+    expect(attempts).toHaveLength(2)
+  })
+
+  it('fetches for no hint while the server wants to be left alone, but for a person', async () => {
+    const scene = setUp()
+    const { poller, attempts } = scene
+    poller.start()
+    attempts[0]?.({ outcome: 'failed', retryAfterMs: 60_000 })
+    await sleep(1)
+
+    expect(await poller.hinted()).toBeNull()
+    expect(attempts).toHaveLength(1)
+    void poller.demand()
+    expect(attempts).toHaveLength(2)
+    attempts[1]?.({ outcome: 'failed', retryAfterMs: 60_000 })
+    await sleep(1)
+
+    scene.nowMs += 60_000
+    void poller.hinted()
+    await sleep(1)
+    expect(attempts).toHaveLength(3)
+    attempts[2]?.()
+  })
+
   it('runs what is brought by hand when nothing else runs, one after the other, and no fetch meanwhile', async () => {
     const { poller, attempts, tick } = setUp()
     poller.start()

@@ -1,4 +1,4 @@
-import { deviceViewSchema, enrolmentSchema } from '@palisade/protocol'
+import { deviceViewSchema, enrolmentSchema, hintSchema } from '@palisade/protocol'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -69,6 +69,11 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
     return { device_id, machine: await openFileDevice(out) }
   }
 
+  const waitingOn = async (server: RunningServer) => {
+    const text = await (await fetch(`${server.url}/metrics`)).text()
+    return Number(/^palisade_queue_length\{queue="hints"\} (\d+)$/m.exec(text)?.[1])
+  }
+
   const poll = (server: RunningServer, { machine }: Awaited<ReturnType<typeof enrol>>) =>
     machine.fetch(`${server.url}${view}/metadata/timestamp.json`)
 
@@ -91,6 +96,24 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
       expect(await tagOf(other)).toBe(await tagOf(one))
       const { id } = (await created.json()) as { id: string }
       expect((await send(other, 'GET', `${path}/${id}`)).status).toBe(200)
+    }
+
+    const hint = async (query = '') => {
+      const answer = await device.machine.fetch(`${other.url}/api/v1/device/hint${query}`)
+      expect(answer.status).toBe(200)
+      return hintSchema.parse(await answer.json()).revision
+    }
+    const revision = await hint()
+    for (const disturb of ['SELECT 2', CUT_WATCHERS]) {
+      const before = await tagOf(one)
+      const waiting = hint(`?since=${await hint()}`)
+      await expect.poll(() => waitingOn(other), PATIENCE).toBe(1)
+      await database.administer(disturb)
+      expect((await send(one, 'POST', path, { name: `${disturb.slice(0, 8)} again`, scope: {} })).status).toBe(201)
+
+      expect(await waiting).toBeGreaterThan(revision)
+      // Whichever server the machine asks then.
+      expect(await Promise.all([tagOf(one), tagOf(other)])).not.toContain(before)
     }
 
     const url = `/api/v1/orgs/acme/devices/${device.device_id}`
