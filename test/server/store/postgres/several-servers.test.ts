@@ -109,7 +109,9 @@ describe.skipIf(!hasPostgres())('several servers on one PostgreSQL', () => {
       const waiting = hint(`?since=${await hint()}`)
       await expect.poll(() => waitingOn(other), PATIENCE).toBe(1)
       await database.administer(disturb)
-      expect((await send(one, 'POST', path, { name: `${disturb.slice(0, 8)} again`, scope: {} })).status).toBe(201)
+      expect(
+        (await send(one, 'POST', path, { name: `${disturb.slice(0, 8)} again`, scope: {} })).status,
+      ).toBe(201)
 
       expect(await waiting).toBeGreaterThan(revision)
       // Whichever server the machine asks then.
