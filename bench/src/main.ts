@@ -5,6 +5,7 @@ import { mergeReadings } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
 import { verdictOf } from './goals/goal.ts'
 import { judgeGoals } from './goals/judge-goals.ts'
+import { runHintsBench } from './hints/run-hints-bench.ts'
 import { planRun, type Plan, type PlannedCase } from './plan.ts'
 import { readOptions, type Options } from './read-options.ts'
 import { describeMachine } from './report/describe-machine.ts'
@@ -96,6 +97,8 @@ function runSubject(options: Options): Promise<number> {
       return runServerBench(options, RESULTS, tell)
     case 'agent':
       return runAgentBench(options, RESULTS, tell)
+    case 'hints':
+      return runHintsBench(options, RESULTS, tell)
     case 'decisions':
       return runDecisions(options)
   }

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { AGENT_GROUPS, type AgentGroup } from './agent/run-agent-bench.ts'
+import { HINTS_GROUPS, type HintsGroup } from './hints/run-hints-bench.ts'
 import { GROUPS, type Group } from './plan.ts'
 import { SERVER_GROUPS, type ServerGroup } from './server/run-server-bench.ts'
 
@@ -7,6 +8,7 @@ export type Options =
   | { readonly subject: 'decisions'; readonly quick: boolean; readonly only: Group | null }
   | { readonly subject: 'server'; readonly quick: boolean; readonly only: ServerGroup | null }
   | { readonly subject: 'agent'; readonly quick: boolean; readonly only: AgentGroup | null }
+  | { readonly subject: 'hints'; readonly quick: boolean; readonly only: HintsGroup | null }
 
 /** The command's arguments, or the sentence that says what is wrong with them. */
 export function readOptions(argv: readonly string[]): Options | string {
@@ -22,10 +24,11 @@ export function readOptions(argv: readonly string[]): Options | string {
     if (more.length === 0 && subject === 'server')
       return choose(subject, quick, only, SERVER_GROUPS)
     if (more.length === 0 && subject === 'agent') return choose(subject, quick, only, AGENT_GROUPS)
-    return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\` or \`agent\`, or nothing for decisions`
+    if (more.length === 0 && subject === 'hints') return choose(subject, quick, only, HINTS_GROUPS)
+    return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, \`agent\` or \`hints\`, or nothing for decisions`
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
-    return `${why ?? ''}; write \`[server|agent] [--quick] [--only ${GROUPS.join('|')}]\``
+    return `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\``
   }
 }
 

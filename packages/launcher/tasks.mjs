@@ -56,7 +56,7 @@ export const TASKS = {
   },
   bench: {
     summary:
-      'how long decisions take, beside `Map.get` and peers; `server` or `agent` for that; `--quick`',
+      'how long decisions take, beside `Map.get` and peers; `server`, `agent` or `hints` for that; `--quick`',
     build: 'everything',
     product: false,
     extra: 'bench/peers',

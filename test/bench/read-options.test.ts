@@ -26,7 +26,8 @@ describe('readOptions', () => {
     expect(readOptions(['server', '--only', 'paths'])).toContain('write one of requests, start')
     expect(readOptions(['agent', '--quick'])).toEqual({ subject: 'agent', quick: true, only: null })
     expect(readOptions(['agent', '--only', 'large'])).toContain('write one of start, rest')
-    expect(readOptions(['machine'])).toContain('write `server` or `agent`')
+    expect(readOptions(['hints'])).toEqual({ subject: 'hints', quick: false, only: null })
+    expect(readOptions(['machine'])).toContain('write `server`, `agent` or `hints`')
     expect(readOptions(['server', 'agent'])).toContain('is nothing to measure')
   })
 
@@ -34,7 +35,7 @@ describe('readOptions', () => {
     expect(readOptions(['--only', 'ports'])).toBe(
       '`--only ports` names no group; write one of hosts, addresses, paths, connect, compile, organization, worst',
     )
-    expect(readOptions(['--fast'])).toContain('write `[server|agent] [--quick]')
+    expect(readOptions(['--fast'])).toContain('write `[server|agent|hints] [--quick]')
   })
 })
 

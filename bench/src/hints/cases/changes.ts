@@ -1,0 +1,154 @@
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { quantile } from '../../measure/quantile.ts'
+import { rangeOf, type Range } from '../../measure/range.ts'
+import { startServer } from '../../server/cases/request-rows.ts'
+import { exchange } from '../../server/requests.ts'
+import { fillFleet, type Fleet } from '../fill-fleet.ts'
+import { createLightAgent, type LightAgent } from '../light-agent.ts'
+
+/** Longer than the pause of an agent between two hints, and its report. */
+const SETTLE_MS = 3_000
+const PATIENCE_MS = 10 * 60_000
+/** Agents started together: they would wait for each other's first fetch. */
+const STARTED_TOGETHER = 50
+
+export interface ChangesResult {
+  readonly agents: number
+  /** Milliseconds from sending the change until an agent is told, of all agents and changes. */
+  readonly told_p50_ms: number
+  readonly told_p99_ms: number
+  /** The same until it is enforced. */
+  readonly p50_ms: number
+  readonly p99_ms: number
+  readonly max_ms: number
+  /** The same of each change by itself. */
+  readonly p99_of_changes_ms: Range
+  /** Processor time of the server for one agent's hint, poll, files and report. */
+  readonly server_cpu_us: Range
+  /** The same of the process that all agents are in. */
+  readonly agent_cpu_us: Range
+  readonly changes: number
+}
+
+interface Change {
+  readonly told: readonly number[]
+  readonly times: readonly number[]
+  readonly serverCpuUs: number
+  readonly agentCpuUs: number
+}
+
+/** Changes one rule at a time and waits each time until all agents enforce it, by hints alone. */
+export async function measureChanges(
+  folder: string,
+  { agents: count, changes }: { readonly agents: number; readonly changes: number },
+): Promise<ChangesResult> {
+  const directory = join(folder, `changes-${count}`)
+  const fleet = await fillFleet(directory, count)
+  // Agents and server share the processors here, which no fleet does: being late is no overload.
+  const server = await startServer(directory, { PALISADE_OVERLOAD_DELAY_MS: '0' })
+  const origin = `http://127.0.0.1:${server.port}`
+  const agents = fleet.machines.map((machine) => createLightAgent(machine, fleet, origin))
+  try {
+    const allow = await createEditor(fleet, server.port)
+    await startAll(agents, await allow('first'))
+    const measured: Change[] = []
+    for (let index = 0; index < changes; index += 1) {
+      await pause(SETTLE_MS)
+      const before = [server.cpuUs(), cpuUsOfAgents()] as const
+      const host = hostOf(index)
+      const enforced = untilAllowed(agents, host)
+      const startedMs = performance.now()
+      await allow(String(index))
+      const times = (await enforced).map((atMs) => atMs - startedMs)
+      await pause(SETTLE_MS)
+      measured.push({
+        told: agents.map((agent) => agent.toldAtMs() - startedMs),
+        times,
+        serverCpuUs: (server.cpuUs() - before[0]) / count,
+        agentCpuUs: (cpuUsOfAgents() - before[1]) / count,
+      })
+    }
+    const silent = agents.filter((agent) => agent.hintsFailing() !== null)
+    if (silent.length > 0) throw new Error(`${silent.length} agents hear no hints`)
+    return describe(count, measured)
+  } finally {
+    await Promise.all(agents.map((agent) => agent.stop()))
+    await server.stop()
+  }
+}
+
+function describe(agents: number, changes: readonly Change[]): ChangesResult {
+  const all = changes.flatMap(({ times }) => times)
+  const told = changes.flatMap((change) => change.told)
+  return {
+    agents,
+    told_p50_ms: quantile(told, 0.5),
+    told_p99_ms: quantile(told, 0.99),
+    p50_ms: quantile(all, 0.5),
+    p99_ms: quantile(all, 0.99),
+    max_ms: Math.max(...all),
+    p99_of_changes_ms: rangeOf(changes.map(({ times }) => quantile(times, 0.99))),
+    server_cpu_us: rangeOf(changes.map(({ serverCpuUs }) => serverCpuUs)),
+    agent_cpu_us: rangeOf(changes.map(({ agentCpuUs }) => agentCpuUs)),
+    changes: changes.length,
+  }
+}
+
+/** Adds a rule that allows a host of this name; answers the host. */
+async function createEditor(
+  { org, editors, policyIds }: Fleet,
+  port: number,
+): Promise<(name: string) => Promise<string>> {
+  const [editor] = editors
+  if (editor === undefined) throw new Error('there is no editor')
+  const token = await exchange(port, editor.username, editor.token)
+  const url = `http://127.0.0.1:${port}/v2/orgs/${org}/governance/policies/${policyIds[0]}/rules`
+  return async (name) => {
+    const host = hostOf(name)
+    const rule = { name, actions: ['connect:tcp'], decision: 'allow', resources: [`${host}:443`] }
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(rule),
+    })
+    if (response.status !== 201)
+      throw new Error(`no rule: ${response.status} ${await response.text()}`)
+    return host
+  }
+}
+
+async function startAll(agents: readonly LightAgent[], host: string): Promise<void> {
+  for (let first = 0; first < agents.length; first += STARTED_TOGETHER) {
+    const some = agents.slice(first, first + STARTED_TOGETHER)
+    for (const agent of some) agent.start()
+    await untilAllowed(some, host)
+  }
+}
+
+/** When each of them first allowed the host, by the monotonic clock. */
+async function untilAllowed(agents: readonly LightAgent[], host: string): Promise<number[]> {
+  const signal = AbortSignal.timeout(PATIENCE_MS)
+  const late = Promise.withResolvers<never>()
+  signal.addEventListener('abort', () => late.reject(new Error(`nobody enforces \`${host}\``)))
+  const waits = agents.map(
+    (agent) =>
+      new Promise<number>((resolve) => {
+        const look = (): void => {
+          if (agent.allows(host)) resolve(performance.now())
+        }
+        agent.subscribe(look)
+        look()
+      }),
+  )
+  return Promise.race([Promise.all(waits), late.promise])
+}
+
+function cpuUsOfAgents(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+function hostOf(name: string | number): string {
+  return `change-${name}.example.com`
+}

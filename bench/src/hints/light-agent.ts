@@ -1,0 +1,111 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { createActivePolicy } from '../../../agent/src/decision/active-policy.ts'
+import { askForHint } from '../../../agent/src/hint/ask-for-hint.ts'
+import { createHintListener } from '../../../agent/src/hint/hint-listener.ts'
+import { reportToServer } from '../../../agent/src/report/report-to-server.ts'
+import { createTrustedClock } from '../../../agent/src/state/trusted-clock.ts'
+import { createDeviceAccess } from '../../../agent/src/sync/device-access.ts'
+import { createPoller } from '../../../agent/src/sync/poller.ts'
+import { createSynchronizer } from '../../../agent/src/sync/synchronizer.ts'
+import { createViewChannel } from '../../../agent/src/sync/view-channel.ts'
+import { createFileFetcher } from '../../../agent/src/sync/view-client.ts'
+import { createProver } from '../../../packages/client/src/device/proof.ts'
+import type { Fleet, FleetMachine } from './fill-fleet.ts'
+import { createMemoryStore } from './memory-store.ts'
+
+const FETCH_TIMEOUT_MS = 20_000
+const HINT_TIMEOUT_MS = 65_000
+
+/** A machine of which only the way from a hint to a policy in force is real. */
+export interface LightAgent {
+  start(): void
+  /** Whether it would let a program reach this host. */
+  allows(host: string): boolean
+  /** Called whenever something else is in force. */
+  subscribe(listener: () => void): void
+  /** When it last heard of a change, by the monotonic clock; before the spread and the poll. */
+  toldAtMs(): number
+  /** Since when no hint was heard; null while they are. */
+  hintsFailing(): string | null
+  stop(): Promise<void>
+}
+
+/**
+ * The agent's own parts put together as its container does it, but for the timetable, so that hints
+ * alone bring changes, the disk, the proxy and the local API.
+ */
+export function createLightAgent(
+  { deviceId, key }: FleetMachine,
+  { org, root }: Fleet,
+  server: string,
+): LightAgent {
+  const clock = Date.now
+  const uptime = (): number => performance.now()
+  const random = Math.random
+  const time = createTrustedClock({ wall: clock, uptime })
+  const active = createActivePolicy({
+    clock: time,
+    machineAddresses: () => [],
+    localPolicies: [],
+    home: null,
+    controlPlane: [],
+    isGrantOver: () => true,
+  })
+  const wire = { fetch, server, prove: createProver(key, clock), timeoutMs: FETCH_TIMEOUT_MS }
+  const fetchFile = createFileFetcher({
+    ...wire,
+    access: createDeviceAccess({ ...wire, clock, random }),
+  })
+  const enrolment = { server, org, user: null, device_id: deviceId, root }
+  const channel = createViewChannel({
+    enrolment,
+    store: createMemoryStore(),
+    fetchFile,
+    clock: time,
+  })
+  const synchronizer = createSynchronizer({ active, channel, org, clock })
+  const reporter = reportToServer({
+    active,
+    breakGlass: { inForce: () => null },
+    record: () => synchronizer.record(),
+    fetchFile,
+    version: 'bench',
+    random,
+    log: { debug: () => {} },
+  })
+  const poller = createPoller({
+    run: (signal) => synchronizer.run(signal),
+    timetable: { start: () => {}, stop: () => {}, nextAt: () => null },
+    clock,
+    onOutcome: () => reporter.notice(),
+  })
+  let toldAtMs = 0
+  const hints = createHintListener({
+    async ask(since, signal) {
+      const answer = await askForHint(fetchFile, HINT_TIMEOUT_MS, since, signal)
+      if (answer.kind === 'hint' && answer.hint.revision !== since) toldAtMs = uptime()
+      return answer
+    },
+    poll: () => poller.hinted(),
+    rest: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
+    clock,
+    uptime,
+    random,
+  })
+  return {
+    start() {
+      poller.start()
+      hints.start()
+    },
+    allows: (host) =>
+      active.decide({ action: 'connect:tcp', host, port: 443 }).decision === 'allow',
+    subscribe: (listener) => active.subscribe(listener),
+    toldAtMs: () => toldAtMs,
+    hintsFailing: () => hints.status().failing_since,
+    async stop() {
+      await poller.stop()
+      await hints.stop()
+      await reporter.stop()
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { StateStore } from '../../../agent/src/sync/state-store.ts'
+import type { TrustedState } from '../../../agent/src/sync/trusted-state.ts'
+
+/** What a machine trusts, in memory: a thousand machines have a thousand disks, and this one has one. */
+export function createMemoryStore(): StateStore {
+  const documents = new Map<string, string>()
+  let state: TrustedState | null = null
+  return {
+    directory: '/nowhere',
+    read: async () => ({ state, problem: null }),
+    async write(next) {
+      state = next
+    },
+    async writeBoth(next) {
+      state = next
+    },
+    readMeter: async () => null,
+    writeMeter: async () => {},
+    readTime: async () => null,
+    writeTime: async () => {},
+    readDocument: async (hash) => documents.get(hash) ?? null,
+    async writeDocument(hash, body) {
+      documents.set(hash, new TextDecoder().decode(body))
+    },
+    async keepDocuments(hashes) {
+      for (const hash of documents.keys()) if (!hashes.has(hash)) documents.delete(hash)
+    },
+    setAside: async () => '/nowhere',
+    setDocumentAside: async () => '/nowhere',
+  }
+}
