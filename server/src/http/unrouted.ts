@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, notFound } from './api-error.ts'
+import { pathOfTarget } from './request-target.ts'
 
 /** One registered path, such as `/v2/orgs/:org/governance/policies`, and its methods. */
 export type RouteTable = ReadonlyMap<string, ReadonlySet<string>>
@@ -41,9 +42,7 @@ function hasEmptyParameter(request: FastifyRequest): boolean {
 
 /** 404 for an unknown path, 405 with `Allow` for a known one, and an answer to OPTIONS. */
 function answerUnrouted(routes: RouteTable, method: string, url: string): Unrouted {
-  // A target may name the origin, too (RFC 9112 §3.2.2).
-  const target = url.replace(/^https?:\/\/[^/?#]*/i, '')
-  const path = decodePath(target.split(/[?#]/, 1)[0] ?? '')
+  const path = decodePath(pathOfTarget(url))
   const methods = path === null ? new Set<string>() : methodsOf(routes, path)
   // A known path and method that was not routed all the same: a parameter the router refused.
   if (methods.size === 0 || methods.has(method))

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { ApiError, invalidArgument, unauthenticatedDevice } from '../../http/api-error.ts'
+import { pathOfTarget } from '../../http/request-target.ts'
 import { parseDeviceToken } from './device-authorization.ts'
 import type { DeviceTokens } from './device-tokens.ts'
 import type { ReplayGuard } from './replay-guard.ts'
@@ -114,10 +115,9 @@ function describeRequest(
   accessToken: string | undefined,
 ): ProvenRequest {
   const origin = publicUrl ?? `${request.protocol}://${request.host}`
-  const path = request.raw.url?.split('?', 1)[0] ?? '/'
   return {
     method: request.method,
-    path,
+    path: pathOfTarget(request.raw.url ?? '/'),
     origins: URL.canParse(origin) ? [origin] : [],
     ...(accessToken === undefined ? {} : { accessToken }),
   }

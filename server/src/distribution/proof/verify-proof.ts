@@ -60,7 +60,8 @@ export async function verifyProof(
     return 'must be signed by its key with EdDSA, of type `dpop+jwt`, with htm, htu, iat and jti'
   const { htm, htu, iat, jti, ath } = claims.data
   if (htm !== wanted.method) return `has another \`htm\` than \`${wanted.method}\``
-  const urls = wanted.origins.map((origin) => new URL(wanted.path, origin).href)
+  // Joined and not resolved: against a path such as `//other`, an origin would count for nothing.
+  const urls = wanted.origins.map((origin) => new URL(new URL(origin).origin + wanted.path).href)
   if (!isPlainUrl(htu) || !urls.includes(new URL(htu).href))
     return `has another \`htu\` than \`${urls[0] ?? ''}\``
   if (wanted.accessToken !== undefined && ath !== hash('sha256', wanted.accessToken, 'base64url'))

@@ -1,12 +1,16 @@
 import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
 import Fastify, { type FastifyRequest } from 'fastify'
 import { randomBytes } from 'node:crypto'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { once } from 'node:events'
+import { request as startRequest, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDeviceTokens } from '../../../../server/src/distribution/proof/device-tokens.ts'
 import { createReplayGuard } from '../../../../server/src/distribution/proof/replay-guard.ts'
 import { createProofs } from '../../../../server/src/distribution/proof/require-proof.ts'
 
 const ORIGIN = 'http://localhost'
+const ELSEWHERE = 'http://elsewhere.test'
 const ROOM = 3
 
 describe('room for proofs', () => {
@@ -76,5 +80,47 @@ describe('room for proofs', () => {
 
     expect((await once()).statusCode).toBe(200)
     expect((await once()).body).toContain('was used before')
+  })
+})
+
+describe('a proof beside a target that names an origin', () => {
+  const now = () => new Date()
+  const tokens = createDeviceTokens({ key: randomBytes(32), lifeSeconds: 60, now })
+  let app: ReturnType<typeof Fastify>
+
+  beforeEach(async () => {
+    const proofs = createProofs({
+      replays: createReplayGuard(now),
+      tokens,
+      now,
+      publicUrl: ORIGIN,
+    })
+    app = Fastify()
+    app.post('/key', async (request: FastifyRequest) => (await proofs.keyOf(request)).thumbprint)
+    await app.listen({ host: '127.0.0.1', port: 0 })
+  })
+  afterEach(() => app.close())
+
+  it.each([
+    ['is taken for the name of this server', 200, `${ORIGIN}/key`, ORIGIN],
+    ['is taken whatever the target names', 200, `${ELSEWHERE}/key`, ORIGIN],
+    ['is not taken for another server', 400, `${ELSEWHERE}/key`, ELSEWHERE],
+    [
+      'is not taken for another server in other letters',
+      400,
+      'HTTP://elsewhere.test/key',
+      ELSEWHERE,
+    ],
+  ])('%s', async (_title, status, target, provenOrigin) => {
+    const prove = createProver(createDeviceKey(), Date.now)
+    const dpop = prove({ method: 'POST', url: `${provenOrigin}/key` })
+    const { port } = app.server.address() as AddressInfo
+
+    // Neither fetch nor inject send such a target as it is.
+    const asked = startRequest({ port, method: 'POST', path: target, headers: { dpop } }).end()
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+    answer.resume()
+
+    expect(answer.statusCode).toBe(status)
   })
 })

@@ -55,6 +55,14 @@ describe('a proof', () => {
     })
   })
 
+  it('for another origin is refused also where the path reads like one', async () => {
+    for (const path of ['//elsewhere.test/view', '/\\elsewhere.test/view']) {
+      const text = prove({ ...GOOD, url: 'https://elsewhere.test/view' })
+
+      expect(await verify(text, { path })).toContain('another `htu`')
+    }
+  })
+
   it('needs no hash of a token where there is none', async () => {
     const text = prove({ method: 'GET', url: ORIGIN + PATH })
 
