@@ -8,8 +8,11 @@ import { watchRevisions, type Revisions } from './watch-revisions.ts'
 
 /** How soon those who are gone, or have waited long enough, leave their places. */
 const SWEEP_MS = 250
-/** A machine that hears of a change fetches some five files; so many begin in a second. */
-const MACHINES_PER_SECOND = 1_000
+/**
+ * So many updates one process was measured to serve, each some eight requests. With more of them at
+ * once it would be overloaded, and ask machines to wait for longer than the spread.
+ */
+const MACHINES_PER_SECOND = 200
 /** Answered in one turn. */
 const AT_ONCE = 64
 
