@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 /** `palisade` as alice, the owner of acme, and as a machine that has not signed in. */
 async function openAcme(cwd: string) {
-  const { server, createOrganization, now } = await openTestServer()
+  const { server, store, createOrganization, now } = await openTestServer()
   const { personal_token } = await createOrganization('acme', 'alice')
   const env = {
     PALISADE_SERVER: await server.app.listen({ host: '127.0.0.1', port: 0 }),
@@ -26,7 +26,23 @@ async function openAcme(cwd: string) {
   }
   const machine = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
     runCli(['enrol', ...argv], { now, cwd, ...setting })
-  return { run, ok, machine }
+  const report = (device_id: string): Promise<void> =>
+    store.transaction((writer) =>
+      writer.deviceReports.put([
+        {
+          device_id,
+          reported_at: new Date(now()).toISOString(),
+          revision: 3,
+          state: 'fresh',
+          error_code: null,
+          error_detail: null,
+          grant_id: null,
+          grant_begun_at: null,
+          agent_version: '0.1.0',
+        },
+      ]),
+    )
+  return { run, ok, machine, report }
 }
 
 describe('palisade enrolment', () => {
@@ -124,7 +140,7 @@ describe('palisade enrol --token', () => {
 describe('palisade device', () => {
   it('lists machines, labels them and revokes them', async () => {
     await using directory = await temporaryDirectory()
-    const { run, ok } = await openAcme(directory.path)
+    const { run, ok, report } = await openAcme(directory.path)
     expect(await ok('device', 'list')).toContain('no devices; write `palisade enrol')
     await ok('enrol', '--user', 'alice', '--out', 'machine.json')
     const { device_id: id } = await readEnrolment(join(directory.path, 'machine.json'))
@@ -136,6 +152,9 @@ describe('palisade device', () => {
     expect(await ok('device', 'list')).toMatch(
       new RegExp(`^DEVICE +USER .*\n${id} +alice +ci +never +never`),
     )
+    await report(id)
+    // A report is a sign of life; when it polled is known a minute later.
+    expect(await ok('device', 'list')).toMatch(/ fresh +3 +just now +just now +0\.1\.0/)
     expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toHaveLength(1)
     for (const filter of [
       ['--label', 'x'],

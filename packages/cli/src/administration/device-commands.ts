@@ -129,6 +129,16 @@ function requireId(id: string): string {
   return id
 }
 
+/** Polls are told a minute later; a report is a sign of life as well. */
+function formatSeen(
+  { last_seen_at, reported_at }: Device,
+  age: (instant: string) => string,
+): string {
+  const [first, ...others] = [last_seen_at, reported_at].filter((at) => at !== undefined)
+  if (first === undefined) return 'never'
+  return age(others.reduce((last, at) => (Date.parse(at) > Date.parse(last) ? at : last), first))
+}
+
 function formatDevices(devices: readonly Device[], { io, style }: RunContext): string {
   if (devices.length === 0) return 'no devices; write `palisade enrol --out FILE` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
@@ -153,7 +163,7 @@ function formatDevices(devices: readonly Device[], { io, style }: RunContext): s
       each.revision === undefined ? '' : `${each.revision}`,
       each.last_error?.code ?? '',
       each.reported_at === undefined ? 'never' : age(each.reported_at),
-      each.last_seen_at === undefined ? 'never' : age(each.last_seen_at),
+      formatSeen(each, age),
       each.agent_version ?? '',
       each.revoked_at === undefined ? '' : age(each.revoked_at),
     ]),
