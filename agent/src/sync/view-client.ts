@@ -53,6 +53,9 @@ export function createFileFetcher(deps: {
         authorization: `DPoP ${token}`,
         ...(isPoll ? {} : { dpop: deps.prove({ method, url: target, accessToken: token }) }),
         ...(etag === null ? {} : { 'if-none-match': etag }),
+        // Most likely there is nothing new, and the server would hold the connection for as long as it
+        // offers: 70 seconds of each 300, of every machine.
+        ...(isPoll && etag !== null ? { connection: 'close' } : {}),
         ...(body === null ? {} : { 'content-type': MEDIA_TYPE }),
       },
     }

@@ -66,6 +66,18 @@ describe('a sync', () => {
     ])
   })
 
+  it('holds no connection until the next poll, of which a server would have one for each machine', async () => {
+    const scene = await inForce()
+    const { server, synchronizer } = scene
+    server.requests.splice(0)
+
+    await synchronizer.run(never)
+
+    expect(server.requests.map(({ headers }) => headers.connection)).toEqual(['close'])
+    const [{ socket }] = server.requests as [(typeof server.requests)[0]]
+    await expect.poll(() => socket.destroyed).toBe(true)
+  })
+
   it('renews freshness by an hourly timestamp, and not by a 304', async () => {
     const { repository, sync, active, setClock, synchronizer } = await inForce()
     setClock(NOW_MS + 23 * HOUR_MS)
