@@ -3,6 +3,7 @@ import { runAgentBench } from './agent/run-agent-bench.ts'
 import { nameOfCase, type CaseResult, type LeftOut } from './case.ts'
 import { mergeReadings } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
+import { runFleetBench } from './fleet/run-fleet-bench.ts'
 import { verdictOf } from './goals/goal.ts'
 import { judgeGoals } from './goals/judge-goals.ts'
 import { runHintsBench } from './hints/run-hints-bench.ts'
@@ -99,6 +100,8 @@ function runSubject(options: Options): Promise<number> {
       return runAgentBench(options, RESULTS, tell)
     case 'hints':
       return runHintsBench(options, RESULTS, tell)
+    case 'fleet':
+      return runFleetBench(options, RESULTS, tell)
     case 'decisions':
       return runDecisions(options)
   }

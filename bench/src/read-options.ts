@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { AGENT_GROUPS, type AgentGroup } from './agent/run-agent-bench.ts'
+import { DEFAULT_AGENTS, DEFAULT_MINUTES } from './fleet/extent.ts'
 import { HINTS_GROUPS, type HintsGroup } from './hints/run-hints-bench.ts'
 import { GROUPS, type Group } from './plan.ts'
 import { SERVER_GROUPS, type ServerGroup } from './server/run-server-bench.ts'
@@ -9,27 +10,59 @@ export type Options =
   | { readonly subject: 'server'; readonly quick: boolean; readonly only: ServerGroup | null }
   | { readonly subject: 'agent'; readonly quick: boolean; readonly only: AgentGroup | null }
   | { readonly subject: 'hints'; readonly quick: boolean; readonly only: HintsGroup | null }
+  | { readonly subject: 'fleet'; readonly agents: number; readonly minutes: number }
 
 /** The command's arguments, or the sentence that says what is wrong with them. */
 export function readOptions(argv: readonly string[]): Options | string {
   try {
     const { values, positionals } = parseArgs({
       args: [...argv],
-      options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
+      options: {
+        quick: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        agents: { type: 'string' },
+        minutes: { type: 'string' },
+      },
       allowPositionals: true,
     })
     const { quick, only } = values
     const [subject, ...more] = positionals
+    if (more.length === 0 && subject === 'fleet') return chooseFleet(values)
+    if (values.agents !== undefined || values.minutes !== undefined)
+      return '`--agents` and `--minutes` are for `fleet`; write `fleet --agents 2000 --minutes 5`'
     if (more.length === 0 && subject === undefined) return choose('decisions', quick, only, GROUPS)
     if (more.length === 0 && subject === 'server')
       return choose(subject, quick, only, SERVER_GROUPS)
     if (more.length === 0 && subject === 'agent') return choose(subject, quick, only, AGENT_GROUPS)
     if (more.length === 0 && subject === 'hints') return choose(subject, quick, only, HINTS_GROUPS)
-    return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, \`agent\` or \`hints\`, or nothing for decisions`
+    return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, \`agent\`, \`hints\` or \`fleet\`, or nothing for decisions`
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
-    return `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\``
+    return `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\` or \`fleet [--agents N] [--minutes M]\``
   }
+}
+
+/** Both within what the agent's period and one process allow. */
+function chooseFleet(values: {
+  readonly quick: boolean
+  readonly only?: string | undefined
+  readonly agents?: string | undefined
+  readonly minutes?: string | undefined
+}): Options | string {
+  const agents = readNumber(values.agents, DEFAULT_AGENTS)
+  const minutes = readNumber(values.minutes, DEFAULT_MINUTES)
+  if (values.quick || values.only !== undefined)
+    return '`fleet` has no `--quick` and no `--only`; write `fleet --agents 2000 --minutes 5`'
+  if (!Number.isInteger(agents) || agents < 1 || agents > 1_000_000)
+    return `\`--agents ${values.agents}\` must be a whole number from 1 to 1000000`
+  if (!(minutes >= 1 && minutes <= 600))
+    return `\`--minutes ${values.minutes}\` must be a number from 1 to 600`
+  return { subject: 'fleet', agents, minutes }
+}
+
+function readNumber(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise
+  return /^\d{1,7}(\.\d{1,3})?$/.test(text) ? Number(text) : Number.NaN
 }
 
 function choose<S, G extends string>(

@@ -27,8 +27,33 @@ describe('readOptions', () => {
     expect(readOptions(['agent', '--quick'])).toEqual({ subject: 'agent', quick: true, only: null })
     expect(readOptions(['agent', '--only', 'large'])).toContain('write one of start, rest')
     expect(readOptions(['hints'])).toEqual({ subject: 'hints', quick: false, only: null })
-    expect(readOptions(['machine'])).toContain('write `server`, `agent` or `hints`')
+    expect(readOptions(['machine'])).toContain('write `server`, `agent`, `hints` or `fleet`')
     expect(readOptions(['server', 'agent'])).toContain('is nothing to measure')
+  })
+
+  it('reads how large a fleet is and how long it runs', () => {
+    const subject = 'fleet'
+    expect(readOptions(['fleet'])).toEqual({ subject, agents: 100_000, minutes: 28 })
+    expect(readOptions(['fleet', '--agents', '2000', '--minutes', '1.5'])).toEqual({
+      subject,
+      agents: 2000,
+      minutes: 1.5,
+    })
+  })
+
+  it.each([
+    [['fleet', '--agents', '0'], '`--agents 0` must be'],
+    [['fleet', '--agents', '1.5'], '`--agents 1.5` must be'],
+    [['fleet', '--agents', '1e6'], '`--agents 1e6` must be'],
+    [['fleet', '--agents', '1000001'], '`--agents 1000001` must be'],
+    [['fleet', '--minutes', '0'], '`--minutes 0` must be'],
+    [['fleet', '--minutes', 'x'], '`--minutes x` must be'],
+    [['fleet', '--quick'], 'has no `--quick`'],
+    [['fleet', '--only', 'x'], 'has no `--quick` and no `--only`'],
+    [['server', '--agents', '5'], 'are for `fleet`'],
+    [['--minutes', '5'], 'are for `fleet`'],
+  ])('says what is wrong with %j', (argv, said) => {
+    expect(readOptions(argv)).toContain(said)
   })
 
   it('says what to write instead of an unknown group or argument', () => {

@@ -21,13 +21,22 @@ export interface MeasuredProcess {
 const START_TIMEOUT_MS = 60_000
 const PAUSE_MS = 2
 
-/** Starts `node` with `args`; the port to listen on comes as `PALISADE_PORT`. */
+/** Starts `node` with `args`; the port to listen on, a free one unless given, comes as `PALISADE_PORT`. */
 export async function startProcess(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
   readyPath: string,
+  port?: number,
 ): Promise<MeasuredProcess> {
-  const port = await freePort()
+  return startOn(port ?? (await freePort()), args, settings, readyPath)
+}
+
+async function startOn(
+  port: number,
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+  readyPath: string,
+): Promise<MeasuredProcess> {
   const started = performance.now()
   const child = spawn(process.execPath, [...args], {
     env: { ...settings, PALISADE_PORT: String(port) },
@@ -74,7 +83,7 @@ function statusOf(port: number, path: string): Promise<number | null> {
   })
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const listener = createServer()
   listener.listen(0, '127.0.0.1')
   await once(listener, 'listening')

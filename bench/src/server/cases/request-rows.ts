@@ -40,9 +40,10 @@ export const SETTINGS = {
 export function startServer(
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
+  port?: number,
 ): Promise<MeasuredProcess> {
   const all = { ...SETTINGS, PALISADE_DATA_DIR: dataDir, ...settings }
-  return startProcess([SERVER, 'start'], all, '/readyz')
+  return startProcess([SERVER, 'start'], all, '/readyz', port)
 }
 
 export function startBare(): Promise<MeasuredProcess> {

@@ -1,0 +1,108 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createActivePolicy } from '../../../agent/src/decision/active-policy.ts'
+import { controlPlane } from '../../../agent/src/decision/offline.ts'
+import { describeReport } from '../../../agent/src/report/describe-report.ts'
+import { createTrustedClock } from '../../../agent/src/state/trusted-clock.ts'
+import { createStateStore } from '../../../agent/src/sync/state-store.ts'
+import { NO_ATTEMPTS, recordAttempt } from '../../../agent/src/sync/sync-record.ts'
+import type { Root } from '../../../agent/src/sync/signed-metadata.ts'
+import { createSynchronizer, type SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
+import type { Schedule } from '../../../agent/src/sync/schedule.ts'
+import { createViewChannel } from '../../../agent/src/sync/view-channel.ts'
+import type { FleetDevice } from './fill-fleet.ts'
+import { createFleetAgent } from './fleet-agent.ts'
+import { fetchLightly, pollLightly, type LightState } from './light-channel.ts'
+
+const OF_THE_PROGRAM = { agent_version: '0.1.0', grant: null } as const
+
+export interface Surroundings {
+  readonly fetch: typeof globalThis.fetch
+  readonly schedule: Schedule
+  readonly clock: () => number
+  /** 0 to 1, exclusive. */
+  readonly phase: number
+  /** After each attempt, with the revision that is in force by then. */
+  readonly onOutcome: (outcome: SyncOutcome) => void
+}
+
+/**
+ * An agent that verifies, and neither compiles nor keeps anything; it begins with `known`. With
+ * `fetches` it fetches and reports all that a whole one does; without, it believes the timestamp,
+ * and what that announces is what it has.
+ */
+export function createLightAgent(
+  device: FleetDevice,
+  known: LightState | null,
+  from: Surroundings & {
+    /** Of the organization, read once: a hundred thousand copies of it would be a gigabyte. */
+    readonly root: Root
+    readonly fetches: boolean
+    readonly onState?: (state: LightState) => void
+  },
+): { start(): void } {
+  const { enrolment } = device
+  const { root } = from
+  let state = known
+  let record = NO_ATTEMPTS
+  return createFleetAgent({
+    ...from,
+    device,
+    run: (fetchFile) => async (signal) => {
+      const beganAt = new Date().toISOString()
+      const fetchState = from.fetches ? fetchLightly : pollLightly
+      const found = await fetchState({ enrolment, root, fetchFile }, state, signal)
+      const before = state?.revision ?? null
+      if (!('kind' in found)) {
+        state = found
+        from.onState?.(found)
+      }
+      const failure = 'kind' in found ? found : null
+      const error = failure && { code: failure.code, message: failure.message }
+      record = recordAttempt(record, { beganAt, endedAt: new Date().toISOString(), error })
+      const revision = state?.revision ?? null
+      const good = revision === before ? 'unchanged' : 'updated'
+      const retryAfterMs = failure?.retryAfterMs ?? null
+      return { outcome: error === null ? good : 'failed', revision, error, retryAfterMs }
+    },
+    describe: from.fetches
+      ? () => {
+          const revision = state?.revision ?? null
+          const active = { state: () => 'fresh' as const, revision: () => revision }
+          return describeReport(active, record, OF_THE_PROGRAM)
+        }
+      : null,
+  })
+}
+
+/** An agent with everything but its proxy and its local API, in a directory of its own. */
+export function createWholeAgent(
+  device: FleetDevice,
+  { folder, ...from }: Surroundings & { readonly folder: string },
+): { start(): void } {
+  const { enrolment } = device
+  const clock = createTrustedClock({ wall: Date.now, uptime: () => performance.now() })
+  const active = createActivePolicy({
+    clock,
+    isGrantOver: () => true,
+    machineAddresses: () => [],
+    localPolicies: [],
+    home: null,
+    controlPlane: controlPlane(enrolment.server),
+  })
+  const directory = join(folder, enrolment.device_id)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  let synchronizer: ReturnType<typeof createSynchronizer> | null = null
+  return createFleetAgent({
+    ...from,
+    device,
+    run: (fetchFile) => {
+      const store = createStateStore(join(directory, 'policy'))
+      const channel = createViewChannel({ enrolment, store, fetchFile, clock })
+      const made = createSynchronizer({ active, channel, org: enrolment.org, clock: Date.now })
+      synchronizer = made
+      return (signal) => made.run(signal)
+    },
+    describe: () => describeReport(active, synchronizer?.record() ?? NO_ATTEMPTS, OF_THE_PROGRAM),
+  })
+}

@@ -1,0 +1,88 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto'
+import { createDeviceKey, thumbprintOf } from '../../../packages/client/src/index.ts'
+import type { DeviceKey, Enrolment } from '../../../packages/protocol/src/index.ts'
+import { openDataDirectory } from '../../../server/src/data-directory.ts'
+import { formatEnrolment } from '../../../server/src/distribution/enrol-device.ts'
+import {
+  createDeviceTokens,
+  loadDeviceTokenKey,
+} from '../../../server/src/distribution/proof/device-tokens.ts'
+import { ensureTrust } from '../../../server/src/distribution/views/trust.ts'
+import { createLongTokens, createThumbprint } from '../server/fill/device-tokens.ts'
+import { fillOrganization, type Filled } from '../server/fill/fill-organization.ts'
+
+const ORG = 'fleet'
+const SHAPE = { policies: 4, rulesPerPolicy: 20, editors: 1, devices: 0 } as const
+/** `PALISADE_DEVICE_TOKEN_MINUTES` as it is by default. */
+const TOKEN_SECONDS = 60 * 60
+
+/** A machine as it is found in the middle of its life: enrolled, with a token. */
+export interface FleetDevice {
+  readonly enrolment: Enrolment
+  /** Null for one that only polls, which takes no proof. */
+  readonly key: DeviceKey | null
+  readonly token: string
+  /** Of the token, in seconds. */
+  readonly expiresIn: number
+}
+
+export interface FilledFleet extends Filled {
+  readonly devices: readonly FleetDevice[]
+}
+
+/**
+ * One organization whose machines all have one view; `server` is the origin that they know. Those
+ * with a key have tokens of every age, as in a fleet that runs for long; the others new ones.
+ */
+export async function fillFleet(
+  directory: string,
+  fleet: { readonly count: number; readonly hasKey: (index: number) => boolean },
+  server: string,
+): Promise<FilledFleet> {
+  const store = openDataDirectory(directory)
+  const now = new Date()
+  try {
+    const macKey = await loadDeviceTokenKey(store, randomBytes)
+    return await store.transaction(async (writer) => {
+      const shape = { ...SHAPE, tokens: createLongTokens(macKey) }
+      const filled = await fillOrganization(writer, ORG, shape)
+      const { root } = await ensureTrust(writer, ORG, now)
+      // One text for all of them.
+      const shared = formatEnrolment({ id: '', org: ORG, username: null }, { server, root })
+      const devices: FleetDevice[] = []
+      for (let n = 0; n < fleet.count; n += 1) {
+        const id = randomUUID()
+        const key = fleet.hasKey(n) ? createDeviceKey() : null
+        const thumbprint = key === null ? createThumbprint() : thumbprintOf(key)
+        await writer.devices.insert({
+          id,
+          org: ORG,
+          username: null,
+          thumbprint,
+          labels: [],
+          enrolment_token_id: null,
+          created_at: now.toISOString(),
+          revoked_at: null,
+        })
+        const lifeSeconds = key === null ? TOKEN_SECONDS : Math.ceil(shareOf(id) * TOKEN_SECONDS)
+        const clock = () => new Date()
+        const tokens = createDeviceTokens({ key: macKey, lifeSeconds, now: clock })
+        const token = tokens.issue({ id, thumbprint })
+        devices.push({
+          enrolment: { ...shared, device_id: id },
+          key,
+          token,
+          expiresIn: lifeSeconds,
+        })
+      }
+      return { ...filled, devices }
+    })
+  } finally {
+    await store.close()
+  }
+}
+
+/** 0 to 1, exclusive, by the id. */
+function shareOf(id: string): number {
+  return createHash('sha256').update(id).digest().readUInt32BE() / 2 ** 32
+}

@@ -1,0 +1,90 @@
+import { createProver, type Prove } from '../../../packages/client/src/index.ts'
+import type { DeviceReport } from '../../../packages/protocol/src/index.ts'
+import { createReporter } from '../../../agent/src/report/reporter.ts'
+import { createDeviceAccess } from '../../../agent/src/sync/device-access.ts'
+import { createPoller, type PollerDeps } from '../../../agent/src/sync/poller.ts'
+import type { SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
+import type { Schedule } from '../../../agent/src/sync/schedule.ts'
+import { createTimetable } from '../../../agent/src/sync/timetable.ts'
+import { createFileFetcher, type FetchFile } from '../../../agent/src/sync/view-client.ts'
+import type { FleetDevice } from './fill-fleet.ts'
+
+/** As `agent/src/container.ts` has them. */
+const FETCH_TIMEOUT_MS = 20_000
+const REPORT = { path: '/api/v1/device/report', maxBytes: 1024 } as const
+
+export interface FleetAgentDeps {
+  readonly device: FleetDevice
+  readonly fetch: typeof globalThis.fetch
+  readonly schedule: Schedule
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** 0 to 1, exclusive: when in each period it polls. */
+  readonly phase: number
+  /** Makes one attempt to fetch. */
+  readonly run: (fetchFile: FetchFile) => PollerDeps['run']
+  /** Null for one that has nothing to report. */
+  readonly describe: (() => DeviceReport) | null
+  readonly onOutcome: (outcome: SyncOutcome) => void
+}
+
+/**
+ * The agent's own timetable, poller, reporter, token, proofs and requests, put together as its
+ * container does; `run` is what is light in most of them. It begins, once it is started, as one that
+ * has run for long: with a token, and with its first report received.
+ */
+export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
+  const { device, describe } = deps
+  const { server } = device.enrolment
+  const { clock } = deps
+  const random = Math.random
+  const prove = device.key === null ? proveNothing : createProver(device.key, Date.now)
+  const timeoutMs = FETCH_TIMEOUT_MS
+  const fetch = holdingToken(deps.fetch, device)
+  const access = createDeviceAccess({ fetch, server, prove, timeoutMs, clock, random })
+  const fetchFile = createFileFetcher({ fetch, server, prove, timeoutMs, access })
+  const reporter = describe === null ? null : createFleetReporter(fetchFile, describe)
+  return createPoller({
+    run: deps.run(fetchFile),
+    timetable: createTimetable(deps.schedule, deps.phase, clock),
+    clock,
+    onOutcome(outcome) {
+      deps.onOutcome(outcome)
+      reporter?.notice()
+    },
+  })
+}
+
+/** No server takes it: who has no key has a token that outlives the run. */
+const proveNothing: Prove = () => ''
+
+function createFleetReporter(fetchFile: FetchFile, describe: () => DeviceReport) {
+  let isKnown = false
+  return createReporter({
+    read: describe,
+    random: Math.random,
+    async send(report, signal) {
+      const isFirst = !isKnown
+      isKnown = true
+      if (isFirst) return null
+      const answer = await fetchFile({ ...REPORT, body: JSON.stringify(report) }, signal)
+      if (answer.kind === 'body') return null
+      return { retryAfterMs: (answer.kind === 'fault' && answer.retryAfterMs) || null }
+    },
+  })
+}
+
+/** The first token is the one that the machine has already. */
+function holdingToken(
+  fetch: typeof globalThis.fetch,
+  { token, expiresIn }: FleetDevice,
+): typeof globalThis.fetch {
+  let isHeld = true
+  return async (input, init) => {
+    if (!isHeld || typeof input !== 'string' || !input.endsWith('/api/v1/device/token'))
+      return fetch(input, init)
+    isHeld = false
+    const answer = { access_token: token, token_type: 'DPoP', expires_in: expiresIn }
+    return new Response(JSON.stringify(answer), { status: 200 })
+  }
+}

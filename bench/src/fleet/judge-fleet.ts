@@ -1,0 +1,39 @@
+import type { FleetSummary } from './summarize.ts'
+
+/** One line of the fleet's goals. */
+export interface FleetGoal {
+  readonly name: string
+  readonly must: number
+  readonly unit: 's' | 'x steady'
+  readonly isAtLeast: boolean
+  /** Null when it never came to that. */
+  readonly reached: number | null
+  readonly verdict: 'met' | 'missed'
+}
+
+/** What the project promises, and how a second wave would show. */
+export function judgeFleet({ convergence, back }: FleetSummary): FleetGoal[] {
+  const seconds = (ms: number | null): number | null => (ms === null ? null : ms / 1000)
+  return [
+    most('change, polling alone, 99.9 % have it', 's', 300, seconds(convergence.p999)),
+    most('return: polls in any 10 s', 'x steady', 1.5, back.polls_peak),
+    most('return: all requests in any 10 s', 'x steady', 2, back.requests_peak),
+    most('return + 5 min: polls in any 10 s', 'x steady', 1.2, back.later_polls_peak),
+    least('return + 5 min: polls in any 10 s', 'x steady', 0.8, back.later_polls_least),
+  ]
+}
+
+function most(name: string, unit: FleetGoal['unit'], must: number, reached: number | null) {
+  return judge({ name, unit, must, reached, isAtLeast: false })
+}
+
+function least(name: string, unit: FleetGoal['unit'], must: number, reached: number | null) {
+  return judge({ name, unit, must, reached, isAtLeast: true })
+}
+
+/** What was never reached, or is no number, is missed. */
+function judge(goal: Omit<FleetGoal, 'verdict'>): FleetGoal {
+  const { reached, must, isAtLeast } = goal
+  const isMet = reached !== null && (isAtLeast ? reached >= must : reached <= must)
+  return { ...goal, verdict: isMet ? 'met' : 'missed' }
+}

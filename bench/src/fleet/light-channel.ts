@@ -1,0 +1,121 @@
+import { viewSettingsSchema, type Enrolment } from '../../../packages/protocol/src/index.ts'
+import { fault, type Fault } from '../../../agent/src/sync/fault.ts'
+import { findView, viewPath, type FoundView } from '../../../agent/src/sync/find-view.ts'
+import { readAssignment } from '../../../agent/src/sync/judge-view.ts'
+import {
+  isSignedBy,
+  readRoot,
+  readSnapshot,
+  readTargets,
+  readTimestamp,
+  sha256,
+  type Root,
+} from '../../../agent/src/sync/signed-metadata.ts'
+import type { FetchFile } from '../../../agent/src/sync/view-client.ts'
+
+const MAX_BYTES = 1024 * 1024
+const MAX_TIMESTAMP_BYTES = 16 * 1024
+
+/** What an agent knows of its view; many share one. */
+export interface LightState {
+  readonly view: string
+  readonly etag: string | null
+  readonly snapshot: number
+  readonly targets: number
+  readonly documents: ReadonlySet<string>
+  readonly revision: number
+}
+
+/**
+ * One attempt to fetch, as `sync/view-channel.ts` makes it: the same requests in the same order.
+ * Signatures of the timestamp and of the assignment are verified, everything below them by its
+ * hash; what is left out is the second verification by tuf-js, compiling, and the disk.
+ */
+export async function fetchLightly(
+  deps: { readonly enrolment: Enrolment; readonly root: Root; readonly fetchFile: FetchFile },
+  state: LightState | null,
+  signal: AbortSignal,
+): Promise<LightState | Fault> {
+  const { enrolment, root, fetchFile } = deps
+  const { org, device_id } = enrolment
+  const known = { org, view: state?.view ?? null, etag: state?.etag ?? null }
+  const found = await findView(fetchFile, known, signal)
+  if (found.kind === 'fault') return found
+  if (found.kind === 'same')
+    return state ?? fault('not_modified_without_bundle', 'nothing was known')
+
+  const assignment = readAssignment(found.assignment)
+  const isOwn = assignment?.device_id === device_id && assignment.view === found.id
+  if (!isOwn || !isSignedBy(root, 'targets', found.assignment))
+    return fault('bad_signature', 'the assignment does not hold')
+  return follow(found, state)
+
+  async function follow({ id, timestamp, etag }: FoundView, former: LightState | null) {
+    const text = timestamp.toString()
+    const read = readTimestamp(text)
+    if (read === null || !isSignedBy(root, 'timestamp', text))
+      return fault('bad_signature', 'the timestamp does not hold')
+    const base = viewPath(org, id)
+    const next = { path: `${base}/metadata/${root.version + 1}.root.json`, maxBytes: MAX_BYTES }
+    const newer = await fetchFile(next, signal)
+    if (newer.kind === 'fault') return newer
+
+    const meta = read.meta['snapshot.json']
+    if (meta.version === former?.snapshot) return { ...former, etag }
+    const path = `${base}/metadata/${meta.version}.snapshot.json`
+    const snapshot = readSnapshot(await fetchHashed(path, meta.hashes.sha256))
+    const listed = snapshot?.meta['targets.json']
+    if (listed === undefined) return fault('mixed', 'the snapshot is another')
+    const of = `${base}/metadata/${listed.version}.targets.json`
+    const targets = readTargets(await fetchHashed(of, listed.hashes.sha256))
+    const settings = viewSettingsSchema.safeParse(targets?.['x-settings'])
+    if (targets === null || !settings.success) return fault('mixed', 'the targets are others')
+    const documents = new Set<string>()
+    for (const [name, { hashes }] of Object.entries(targets.targets)) {
+      documents.add(hashes.sha256)
+      if (former?.documents.has(hashes.sha256) === true) continue
+      const file = name.replace('policies/', `${hashes.sha256}.`)
+      const document = await fetchHashed(`${base}/targets/policies/${file}`, hashes.sha256)
+      if (document === '') return fault('mixed', 'a policy is another')
+    }
+    const versions = { snapshot: meta.version, targets: listed.version }
+    return { view: id, etag, ...versions, documents, revision: settings.data.revision }
+  }
+
+  /** Empty when it is not what was announced. */
+  async function fetchHashed(path: string, hash: string): Promise<string> {
+    const fetched = await fetchFile({ path, maxBytes: MAX_BYTES }, signal)
+    if (fetched.kind !== 'body') return ''
+    return sha256(fetched.body) === hash ? fetched.body.toString() : ''
+  }
+}
+
+/**
+ * The same conditional request, and whether the timestamp that comes is signed: what is announced
+ * in it is not fetched.
+ */
+export async function pollLightly(
+  { root, fetchFile }: { readonly root: Root; readonly fetchFile: FetchFile },
+  state: LightState | null,
+  signal: AbortSignal,
+): Promise<LightState | Fault> {
+  if (state === null) return fault('malformed', 'there is nothing to begin with')
+  const path = `${viewPath(root['x-org'], state.view)}/metadata/timestamp.json`
+  const wanted = { path, maxBytes: MAX_TIMESTAMP_BYTES, etag: state.etag, isPoll: true }
+  const fetched = await fetchFile(wanted, signal)
+  if (fetched.kind === 'fault') return fetched
+  if (fetched.kind === 'not_modified') return state
+  if (fetched.kind === 'absent') return fault('http_status', 'the server answered 404')
+  const text = fetched.body.toString()
+  const timestamp = readTimestamp(text)
+  if (timestamp === null || !isSignedBy(root, 'timestamp', text))
+    return fault('bad_signature', 'the timestamp does not hold')
+  return { ...state, etag: fetched.etag, snapshot: timestamp.meta['snapshot.json'].version }
+}
+
+/** Of the enrolment. */
+export function rootOf({ root }: Enrolment): Root {
+  const read = readRoot(root)
+  if (read === null) throw new Error('the root of an enrolment cannot be read')
+  return read
+}

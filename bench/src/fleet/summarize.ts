@@ -1,0 +1,152 @@
+import { DEFAULT_MINUTES, PERIOD_MS, planFleet, type Extent } from './extent.ts'
+import type { FleetRun } from './run-fleet.ts'
+import { REQUEST_KINDS, type Second } from './timeline.ts'
+
+const BUCKET_SECONDS = 10
+/** After this a rise is no part of the return any more. */
+const FIRST_WAVE_SECONDS = 300
+
+/** Ten seconds of a run; rates are a second. */
+export interface Bucket {
+  readonly at_s: number
+  readonly polls: number
+  /** All that agents ask for, polls included. */
+  readonly requests: number
+  /** Of these, nobody answered. */
+  readonly unanswered: number
+  /** Of these, answered 503. */
+  readonly busy: number
+  /** Agents that have the new revision by then. */
+  readonly adopted: number
+  /** Share of a processor; null while the server is away. */
+  readonly server_cpu: number | null
+}
+
+export interface FleetSummary {
+  readonly steady: {
+    readonly polls_per_second: number
+    readonly server_cpu: number
+    readonly server_rss: number
+    readonly cpu_us_a_poll: number
+  }
+  /** Milliseconds until so many of all agents had the change; null where they never did. */
+  readonly convergence: Readonly<Record<'p50' | 'p99' | 'p999' | 'all', number | null>>
+  readonly adopted: number
+  /** As many as the server itself counted by their reports; only those that fetch report. */
+  readonly applied: number
+  readonly change_cpu: number
+  /** Rates in any ten seconds after the return, divided by the steady rate of polls. */
+  readonly back: {
+    readonly polls_peak: number
+    readonly requests_peak: number
+    /** After the first five minutes, when a second wave would come. */
+    readonly later_polls_peak: number
+    readonly later_polls_least: number
+    readonly server_cpu_peak: number
+  }
+  /** Requests answered 503 and not answered while there was a server. */
+  readonly turned_away: number
+  readonly failed: number
+  readonly agents_rss: number
+  readonly buckets: readonly Bucket[]
+}
+
+/** What a run says about the goals. */
+export function summarize(run: FleetRun): FleetSummary {
+  const { marks, adoptedMs, samples, extent } = run
+  const buckets = bucketsOf(run)
+  const between = (fromMs: number, toMs: number): readonly Bucket[] =>
+    buckets.filter(({ at_s }) => at_s * 1000 >= fromMs && (at_s + BUCKET_SECONDS) * 1000 <= toMs)
+  // In a whole run the agents come as they go on, so that all of it is at rest.
+  const isEven = extent.rampMs >= PERIOD_MS
+  const steadyFromMs = isEven ? marks.firstMs : marks.changedMs - extent.steadyMs
+  const steady = between(steadyFromMs, marks.changedMs)
+  const rate = mean(steady.map(({ polls }) => polls))
+  const cpu = mean(cpuOf(steady))
+  const back = between(marks.upMs, marks.endMs)
+  const later = between(marks.upMs + FIRST_WAVE_SECONDS * 1000, marks.endMs)
+  const upAt = (atMs: number): boolean => atMs < marks.downMs || atMs >= marks.upMs
+  const whileUp = run.seconds.filter((_, index) => upAt(index * 1000))
+  const rssOf = samples
+    .filter(({ atMs }) => atMs < marks.changedMs)
+    .map(({ serverRss }) => serverRss)
+  return {
+    steady: {
+      polls_per_second: rate,
+      server_cpu: cpu,
+      server_rss: Math.max(...rssOf.map((rss) => rss ?? 0)),
+      cpu_us_a_poll: (cpu * 1e6) / rate,
+    },
+    convergence: {
+      p50: reached(adoptedMs, extent, 0.5),
+      p99: reached(adoptedMs, extent, 0.99),
+      p999: reached(adoptedMs, extent, 0.999),
+      all: reached(adoptedMs, extent, 1),
+    },
+    adopted: adoptedMs.length,
+    applied: run.applied,
+    change_cpu: mean(cpuOf(between(marks.changedMs, marks.downMs))),
+    back: {
+      polls_peak: Math.max(...back.map(({ polls }) => polls)) / rate,
+      requests_peak: Math.max(...back.map(({ requests }) => requests)) / rate,
+      later_polls_peak: Math.max(...later.map(({ polls }) => polls)) / rate,
+      later_polls_least: Math.min(...later.map(({ polls }) => polls)) / rate,
+      server_cpu_peak: Math.max(...cpuOf(back)),
+    },
+    turned_away: count(whileUp, '503'),
+    failed: count(whileUp, 'none'),
+    agents_rss: Math.max(...samples.map(({ agentsRss }) => agentsRss)),
+    buckets,
+  }
+}
+
+/** Whether the run is one that the goals are about. */
+export function isWhole({ extent }: Pick<FleetRun, 'extent'>): boolean {
+  const whole = planFleet(extent.agents, DEFAULT_MINUTES)
+  return extent.changeMs >= whole.changeMs && extent.outageMs >= whole.outageMs
+}
+
+function bucketsOf({ seconds, samples, marks }: FleetRun): readonly Bucket[] {
+  const buckets: Bucket[] = []
+  let adopted = 0
+  for (let at = 0; at + BUCKET_SECONDS <= seconds.length; at += BUCKET_SECONDS) {
+    const part = seconds.slice(at, at + BUCKET_SECONDS)
+    adopted += part.reduce((sum, second) => sum + second.adopted, 0)
+    const within = samples.filter(
+      ({ atMs }) => atMs >= at * 1000 && atMs < (at + BUCKET_SECONDS) * 1000,
+    )
+    const cpus = within.flatMap(({ server }) => (server === null ? [] : [server]))
+    const isAway = at * 1000 >= marks.downMs && (at + BUCKET_SECONDS) * 1000 <= marks.upMs
+    buckets.push({
+      at_s: at,
+      polls: part.reduce((sum, { sent }) => sum + sent.poll, 0) / BUCKET_SECONDS,
+      requests:
+        part.reduce(
+          (sum, { sent }) => sum + REQUEST_KINDS.reduce((all, kind) => all + sent[kind], 0),
+          0,
+        ) / BUCKET_SECONDS,
+      unanswered: count(part, 'none') / BUCKET_SECONDS,
+      busy: count(part, '503') / BUCKET_SECONDS,
+      adopted,
+      server_cpu: isAway || cpus.length === 0 ? null : mean(cpus),
+    })
+  }
+  return buckets
+}
+
+function count(seconds: readonly Second[], outcome: string): number {
+  return seconds.reduce((sum, { outcomes }) => sum + (outcomes[outcome] ?? 0), 0)
+}
+
+function cpuOf(buckets: readonly Bucket[]): number[] {
+  return buckets.flatMap(({ server_cpu }) => (server_cpu === null ? [] : [server_cpu]))
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}
+
+/** Of all agents, not only of those that came to have it. */
+function reached(adoptedMs: readonly number[], { agents }: Extent, share: number): number | null {
+  return adoptedMs[Math.ceil(share * agents) - 1] ?? null
+}

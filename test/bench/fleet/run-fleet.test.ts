@@ -1,0 +1,38 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { runFleet } from '../../../bench/src/fleet/run-fleet.ts'
+import { startProcess } from '../../../bench/src/server/measured-process.ts'
+import { summarize } from '../../../bench/src/fleet/summarize.ts'
+
+const MAIN = join(import.meta.dirname, '../../../server/dist/main.js')
+
+describe('a run of a fleet', () => {
+  it('goes through a change and an outage with a real server', { timeout: 120_000 }, async () => {
+    const extent = {
+      agents: 12,
+      whole: 2,
+      fetching: 6,
+      rampMs: 1_000,
+      steadyMs: 500,
+      changeMs: 500,
+      outageMs: 500,
+      backMs: 500,
+    }
+
+    const run = await runFleet(
+      extent,
+      () => undefined,
+      (PALISADE_DATA_DIR, settings, port) =>
+        startProcess([MAIN, 'start'], { PALISADE_DATA_DIR, ...settings }, '/readyz', port),
+    )
+
+    const { marks, seconds } = run
+    expect(Object.values(marks)).toEqual(Object.values(marks).toSorted((a, b) => a - b))
+    const polls = seconds.reduce((sum, { sent }) => sum + sent.poll, 0)
+    // One of each agent when it begins, and the one that looks first.
+    expect(polls).toBeGreaterThanOrEqual(extent.agents + 1)
+    const answered = seconds.reduce((sum, { outcomes }) => sum + (outcomes['304'] ?? 0), 0)
+    expect(answered).toBeGreaterThanOrEqual(extent.agents - extent.whole)
+    expect(summarize(run).agents_rss).toBeGreaterThan(0)
+  })
+})
