@@ -184,8 +184,13 @@ async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable'
   const meter = await deps.store.readMeter()
   // How much has passed is not known where that is damaged: then nothing is left.
   if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
-  const { paid_ms: paidMs } = meter
-  return putInForce(grant, kept.begun_ms, { spentMs: paidMs, paidMs, uptimeMs: deps.uptime() })
+  const { id, paid_ms: spentMs } = meter
+  const durationMs = grant.signed.duration_seconds * 1000
+  // Before it counts: else who kills the agent each time before it looks has it for nothing.
+  const paidMs = dueOf(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
+  const pay = () => deps.store.writeMeter({ id, paid_ms: paidMs })
+  if ((await tryToKeep('the time cannot be kept', pay)) !== null) return 'unusable'
+  return putInForce(grant, kept.begun_ms, { spentMs, paidMs, uptimeMs: deps.uptime() })
 }
 
 async function tryToKeep(words: string, keep: () => Promise<void>): Promise<GrantFault | null> {

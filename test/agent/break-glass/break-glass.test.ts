@@ -239,6 +239,22 @@ describe('what is left of a grant', () => {
     expect(enforced(scene)).toBe(SHUT)
   })
 
+  it('is no longer for an agent that is killed before it has looked at anything', async () => {
+    let scene = await expired()
+    await begin(scene, issue(scene, { minutes: 3 }))
+    const beganMs = scene.surroundings.nowMs
+
+    let lived = 0
+    for (; lived < 40 && enforced(scene) === LIFTED; lived += 1) {
+      pass(scene, 20_000)
+      scene = await restart(scene, beganMs)
+    }
+
+    expect(lived).toBeGreaterThan(1)
+    expect(lived * 20_000).toBeLessThan(3 * MINUTE_MS)
+    expect(enforced(scene)).toBe(SHUT)
+  })
+
   it('is less after a kill by what was paid for and had not passed', async () => {
     const scene = await expired()
     await begin(scene, issue(scene, { minutes: 10 }))

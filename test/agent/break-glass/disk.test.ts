@@ -51,6 +51,28 @@ it.skipIf(!canFillDisks())(
   },
 )
 
+it.skipIf(!canFillDisks())(
+  'a grant is over at a start that cannot pay for more of it',
+  async () => {
+    const origin = await inForce()
+    const disk = await mountSmallDisk()
+    const directory = join(disk, 'policy')
+    await cp(origin.directory, directory, { recursive: true })
+    const scene = await setUp(directory, origin.repository, LATER_MS)
+    expect(await begin(scene)).toBe('begun')
+    fillDisk(join(disk, 'ballast'), 0)
+    expect(enforced(scene)).toBe(LIFTED)
+
+    const again = await setUp(directory, origin.repository, LATER_MS)
+
+    expect(enforced(again)).toBe(SHUT)
+    expect(again.breakGlass.inForce()).toBeNull()
+    expect(again.lines).toContain(
+      'break-glass: what was kept of a grant cannot be used; it is over',
+    )
+  },
+)
+
 it('a grant is begun once, or not yet, wherever the agent is killed', async () => {
   const origin = await inForce()
   const dead = new Set<string>()
