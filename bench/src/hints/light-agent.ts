@@ -38,6 +38,7 @@ export function createLightAgent(
   { deviceId, key }: FleetMachine,
   { org, root }: Fleet,
   server: string,
+  directory: string,
 ): LightAgent {
   const clock = Date.now
   const uptime = (): number => performance.now()
@@ -59,7 +60,7 @@ export function createLightAgent(
   const enrolment = { server, org, user: null, device_id: deviceId, root }
   const channel = createViewChannel({
     enrolment,
-    store: createMemoryStore(),
+    store: createMemoryStore(directory),
     fetchFile,
     clock: time,
   })

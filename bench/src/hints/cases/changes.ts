@@ -48,7 +48,8 @@ export async function measureChanges(
   // Agents and server share the processors here, which no fleet does: being late is no overload.
   const server = await startServer(directory, { PALISADE_OVERLOAD_DELAY_MS: '0' })
   const origin = `http://127.0.0.1:${server.port}`
-  const agents = fleet.machines.map((machine) => createLightAgent(machine, fleet, origin))
+  const staging = join(folder, `staging-${count}`)
+  const agents = fleet.machines.map((each) => createLightAgent(each, fleet, origin, staging))
   try {
     const allow = await createEditor(fleet, server.port)
     await startAll(agents, await allow('first'))
