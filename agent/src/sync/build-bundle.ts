@@ -13,16 +13,44 @@ export type BuiltBundle =
       readonly message: string
     }
 
+export type ReadBundle = (view: JudgedView, texts: readonly string[]) => BuiltBundle
+
 /**
  * Reads the documents of a view, in its order. What this version does not know makes the whole of
  * it unsupported: a rule that is left out could be the one that denies.
+ *
+ * A document that the view before listed by the same hash is not read again, and with all of them the
+ * same the list is the same array: views are signed every hour and hold what they held before.
  */
-export function buildBundle(view: JudgedView, org: string, texts: readonly string[]): BuiltBundle {
+export function createBundleReader(org: string): ReadBundle {
+  let policies: readonly ViewPolicy[] = []
+  let known = new Map<string, ViewPolicy>()
+
+  return (view, texts) => {
+    const read = new Map<string, ViewPolicy>()
+    for (const [index, { id, sha256 }] of view.documents.entries()) {
+      const key = `${sha256} ${id}`
+      const policy = known.get(key) ?? readPolicy(texts[index] ?? '', id, org)
+      if (policy === null) return build(view, null)
+      read.set(key, policy)
+    }
+    const list = [...read.values()]
+    if (!isSameList(list, policies)) policies = list
+    known = read
+    return build(view, policies)
+  }
+}
+
+function isSameList(a: readonly ViewPolicy[], b: readonly ViewPolicy[]): boolean {
+  return a.length === b.length && a.every((policy, index) => policy === b[index])
+}
+
+/** Null for policies of which one cannot be read. */
+function build(view: JudgedView, policies: readonly ViewPolicy[] | null): BuiltBundle {
   const { settings } = view
   const issued_at = new Date(view.issuedMs).toISOString()
   const stale_at = new Date(view.staleMs).toISOString()
-  const policies = texts.flatMap((text, index) => readPolicy(text, view.documents[index]?.id, org))
-  if (settings === null || policies.length < view.documents.length)
+  if (settings === null || policies === null)
     return {
       kind: 'unsupported',
       revision: settings?.revision ?? 0,
@@ -44,10 +72,9 @@ export function buildBundle(view: JudgedView, org: string, texts: readonly strin
   }
 }
 
-/** Nothing for what is not the policy of that id, or holds what this version does not know. */
-function readPolicy(text: string, id: string | undefined, org: string): ViewPolicy[] {
+/** Null for what is not the policy of that id, or holds what this version does not know. */
+function readPolicy(text: string, id: string, org: string): ViewPolicy | null {
   const json = parseJson(text)
-  const policy = json.ok ? viewPolicySchema.safeParse(json.value) : null
-  if (policy?.success !== true || policy.data.id !== id || policy.data.org !== org) return []
-  return [policy.data]
+  const policy = json.ok ? viewPolicySchema.safeParse(json.value).data : undefined
+  return policy?.id === id && policy.org === org ? policy : null
 }

@@ -1,7 +1,7 @@
 import { PolicyError } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy, CompiledBundle, UnreadableBundle } from '../decision/active-policy.ts'
-import { buildBundle } from './build-bundle.ts'
+import { createBundleReader } from './build-bundle.ts'
 import { eventOfFault, fault, type Fault } from './fault.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
 import type { FetchedView, Offer, ViewChannel } from './view-channel.ts'
@@ -38,11 +38,12 @@ export interface Synchronizer {
 
 export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   const { active, channel, clock } = deps
+  const readBundle = createBundleReader(deps.org)
   let record = NO_ATTEMPTS
 
   /** Compiles, so that nothing can fail any more once the bundle is put into force. */
   const prepare = (fetched: FetchedView, source: CompiledBundle['source']): Prepared | Fault => {
-    const built = buildBundle(fetched.view, deps.org, fetched.texts)
+    const built = readBundle(fetched.view, fetched.texts)
     if (built.kind === 'unsupported') {
       const complaint = fault('unsupported_policy', built.message)
       return { kind: 'prepared', bundle: built, complaint }

@@ -36,6 +36,27 @@ describe('the active policy', () => {
     expect(active.state()).toBe('fresh')
   })
 
+  it('compiles the same policies again for whatever else counts', () => {
+    const { active, surroundings, use } = activePolicy()
+    use(bundle)
+    const first = active.current()?.compiled
+    use({ ...bundle, issued_at: hoursFromNow(1), expires_at: hoursFromNow(200) })
+    expect(active.current()?.compiled).toBe(first)
+
+    const { settings } = bundle
+    for (const other of [
+      { ...bundle, revision: 8 },
+      { ...bundle, policies: [...bundle.policies] },
+      { ...bundle, settings: { ...settings, offline_allow: ['offline.test'] } },
+      { ...bundle, settings: { ...settings, resolve_unlisted_names: true } },
+    ]) {
+      expect(active.compile(other, 'server').compiled).not.toBe(first)
+    }
+    surroundings.machineAddresses = ['203.0.113.7']
+    expect(active.compile(bundle, 'server').compiled).not.toBe(first)
+    expect(active.decide(request)).toMatchObject({ decision: 'deny', reason: 'protected_address' })
+  })
+
   it('goes on with a stale bundle and says so, and denies with an expired one', () => {
     const { active, surroundings, use } = activePolicy()
     use(bundle)

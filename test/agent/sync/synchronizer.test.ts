@@ -92,6 +92,27 @@ describe('a sync', () => {
     expect(active.state()).toBe('fresh')
   })
 
+  it('compiles what is signed again once, and what was changed anew', async () => {
+    const { repository, sync, active, setClock } = await inForce()
+    const first = active.current()
+    setClock(NOW_MS + HOUR_MS)
+
+    await sync(repository.release({ policies, atMs: NOW_MS + HOUR_MS }))
+
+    const renewed = active.current()
+    expect(renewed?.compiled).toBe(first?.compiled)
+    expect(renewed?.bundle.issued_at).toBe(hoursFromNow(1))
+    expect(renewed?.bundle.expires_at).not.toBe(first?.bundle.expires_at)
+
+    const other = { ...policyOf(['deny', 'read', '/data/x']), id: 'pol_2' }
+    await sync(
+      repository.release({ policies: [...policies, other], revision: 8, atMs: NOW_MS + HOUR_MS }),
+    )
+
+    expect(active.decide(request)).toMatchObject({ decision: 'deny', reason: 'rule', revision: 8 })
+    expect(active.current()?.bundle.policies[0]).toBe(first?.bundle.policies[0])
+  })
+
   it('follows its device into another view, and back into none of its former releases', async () => {
     const { repository, sync, active } = await inForce()
     const former = repository.release({ policies })
