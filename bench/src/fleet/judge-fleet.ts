@@ -1,3 +1,4 @@
+import type { Verdict } from '../goals/goal.ts'
 import type { FleetSummary } from './summarize.ts'
 
 /** One line of the fleet's goals. */
@@ -6,9 +7,9 @@ export interface FleetGoal {
   readonly must: number
   readonly unit: 's' | 'x steady'
   readonly isAtLeast: boolean
-  /** Null when it never came to that. */
+  /** Null when it never came to that, or the run ended before. */
   readonly reached: number | null
-  readonly verdict: 'met' | 'missed'
+  readonly verdict: Verdict
 }
 
 /** What the project promises, and how a second wave would show. */
@@ -31,9 +32,10 @@ function least(name: string, unit: FleetGoal['unit'], must: number, reached: num
   return judge({ name, unit, must, reached, isAtLeast: true })
 }
 
-/** What was never reached, or is no number, is missed. */
+/** What was never reached, or is no number, is missed; only a time of agents can be that. */
 function judge(goal: Omit<FleetGoal, 'verdict'>): FleetGoal {
-  const { reached, must, isAtLeast } = goal
+  const { reached, must, isAtLeast, unit } = goal
+  if (reached === null && unit !== 's') return { ...goal, verdict: 'not measured' }
   const isMet = reached !== null && (isAtLeast ? reached >= must : reached <= must)
   return { ...goal, verdict: isMet ? 'met' : 'missed' }
 }

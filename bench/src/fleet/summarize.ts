@@ -39,9 +39,9 @@ export interface FleetSummary {
   readonly back: {
     readonly polls_peak: number
     readonly requests_peak: number
-    /** After the first five minutes, when a second wave would come. */
-    readonly later_polls_peak: number
-    readonly later_polls_least: number
+    /** After the first five minutes, when a second wave would come; null for a run that ended before. */
+    readonly later_polls_peak: number | null
+    readonly later_polls_least: number | null
     readonly server_cpu_peak: number
   }
   /** Requests answered 503 and not answered while there was a server. */
@@ -65,6 +65,7 @@ export function summarize(run: FleetRun): FleetSummary {
   const cpu = mean(cpuOf(steady))
   const back = between(marks.upMs, marks.endMs)
   const later = between(marks.upMs + FIRST_WAVE_SECONDS * 1000, marks.endMs)
+  const laterPolls = later.map(({ polls }) => polls)
   const upAt = (atMs: number): boolean => atMs < marks.downMs || atMs >= marks.upMs
   const whileUp = run.seconds.filter((_, index) => upAt(index * 1000))
   const rssOf = samples
@@ -89,8 +90,8 @@ export function summarize(run: FleetRun): FleetSummary {
     back: {
       polls_peak: Math.max(...back.map(({ polls }) => polls)) / rate,
       requests_peak: Math.max(...back.map(({ requests }) => requests)) / rate,
-      later_polls_peak: Math.max(...later.map(({ polls }) => polls)) / rate,
-      later_polls_least: Math.min(...later.map(({ polls }) => polls)) / rate,
+      later_polls_peak: later.length === 0 ? null : Math.max(...laterPolls) / rate,
+      later_polls_least: later.length === 0 ? null : Math.min(...laterPolls) / rate,
       server_cpu_peak: Math.max(...cpuOf(back)),
     },
     turned_away: count(whileUp, '503'),

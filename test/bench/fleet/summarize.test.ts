@@ -95,6 +95,13 @@ describe('the goals of a fleet', () => {
     expect(verdicts(swinging).slice(3)).toEqual(['missed', 'missed'])
   })
 
+  it('are not measured where a run ended before', () => {
+    const run = runOf(evenly(AGENTS))
+    const short = { ...run, marks: { ...marks, endMs: marks.upMs + 240_000 } }
+
+    expect(verdicts(short).slice(1)).toEqual(['met', 'met', 'not measured', 'not measured'])
+  })
+
   it('are judged by whole runs alone', () => {
     expect(isWhole({ extent: planFleet(AGENTS, 28) })).toBe(true)
     expect(isWhole({ extent: planFleet(AGENTS, 27) })).toBe(false)

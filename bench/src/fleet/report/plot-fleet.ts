@@ -32,7 +32,7 @@ export function plotFleet(run: FleetRun, { buckets }: FleetSummary): string {
   const topRate = step * Math.ceil(most / step)
   const shares: Line[] = [
     {
-      name: 'agents that have the change',
+      name: 'have the change',
       style: 'ours c4',
       at: pick(buckets, ({ adopted }) => (100 * adopted) / extent.agents),
     },

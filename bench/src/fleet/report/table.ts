@@ -36,7 +36,7 @@ export function formatFleet(summary: FleetSummary, goals: readonly FleetGoal[]):
     table.push([
       name,
       `${isAtLeast ? '>=' : '<='} ${must} ${unit}`,
-      reached === null ? 'never' : formatNumber(reached),
+      reached === null ? '' : formatNumber(reached),
       verdict,
     ])
   return `${found.toString()}\n${table.toString()}\n`
