@@ -77,11 +77,10 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
       async (request, reply) => {
         const caller = admission.callerOf(request)
         const { org } = request.params
-        const { thumbprint, useUp } = await deps.proofs.keyOf(request)
-        useUp()
+        const key = await deps.proofs.keyOf(request)
         // Another key is another machine, which must not be given the answer of the first.
-        const once = onceOf(admission, request, { of: thumbprint })
-        const wanted = { user: request.body.user, thumbprint }
+        const once = onceOf(admission, request, { of: key.thumbprint })
+        const wanted = { user: request.body.user, key }
         return sendAnswer(reply, await devices.enrol(caller, org, wanted, once))
       },
     )

@@ -8,6 +8,7 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { DeviceRecord } from '../store/records.ts'
 import { enrolDevice, type EnrolDeps } from './enrol-device.ts'
+import type { ProvenKey } from './proof/require-proof.ts'
 import { listMachines } from './fleet/list-machines.ts'
 import { formatMachine, readMachine } from './fleet/machines.ts'
 
@@ -20,8 +21,8 @@ export interface DeviceServiceDeps extends EnrolDeps {
 
 export interface EnrolRequest {
   readonly user: string | undefined
-  /** Of the key that the machine has proven to hold. */
-  readonly thumbprint: string
+  /** That the machine has proven to hold. */
+  readonly key: ProvenKey
 }
 
 /** Everything throws ApiError. */
@@ -40,18 +41,25 @@ export interface DeviceService {
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
-    enrol: (caller, org, { user, thumbprint }, once) =>
+    enrol: (caller, org, { user, key }, once) =>
       deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
         requireMayEnrol(caller, access, user)
         requireEntitled(access.organization)
         if (user !== undefined && (await writer.memberships.find(org, user)) === null)
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
+        key.useUpToEnrol(caller.author.actor)
         return createOnce(writer, once, deps.now(), () =>
           enrolDevice(
             deps,
             writer,
-            { org, user: user ?? null, thumbprint, labels: [], enrolment_token_id: null },
+            {
+              org,
+              user: user ?? null,
+              thumbprint: key.thumbprint,
+              labels: [],
+              enrolment_token_id: null,
+            },
             { server: deps.publicUrl() },
           ),
         )

@@ -43,7 +43,6 @@ export function createMachineEnrolment(
       store.read((reader) => findToken(reader, secret, deps.now())),
     )
     if (token === null) throw refusal()
-    key.useUp()
     const actor = `enrolment:${token.org}:${token.id}`
     return store.write({ ...from, actor }, async (writer) => {
       const current = await findToken(writer, secret, deps.now())
@@ -51,6 +50,7 @@ export function createMachineEnrolment(
       const organization = await writer.organizations.find(current.org)
       if (organization?.entitled !== true)
         throw permissionDenied(`organization \`${current.org}\` is not entitled to use governance`)
+      key.useUpToEnrol()
       return enrolWith(deps, writer, current, key.thumbprint)
     })
   }

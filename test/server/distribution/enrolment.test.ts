@@ -1,6 +1,12 @@
 import { enrolmentSchema } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { enrolTestDevice, sendEnrolment, type TestDevice } from '../test-device.ts'
+import {
+  enrolTestDevice,
+  newProver,
+  sendEnrolment,
+  TEST_ORIGIN,
+  type TestDevice,
+} from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 
 const ACME = '/api/v1/orgs/acme'
@@ -58,6 +64,16 @@ describe('a device', () => {
       expect((await enrol(bob, { user: 'alice' })).statusCode).toBe(403)
       expect((await enrol(bob, { user: 'nobody' })).statusCode).toBe(403)
       expect((await enrol(bob, {})).statusCode).toBe(403)
+    })
+
+    it('with a proof that no refusal has used up, once', async () => {
+      const url = `${ACME}/devices`
+      const dpop = newProver(test)({ method: 'POST', url: TEST_ORIGIN + url })
+      const sendAgain = async (user: string) =>
+        (await test.send('POST', url, { as: bob, payload: { user }, headers: { dpop } })).statusCode
+
+      expect([await sendAgain('alice'), await sendAgain('bob')]).toEqual([403, 201])
+      expect(await sendAgain('bob')).toBe(400)
     })
 
     it('never for a stranger, by a stranger, or without governance', async () => {

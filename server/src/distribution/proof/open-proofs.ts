@@ -15,6 +15,12 @@ export async function openProofs(deps: {
   const { publicUrl, deviceTokenMinutes } = deps.config
   const key = await loadDeviceTokenKey(deps.store, random)
   const tokens = createDeviceTokens({ key, lifeSeconds: deviceTokenMinutes * 60, now })
-  const proofs = createProofs({ replays: createReplayGuard(now), tokens, now, publicUrl })
+  const proofs = createProofs({
+    replays: createReplayGuard(now),
+    enrolments: createReplayGuard(now),
+    tokens,
+    now,
+    publicUrl,
+  })
   return { tokens, proofs }
 }

@@ -7,16 +7,17 @@ import { PROOF_LIFE_MS } from './verify-proof.ts'
  * and the one before; 64 MiB when full, and the counts of the keys.
  */
 const MAX_PROOFS = 2_000_000
-/** Of one key within the life of a proof; a machine that fetches all of its view needs a third. */
+/** Of one payer within the life of a proof; a machine that fetches all of its view needs a third. */
 const MAX_PROOFS_OF_KEY = 1_000
 
 /** Remembers which proofs were used, for as long as they could be used again. */
 export interface ReplayGuard {
   /**
    * `fresh` the first time. `full` when nothing more can be remembered: then nobody is let in by a
-   * proof, because forgetting one would be to accept it twice.
+   * proof, because forgetting one would be to accept it twice. `payer` is whose room it takes: of
+   * the key itself, unless somebody else is there to make any number of keys.
    */
-  admit(thumbprint: string, jti: string): 'fresh' | 'replayed' | 'full'
+  admit(thumbprint: string, jti: string, payer?: string): 'fresh' | 'replayed' | 'full'
 }
 
 interface Span {
@@ -46,14 +47,14 @@ export function createReplayGuard(
   }
 
   return {
-    admit(thumbprint, jti) {
+    admit(thumbprint, jti, payer = thumbprint) {
       turn()
       const name = hash('sha256', `${thumbprint}\n${jti}`, 'buffer')
       if (present.proofs.has(name) || before.proofs.has(name)) return 'replayed'
-      const count = present.counts.get(thumbprint) ?? 0
+      const count = present.counts.get(payer) ?? 0
       if (count >= limits.ofKey || present.proofs.size() + before.proofs.size() >= limits.proofs)
         return 'full'
-      present.counts.set(thumbprint, count + 1)
+      present.counts.set(payer, count + 1)
       present.proofs.add(name)
       return 'fresh'
     },

@@ -20,6 +20,8 @@ export const proofSchema = z.looseObject({
 
 export interface ProofDeps {
   readonly replays: ReplayGuard
+  /** Of proofs that enrol, in a room of their own: whoever may enrol makes as many keys as he likes. */
+  readonly enrolments: ReplayGuard
   readonly tokens: DeviceTokens
   readonly now: () => Date
   /** Null when the server goes by the name that it is asked for. */
@@ -35,6 +37,11 @@ export interface ProvenKey {
    * room for so many proofs, and strangers make as many keys as they like.
    */
   useUp(): void
+  /**
+   * The same for a key that is to become known, in the room of `payer`. To be called once whoever asks
+   * is known to be allowed to.
+   */
+  useUpToEnrol(payer?: string): void
 }
 
 export interface Proofs {
@@ -60,8 +67,12 @@ export function createProofs(deps: ProofDeps): Proofs {
     return verifyProof(dpop, describeRequest(deps, request, accessToken), deps.now())
   }
 
-  function useUp({ thumbprint, jti }: Proof, refuse: (problem: string) => ApiError): void {
-    switch (deps.replays.admit(thumbprint, jti)) {
+  function useUp(
+    { thumbprint, jti }: Proof,
+    refuse: (problem: string) => ApiError,
+    { guard = deps.replays, payer = thumbprint } = {},
+  ): void {
+    switch (guard.admit(thumbprint, jti, payer)) {
       case 'fresh':
         return
       case 'replayed':
@@ -86,7 +97,13 @@ export function createProofs(deps: ProofDeps): Proofs {
     async keyOf(request) {
       const proof = await verify(request)
       if (typeof proof === 'string') throw refuseRequest(proof)
-      return { thumbprint: proof.thumbprint, useUp: () => useUp(proof, refuseRequest) }
+      const { thumbprint } = proof
+      return {
+        thumbprint,
+        useUp: () => useUp(proof, refuseRequest),
+        useUpToEnrol: (payer = thumbprint) =>
+          useUp(proof, refuseRequest, { guard: deps.enrolments, payer }),
+      }
     },
 
     async beside(request) {

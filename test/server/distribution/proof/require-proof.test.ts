@@ -24,13 +24,19 @@ describe('room for proofs', () => {
   beforeEach(() => {
     const now = () => new Date()
     const replays = createReplayGuard(now, { proofs: ROOM, ofKey: ROOM })
-    const proofs = createProofs({ replays, tokens, now, publicUrl: ORIGIN })
+    const enrolments = createReplayGuard(now, { proofs: 10 * ROOM, ofKey: ROOM })
+    const proofs = createProofs({ replays, enrolments, tokens, now, publicUrl: ORIGIN })
     app = Fastify()
     app.get('/view', { onRequest: proofs.beside }, async () => 'view')
     app.post('/known', async (request: FastifyRequest) => {
       const key = await proofs.keyOf(request)
       key.useUp()
       return 'known'
+    })
+    app.post('/enrol', async (request: FastifyRequest) => {
+      const key = await proofs.keyOf(request)
+      key.useUpToEnrol('alice')
+      return 'enrolled'
     })
     app.post(
       '/unknown',
@@ -73,10 +79,17 @@ describe('room for proofs', () => {
     expect((await post('/known')).statusCode).toBe(503)
   })
 
-  it('holds what was used: a proof is taken once', async () => {
+  it('is not taken from machines by whoever may enrol, and makes one key after the other', async () => {
+    for (let made = 0; made < ROOM; made += 1) expect((await post('/enrol')).statusCode).toBe(200)
+
+    expect((await post('/enrol')).statusCode).toBe(503)
+    expect((await post('/known')).statusCode).toBe(200)
+  })
+
+  it.each(['/known', '/enrol'])('holds what was used: a proof is taken once at %s', async (url) => {
     const prove = newProver()
-    const proof = prove({ method: 'POST', url: `${ORIGIN}/known` })
-    const once = () => app.inject({ method: 'POST', url: '/known', headers: { dpop: proof } })
+    const proof = prove({ method: 'POST', url: ORIGIN + url })
+    const once = () => app.inject({ method: 'POST', url, headers: { dpop: proof } })
 
     expect((await once()).statusCode).toBe(200)
     expect((await once()).body).toContain('was used before')
@@ -91,6 +104,7 @@ describe('a proof beside a target that names an origin', () => {
   beforeEach(async () => {
     const proofs = createProofs({
       replays: createReplayGuard(now),
+      enrolments: createReplayGuard(now),
       tokens,
       now,
       publicUrl: ORIGIN,
