@@ -57,6 +57,16 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/hints +on\n/)
   })
 
+  it('says that policies have expired once they have', async () => {
+    const { bundle } = STATUS
+    const past = { stale_at: '2026-11-14T11:00:00.000Z', expires_at: '2026-11-20T11:00:00.000Z' }
+    const expired = { ...STATUS, state: 'expired', bundle: { ...bundle, ...past } }
+
+    const { out } = await ask(['status'], { body: expired })
+
+    expect(out).toMatch(/freshness +stale 7 days ago, expired 1 day ago\n/)
+  })
+
   it('shows whether the server tells of changes, and since when it does not', async () => {
     const off = { is_on: false, failing_since: null, last_error: null }
     const failing = {

@@ -43,7 +43,8 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
         style.plain(`${grant.reason}; by ${grant.issued_by}, until ${grant.until} (${grant.id})`),
       ),
     ])
-  if (bundle !== null)
+  if (bundle !== null) {
+    const expires = Date.parse(bundle.expires_at) > nowMs ? 'expires' : 'expired'
     pairs.push(
       [
         'policies',
@@ -51,8 +52,9 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
           `${count(bundle.rules, 'rule', 'rules')}, from ${SOURCE[bundle.source]}`,
       ],
       // Not when it was signed: that is the start of an hour, and so may lie before the change.
-      ['freshness', `stale ${age(bundle.stale_at)}, expires ${age(bundle.expires_at)}`],
+      ['freshness', `stale ${age(bundle.stale_at)}, ${expires} ${age(bundle.expires_at)}`],
     )
+  }
   pairs.push(['last success', sync.last_success_at === null ? 'never' : age(sync.last_success_at)])
   if (sync.failing_since !== null)
     pairs.push([
