@@ -14,7 +14,7 @@ import { fillFleet, type FilledFleet, type FleetDevice } from './fill-fleet.ts'
 import { rootOf, type LightState } from './light-channel.ts'
 import { observe, type Sample } from './observe.ts'
 import { createPooledFetch } from './pooled-fetch.ts'
-import { createSharedClock } from './shared-clock.ts'
+import { createPatientClock } from './patient-clock.ts'
 import { createTimeline, type Second, type Timeline } from './timeline.ts'
 
 /** Far fewer than agents, far more than a server works on at a time. */
@@ -128,7 +128,7 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
   const first = filled.devices.at(-1)
   if (first === undefined) throw new Error('there is no device')
   const root = rootOf(first.enrolment)
-  const clock = createSharedClock(Date.now, setImmediate)
+  const clock = createPatientClock(Date.now, setImmediate)
   const schedule = createSchedule(SCHEDULE, clock)
   const created: { start(): void }[] = []
   const adopted = new Map<number, number>()

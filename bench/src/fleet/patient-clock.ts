@@ -6,7 +6,7 @@ const MOST_MS = 4_000
  * event loop instead of at once. Else all of them would take the stall for a machine that slept, and
  * poll together, where each of as many machines would have had a stall of its own.
  */
-export function createSharedClock(wall: () => number, nextTurn: (work: () => void) => void) {
+export function createPatientClock(wall: () => number, nextTurn: (work: () => void) => void) {
   let lastMs = wall()
   let presentMs: number | null = null
   return (): number => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { createSharedClock } from '../../../bench/src/fleet/shared-clock.ts'
+import { createPatientClock } from '../../../bench/src/fleet/patient-clock.ts'
 
 function setUp() {
   const scene = { wallMs: 1_000_000, turns: [] as (() => void)[] }
-  const clock = createSharedClock(
+  const clock = createPatientClock(
     () => scene.wallMs,
     (work) => void scene.turns.push(work),
   )
