@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { isKnown, readEntityTags, requireMatch } from './entity-tag.ts'
 import { renderDocuments, type RenderDocument } from './rendered-documents.ts'
 import { pathOfTarget } from './request-target.ts'
+import { slicedBody } from './sliced-body.ts'
 
 const PATHS = ['/openapi.json', '/docs', '/docs/*'] as const
 
@@ -30,7 +31,7 @@ export function registerDocumentRoutes(app: FastifyInstance): void {
     reply.headers(headers).header('etag', etag)
     if (isKnown(readEntityTags('if-none-match', raw.headers['if-none-match']), etag))
       return reply.code(304).removeHeader('content-length').send()
-    return reply.code(status).send(body)
+    return reply.code(status).send(slicedBody(body))
   }
 
   for (const path of PATHS) app.get(path, { schema: { hide: true } }, answer)

@@ -1,4 +1,4 @@
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -8,6 +8,7 @@ const CONNECTIONS = 8
 /** As many as one connection may ask for ahead. */
 const AHEAD = 16
 const MOST_GROWTH_BYTES = 40 * 2 ** 20
+const MOST_WAITING_BYTES = 512 * 2 ** 10
 
 let opened: TestServer
 let port: number
@@ -33,6 +34,19 @@ describe('a document', () => {
     for (const socket of sockets) socket.destroy()
 
     expect(grown).toBeLessThan(MOST_GROWTH_BYTES)
+  })
+
+  it('is handed over as its client takes it', async () => {
+    const connected = once(opened.server.app.server, 'connection') as Promise<[Socket]>
+    const client = connect(port, '127.0.0.1')
+    const [socket] = await connected
+    client.write(`GET ${LARGEST} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(AHEAD))
+    await once(client, 'readable')
+    for (let turn = 0; turn < 20; turn += 1) await opened.send('GET', '/docs/static/index.css')
+    const waiting = socket.writableLength
+    client.destroy()
+
+    expect(waiting).toBeLessThan(MOST_WAITING_BYTES)
   })
 
   it.each(['/openapi.json', '/docs/yaml', '/docs/json', LARGEST])(
