@@ -4,6 +4,7 @@ import { nextTurn } from '../next-turn.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { AnswerTurns } from './answer-turns.ts'
+import type { AnswersBeingSent } from './answers-being-sent.ts'
 import type { AnswersInFlight } from './answers-in-flight.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
@@ -26,16 +27,18 @@ export interface LargeAnswerDeps {
   readonly store: Pick<Store, 'read'>
   readonly turns: AnswerTurns
   readonly inFlight: AnswersInFlight
+  readonly beingSent: AnswersBeingSent
 }
 
 /**
  * Answers with many policies, 40 MB and more, without holding up everybody else: one policy at a
  * time is read and put into words, and others have their turns in between, also at the store. All
  * are of one revision, which changes with every policy; when it has moved, it begins again, and
- * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` does.
+ * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` and `AnswersBeingSent` do.
+ * To be sent by `AnswersBeingSent`.
  */
 export async function answerPolicies(
-  { store, turns, inFlight }: LargeAnswerDeps,
+  { store, turns, inFlight, beingSent }: LargeAnswerDeps,
   org: string,
   open: (reader: StoreReader) => Promise<ShownPolicies | Answer>,
 ): Promise<Answer> {
@@ -43,11 +46,15 @@ export async function answerPolicies(
     const shown = await store.read(open)
     if ('status' in shown) return shown
     const body = await inFlight.take(keyOf(org, shown), () =>
-      turns.run(org, () => readSliced(store, org, shown)),
+      turns.run(org, () => {
+        beingSent.requireRoom(org)
+        return readSliced(store, org, shown)
+      }),
     )
     if (body !== null) return toAnswer(shown, body)
   }
   return turns.run(org, async () => {
+    beingSent.requireRoom(org)
     const read = await store.read(async (reader) => {
       const shown = await open(reader)
       const policies = 'status' in shown ? [] : await reader.policies.listWithRules(org)

@@ -9,6 +9,7 @@ import { createKnownRules } from './known-rules.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
+import { createAnswersBeingSent } from './answers-being-sent.ts'
 import { createAnswersInFlight } from './answers-in-flight.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 
@@ -19,7 +20,11 @@ export function governanceRoutes(
   return async (app) => {
     const admission = createAdmission(deps)
     const views = createPolicyViews(() => deps.store.generation())
-    const large = { turns: createAnswerTurns(), inFlight: createAnswersInFlight() }
+    const large = {
+      turns: createAnswerTurns(),
+      inFlight: createAnswersInFlight(),
+      beingSent: createAnswersBeingSent(),
+    }
     const random = drawAhead(deps.random)
     const knownRules = createKnownRules()
     const routeDeps = { ...deps, ...large, random, knownRules, admission, views }

@@ -44,7 +44,9 @@ export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRoute
         response: { 200: effectivePolicyResponseSchema, ...largeReadErrors },
       },
     },
-    async (request, reply) =>
-      sendAnswer(reply, await getEffectivePolicy(deps, callOf(deps, request))),
+    async (request, reply) => {
+      const call = callOf(deps, request)
+      return deps.beingSent.send(reply, call.org, await getEffectivePolicy(deps, call))
+    },
   )
 }

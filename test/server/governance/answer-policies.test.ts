@@ -4,6 +4,7 @@ import { answerPolicies } from '../../../server/src/governance/answer-policies.t
 import { createAnswerTurns } from '../../../server/src/governance/answer-turns.ts'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
 import { listHeads } from '../../../server/src/governance/policy-lookup.ts'
+import { createAnswersBeingSent } from '../../../server/src/governance/answers-being-sent.ts'
 import { createAnswersInFlight } from '../../../server/src/governance/answers-in-flight.ts'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -109,7 +110,12 @@ describe('an answer of many policies', () => {
         return result
       },
     }
-    const deps = { store, turns: createAnswerTurns(), inFlight: createAnswersInFlight() }
+    const deps = {
+      store,
+      turns: createAnswerTurns(),
+      inFlight: createAnswersInFlight(),
+      beingSent: createAnswersBeingSent(),
+    }
 
     const { status, body } = await answerPolicies(deps, 'acme', async (reader) => ({
       revision: (await reader.organizations.find('acme'))?.revision ?? 0,

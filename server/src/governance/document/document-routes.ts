@@ -63,7 +63,10 @@ export function registerDocumentRoutes(app: FastifyInstance, deps: GovernanceRou
         },
       },
     },
-    async (request, reply) => sendAnswer(reply, await exportDocument(deps, callOf(deps, request))),
+    async (request, reply) => {
+      const call = callOf(deps, request)
+      return deps.beingSent.send(reply, call.org, await exportDocument(deps, call))
+    },
   )
 }
 
