@@ -1,10 +1,8 @@
 import {
-  compilePolicy,
   decide,
   denyUnavailable,
   explain,
   explainUnavailable,
-  type CompiledPolicy,
   type Decision,
   type Explanation,
   type Policy,
@@ -23,19 +21,9 @@ import {
   type Facts,
 } from '../state/agent-state.ts'
 import type { TrustedClock } from '../state/trusted-clock.ts'
-import { compileOffline, isOffline } from './offline.ts'
+import { compileBundle, isSameList, type CompiledBundle } from './compile-bundle.ts'
+import { isOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
-
-/** A verified bundle, compiled for the addresses that this machine had at the time. */
-export interface CompiledBundle {
-  readonly kind: 'bundle'
-  readonly bundle: PolicyBundle
-  readonly source: 'server' | 'cache' | 'file'
-  readonly compiled: CompiledPolicy
-  /** What stays reachable once it has expired. */
-  readonly offline: CompiledPolicy
-  readonly machineAddresses: readonly string[]
-}
 
 /** A verified bundle that this version cannot read. */
 export interface UnreadableBundle {
@@ -111,22 +99,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 
   const compile: ActivePolicy['compile'] = (bundle, source) => {
-    const machineAddresses = deps.machineAddresses()
     const former = facts.bundle.kind === 'readable' ? facts.bundle.value : null
-    if (former !== null && isSameContent(former, bundle, machineAddresses))
-      return { ...former, bundle, source }
-    const { resolve_unlisted_names, offline_allow } = bundle.settings
-    const compiled = compilePolicy({
-      policies: bundle.policies,
-      local: deps.localPolicies,
-      governed: true,
-      machine_addresses: machineAddresses,
-      resolve_unlisted_names,
-      revision: bundle.revision,
-      ...(deps.home === null ? {} : { home: deps.home }),
-    })
-    const offline = compileOffline([...deps.controlPlane, ...offline_allow])
-    return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses }
+    return compileBundle(bundle, { ...deps, source, former })
   }
 
   /** What is enforced now: by the clock, and for the addresses that the machine has now. */
@@ -229,24 +203,4 @@ function findLapse(
   if (allows === 'none') return 'no_policy'
   if (decision === 'allow' && isOffline(bundle.offline, request)) return null
   return 'policy_expired'
-}
-
-/** Whether compiling would make what there is: only the times differ, as they do every hour. */
-function isSameContent(
-  former: CompiledBundle,
-  { policies, revision, settings }: PolicyBundle,
-  machineAddresses: readonly string[],
-): boolean {
-  const { bundle } = former
-  return (
-    bundle.policies === policies &&
-    bundle.revision === revision &&
-    bundle.settings.resolve_unlisted_names === settings.resolve_unlisted_names &&
-    isSameList(bundle.settings.offline_allow, settings.offline_allow) &&
-    isSameList(former.machineAddresses, machineAddresses)
-  )
-}
-
-function isSameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((value, index) => value === b[index])
 }

@@ -1,6 +1,7 @@
 import { PolicyError } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
-import type { ActivePolicy, CompiledBundle, UnreadableBundle } from '../decision/active-policy.ts'
+import type { ActivePolicy, UnreadableBundle } from '../decision/active-policy.ts'
+import type { CompiledBundle } from '../decision/compile-bundle.ts'
 import { createBundleReader } from './build-bundle.ts'
 import { eventOfFault, fault, type Fault } from './fault.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { CompiledBundle, PolicyEvent } from '../../../agent/src/decision/active-policy.ts'
+import type { PolicyEvent } from '../../../agent/src/decision/active-policy.ts'
+import type { CompiledBundle } from '../../../agent/src/decision/compile-bundle.ts'
 import { factorOfRun, seedOfRun } from '../../run-size.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, NOW_MS, policyOf, type RuleLine } from '../fixture/bundle.ts'
