@@ -14,7 +14,7 @@ const REMIND_EVERY_MS = 10 * 60_000
 
 export interface BreakGlassDeps {
   readonly active: Pick<ActivePolicy, 'apply' | 'state' | 'mayBreakGlass'>
-  readonly channel: Pick<ViewChannel, 'root' | 'grants' | 'keepGrants'>
+  readonly channel: Pick<ViewChannel, 'root' | 'grants' | 'keepInBoth'>
   readonly store: Pick<StateStore, 'readMeter' | 'writeMeter'>
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
   readonly clock: Pick<TrustedClock, 'now' | 'bounds'>
@@ -79,7 +79,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       current = { ...current, meter: { ...current.meter, paidMs } }
   }
 
-  const forget = (): Promise<void> => channel.keepGrants(withEnded(channel.grants()))
+  const forget = (): Promise<void> => channel.keepInBoth({ grants: withEnded(channel.grants()) })
 
   /** Forgets on disk what is over, or a clock that is mended later might bring it back. */
   const settle = async (): Promise<void> => {
@@ -121,7 +121,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       const paidMs = dueOf(startMeter(duration_seconds * 1000, 0, 0), 0) ?? 0
       const fault = await tryToKeep('the grant cannot be kept on disk', async () => {
         await store.writeMeter({ id, paid_ms: paidMs })
-        await channel.keepGrants(withBegun(channel.grants(), grant, begunMs))
+        await channel.keepInBoth({ grants: withBegun(channel.grants(), grant, begunMs) })
       })
       if (fault !== null) return fault
       current = putInForce(grant, begunMs, { spentMs: 0, paidMs, uptimeMs })

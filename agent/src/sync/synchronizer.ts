@@ -59,6 +59,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
 
   const restore = async (): Promise<CacheProblem | null> => {
     const { kept, problem } = await channel.restore()
+    if (channel.isRevoked()) active.apply({ kind: 'revoked' })
     if (kept === null) {
       if (problem !== null) active.apply({ kind: 'damaged' })
       return problem
@@ -102,10 +103,19 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     // What is unsupported is in force, and denies.
     if (found !== null && found.code !== 'unsupported_policy')
       active.apply(eventOfFault(found.code))
+    await keepRevoked(found)
     const outcome = describeOutcome(before, found)
     const { error } = outcome
     record = recordAttempt(record, { beganAt, endedAt: new Date(clock()).toISOString(), error })
     return outcome
+  }
+
+  /** What cannot be written now is, after the next attempt. */
+  const keepRevoked = async (found: Fault | null): Promise<void> => {
+    const kind = found === null ? 'unchanged' : eventOfFault(found.code).kind
+    const isRevoked = kind === 'away' ? channel.isRevoked() : kind === 'revoked'
+    if (isRevoked !== channel.isRevoked())
+      await channel.keepInBoth({ is_revoked: isRevoked }).catch(() => {})
   }
 
   const importFile = async (body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome> => {

@@ -34,6 +34,8 @@ const stateSchema = z.strictObject({
   issued_ms: z.number(),
   /** Absent in what an earlier version kept. */
   grants: grantLedgerSchema.default(NO_GRANTS),
+  /** Whether the server's last word was that it does not know this machine; absent likewise. */
+  is_revoked: z.boolean().default(false),
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>

@@ -51,8 +51,10 @@ export interface ViewChannel {
   /** The newest that is trusted; null when what was kept does not lead on from the pinned one. */
   root(): Root | null
   grants(): GrantLedger
+  /** Whether this machine was put out, as far as it was told. */
+  isRevoked(): boolean
   /** Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not reentrant. */
-  keepGrants(grants: GrantLedger): Promise<void>
+  keepInBoth(changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked'>>): Promise<void>
   /** Keeps what is known about the time, so that a restart does not make it earlier. */
   keepTime(): Promise<void>
   /** Forgets what was restored, because it cannot be used; answers where it is now. */
@@ -143,10 +145,10 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     setAside,
     root: () => followRoots(enrolment.root, state.roots),
     grants: () => state.grants,
-
-    async keepGrants(grants) {
-      await store.writeBoth({ ...state, grants })
-      state = { ...state, grants }
+    isRevoked: () => state.is_revoked,
+    async keepInBoth(changed) {
+      await store.writeBoth({ ...state, ...changed })
+      state = { ...state, ...changed }
     },
 
     async keepTime() {
@@ -164,9 +166,8 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       if (restored === null) return { kept: null, problem: read.problem }
       if (typeof restored === 'string')
         return { kept: null, problem: { file: await setAside(), message: restored } }
-      return 'file' in restored
-        ? { kept: null, problem: restored }
-        : { kept: restored, problem: read.problem }
+      if ('file' in restored) return { kept: null, problem: restored }
+      return { kept: restored, problem: read.problem }
     },
 
     fetch: (isConfirmed, signal) => ask(deps.fetchFile, isConfirmed ? etag : null, signal),
@@ -182,7 +183,8 @@ function stateOf({ org, device_id }: Enrolment, former?: TrustedState): TrustedS
   const isOurs = former?.org === org && former.device_id === device_id
   // What cannot be used makes no grant good for a second time.
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
-  return { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0, grants }
+  const is_revoked = isOurs && former.is_revoked
+  return { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0, grants, is_revoked }
 }
 
 function withView(state: TrustedState, { files, versions, issuedMs }: JudgedView): TrustedState {

@@ -311,6 +311,31 @@ describe('what is left of a grant', () => {
     scene.active.apply({ kind: 'second_enrolment' })
     expect(enforced(scene)).toBe('conflict deny deny')
   })
+
+  it('counts nothing on a machine that knows it was put out, also after a start without a server', async () => {
+    const scene = await expired()
+    await begin(scene, issue(scene))
+    scene.server.answerToken = (_request, response) => response.writeHead(401).end()
+    scene.server.answer = (_request, response) => response.writeHead(401).end()
+    await scene.synchronizer.run(never)
+    expect(enforced(scene)).toBe('revoked deny deny')
+
+    for (const lost of ['none', 'state.json', 'state.previous.json']) {
+      const directory = await temporaryDirectory()
+      await cp(scene.directory, directory, { recursive: true })
+      await rm(join(directory, lost), { force: true })
+      const again = await setUp(directory, scene.repository, scene.surroundings.nowMs)
+      expect(enforced(again)).toBe('revoked deny deny')
+      await again.breakGlass.end()
+      expect(await begin(again, issue(scene, { id: 'g2' }))).toBe('not_possible')
+      if (lost !== 'none') continue
+
+      const { nowMs } = again.surroundings
+      await again.sync(scene.repository.release({ policies, atMs: nowMs }))
+      expect(again.active.state()).toBe('fresh')
+      expect((await restart(again)).active.state()).toBe('fresh')
+    }
+  })
 })
 
 describe('a grant is refused', () => {
