@@ -15,7 +15,8 @@ export interface RaisedRevision {
 
 /**
  * To be done on every database that was restored. Every history says so: nothing else in it tells
- * that later events are lost.
+ * that later events are lost. Views are signed anew as well: a machine that has had a later one takes
+ * none of the former files, however new the timestamp above them is.
  *
  * `nowMs`, in milliseconds since 1970, is the least revision that an organization gets. A backup
  * may be restored again, or an older one; what was served between the two restores had revisions
@@ -25,12 +26,14 @@ export function raiseRevisions(
   store: Pick<AuditedStore, 'write'>,
   nowMs: number,
 ): Promise<RaisedRevision[]> {
-  return store.write(OPERATOR, async ({ organizations }) => {
+  return store.write(OPERATOR, async ({ organizations, views }) => {
     const raised: RaisedRevision[] = []
     for (const org of await organizations.names()) {
       const { revision = 0 } = (await organizations.find(org)) ?? {}
       const next = Math.max(revision + REVISIONS_SKIPPED, nowMs)
       await organizations.raiseRevision(org, next)
+      // Their versions are times: signed from now on, each file is above those of what was lost.
+      await views.outdateAll(org)
       raised.push({ org, revision: next })
     }
     return raised

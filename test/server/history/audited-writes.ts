@@ -450,7 +450,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   devicePolls: ['record'],
   deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
-  views: ['publish', 'deleteReplaced', 'deleteUnlisted', 'deleteAbandoned'],
+  views: ['publish', 'outdateAll', 'deleteReplaced', 'deleteUnlisted', 'deleteAbandoned'],
   rollouts: ['putWatch'],
 }
 

@@ -46,6 +46,8 @@ export interface Publication {
 export interface ViewWriter extends ViewReader {
   /** For views of one organization, each of them once. What these replace stays. */
   publish(org: string, publications: readonly Publication[]): Promise<void>
+  /** Has every view of the organization signed whole when it is asked for next. */
+  outdateAll(org: string): Promise<void>
   /** Deletes what had been replaced by `since`. */
   deleteReplaced(org: string, id: string, since: number): Promise<void>
   /** Deletes documents that no view has listed since. */

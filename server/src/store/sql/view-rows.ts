@@ -119,6 +119,11 @@ export function createViewWriter(
      JOIN publications p ON p.org = v.org AND p.view_id = v.id AND p.version = v.targets_version
      WHERE v.org = ? AND v.id = ?`,
   )
+  // No content has this hash.
+  const outdateAll = connection.prepare(
+    `UPDATE views SET content_hash = '' WHERE org = ?`,
+    'governance',
+  )
   const deleteReplaced = connection.prepare(
     `DELETE FROM publications WHERE org = ? AND view_id = ? AND version < ${OLDEST_KEPT}`,
     'governance',
@@ -166,6 +171,9 @@ export function createViewWriter(
       await insert(rows)
       const version = Math.max(...publications.map(({ view }) => view.targets_version))
       await documents.relist(relisted.changes(), version)
+    },
+    async outdateAll(org) {
+      await outdateAll.run(org)
     },
     async deleteReplaced(org, id, since) {
       await deleteReplaced.run(org, id, org, id, since)

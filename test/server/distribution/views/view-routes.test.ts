@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { raiseRevisions } from '../../../../server/src/backup/raise-revisions.ts'
+import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
 import { enrolTestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import { openViewDevice, type ViewDevice } from './view-device.ts'
@@ -125,6 +127,24 @@ describe('a view', () => {
       first.meta['snapshot.json'].version,
     )
     expect((await names(device)).toSorted()).toEqual(['everybody', 'more'])
+  })
+
+  it('is signed whole above what a lost database may have served, once that was restored', async () => {
+    const device = await enrolled(bob())
+    const base = await device.timestamp()
+    const { version } = await device.targets()
+    const now = () => new Date(test.now())
+    test.advance(1000)
+
+    await raiseRevisions(createAuditedStore({ store: test.store, now }), test.now())
+
+    const later = Math.floor(test.now() / 1000)
+    const restored = await device.timestamp()
+    expect(version).toBeLessThan(later)
+    expect(base.version).toBeLessThan(later)
+    expect(restored.version).toBe(later)
+    expect(restored.meta['snapshot.json'].version).toBe(later)
+    expect((await device.targets()).version).toBe(later)
   })
 
   it('does not change when a policy of another team does', async () => {
