@@ -31,13 +31,12 @@ export function collectBody(
   done: (error: Error | null, body?: RawBody) => void,
 ): void {
   const description = describeBody(request)
-  let chunks: Buffer[] = []
+  let kept: Kept = NOTHING
   let size = 0
   // Not iterated: measured, its promises and the stream's end cost as much as parsing a small body.
   payload.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size <= description.maxBytes) chunks.push(chunk)
-    else chunks = []
+    kept = size <= description.maxBytes ? append(kept, chunk) : NOTHING
   })
   // When the client leaves early there is no end; when he leaves later, nobody wants the error.
   const fail = (error: Error): void => done(error)
@@ -45,10 +44,34 @@ export function collectBody(
   payload.on('end', () => {
     payload.off('error', fail)
     const tooLarge = size > description.maxBytes
-    const [first] = chunks
-    const bytes = chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
-    done(null, { ...description, bytes, tooLarge })
+    done(null, { ...description, bytes: kept.room.subarray(0, kept.size), tooLarge })
   })
+}
+
+/** What has arrived: the first `size` bytes of `room`. */
+interface Kept {
+  readonly room: Buffer
+  readonly size: number
+}
+
+const NOTHING: Kept = { room: Buffer.alloc(0), size: 0 }
+
+/**
+ * Copied into one room that doubles: kept as it arrives, a body in chunks of a byte took 400 bytes for
+ * each, so that eight strangers with a megabyte held 3 GB. The first chunk, most often the only one,
+ * is not copied.
+ */
+function append({ room, size }: Kept, chunk: Buffer): Kept {
+  if (size === 0) return { room: chunk, size: chunk.length }
+  const needed = size + chunk.length
+  if (needed <= room.length) {
+    chunk.copy(room, size)
+    return { room, size: needed }
+  }
+  const larger = Buffer.allocUnsafe(2 * needed)
+  room.copy(larger, 0, 0, size)
+  chunk.copy(larger, size)
+  return { room: larger, size: needed }
 }
 
 /** The body of a request that sent none. */
