@@ -31,6 +31,7 @@ export function openDatabase(path: string, options: { readonly readonly: boolean
 export function verifyDatabase(database: Database, path: string): VerifiedDatabase {
   try {
     requireOurs(database, path)
+    requireNoPrograms(database, path)
     const [fault] = database.pragma('integrity_check(1)') as { integrity_check: string }[]
     if (fault?.integrity_check !== 'ok')
       throw refusal(path, `is damaged: ${fault?.integrity_check ?? 'no answer'}`)
@@ -60,6 +61,20 @@ function requireOurs(database: Database, path: string): void {
       path,
       `has schema ${schema} and this release knows ${MIGRATIONS.length}; use the release that wrote it, or a newer one`,
     )
+}
+
+/**
+ * A trigger in a backup would go on working unseen, since neither rows nor history show it: one
+ * brings a removed member back.
+ */
+function requireNoPrograms(database: Database, path: string): void {
+  const found = database
+    .prepare<[], { type: string; name: string }>(
+      "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') ORDER BY name",
+    )
+    .get()
+  if (found !== undefined)
+    throw refusal(path, `holds the ${found.type} \`${found.name}\`, which no release makes`)
 }
 
 function schemaOf(database: Database): number {

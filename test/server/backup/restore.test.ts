@@ -132,9 +132,12 @@ describe('into an empty place', () => {
     alter(newer, 'PRAGMA user_version = 1000')
     const pipe = newPath('pipe')
     execFileSync('mkfifo', [pipe])
+    const triggered = await makeDatabase('acme')
+    alter(triggered, 'CREATE TRIGGER back AFTER DELETE ON memberships BEGIN SELECT 1; END')
     const directory = join(dirname(newPath()), 'data')
 
     for (const [file, reason] of [
+      [triggered, 'holds the trigger `back`'],
       [newPath('absent'), 'is not there'],
       [pipe, 'is not an ordinary file'],
       [damaged, 'is damaged'],
