@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import { openSqliteStore } from '../sqlite/open-sqlite-store.ts'
 import { createSqliteConnection, guard } from '../sqlite/sqlite-connection.ts'
@@ -12,8 +12,12 @@ export function createSqliteEnd(path: string): CopyEnd {
     label: path,
 
     async snapshot(work) {
-      if (!existsSync(path))
+      const file = statSync(path, { throwIfNoEntry: false })
+      if (file === undefined)
         throw new CopyError('ERR_COPY_SCHEMA', `there is no database \`${path}\``)
+      // SQLite would wait at a named pipe for somebody to write, deaf to signals.
+      if (!file.isFile())
+        throw new CopyError('ERR_COPY_SCHEMA', `\`${path}\` is not an ordinary file`)
       return withDatabase(path, { readonly: true }, async (database) => {
         guard(() => database.exec('BEGIN'))
         const version = guard(() => database.pragma('user_version', { simple: true }))

@@ -2,6 +2,7 @@ import { createDeviceKey, createProver } from '@palisade/client'
 import type { DeviceView } from '@palisade/protocol'
 import { createServer, readConfig } from '@palisade/server'
 import Sqlite from 'better-sqlite3'
+import { execFileSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -270,4 +271,15 @@ describe('a copy from SQLite to SQLite', () => {
 
     await expect(attempt).rejects.toMatchObject({ code: 'ERR_COPY_SCHEMA' })
   })
+})
+
+it('refuses a source that is no ordinary file, instead of waiting for it', async () => {
+  const directory = temporaryDirectory()
+  const pipe = join(directory, 'pipe')
+  execFileSync('mkfifo', [pipe])
+
+  for (const from of [pipe, directory, '/dev/null'])
+    await expect(
+      copyStore(createSqliteEnd(from), createSqliteEnd(newPath()), silent),
+    ).rejects.toThrow('is not an ordinary file')
 })
