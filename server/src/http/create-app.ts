@@ -21,6 +21,7 @@ import { securityHeaders, type SecurityHeaders } from './security-headers.ts'
 import { withShortcut, type Shortcut } from './shortcut.ts'
 import { createErrorHandler } from './send-error.ts'
 import {
+  isPlainlyForwarded,
   requireForwardedAddress,
   trustProxyOption,
   type TrustedProxies,
@@ -77,7 +78,10 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
           shortcut: deps.shortcut,
           newRequestId,
           constant,
-          isOpen: () => !closing.hasBegun && !deps.log.isLevelEnabled('debug'),
+          isOpen: (request) =>
+            !closing.hasBegun &&
+            !deps.log.isLevelEnabled('debug') &&
+            isPlainlyForwarded(request, deps.trustedProxies),
         })
   const app = Fastify({
     // `observeRequests` writes one line for each; the framework makes a logger for each.

@@ -32,8 +32,8 @@ export interface ShortcutDeps {
   readonly shortcut: Shortcut
   readonly newRequestId: (request: IncomingMessage) => string
   readonly constant: SecurityHeaders
-  /** False while something is to be done about each request that only the framework's hooks do. */
-  readonly isOpen: () => boolean
+  /** False while something is to be done about a request that only the framework's hooks do. */
+  readonly isOpen: (request: IncomingMessage) => boolean
 }
 
 /**
@@ -45,7 +45,8 @@ export function withShortcut(framework: RequestListener, deps: ShortcutDeps): Re
   const headers = splitHeaders(deps.constant)
   return (request, response) => {
     const startedMs = performance.now()
-    const answer = isPlain(request, response) && deps.isOpen() ? deps.shortcut(request) : null
+    const answer =
+      isPlain(request, response) && deps.isOpen(request) ? deps.shortcut(request) : null
     if (answer === null) {
       framework(request, response)
       return

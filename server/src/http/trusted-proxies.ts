@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { invalidArgument } from './api-error.ts'
 
@@ -45,6 +46,16 @@ export function requireForwardedAddress(app: FastifyInstance, trusted: TrustedPr
     if (isIP(request.ip) === 0)
       throw invalidArgument('the proxy must send addresses and nothing else in `X-Forwarded-For`')
   })
+}
+
+/** Whether `requireForwardedAddress` lets the request pass whichever proxy it came through. */
+export function isPlainlyForwarded(
+  { headers }: IncomingMessage,
+  { kind }: TrustedProxies,
+): boolean {
+  const sent = headers['x-forwarded-for']
+  if (kind === 'none' || sent === undefined) return true
+  return [sent].flat().every((list) => list.split(',').every((part) => isIP(part.trim()) !== 0))
 }
 
 /** An address, or a range that is not everybody. */

@@ -9,6 +9,7 @@ import type { PolicyLimits } from '../../../server/src/governance/policy-limits.
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { governanceRoutes } from '../../../server/src/governance/governance-routes.ts'
 import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
+import type { Shortcut } from '../../../server/src/http/shortcut.ts'
 import { createLog, type LogSettings } from '../../../server/src/log/create-log.ts'
 import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -25,6 +26,7 @@ export interface GovernedAppOptions {
   readonly routes?: AppDeps['routes']
   readonly trustedProxies?: AppDeps['trustedProxies']
   readonly log?: LogSettings['stream']
+  readonly shortcut?: Shortcut
 }
 
 /**
@@ -73,6 +75,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
   const app = await createApp({
     log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),
     trustedProxies: options.trustedProxies ?? { kind: 'none' },
+    ...(options.shortcut === undefined ? {} : { shortcut: options.shortcut }),
     metrics: createMetrics({ version: 'test' }).requests,
     random: randomBytes,
     ping: () => store.ping(),

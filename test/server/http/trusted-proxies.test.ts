@@ -104,3 +104,34 @@ it('throttles by the client that a trusted proxy saw', async () => {
   expect(await attempt('203.0.113.9, 198.51.100.1', 'another')).toBe(429)
   expect(await attempt('198.51.100.2', 'another')).toBe(401)
 })
+
+it.each([
+  ['none', { kind: 'none' }, 'not an address', 200],
+  ['an address', { kind: 'hops', hops: 1 }, '192.0.2.1, 2001:db8::1', 200],
+  ['no address', { kind: 'hops', hops: 1 }, '192.0.2.1, not an address', 400],
+  [
+    'no address, of a proxy that is named',
+    { kind: 'ranges', ranges: ['127.0.0.1'] },
+    'unknown',
+    400,
+  ],
+] as const)(
+  'no shortcut leads past the proxies: %s',
+  async (_title, trustedProxies, sent, status) => {
+    const tally = { count: () => undefined }
+    const answer = {
+      kind: 'answer',
+      tally,
+      etag: '"1"',
+      cacheControl: 'private',
+      body: '{}',
+    } as const
+    const governed = await openGovernedApp({ trustedProxies, shortcut: () => answer })
+    onTestFinished(() => governed.close())
+    const url = await governed.app.listen({ host: '127.0.0.1', port: 0 })
+
+    const { status: answered } = await fetch(url, { headers: { 'x-forwarded-for': sent } })
+
+    expect(answered).toBe(status)
+  },
+)
