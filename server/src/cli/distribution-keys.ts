@@ -18,7 +18,7 @@ import { ensureTrust, findKey } from '../distribution/views/trust.ts'
 import { createAuditedStore } from '../history/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
 import type { Sources } from '../sources.ts'
-import type { DistributionKeyRecord, DistributionRole } from '../store/records.ts'
+import type { DistributionKeyRecord, DistributionRole } from '../store/distribution-records.ts'
 import type { Store } from '../store/store.ts'
 
 export interface StatusOptions {

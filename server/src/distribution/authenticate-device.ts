@@ -1,5 +1,6 @@
 import { permissionDenied, unauthenticatedDevice, type ApiError } from '../http/api-error.ts'
-import type { DeviceRecord, OrganizationRecord } from '../store/records.ts'
+import type { DeviceRecord } from '../store/distribution-records.ts'
+import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { DeviceTokens } from './proof/device-tokens.ts'
 

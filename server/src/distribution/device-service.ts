@@ -6,7 +6,7 @@ import { authorize, requireEntitled, type Access } from '../accounts/authorize.t
 import type { Caller, Principal } from '../accounts/principal.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
-import type { DeviceRecord } from '../store/records.ts'
+import type { DeviceRecord } from '../store/distribution-records.ts'
 import { enrolDevice, type EnrolDeps } from './enrol-device.ts'
 import type { ProvenKey } from './proof/require-proof.ts'
 import { listMachines } from './fleet/list-machines.ts'

@@ -1,6 +1,6 @@
 import type { Enrolment } from '@palisade/protocol'
 import { conflict } from '../http/api-error.ts'
-import type { DeviceRecord, RootRecord } from '../store/records.ts'
+import type { DeviceRecord, RootRecord } from '../store/distribution-records.ts'
 import type { StoreWriter } from '../store/store.ts'
 import { ensureTrust } from './views/trust.ts'
 

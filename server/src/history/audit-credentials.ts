@@ -1,9 +1,5 @@
-import type {
-  AccessTokenRecord,
-  DeviceRecord,
-  EnrolmentTokenRecord,
-  SigningKeyRecord,
-} from '../store/records.ts'
+import type { DeviceRecord, EnrolmentTokenRecord } from '../store/distribution-records.ts'
+import type { AccessTokenRecord, SigningKeyRecord } from '../store/records.ts'
 import type {
   AccessTokenReader,
   AccessTokenWriter,

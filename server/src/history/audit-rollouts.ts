@@ -1,7 +1,7 @@
 import type { EventKind } from '@palisade/protocol'
 import { formatRollout } from '../distribution/rollout/format-rollout.ts'
 import type { RolloutReader, RolloutWriter } from '../store/contract/rollouts.ts'
-import type { RolloutRecord } from '../store/records.ts'
+import type { RolloutRecord } from '../store/distribution-records.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { RecordChange, Writes } from './change.ts'
 

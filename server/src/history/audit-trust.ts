@@ -1,5 +1,5 @@
 import type { TrustReader, TrustWriter } from '../store/contract/distribution.ts'
-import type { DistributionKeyRecord } from '../store/records.ts'
+import type { DistributionKeyRecord } from '../store/distribution-records.ts'
 import type { RecordChange, Writes } from './change.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { RolloutRecord } from '../../../server/src/store/records.ts'
+import type { RolloutRecord } from '../../../server/src/store/distribution-records.ts'
 import type { StoreWriter } from '../../../server/src/store/store.ts'
 import { LATER, NOW, POLICY, RULE } from './audited-records.ts'
 

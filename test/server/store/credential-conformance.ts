@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type {
-  EnrolmentTokenRecord,
-  KeyPurpose,
-  SigningKeyRecord,
-} from '../../../server/src/store/records.ts'
+import type { EnrolmentTokenRecord } from '../../../server/src/store/distribution-records.ts'
+import type { KeyPurpose, SigningKeyRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'

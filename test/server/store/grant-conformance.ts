@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { GrantRecord } from '../../../server/src/store/records.ts'
+import type { GrantRecord } from '../../../server/src/store/distribution-records.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { PolicyRecord, RolloutRecord } from '../../../server/src/store/records.ts'
+import type { RolloutRecord } from '../../../server/src/store/distribution-records.ts'
+import type { PolicyRecord } from '../../../server/src/store/records.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { rollout } from '../history/audited-rollout-writes.ts'
 

@@ -1,6 +1,6 @@
 import { GRANT_LIMITS, type Grant, type IssueGrantRequest } from '@palisade/protocol'
 import { conflict, limitExceeded } from '../../http/api-error.ts'
-import type { DeviceRecord, GrantRecord } from '../../store/records.ts'
+import type { DeviceRecord, GrantRecord } from '../../store/distribution-records.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 import type { EnrolDeps } from '../enrol-device.ts'
 import { ensureTrust } from '../views/trust.ts'

@@ -1,6 +1,6 @@
 import { GRANT_TYPE, GRANT_VERSION, type Grant } from '@palisade/protocol'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
-import type { GrantRecord } from '../../store/records.ts'
+import type { GrantRecord } from '../../store/distribution-records.ts'
 import { formatTufTime } from '../views/metadata.ts'
 import type { RoleKey } from '../views/role-key.ts'
 

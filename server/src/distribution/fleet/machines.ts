@@ -1,5 +1,5 @@
 import type { Device } from '@palisade/protocol'
-import type { DeviceRecord, DeviceReportRecord } from '../../store/records.ts'
+import type { DeviceRecord, DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 
 /** A device, and what is known of how it fares. */

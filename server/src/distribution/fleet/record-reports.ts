@@ -1,6 +1,6 @@
 import type { DeviceReport } from '@palisade/protocol'
 import type { Log } from '../../log/create-log.ts'
-import type { DeviceReportRecord } from '../../store/records.ts'
+import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { Store } from '../../store/store.ts'
 import { createWriteBehind } from '../../write-behind.ts'
 

@@ -2,7 +2,7 @@ import type { RevisionStatus } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
 import type { Caller } from '../../accounts/principal.ts'
 import { notFound } from '../../http/api-error.ts'
-import type { DeviceReportRecord } from '../../store/records.ts'
+import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import { readHold } from '../rollout/hold.ts'
 import { createTally, isUnusable, judgeMachines, type CountDeps } from './count-machines.ts'
 

@@ -1,5 +1,5 @@
 import { CODES_WITHOUT_POLICY, type RolloutMachines } from '@palisade/protocol'
-import type { DeviceReportRecord, RolloutRecord } from '../../store/records.ts'
+import type { DeviceReportRecord, RolloutRecord } from '../../store/distribution-records.ts'
 import { createTally, isUnusable, judgeMachines, type CountDeps } from '../fleet/count-machines.ts'
 import { readHold } from './hold.ts'
 

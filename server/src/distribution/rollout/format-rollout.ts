@@ -1,5 +1,5 @@
 import type { Rollout } from '@palisade/protocol'
-import type { RolloutRecord } from '../../store/records.ts'
+import type { RolloutRecord } from '../../store/distribution-records.ts'
 
 export function formatRollout(rollout: RolloutRecord): Rollout {
   const { id, state, stages, stage, stage_at, max_rejected, wait_seconds, base_revision } = rollout

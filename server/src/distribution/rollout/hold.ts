@@ -1,4 +1,4 @@
-import type { DeviceRecord } from '../../store/records.ts'
+import type { DeviceRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findViewSecret } from '../views/view-id.ts'
 import { isReached } from './reached.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { DeviceRecord } from '../../store/records.ts'
+import type { DeviceRecord } from '../../store/distribution-records.ts'
 import type { RolloutProgress } from './rollout-machine.ts'
 
 const WHOLE = 2 ** 32

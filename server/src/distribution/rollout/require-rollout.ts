@@ -1,5 +1,5 @@
 import { conflict, notFound } from '../../http/api-error.ts'
-import type { RolloutRecord } from '../../store/records.ts'
+import type { RolloutRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { stepRollout, type RolloutStep } from './rollout-machine.ts'
 

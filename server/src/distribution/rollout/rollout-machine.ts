@@ -1,5 +1,5 @@
 import type { RejectionLimit, RolloutState } from '@palisade/protocol'
-import type { RolloutRecord } from '../../store/records.ts'
+import type { RolloutRecord } from '../../store/distribution-records.ts'
 
 /** What a rollout is, apart from its name and whose it is. */
 export type RolloutProgress = Omit<

@@ -1,4 +1,4 @@
-import type { DeviceRecord, RolloutRecord } from '../../store/records.ts'
+import type { DeviceRecord, RolloutRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
 import { isReached } from '../rollout/reached.ts'
 import type { ViewPlace } from './inspect-view.ts'

@@ -1,4 +1,4 @@
-import type { RootRecord, ViewRecord } from '../../store/records.ts'
+import type { RootRecord, ViewRecord } from '../../store/distribution-records.ts'
 import { startOfSlot } from './slot.ts'
 
 const HOUR_MS = 60 * 60 * 1000

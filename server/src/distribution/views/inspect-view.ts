@@ -1,4 +1,5 @@
-import type { OrganizationRecord, RootRecord, ViewRecord } from '../../store/records.ts'
+import type { RootRecord, ViewRecord } from '../../store/distribution-records.ts'
+import type { OrganizationRecord } from '../../store/records.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findDue } from './due.ts'

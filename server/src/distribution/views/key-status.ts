@@ -1,4 +1,4 @@
-import type { DistributionRole, RootRecord } from '../../store/records.ts'
+import type { DistributionRole, RootRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { isPrivate } from './role-key.ts'
 import { ROOT_RENEWAL_MS } from './root.ts'

@@ -1,4 +1,4 @@
-import type { DistributionKeyRecord } from '../../store/records.ts'
+import type { DistributionKeyRecord } from '../../store/distribution-records.ts'
 import { createRecent } from './recent.ts'
 import { openRoleKey, type RoleKey } from './role-key.ts'
 

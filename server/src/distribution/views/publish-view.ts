@@ -1,5 +1,5 @@
 import type { Publication } from '../../store/contract/distribution.ts'
-import type { ViewRecord } from '../../store/records.ts'
+import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
 import { findDue, secondsOf, startOfKept, type Due } from './due.ts'

@@ -7,7 +7,7 @@ import {
   type KeyObject,
 } from 'node:crypto'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
-import type { DistributionKeyRecord, DistributionRole } from '../../store/records.ts'
+import type { DistributionKeyRecord, DistributionRole } from '../../store/distribution-records.ts'
 
 /** A key of a role, able to sign. */
 export interface RoleKey {

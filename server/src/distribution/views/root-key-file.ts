@@ -1,5 +1,5 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
-import type { DistributionKeyRecord } from '../../store/records.ts'
+import type { DistributionKeyRecord } from '../../store/distribution-records.ts'
 import { describeKey } from './role-key.ts'
 
 const ENCRYPTED = '-----BEGIN ENCRYPTED PRIVATE KEY-----'

@@ -1,5 +1,5 @@
 import { Metadata, Root } from '@tufjs/models'
-import type { RootRecord } from '../../store/records.ts'
+import type { RootRecord } from '../../store/distribution-records.ts'
 import { formatMetadata, formatTufTime, SPEC_VERSION } from './metadata.ts'
 import type { RoleKey } from './role-key.ts'
 

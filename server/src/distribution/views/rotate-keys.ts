@@ -1,6 +1,10 @@
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Author } from '../../history/author.ts'
-import type { DistributionKeyRecord, DistributionRole, RootRecord } from '../../store/records.ts'
+import type {
+  DistributionKeyRecord,
+  DistributionRole,
+  RootRecord,
+} from '../../store/distribution-records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import { createDistributionKey, openRoleKey, type RoleKey } from './role-key.ts'
 import { signRoot } from './root.ts'

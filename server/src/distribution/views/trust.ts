@@ -1,4 +1,8 @@
-import type { DistributionKeyRecord, DistributionRole, RootRecord } from '../../store/records.ts'
+import type {
+  DistributionKeyRecord,
+  DistributionRole,
+  RootRecord,
+} from '../../store/distribution-records.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 import type { OpenKey } from './opened-keys.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '../../http/api-error.ts'
-import type { ViewRecord } from '../../store/records.ts'
+import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
 import { inspectView, requireOrganization, type FoundView, type ViewPlace } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'

@@ -1,12 +1,10 @@
 import type {
-  AccessTokenRecord,
   DeviceRecord,
   DeviceReportRecord,
   EnrolmentTokenRecord,
   GrantRecord,
-  OrganizationTokenRecord,
-  PersonalTokenRecord,
-} from '../records.ts'
+} from '../distribution-records.ts'
+import type { AccessTokenRecord, OrganizationTokenRecord, PersonalTokenRecord } from '../records.ts'
 
 export interface AccessTokenReader {
   find(id: string): Promise<AccessTokenRecord | null>

@@ -3,7 +3,7 @@ import type {
   PublicationRecord,
   RootRecord,
   ViewRecord,
-} from '../records.ts'
+} from '../distribution-records.ts'
 
 /** What the machines of an organization trust. */
 export interface TrustReader {

@@ -1,4 +1,5 @@
-import type { PolicyRecord, RolloutRecord, RolloutWatchRecord } from '../records.ts'
+import type { RolloutRecord, RolloutWatchRecord } from '../distribution-records.ts'
+import type { PolicyRecord } from '../records.ts'
 
 /** Staged rollouts, of which an organization has one at a time that has not ended. */
 export interface RolloutReader {

@@ -1,5 +1,5 @@
 import type { DeviceReportReader, DeviceReportWriter } from '../contract/credentials.ts'
-import type { DeviceReportRecord } from '../records.ts'
+import type { DeviceReportRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
 

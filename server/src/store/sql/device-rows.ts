@@ -1,5 +1,5 @@
 import type { DeviceReader, DeviceWriter } from '../contract/credentials.ts'
-import type { DeviceRecord } from '../records.ts'
+import type { DeviceRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 
 type Row = Omit<DeviceRecord, 'labels'> & { readonly labels: string }

@@ -1,5 +1,5 @@
 import type { EnrolmentTokenReader, EnrolmentTokenWriter } from '../contract/credentials.ts'
-import type { EnrolmentTokenRecord } from '../records.ts'
+import type { EnrolmentTokenRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 
 type Row = Omit<EnrolmentTokenRecord, 'labels'> & {

@@ -1,5 +1,5 @@
 import type { GrantReader, GrantWriter } from '../contract/credentials.ts'
-import type { GrantRecord } from '../records.ts'
+import type { GrantRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 
 export function createGrantReader(connection: Connection): GrantReader {

@@ -1,4 +1,4 @@
-import type { DocumentRecord } from '../records.ts'
+import type { DocumentRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 import { createSelectIn } from './select-in.ts'
 

@@ -1,5 +1,6 @@
 import type { RolloutReader, RolloutWriter } from '../contract/rollouts.ts'
-import type { PolicyRecord, RolloutRecord, RolloutWatchRecord } from '../records.ts'
+import type { RolloutRecord, RolloutWatchRecord } from '../distribution-records.ts'
+import type { PolicyRecord } from '../records.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
 import type { BumpRevision } from './organization-rows.ts'

@@ -1,5 +1,5 @@
 import type { TrustReader, TrustWriter } from '../contract/distribution.ts'
-import type { DistributionKeyRecord, RootRecord } from '../records.ts'
+import type { DistributionKeyRecord, RootRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
 

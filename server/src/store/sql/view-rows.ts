@@ -1,5 +1,5 @@
 import type { Publication, ViewReader, ViewWriter } from '../contract/distribution.ts'
-import type { DocumentRecord, ViewRecord } from '../records.ts'
+import type { DocumentRecord, ViewRecord } from '../distribution-records.ts'
 import type { Connection, Value } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
 import {

@@ -1,6 +1,6 @@
 import { listDevicesResponseSchema, type Device, type DeviceView } from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { DeviceReportRecord } from '../../../../server/src/store/records.ts'
+import type { DeviceReportRecord } from '../../../../server/src/store/distribution-records.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'

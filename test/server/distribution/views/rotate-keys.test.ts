@@ -30,7 +30,7 @@ import { formatListing } from '../../../../server/src/distribution/views/targets
 import { findKey } from '../../../../server/src/distribution/views/trust.ts'
 import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../../server/src/history/author.ts'
-import type { DistributionKeyRecord } from '../../../../server/src/store/records.ts'
+import type { DistributionKeyRecord } from '../../../../server/src/store/distribution-records.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../../agent/fixture/temporary-directory.ts'
 import { fetchDeviceToken } from '../../test-device.ts'
