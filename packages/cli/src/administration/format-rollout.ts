@@ -1,7 +1,7 @@
 import type { RejectionLimit, Rollout, RolloutStage, RolloutStatus } from '@palisade/protocol'
 import { formatAge } from '../terminal/age.ts'
 import type { Style } from '../terminal/style.ts'
-import { formatPairs } from '../terminal/table.ts'
+import { formatPairs, formatTable } from '../terminal/table.ts'
 import { isOpen } from './find-rollout.ts'
 
 /** A rollout, and how its machines fare, as pairs. */
@@ -50,10 +50,30 @@ export function describeState({ state, paused }: Rollout): string {
   return `paused by ${paused.by}${paused.reason === null ? '' : `: ${paused.reason}`}`
 }
 
-export function formatStage({ label, percent }: RolloutStage): string {
+function formatStage({ label, percent }: RolloutStage): string {
   return label ?? `${percent ?? 0}%`
 }
 
-export function formatLimit({ machines, percent }: RejectionLimit): string {
+function formatLimit({ machines, percent }: RejectionLimit): string {
   return machines === undefined ? `${percent ?? 0}%` : `${machines}`
+}
+
+/** A table, a rollout a line; or how to start one. */
+export function formatRollouts(rollouts: readonly Rollout[], nowMs: number, style: Style): string {
+  if (rollouts.length === 0)
+    return 'no rollouts; write `palisade rollout start --stage LABEL --stage 100%`\n'
+  return formatTable(
+    ['ROLLOUT', 'STATE', 'STAGES', 'REACHED', 'MAY REFUSE', 'BASE', 'STARTED', 'BY'],
+    rollouts.map((one) => [
+      one.id,
+      describeState(one),
+      one.stages.map(formatStage).join(', '),
+      `${one.stage} of ${one.stages.length}`,
+      formatLimit(one.max_rejected),
+      `${one.base_revision}`,
+      formatAge(one.created_at, nowMs),
+      one.created_by,
+    ]),
+    style,
+  )
 }

@@ -1,21 +1,14 @@
 import type { RolloutsClient } from '@palisade/client'
-import type { RejectionLimit, Rollout, RolloutStage } from '@palisade/protocol'
+import type { Rollout } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
-import { formatAge } from '../terminal/age.ts'
-import { formatTable } from '../terminal/table.ts'
 import { collect } from './collect.ts'
 import { confirmed } from './confirmed.ts'
 import { findOpenRollout, isOpen } from './find-rollout.ts'
-import {
-  describeHold,
-  describeState,
-  formatLimit,
-  formatStage,
-  formatStatus,
-} from './format-rollout.ts'
+import { describeHold, describeState, formatRollouts, formatStatus } from './format-rollout.ts'
+import { parseLimit, parseStage, parseWhole } from './parse-rollout-options.ts'
 
 interface JsonOption {
   readonly json?: true
@@ -109,7 +102,9 @@ function addList(rollout: Command, context: RunContext): void {
     .addHelpText('after', '\nExamples:\n  palisade rollout list')
     .action(async ({ json }: JsonOption) => {
       const data = await (await connect(context)).list()
-      await present(context, json, { data }, () => formatList(data, context))
+      await present(context, json, { data }, () =>
+        formatRollouts(data, context.io.now(), context.style),
+      )
     })
 }
 
@@ -231,43 +226,4 @@ function presentRollout(
       ? `${style.plain(`rollout ${rollout.id} is ${describeState(rollout)} at ${reached}`)}\n${style.bad(describeHold(rollout))}\n`
       : style.plain(`rollout ${rollout.id} is ${describeState(rollout)}`).concat('\n'),
   )
-}
-
-function formatList(rollouts: readonly Rollout[], { io, style }: RunContext): string {
-  if (rollouts.length === 0)
-    return 'no rollouts; write `palisade rollout start --stage LABEL --stage 100%`\n'
-  return formatTable(
-    ['ROLLOUT', 'STATE', 'STAGES', 'REACHED', 'MAY REFUSE', 'BASE', 'STARTED', 'BY'],
-    rollouts.map((one) => [
-      one.id,
-      describeState(one),
-      one.stages.map(formatStage).join(', '),
-      `${one.stage} of ${one.stages.length}`,
-      formatLimit(one.max_rejected),
-      `${one.base_revision}`,
-      formatAge(one.created_at, io.now()),
-      one.created_by,
-    ]),
-    style,
-  )
-}
-
-function parseStage(written: string): RolloutStage {
-  return written.endsWith('%') ? { percent: parsePercent(written, '--stage') } : { label: written }
-}
-
-function parseLimit(written: string): RejectionLimit {
-  return written.endsWith('%')
-    ? { percent: parsePercent(written, '--max-rejected') }
-    : { machines: parseWhole(written, '--max-rejected') }
-}
-
-function parsePercent(written: string, option: string): number {
-  return parseWhole(written.slice(0, -1), option)
-}
-
-function parseWhole(written: string, option: string): number {
-  if (!/^\d{1,7}$/.test(written))
-    throw usageError(`\`${option}\` must be a whole number, with \`%\` for a share`)
-  return Number(written)
 }

@@ -1,0 +1,25 @@
+import type { RejectionLimit, RolloutStage } from '@palisade/protocol'
+import { usageError } from '../cli-error.ts'
+
+/** A label, or a share such as `10%`. Throws a usage error, as all of these. */
+export function parseStage(written: string): RolloutStage {
+  return written.endsWith('%') ? { percent: parsePercent(written, '--stage') } : { label: written }
+}
+
+/** A number of machines, or a share of them. */
+export function parseLimit(written: string): RejectionLimit {
+  return written.endsWith('%')
+    ? { percent: parsePercent(written, '--max-rejected') }
+    : { machines: parseWhole(written, '--max-rejected') }
+}
+
+function parsePercent(written: string, option: string): number {
+  return parseWhole(written.slice(0, -1), option)
+}
+
+/** A whole number of at most seven digits. */
+export function parseWhole(written: string, option: string): number {
+  if (!/^\d{1,7}$/.test(written))
+    throw usageError(`\`${option}\` must be a whole number, with \`%\` for a share`)
+  return Number(written)
+}
