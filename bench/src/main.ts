@@ -4,7 +4,7 @@ import { nameOfCase, type CaseResult, type LeftOut } from './case.ts'
 import { mergeReadings } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
 import { runFleetBench } from './fleet/run-fleet-bench.ts'
-import { verdictOf } from './goals/goal.ts'
+import { withVerdicts } from './goals/goal.ts'
 import { judgeGoals } from './goals/judge-goals.ts'
 import { runHintsBench } from './hints/run-hints-bench.ts'
 import { planRun, type Plan, type PlannedCase } from './plan.ts'
@@ -81,11 +81,7 @@ async function runDecisions({ quick, only }: Options & { subject: 'decisions' })
   const mode = quick ? 'quick' : 'full'
   // A part of a run, or a failed one, must not replace the figures of a whole one.
   if (only === null && !failed) {
-    const judged = goals.map((goal) => ({
-      ...goal,
-      must_verdict: verdictOf(goal, goal.must),
-      aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
-    }))
+    const judged = withVerdicts(goals)
     writeResults(RESULTS, { mode, started_at, machine, goals: judged, results, left_out })
     tell('written: bench/results/latest.json, bench/results/decide.svg')
   }

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { verdictOf } from '../goals/goal.ts'
+import { withVerdicts } from '../goals/goal.ts'
 import { describeMachine } from '../report/describe-machine.ts'
 import { formatNumber } from '../report/format-number.ts'
 import { formatRange, formatRangedGoals } from '../report/ranged-goals-table.ts'
@@ -54,11 +54,7 @@ export async function runAgentBench(
     const goals = judgeAgent(figures)
     const shown = only === null ? goals : goals.filter(({ reached }) => reached !== null)
     process.stdout.write(`${describeParts(figures)}${formatRangedGoals(shown)}`)
-    const judged = goals.map((goal) => ({
-      ...goal,
-      must_verdict: verdictOf(goal, goal.must),
-      aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
-    }))
+    const judged = withVerdicts(goals)
     const run = { mode: 'full', started_at, machine, policy: SHAPE, goals: judged, ...figures }
     // A quick run, or a part of one, must not replace the figures of a whole one.
     if (only === null && !quick) {

@@ -30,3 +30,16 @@ export function verdictOf(
   if (reached === null) return 'not measured'
   return (isAtLeast ? reached >= bound : reached <= bound) ? 'met' : 'missed'
 }
+
+/** Goals as results are written, with what became of each. */
+export function withVerdicts<
+  G extends Pick<Goal, 'reached' | 'isAtLeast' | 'must'> & { readonly aim: number | null },
+>(
+  goals: readonly G[],
+): (G & { readonly must_verdict: Verdict; readonly aim_verdict: Verdict | null })[] {
+  return goals.map((goal) => ({
+    ...goal,
+    must_verdict: verdictOf(goal, goal.must),
+    aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
+  }))
+}

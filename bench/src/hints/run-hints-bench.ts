@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { verdictOf } from '../goals/goal.ts'
+import { withVerdicts } from '../goals/goal.ts'
 import type { RangedGoal } from '../goals/ranged-goal.ts'
 import { describeMachine } from '../report/describe-machine.ts'
 import { formatNumber } from '../report/format-number.ts'
@@ -50,11 +50,7 @@ export async function runHintsBench(
   )
   // A quick run, or a part of one, must not replace the figures of a whole one.
   if (only !== null || quick) return 0
-  const judged = goals.map((goal) => ({
-    ...goal,
-    must_verdict: verdictOf(goal, goal.must),
-    aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
-  }))
+  const judged = withVerdicts(goals)
   const run = { mode: 'full', started_at, machine, goals: judged, changes, waiting }
   mkdirSync(results, { recursive: true })
   writeFileSync(join(results, 'hints.json'), `${JSON.stringify(run, roundNumber, 2)}\n`)

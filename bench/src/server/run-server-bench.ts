@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { verdictOf } from '../goals/goal.ts'
+import { withVerdicts } from '../goals/goal.ts'
 import { describeMachine } from '../report/describe-machine.ts'
 import { formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
@@ -82,11 +82,7 @@ export async function runServerBench(
         formatRangedGoals(only === null ? goals : goals.filter(({ reached }) => reached !== null)),
       ].join(''),
     )
-    const judged = goals.map((goal) => ({
-      ...goal,
-      must_verdict: verdictOf(goal, goal.must),
-      aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
-    }))
+    const judged = withVerdicts(goals)
     const mode = quick ? 'quick' : 'full'
     const run = {
       mode,
