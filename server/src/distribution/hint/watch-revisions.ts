@@ -74,7 +74,8 @@ export function watchRevisions(deps: {
       }
     },
     wake() {
-      woken.abort()
+      // Every change wakes, and each `abort` makes an error with a stack, heard or not.
+      if (!woken.signal.aborted) woken.abort()
       if (isRunning || closing.signal.aborted || !deps.isWanted()) return
       isRunning = true
       void run()
