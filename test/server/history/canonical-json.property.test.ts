@@ -1,0 +1,69 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
+import { factorOfRun } from '../../run-size.ts'
+
+/** RFC 8785 §3.2.3 word for word: every object by itself, member after member. */
+function formatByTheBook(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatByTheBook).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value)
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, member]) => `${JSON.stringify(name)}:${formatByTheBook(member)}`)
+  return `{${members.join(',')}}`
+}
+
+/** Names that ECMAScript puts first, or has another meaning for, among all others. */
+function values(): fc.Arbitrary<unknown> {
+  const { tree } = fc.letrec((tie) => ({
+    name: fc.oneof(
+      fc.constantFrom(
+        '10',
+        '9',
+        '0',
+        '01',
+        '-1',
+        '__proto__',
+        'toJSON',
+        '',
+        'é',
+        '\u{1F600}',
+        '\uFB33',
+      ),
+      fc.string({ unit: 'binary', maxLength: 4 }),
+    ),
+    leaf: fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.double({ noNaN: true }),
+      fc.constant(null),
+      fc.boolean(),
+    ),
+    object: fc
+      .array(fc.tuple(tie('name'), tie('tree')), { maxLength: 5 })
+      .map((members) => Object.fromEntries(members as [string, unknown][]) as unknown),
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      tie('leaf'),
+      tie('object'),
+      fc.array(tie('tree'), { maxLength: 4 }),
+    ),
+  }))
+  return tree
+}
+
+it('the canonical form has the members of every object by their code units, whatever their names', () => {
+  fc.assert(
+    fc.property(values(), (value) => {
+      expect(formatCanonicalJson(value)).toBe(formatByTheBook(value))
+    }),
+    { numRuns: 500 * factorOfRun() },
+  )
+})
+
+it('a value is left as it was', () => {
+  const value = { b: [{ d: 1, c: 2 }], a: { 2: 0, 1: 0 } }
+
+  formatCanonicalJson(value)
+
+  expect(JSON.stringify(value)).toBe('{"b":[{"d":1,"c":2}],"a":{"1":0,"2":0}}')
+})
