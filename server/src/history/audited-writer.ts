@@ -25,71 +25,144 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  * was used, when a rollout was judged, and how far deliveries have come, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
-  // Made when first used: most transactions write one part.
-  const made: Partial<Mutable<StoreWriter>> = {}
-  return {
-    get organizations() {
-      return (made.organizations ??= {
-        ...writer.organizations,
-        ...auditOrganizations(writer.organizations, record),
-      })
-    },
-    get users() {
-      return (made.users ??= { ...writer.users, ...auditUsers(writer.users, record) })
-    },
-    get memberships() {
-      return (made.memberships ??= { ...writer.memberships, ...auditMemberships(writer, record) })
-    },
-    get teams() {
-      return (made.teams ??= { ...writer.teams, ...auditTeams(writer, record) })
-    },
-    get policies() {
-      return (made.policies ??= { ...writer.policies, ...auditPolicies(writer.policies, record) })
-    },
-    get accessTokens() {
-      return (made.accessTokens ??= {
-        ...writer.accessTokens,
-        ...auditAccessTokens(writer.accessTokens, record),
-      })
-    },
-    get enrolmentTokens() {
-      return (made.enrolmentTokens ??= {
-        ...writer.enrolmentTokens,
-        ...auditEnrolmentTokens(writer.enrolmentTokens, record),
-      })
-    },
-    get devices() {
-      return (made.devices ??= { ...writer.devices, ...auditDevices(writer.devices, record) })
-    },
-    get grants() {
-      return (made.grants ??= { ...writer.grants, ...auditGrants(writer.grants, record) })
-    },
-    // That a device polls or reports changes nothing that anybody decided.
-    devicePolls: writer.devicePolls,
-    deviceReports: writer.deviceReports,
-    get signingKeys() {
-      return (made.signingKeys ??= {
-        ...writer.signingKeys,
-        ...auditSigningKeys(writer.signingKeys, record),
-      })
-    },
-    get webhooks() {
-      return (made.webhooks ??= { ...writer.webhooks, ...auditWebhooks(writer.webhooks, record) })
-    },
-    deliveries: writer.deliveries,
-    get trust() {
-      return (made.trust ??= { ...writer.trust, ...auditTrust(writer.trust, record) })
-    },
-    get rollouts() {
-      return (made.rollouts ??= { ...writer.rollouts, ...auditRollouts(writer.rollouts, record) })
-    },
-    // What is signed follows from what was changed, and that is in the history.
-    views: writer.views,
-    idempotency: writer.idempotency,
-    secrets: writer.secrets,
-    events: {
-      ...writer.events,
+  return new AuditedWriter(writer, record)
+}
+
+/**
+ * For one transaction. Each part is made when it is first used: most transactions write one. A class,
+ * because its getters are made once, where those of an object took as long as writing a row.
+ */
+class AuditedWriter implements StoreWriter {
+  readonly #writer: StoreWriter
+  readonly #record: RecordChange
+  readonly #made: Partial<Mutable<StoreWriter>> = {}
+
+  constructor(writer: StoreWriter, record: RecordChange) {
+    this.#writer = writer
+    this.#record = record
+  }
+
+  get organizations() {
+    return (this.#made.organizations ??= {
+      ...this.#writer.organizations,
+      ...auditOrganizations(this.#writer.organizations, this.#record),
+    })
+  }
+
+  get users() {
+    return (this.#made.users ??= {
+      ...this.#writer.users,
+      ...auditUsers(this.#writer.users, this.#record),
+    })
+  }
+
+  get memberships() {
+    return (this.#made.memberships ??= {
+      ...this.#writer.memberships,
+      ...auditMemberships(this.#writer, this.#record),
+    })
+  }
+
+  get teams() {
+    return (this.#made.teams ??= {
+      ...this.#writer.teams,
+      ...auditTeams(this.#writer, this.#record),
+    })
+  }
+
+  get policies() {
+    return (this.#made.policies ??= {
+      ...this.#writer.policies,
+      ...auditPolicies(this.#writer.policies, this.#record),
+    })
+  }
+
+  get accessTokens() {
+    return (this.#made.accessTokens ??= {
+      ...this.#writer.accessTokens,
+      ...auditAccessTokens(this.#writer.accessTokens, this.#record),
+    })
+  }
+
+  get enrolmentTokens() {
+    return (this.#made.enrolmentTokens ??= {
+      ...this.#writer.enrolmentTokens,
+      ...auditEnrolmentTokens(this.#writer.enrolmentTokens, this.#record),
+    })
+  }
+
+  get devices() {
+    return (this.#made.devices ??= {
+      ...this.#writer.devices,
+      ...auditDevices(this.#writer.devices, this.#record),
+    })
+  }
+
+  get grants() {
+    return (this.#made.grants ??= {
+      ...this.#writer.grants,
+      ...auditGrants(this.#writer.grants, this.#record),
+    })
+  }
+
+  get signingKeys() {
+    return (this.#made.signingKeys ??= {
+      ...this.#writer.signingKeys,
+      ...auditSigningKeys(this.#writer.signingKeys, this.#record),
+    })
+  }
+
+  get webhooks() {
+    return (this.#made.webhooks ??= {
+      ...this.#writer.webhooks,
+      ...auditWebhooks(this.#writer.webhooks, this.#record),
+    })
+  }
+
+  get trust() {
+    return (this.#made.trust ??= {
+      ...this.#writer.trust,
+      ...auditTrust(this.#writer.trust, this.#record),
+    })
+  }
+
+  get rollouts() {
+    return (this.#made.rollouts ??= {
+      ...this.#writer.rollouts,
+      ...auditRollouts(this.#writer.rollouts, this.#record),
+    })
+  }
+
+  // That a device polls or reports changes nothing that anybody decided.
+  get devicePolls() {
+    return this.#writer.devicePolls
+  }
+
+  get deviceReports() {
+    return this.#writer.deviceReports
+  }
+
+  get deliveries() {
+    return this.#writer.deliveries
+  }
+
+  // What is signed follows from what was changed, and that is in the history.
+  get views() {
+    return this.#writer.views
+  }
+
+  get idempotency() {
+    return this.#writer.idempotency
+  }
+
+  get secrets() {
+    return this.#writer.secrets
+  }
+
+  get events() {
+    return (this.#made.events ??= {
+      ...this.#writer.events,
       append: () => Promise.reject(new TypeError('events are written by the audited store alone')),
-    },
+    })
   }
 }

@@ -17,7 +17,8 @@ export interface ChangeLog {
 }
 
 interface PlacedChange extends Change {
-  readonly orgs: ReadonlySet<string>
+  /** As it was recorded. */
+  readonly orgs: readonly string[]
 }
 
 /**
@@ -31,7 +32,7 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
   return {
     async record(change) {
       if (change.hidden !== true && isSame(change)) return
-      changes.push({ ...change, orgs: new Set(await organizationsOf(writer, change.place)) })
+      changes.push({ ...change, orgs: await organizationsOf(writer, change.place) })
     },
 
     async append(author, at) {

@@ -43,6 +43,12 @@ export function createInsertRows(
   }
 
   return async (rows) => {
+    const [row] = rows
+    // Most transactions have one.
+    if (rows.length === 1 && row !== undefined) {
+      await statementFor(1).run(...row)
+      return
+    }
     for (let first = 0; first < rows.length; first += LARGEST) {
       const some = rows.slice(first, first + LARGEST)
       const size = SIZES.find((each) => each >= some.length) ?? LARGEST
