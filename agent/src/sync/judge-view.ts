@@ -144,13 +144,20 @@ function checkOrder(parsed: Parsed, files: ViewFiles, { root, state }: Judgement
     return fault('older_version', 'these are older versions than were accepted before')
   if (Date.parse(timestamp['x-issued']) < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
-  // By the keys of now: after a theft, what the former ones have signed keeps nothing out.
-  const counted = state.view?.assignment ?? null
-  const isCounted = counted !== null && isSignedBy(root, 'targets', counted)
-  const former = isCounted ? readAssignment(counted) : null
+  const former = state.view === null ? null : readFormer(state.view, state, root)
   if (former !== null && Date.parse(assignment.issued) < Date.parse(former.issued) - TOLERANCE_MS)
     return fault('older_issue', 'the view was assigned before the one in force')
   return null
+}
+
+/** By the keys of now: after a theft, what the former ones have signed keeps nothing out. */
+function readFormer(
+  { assignment, roots }: ViewFiles,
+  state: TrustedState,
+  root: Root,
+): Assignment | null {
+  const isByRoot = roots === state.roots.length || isSignedBy(root, 'targets', assignment)
+  return isByRoot ? readAssignment(assignment) : null
 }
 
 function isBehind(parsed: Parsed, marks: TrustedState['marks'], view: string): boolean {

@@ -1,8 +1,6 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { systemErrorCode } from '../errors.ts'
+import type { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { fault, type Fault } from './fault.ts'
-import { readRoot } from './signed-metadata.ts'
+import { readSnapshot, readTargets } from './signed-metadata.ts'
 import type { ViewFiles } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
@@ -21,12 +19,10 @@ export interface Refresh {
   readonly path: string
   /** The newest one that is trusted. */
   readonly root: string
-  /** Of the same view, as they were accepted last: what is fetched must not be older. */
+  /** Of the same view, as they were accepted last: what is the same is not fetched again. */
   readonly files: Metadata | null
   /** Fetched already. */
   readonly timestamp: Buffer
-  /** Where a directory may be made for as long as this takes. */
-  readonly directory: string
 }
 
 export interface Refreshed {
@@ -36,113 +32,110 @@ export interface Refreshed {
 }
 
 /**
- * Lets the updater of tuf-js judge what the server has, by the workflow of the specification (§5).
- * It works on a copy, so that nothing of ours is ever half written. Never rejects.
+ * Lets the set of trusted metadata of tuf-js judge what the server has, in the order of the
+ * specification (§5). Its updater would do the same by way of files. What must not be older than it
+ * was is judged by `judge-view.ts`, by marks that outlive the files. Never rejects.
  */
 export async function refreshView(
   refresh: Refresh,
   fetchFile: FetchFile,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  let staging: string | null = null
-  try {
-    await mkdir(refresh.directory, { recursive: true, mode: 0o700 })
-    staging = await mkdtemp(join(refresh.directory, 'staging.tmp-'))
-    await fillStaging(staging, refresh)
-    return await runUpdater(staging, refresh, fetchFile, signal)
-  } catch (error) {
-    const reason = systemErrorCode(error) ?? (error instanceof Error ? error.message : 'unknown')
-    const message = `what was fetched cannot be kept on disk: ${reason}`
-    return { roots: [], result: fault('cache_not_written', message) }
-  } finally {
-    if (staging !== null) await rm(staging, { recursive: true, force: true }).catch(() => {})
-  }
-}
-
-async function fillStaging(staging: string, { root, files }: Refresh): Promise<void> {
-  await writeFile(join(staging, 'root.json'), root)
-  if (files === null) return
-  await writeFile(join(staging, 'timestamp.json'), files.timestamp)
-  await writeFile(join(staging, 'snapshot.json'), files.snapshot)
-  await writeFile(join(staging, 'targets.json'), files.targets)
-}
-
-async function runUpdater(
-  staging: string,
-  refresh: Refresh,
-  fetchFile: FetchFile,
-  signal: AbortSignal,
-): Promise<Refreshed> {
   // Only now: what is on disk is enforced without it, and loading it takes longer than that.
-  const [{ Updater }, { DownloadHTTPError }] = await Promise.all([
-    import('tuf-js'),
-    import('tuf-js/dist/error.js'),
-  ])
+  const { TrustedMetadataStore } = await import('tuf-js/dist/store.js')
   const roots: string[] = []
-  /** The library flattens some failures to a text; this is the one that happened on the way. */
-  let onTheWay: Fault | null = null
-
-  async function downloadBytes(url: string): Promise<Buffer> {
-    const name = url.slice(url.lastIndexOf('/') + 1)
-    if (name === 'timestamp.json') return refresh.timestamp
-    const wanted = { path: `${refresh.path}/${name}`, maxBytes: maxBytesOf(name) }
-    const fetched = await fetchFile(wanted, signal)
-    if (fetched.kind === 'absent') throw new DownloadHTTPError(`no ${name}`, 404)
-    if (fetched.kind !== 'body') {
-      onTheWay = fetched.kind === 'fault' ? fetched : fault('http_status', `no ${name}`)
-      throw new Error(onTheWay.message)
-    }
-    if (name.endsWith('.root.json')) roots.push(fetched.body.toString())
-    return fetched.body
-  }
-
-  const updater = new Updater({
-    metadataDir: staging,
-    metadataBaseUrl: 'https://view.invalid',
-    fetcher: {
-      downloadBytes,
-      downloadFile: () => Promise.reject(new TypeError('documents are not fetched by the updater')),
-    },
-    config: { maxRootRotations: MAX_ROTATIONS },
-  })
-  let failure: Fault | null = null
   try {
-    await updater.refresh()
+    const trusted = new TrustedMetadataStore(Buffer.from(refresh.root))
+    const get = createGetter(refresh, fetchFile, signal)
+    await updateRoots(trusted, get, roots)
+    return { roots, result: await updateRest(trusted, get, refresh.timestamp) }
   } catch (error) {
-    failure = onTheWay ?? describeRefusal(error)
+    return { roots, result: error instanceof NotFetched ? error.fault : describeRefusal(error) }
   }
-  const root = readRoot(await readFile(join(staging, 'root.json'), 'utf8'))
-  // The last one that was fetched may have been refused.
-  const accepted = roots.filter(
-    (text) => (readRoot(text)?.version ?? Infinity) <= (root?.version ?? 0),
-  )
-  return { roots: accepted, result: failure ?? (await readStaging(staging)) }
 }
 
-async function readStaging(staging: string): Promise<Metadata> {
-  const read = (name: string) => readFile(join(staging, `${name}.json`), 'utf8')
+/** Null for what is not there. Throws NotFetched. */
+type Get = (name: string, maxBytes: number) => Promise<Buffer | null>
+
+class NotFetched extends Error {
+  readonly fault: Fault
+
+  constructor(reason: Fault) {
+    super(reason.message)
+    this.fault = reason
+  }
+}
+
+function createGetter({ path, files }: Refresh, fetchFile: FetchFile, signal: AbortSignal): Get {
+  const kept = files === null ? new Map<string, string>() : nameKept(files)
+  return async (name, maxBytes) => {
+    const known = kept.get(name)
+    if (known !== undefined) return Buffer.from(known)
+    const fetched = await fetchFile({ path: `${path}/${name}`, maxBytes }, signal)
+    if (fetched.kind === 'absent') return null
+    if (fetched.kind === 'body') return fetched.body
+    const { kind } = fetched
+    throw new NotFetched(kind === 'fault' ? fetched : fault('http_status', `no \`${name}\``))
+  }
+}
+
+/** By the names that the metadata before them gives them, with their versions. */
+function nameKept(files: Metadata): Map<string, string> {
+  const snapshot = readSnapshot(files.snapshot)?.version
+  const targets = readTargets(files.targets)?.version
+  return new Map([
+    [`${snapshot}.snapshot.json`, files.snapshot],
+    [`${targets}.targets.json`, files.targets],
+  ])
+}
+
+/** §5.3: each next one until there is none; those that were accepted are added to `accepted`. */
+async function updateRoots(
+  trusted: TrustedMetadataStore,
+  get: Get,
+  accepted: string[],
+): Promise<void> {
+  const first = trusted.root.signed.version + 1
+  for (let version = first; version < first + MAX_ROTATIONS; version += 1) {
+    const body = await get(`${version}.root.json`, MAX_ROOT)
+    if (body === null) return
+    trusted.updateRoot(body)
+    accepted.push(body.toString())
+  }
+}
+
+/** §5.4 to §5.6. */
+async function updateRest(
+  trusted: TrustedMetadataStore,
+  get: Get,
+  timestamp: Buffer,
+): Promise<Metadata> {
+  const { snapshotMeta } = trusted.updateTimestamp(timestamp).signed
+  const snapshot = await need(get, `${snapshotMeta.version}.snapshot.json`, MAX_SNAPSHOT)
+  const listed = trusted.updateSnapshot(snapshot).signed.meta['targets.json']
+  const targets = await need(get, `${listed?.version}.targets.json`, MAX_TARGETS)
+  trusted.updateDelegatedTargets(targets, 'targets', 'root')
   return {
-    timestamp: await read('timestamp'),
-    snapshot: await read('snapshot'),
-    targets: await read('targets'),
+    timestamp: timestamp.toString(),
+    snapshot: snapshot.toString(),
+    targets: targets.toString(),
   }
 }
 
-function maxBytesOf(name: string): number {
-  if (name.endsWith('.root.json')) return MAX_ROOT
-  return name.endsWith('.targets.json') ? MAX_TARGETS : MAX_SNAPSHOT
+async function need(get: Get, name: string, maxBytes: number): Promise<Buffer> {
+  const body = await get(name, maxBytes)
+  if (body === null) throw new NotFetched(fault('http_status', `the server lacks \`${name}\``))
+  return body
 }
 
-/** By the text, because the library has lost the kind of some of its errors by now. */
+/** By the text: its classes say less. */
 function describeRefusal(error: unknown): Fault {
   const said = error instanceof Error ? error.message : 'unknown'
-  const name = error instanceof Error ? error.constructor.name : ''
-  if (name === 'PersistError') return fault('cache_not_written', 'what was fetched cannot be kept')
   if (/was signed by \d+\/\d+ keys/.test(said))
     return fault('bad_signature', 'the signature of the policy does not hold')
   if (/expired/i.test(said)) return fault('expired', 'what was signed has expired')
-  if (/less than current version|Expected version|does not match|doesn't match/.test(said))
-    return fault('older_version', 'these are older versions than were accepted before')
+  if (/Expected version|does not match|doesn't match/.test(said))
+    return fault('older_version', 'these are other versions than the files before them name')
   if (/hash|length/i.test(said)) return fault('mixed', 'the files do not belong together')
   return fault('malformed', 'there is metadata that this agent does not accept')
 }

@@ -6,8 +6,12 @@ import { isSignedBy, readRoot, type Role, type Root } from './signed-metadata.ts
  */
 export function followRoots(pinned: string, roots: readonly string[]): Root | null {
   const first = readRoot(pinned)
-  if (first === null || !isSignedBy(first, 'root', pinned)) return null
-  let newest = first
+  return first === null || !isSignedBy(first, 'root', pinned) ? null : followFrom(first, roots)
+}
+
+/** The same from one that is trusted. */
+export function followFrom(trusted: Root, roots: readonly string[]): Root | null {
+  let newest = trusted
   for (const text of roots) {
     const next = readRoot(text)
     if (next === null || next.version !== newest.version + 1) return null

@@ -7,7 +7,7 @@ import { findView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView, type JudgedView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView } from './refresh-view.ts'
-import { followRoots, hasOtherKeys } from './root-chain.ts'
+import { followFrom, followRoots, hasOtherKeys } from './root-chain.ts'
 import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import type { TrustedState } from './trusted-state.ts'
@@ -64,19 +64,19 @@ export interface ViewChannel {
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
-  let state = stateOf(enrolment)
+  let { state, root } = trustIn(enrolment)
   /** Of the timestamp that is trusted, when this process fetched it. */
   let etag: string | null = null
 
   async function setAside(): Promise<string> {
     const file = await store.setAside(clock.now())
-    state = stateOf(enrolment, state)
+    ;({ state, root } = trustIn(enrolment, state))
     return file
   }
 
   /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
   async function keepRoots(roots: readonly string[]): Promise<Root | Fault> {
-    const next = addRoots(enrolment, state, roots)
+    const next = root === null ? null : addRoots(root, state, roots)
     if (next === null)
       return fault('bad_signature', 'the roots of the server do not lead on from the pinned one')
     try {
@@ -90,7 +90,8 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       return describeDiskFault(error)
     }
     state = next.state
-    return next.root
+    root = next.root
+    return root
   }
 
   /** Makes the view what this machine trusts, durably, and then only. */
@@ -115,16 +116,15 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       root: state.roots.at(-1) ?? enrolment.root,
       files: state.view?.id === found.id ? state.view : null,
       timestamp: found.timestamp,
-      directory: store.directory,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
-    const root = await keepRoots(roots)
-    if ('kind' in root) return root
+    const newest = await keepRoots(roots)
+    if ('kind' in newest) return newest
     if ('kind' in result) return result
     const { id, assignment } = found
     const files = { id, roots: state.roots.length, assignment, ...result }
     const bounds = clock.bounds()
-    const view = judgeView(files, { enrolment, root, state, bounds, isKept: false })
+    const view = judgeView(files, { enrolment, root: newest, state, bounds, isKept: false })
     if ('kind' in view) return view
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
     if (documents.kind === 'fault') return documents
@@ -143,7 +143,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
 
   return {
     setAside,
-    root: () => followRoots(enrolment.root, state.roots),
+    root: () => root,
     grants: () => state.grants,
     isRevoked: () => state.is_revoked,
     async keepInBoth(changed) {
@@ -161,6 +161,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       const read = await store.read(clock.now())
       if (read.state === null) return { kept: null, problem: read.problem }
       state = read.state
+      root = followRoots(enrolment.root, state.roots)
       clock.recall(state.issued_ms)
       const restored = await restoreView(deps, state)
       if (restored === null) return { kept: null, problem: read.problem }
@@ -178,13 +179,21 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   }
 }
 
+interface Trust {
+  readonly state: TrustedState
+  /** The newest that is trusted; null when those that were kept do not lead on from the pinned one. */
+  readonly root: Root | null
+}
+
 /** Before anything was accepted, or after what was kept could not be used. */
-function stateOf({ org, device_id }: Enrolment, former?: TrustedState): TrustedState {
+function trustIn({ org, device_id, root: pinned }: Enrolment, former?: TrustedState): Trust {
   const isOurs = former?.org === org && former.device_id === device_id
   // What cannot be used makes no grant good for a second time.
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
   const is_revoked = isOurs && former.is_revoked
-  return { org, device_id, roots: [], view: null, marks: {}, issued_ms: 0, grants, is_revoked }
+  const nothing = { roots: [], view: null, marks: {}, issued_ms: 0 }
+  const state = { org, device_id, ...nothing, grants, is_revoked }
+  return { state, root: followRoots(pinned, []) }
 }
 
 function withView(state: TrustedState, { files, versions, issuedMs }: JudgedView): TrustedState {
@@ -203,14 +212,13 @@ function listHashes({ view }: TrustedState): string[] {
 
 /** Null when the roots do not lead on from those that are trusted. */
 function addRoots(
-  { root: pinned }: Enrolment,
+  former: Root,
   state: TrustedState,
   added: readonly string[],
 ): { readonly state: TrustedState; readonly root: Root; readonly isBegun: boolean } | null {
   const roots = [...state.roots, ...added]
-  const former = followRoots(pinned, state.roots)
-  const root = followRoots(pinned, roots)
-  if (former === null || root === null) return null
+  const root = followFrom(former, added)
+  if (root === null) return null
   const isBegun = hasOtherKeys(former, root)
   const begun = isBegun ? { marks: {}, issued_ms: 0 } : {}
   return { state: { ...state, ...begun, roots, grants: judgeGrants(state, root) }, root, isBegun }
