@@ -5,7 +5,8 @@ import type { CompiledBundle } from '../decision/compile-bundle.ts'
 import { createBundleReader } from './build-bundle.ts'
 import { eventOfFault, fault, type Fault } from './fault.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
-import type { FetchedView, Offer, ViewChannel } from './view-channel.ts'
+import type { FetchedView } from './trust.ts'
+import type { Offer, ViewChannel } from './view-channel.ts'
 
 export interface SynchronizerDeps {
   readonly active: ActivePolicy

@@ -1,16 +1,13 @@
 import type { Enrolment } from '@palisade/protocol'
-import { NO_GRANTS, withEnded, type GrantLedger } from '../break-glass/grant-ledger.ts'
 import type { TrustedClock } from '../state/trusted-clock.ts'
-import { fault, type Fault } from './fault.ts'
-import { describeDiskFault, fetchDocuments } from './fetch-documents.ts'
+import type { Fault } from './fault.ts'
+import { fetchDocuments } from './fetch-documents.ts'
 import { findView, viewPath, type FoundView } from './find-view.ts'
-import { judgeView, type JudgedView } from './judge-view.ts'
+import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView } from './refresh-view.ts'
-import { followFrom, followRoots, hasOtherKeys } from './root-chain.ts'
-import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
-import type { StateProblem, StateStore } from './state-store.ts'
-import type { TrustedState } from './trusted-state.ts'
+import type { StateStore } from './state-store.ts'
+import { createTrust, type FetchedView, type Trust } from './trust.ts'
 import type { FetchFile } from './view-client.ts'
 
 export interface ViewChannelDeps {
@@ -20,115 +17,56 @@ export interface ViewChannelDeps {
   readonly clock: TrustedClock
 }
 
-/**
- * Kept documents; each takes five turns of a thread, which add up to a third of a start on a busy
- * machine. No more, because a machine may allow few open files, and one that cannot be opened
- * passes for damaged.
- */
-const READ_AT_ONCE = 16
-
-/** A view with its documents, verified. */
-export interface FetchedView {
-  readonly view: JudgedView
-  /** In the order of `view.documents`. */
-  readonly texts: readonly string[]
-}
-
 export interface Offer extends FetchedView {
   readonly kind: 'offer'
   /** Makes it what this machine trusts, durably. Throws the system's error; then nothing changed. */
   keep(): Promise<void>
 }
 
-/** What the server has for this machine. Nothing is in force by it. */
-export interface ViewChannel {
-  /** What was kept; a problem where something was damaged, and is out of the way now. */
-  restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
+/** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
+export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepView'> {
   /** Asks once; `isConfirmed` says whether a 304 will do. Never rejects. Not reentrant. */
   fetch(isConfirmed: boolean, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
   /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
   open(body: Uint8Array, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
-  /** The newest that is trusted; null when what was kept does not lead on from the pinned one. */
-  root(): Root | null
-  grants(): GrantLedger
-  /** Whether this machine was put out, as far as it was told. */
-  isRevoked(): boolean
-  /** Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not reentrant. */
-  keepInBoth(changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked'>>): Promise<void>
-  /** Keeps what is known about the time, so that a restart does not make it earlier. */
-  keepTime(): Promise<void>
-  /** Forgets what was restored, because it cannot be used; answers where it is now. */
-  setAside(): Promise<string>
 }
 
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
-  let { state, root } = trustIn(enrolment)
+  const trust = createTrust(deps)
   /** Of the timestamp that is trusted, when this process fetched it. */
   let etag: string | null = null
-
-  async function setAside(): Promise<string> {
-    const file = await store.setAside(clock.now())
-    ;({ state, root } = trustIn(enrolment, state))
-    return file
-  }
-
-  /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
-  async function keepRoots(roots: readonly string[]): Promise<Root | Fault> {
-    const next = root === null ? null : addRoots(root, state, roots)
-    if (next === null)
-      return fault('bad_signature', 'the roots of the server do not lead on from the pinned one')
-    try {
-      if (next.isBegun) {
-        clock.forgetIssues()
-        // First: with the roots on disk nobody would see any more that the keys were others.
-        if (state.view !== null) await store.writeTime(clock.kept())
-      }
-      if (roots.length > 0) await store.write(next.state)
-    } catch (error) {
-      return describeDiskFault(error)
-    }
-    state = next.state
-    root = next.root
-    return root
-  }
-
-  /** Makes the view what this machine trusts, durably, and then only. */
-  async function keep(view: JudgedView, found: FoundView): Promise<void> {
-    const next = withView(state, view)
-    await store.write(next)
-    // The other copy of the state is the former one: it must be able to stand in, with its documents.
-    const hashes = new Set([...listHashes(state), ...listHashes(next)])
-    state = next
-    etag = found.etag
-    // What stays takes room and does no harm.
-    await store.keepDocuments(hashes).catch(() => {})
-  }
 
   async function update(
     found: FoundView,
     fetchFile: FetchFile,
     signal: AbortSignal,
   ): Promise<Offer | Fault> {
+    const former = trust.state()
     const refresh = {
       path: `${viewPath(org, found.id)}/metadata`,
-      root: state.roots.at(-1) ?? enrolment.root,
-      files: state.view?.id === found.id ? state.view : null,
+      root: former.roots.at(-1) ?? enrolment.root,
+      files: former.view?.id === found.id ? former.view : null,
       timestamp: found.timestamp,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
-    const newest = await keepRoots(roots)
-    if ('kind' in newest) return newest
+    const root = await trust.keepRoots(roots)
+    if ('kind' in root) return root
     if ('kind' in result) return result
     const { id, assignment } = found
+    const state = trust.state()
     const files = { id, roots: state.roots.length, assignment, ...result }
     const bounds = clock.bounds()
-    const view = judgeView(files, { enrolment, root: newest, state, bounds, isKept: false })
+    const view = judgeView(files, { enrolment, root, state, bounds, isKept: false })
     if ('kind' in view) return view
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
     if (documents.kind === 'fault') return documents
-    return { kind: 'offer', view, texts: documents.texts, keep: () => keep(view, found) }
+    const keep = async (): Promise<void> => {
+      await trust.keepView(view)
+      etag = found.etag
+    }
+    return { kind: 'offer', view, texts: documents.texts, keep }
   }
 
   async function ask(
@@ -136,124 +74,17 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     condition: string | null,
     signal: AbortSignal,
   ): Promise<Offer | { kind: 'same' } | Fault> {
-    const known = { org, view: state.view?.id ?? null, etag: condition }
+    const known = { org, view: trust.state().view?.id ?? null, etag: condition }
     const found = await findView(fetchFile, known, signal)
     return found.kind === 'found' ? update(found, fetchFile, signal) : found
   }
 
   return {
-    setAside,
-    root: () => root,
-    grants: () => state.grants,
-    isRevoked: () => state.is_revoked,
-    async keepInBoth(changed) {
-      await store.writeBoth({ ...state, ...changed })
-      state = { ...state, ...changed }
-    },
-
-    async keepTime() {
-      // Before there is anything to keep, there is nothing that the time could bring back either.
-      if (state.view !== null) await store.writeTime(clock.kept())
-    },
-
-    async restore() {
-      clock.restore(await store.readTime())
-      const read = await store.read(clock.now())
-      if (read.state === null) return { kept: null, problem: read.problem }
-      state = read.state
-      root = followRoots(enrolment.root, state.roots)
-      clock.recall(state.issued_ms)
-      const restored = await restoreView(deps, state)
-      if (restored === null) return { kept: null, problem: read.problem }
-      if (typeof restored === 'string')
-        return { kept: null, problem: { file: await setAside(), message: restored } }
-      if ('file' in restored) return { kept: null, problem: restored }
-      return { kept: restored, problem: read.problem }
-    },
-
+    ...trust,
     fetch: (isConfirmed, signal) => ask(deps.fetchFile, isConfirmed ? etag : null, signal),
     async open(body, signal) {
       const archive = openArchive(body, enrolment)
       return archive.kind === 'fault' ? archive : ask(archive.fetchFile, null, signal)
     },
   }
-}
-
-interface Trust {
-  readonly state: TrustedState
-  /** The newest that is trusted; null when those that were kept do not lead on from the pinned one. */
-  readonly root: Root | null
-}
-
-/** Before anything was accepted, or after what was kept could not be used. */
-function trustIn({ org, device_id, root: pinned }: Enrolment, former?: TrustedState): Trust {
-  const isOurs = former?.org === org && former.device_id === device_id
-  // What cannot be used makes no grant good for a second time.
-  const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
-  const is_revoked = isOurs && former.is_revoked
-  const nothing = { roots: [], view: null, marks: {}, issued_ms: 0 }
-  const state = { org, device_id, ...nothing, grants, is_revoked }
-  return { state, root: followRoots(pinned, []) }
-}
-
-function withView(state: TrustedState, { files, versions, issuedMs }: JudgedView): TrustedState {
-  return {
-    ...state,
-    view: files,
-    marks: { ...state.marks, [files.id]: versions },
-    issued_ms: Math.max(state.issued_ms, issuedMs),
-  }
-}
-
-function listHashes({ view }: TrustedState): string[] {
-  const targets = view === null ? null : readTargets(view.targets)
-  return Object.values(targets?.targets ?? {}).map(({ hashes }) => hashes.sha256)
-}
-
-/** Null when the roots do not lead on from those that are trusted. */
-function addRoots(
-  former: Root,
-  state: TrustedState,
-  added: readonly string[],
-): { readonly state: TrustedState; readonly root: Root; readonly isBegun: boolean } | null {
-  const roots = [...state.roots, ...added]
-  const root = followFrom(former, added)
-  if (root === null) return null
-  const isBegun = hasOtherKeys(former, root)
-  const begun = isBegun ? { marks: {}, issued_ms: 0 } : {}
-  return { state: { ...state, ...begun, roots, grants: judgeGrants(state, root) }, root, isBegun }
-}
-
-/** With other keys for targets a grant is over: whoever stole the former ones may have signed it. */
-function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
-  const { current } = grants
-  return current === null || isSignedBy(root, 'targets', current.text) ? grants : withEnded(grants)
-}
-
-/** What was kept, or why the state, or one document of it, cannot be used. */
-async function restoreView(
-  { enrolment, store, clock }: ViewChannelDeps,
-  state: TrustedState,
-): Promise<FetchedView | StateProblem | string | null> {
-  if (state.org !== enrolment.org || state.device_id !== enrolment.device_id)
-    return 'the kept state is of another enrolment'
-  const root = followRoots(enrolment.root, state.roots.slice(0, state.view?.roots))
-  if (root === null || followRoots(enrolment.root, state.roots) === null)
-    return 'the kept roots do not hold'
-  if (state.view === null) return null
-  const bounds = clock.bounds()
-  const view = judgeView(state.view, { enrolment, root, state, bounds, isKept: true })
-  if ('kind' in view) return view.message
-  const texts: string[] = []
-  for (let first = 0; first < view.documents.length; first += READ_AT_ONCE) {
-    const some = view.documents.slice(first, first + READ_AT_ONCE)
-    const read = await Promise.all(some.map(({ sha256 }) => store.readDocument(sha256)))
-    const missing = some[read.indexOf(null)]
-    if (missing !== undefined) {
-      const file = await store.setDocumentAside(missing.sha256, clock.now())
-      return { file, message: 'a kept policy is missing or damaged' }
-    }
-    texts.push(...read.filter((text) => text !== null))
-  }
-  return { view, texts }
 }
