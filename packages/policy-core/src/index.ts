@@ -51,3 +51,10 @@ export {
   type Comparison,
   type NoWider,
 } from './compare/comparison.ts'
+export { makeSelfTest } from './self-test/make-self-test.ts'
+export {
+  runSelfTest,
+  type SelfTestFailure,
+  type SelfTestSubject,
+} from './self-test/run-self-test.ts'
+export { type SelfTestExpectation, type SelfTestVector } from './self-test/self-test.ts'

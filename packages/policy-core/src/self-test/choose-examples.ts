@@ -1,0 +1,89 @@
+import { FAMILY_BITS } from '../address/ip-address.ts'
+import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import type { PathPattern } from '../pattern/path-pattern.ts'
+import { PARSING } from '../pattern/pattern-reader.ts'
+import type { Rule } from '../policy/policy.ts'
+import { domainOf } from '../policy/policy.ts'
+
+/** A resource of which requests are made. */
+export type Example = {
+  /** Place of its rule in the policy. */
+  readonly place: number
+  readonly rule: Rule
+  /** The resource as it was written. */
+  readonly text: string
+} & (
+  | { readonly domain: 'network'; readonly pattern: NetworkPattern }
+  | { readonly domain: 'filesystem'; readonly pattern: PathPattern }
+)
+
+const MAX_EXAMPLES = 12
+/** Of one rule; with the last one. */
+const FIRST_RESOURCES = 3
+/** Vectors are to be small, and what is long is seldom of a kind of its own. */
+const MAX_TEXT = 256
+
+/**
+ * Some resources of the policy, of as many kinds as there are: one of each kind before a second of
+ * any, each kind in the order of the rules. What cannot be read is left out. O(rules).
+ */
+export function chooseExamples(rules: readonly Rule[]): readonly Example[] {
+  const kinds = new Map<string, Example[]>()
+  for (const [place, rule] of rules.entries())
+    for (const text of someOf(rule.resources)) {
+      const example = readExample(place, rule, text)
+      if (example === null) continue
+      const kind = kindOf(example)
+      const known = kinds.get(kind)
+      if (known === undefined) kinds.set(kind, [example])
+      else known.push(example)
+    }
+  const chosen: Example[] = []
+  const shelves = [...kinds.values()]
+  const most = Math.max(0, ...shelves.map(({ length }) => length))
+  for (let turn = 0; turn < most; turn += 1) {
+    for (const shelf of shelves) chosen.push(...shelf.slice(turn, turn + 1))
+    if (chosen.length >= MAX_EXAMPLES) break
+  }
+  return chosen.slice(0, MAX_EXAMPLES)
+}
+
+function someOf(resources: readonly string[]): readonly string[] {
+  return [...new Set([...resources.slice(0, FIRST_RESOURCES), ...resources.slice(-1)])]
+}
+
+function readExample(place: number, rule: Rule, text: string): Example | null {
+  const [action] = rule.actions
+  if (action === undefined || text.length > MAX_TEXT) return null
+  const domain = domainOf(action)
+  if (domain === 'filesystem') {
+    const pattern = PARSING.filesystem(text)
+    return pattern.ok ? { place, rule, text, domain, pattern: pattern.value } : null
+  }
+  const pattern = PARSING.network(text)
+  return pattern.ok ? { place, rule, text, domain, pattern: pattern.value } : null
+}
+
+/** What an evaluator could get wrong on its own. */
+function kindOf(example: Example): string {
+  const { decision, actions } = example.rule
+  const shape =
+    example.domain === 'network' ? shapeOfHost(example.pattern) : shapeOfPath(example.pattern)
+  return `${decision} ${actions.toSorted().join()} ${shape}`
+}
+
+function shapeOfHost(pattern: NetworkPattern): string {
+  const port = pattern.port === null ? '' : ' port'
+  if (pattern.kind === 'name') return `${pattern.depth}${port}`
+  const { family, prefix } = pattern.range
+  return `${family} ${prefix === FAMILY_BITS[family] ? 'address' : 'range'}${port}`
+}
+
+function shapeOfPath({ fromHome, segments }: PathPattern): string {
+  const stars = segments.map((segment) => {
+    if ('recursive' in segment) return '**'
+    if (segment.pieces.length === 1) return ''
+    return segment.pieces.join('') === '' ? '*' : 'a*'
+  })
+  return `${fromHome ? '~' : ''}${[...new Set(stars)].join('/')} ${stars.at(-1) ?? ''}`
+}

@@ -1,0 +1,70 @@
+import { FAMILY_BITS, formatAddress, type IpAddress } from '../address/ip-address.ts'
+import { firstAddress, lastAddress, type IpRange } from '../address/ip-range.ts'
+import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import type { NetworkAction, Rule } from '../policy/policy.ts'
+
+/** A request that may turn out to be none. */
+export interface HostRequest {
+  readonly action: NetworkAction
+  readonly host: string
+  readonly port: number
+  readonly address?: string | undefined
+}
+
+/** Says to a reader that anything else would do as well. */
+const OTHER = 'other'
+const USUAL_PORT = 443
+const LAST_PORT = 65535
+/** 64:ff9b::/96 (RFC 6052 §2.1): the addresses that lead to IPv4 through a translator. */
+const TRANSLATED = 0x64_ff9bn << 96n
+
+/**
+ * Requests around a pattern of the rule, the plainest that it matches first, then those that a
+ * careless reader takes for the same or for another: one label too many, another port or action.
+ */
+export function hostRequests(pattern: NetworkPattern, rule: Rule): readonly HostRequest[] {
+  const action = networkAction(rule.actions[0])
+  const port = pattern.port ?? USUAL_PORT
+  const [host = '', ...others] =
+    pattern.kind === 'name' ? namesAround(pattern) : addressesAround(pattern.range, rule)
+  const otherPort = port === LAST_PORT ? USUAL_PORT : port + 1
+  return [
+    { action, host, port },
+    ...others.slice(0, 1).map((each) => ({ action, host: each, port })),
+    ...(pattern.port === null ? [] : [{ action, host, port: otherPort }]),
+    ...others.slice(1).map((each) => ({ action, host: each, port })),
+    { action: otherAction(action), host, port },
+  ]
+}
+
+function networkAction(action: Rule['actions'][number] | undefined): NetworkAction {
+  return action === 'connect:udp' ? action : 'connect:tcp'
+}
+
+function otherAction(action: NetworkAction): NetworkAction {
+  return action === 'connect:tcp' ? 'connect:udp' : 'connect:tcp'
+}
+
+function namesAround({
+  depth,
+  domain,
+}: Extract<NetworkPattern, { kind: 'name' }>): readonly string[] {
+  const [below, deeper] = [`${OTHER}.${domain}`, `${OTHER}.${OTHER}.${domain}`]
+  // Ends alike, and is somebody else's.
+  const lookalike = `${OTHER}${domain}`
+  if (depth === 'exact') return [domain, below, lookalike]
+  return depth === 'one' ? [below, deeper, domain, lookalike] : [deeper, domain, below, lookalike]
+}
+
+function addressesAround(range: IpRange, { decision }: Rule): readonly string[] {
+  const { family } = range
+  const [first, last] = [firstAddress(range), lastAddress(range)]
+  const around = [last, last + 1n, first, first - 1n].filter(
+    (value) => value >= 0n && value >> BigInt(FAMILY_BITS[family]) === 0n,
+  )
+  const addresses = [...new Set(around)].map((value): IpAddress => ({ family, value }))
+  // A deny holds for what carries the address as well.
+  if (family === 4 && decision === 'deny')
+    addresses.splice(2, 0, { family: 6, value: TRANSLATED | last })
+  return addresses.map(formatAddress)
+}

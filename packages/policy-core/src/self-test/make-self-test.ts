@@ -1,0 +1,114 @@
+import { parseRequest } from '../decision/request.ts'
+import type { Policy, Rule } from '../policy/policy.ts'
+import { chooseExamples, type Example } from './choose-examples.ts'
+import { hostRequests, type HostRequest } from './host-requests.ts'
+import { ANY_HOME, judgeRules, type Judge } from './judge-rules.ts'
+import { pathRequests, type TildeRequest } from './path-requests.ts'
+import type { SelfTestVector } from './self-test.ts'
+
+const MAX_VECTORS = 16
+/** Of the vectors in JSON, without what the wire adds: machines fetch them with the policy. */
+const MAX_CHARACTERS = 4096
+const MAX_REQUEST = 512
+
+type Candidate = HostRequest | TildeRequest
+
+/** No rule of anybody's is about these (RFC 6761 §6.4). */
+const NOBODY: readonly Candidate[] = [
+  { action: 'connect:tcp', host: 'self-test.invalid', port: 443 },
+  { action: 'read', path: '/self-test.invalid' },
+]
+
+/**
+ * A few requests, and which rules of the policy match them, made from its rules: what each kind of
+ * resource matches, and what lies just beside it. `runSelfTest` holds them against an evaluator, to
+ * tell one that reads the policy in another way: another version, a defective machine.
+ *
+ * The same for the same policy on every platform, and small: at most 16 vectors, about 4 kB of
+ * JSON. Rules that would make it long, or cannot be read, are left out; never throws. What matches
+ * is found by trying pattern after pattern, without the indices that `decide` has.
+ */
+export function makeSelfTest(policy: Policy): SelfTestVector[] {
+  const rules = policy.allowlist_v0?.rules ?? []
+  const examples = chooseExamples(rules)
+  const judges = judgeRules(rules, examples)
+  const vectors: SelfTestVector[] = []
+  const seen = new Set<string>()
+  let left = MAX_CHARACTERS
+  for (const candidate of inTurns(rules, examples)) {
+    const key = JSON.stringify(candidate)
+    if (seen.has(key) || key.length > MAX_REQUEST) continue
+    seen.add(key)
+    const vector = judge(candidate, judges)
+    const size = vector === null ? 0 : JSON.stringify(vector).length
+    if (vector === null || size > left) continue
+    left -= size
+    vectors.push(vector)
+    if (vectors.length === MAX_VECTORS) break
+  }
+  return vectors
+}
+
+/** What nobody's rules are about, then the first request of each example before any second one. */
+function* inTurns(
+  rules: readonly Rule[],
+  examples: readonly Example[],
+): Generator<Candidate, void> {
+  const [action] = rules[0]?.actions ?? []
+  if (action === undefined) return
+  yield* NOBODY.filter((each) => 'path' in each === (action === 'read' || action === 'write'))
+  const lists = examples.map(requestsOf)
+  const most = Math.max(0, ...lists.map(({ length }) => length))
+  for (let turn = 0; turn < most; turn += 1) {
+    for (const list of lists) yield* list.slice(turn, turn + 1)
+    if (turn === 0) yield* pairsOf(examples, lists)
+  }
+}
+
+function requestsOf(example: Example): readonly Candidate[] {
+  return example.domain === 'network'
+    ? hostRequests(example.pattern, example.rule)
+    : pathRequests(example.pattern, example.rule)
+}
+
+/** A name with an address that it resolved to, as enforcement points ask. */
+function pairsOf(
+  examples: readonly Example[],
+  lists: readonly (readonly Candidate[])[],
+): readonly Candidate[] {
+  const firstOf = (kind: 'name' | 'range'): HostRequest | null => {
+    const at = examples.findIndex((each) => each.domain === 'network' && each.pattern.kind === kind)
+    const request = lists[at]?.[0]
+    return request !== undefined && 'host' in request ? request : null
+  }
+  const [name, address] = [firstOf('name'), firstOf('range')]
+  return name === null || address === null ? [] : [{ ...name, address: address.host }]
+}
+
+/** Null for what is no request, or tells nothing of any rule. */
+function judge(candidate: Candidate, judges: ReadonlyMap<number, Judge>): SelfTestVector | null {
+  const isAtHome = 'path' in candidate && candidate.path.startsWith('~')
+  const read = parseRequest(
+    isAtHome ? { ...candidate, path: `${ANY_HOME}${candidate.path.slice(1)}` } : candidate,
+  )
+  if (!read.ok) return null
+  const match: number[] = []
+  const miss: number[] = []
+  for (const [place, matches] of judges) {
+    const answer = matches({ request: read.value, isAtHome })
+    if (answer !== null) (answer ? match : miss).push(place)
+  }
+  if (match.length + miss.length === 0) return null
+  const said = { match: match.toSorted(ascending), miss: miss.toSorted(ascending) }
+  const { value } = read
+  if ('path' in candidate) return { kind: 'path', ...candidate, ...said }
+  if (value.kind === 'path') return null
+  const { action, host, port, address } = value.canonical
+  // Also for `localhost`, which means an address: then rules of both kinds may match.
+  const resolved = value.name === null || address === undefined ? {} : { address }
+  return { kind: 'connect', action, host, port, ...resolved, ...said }
+}
+
+function ascending(a: number, b: number): number {
+  return a - b
+}

@@ -1,0 +1,50 @@
+import type { GlobSegment } from '../path/glob.ts'
+import type { PathPattern } from '../pattern/path-pattern.ts'
+import type { FilesystemAction, Rule } from '../policy/policy.ts'
+
+/** A request that may turn out to be none; `~` stands for the home directory. */
+export interface TildeRequest {
+  readonly action: FilesystemAction
+  readonly path: string
+}
+
+/** Says to a reader that anything else would do as well. */
+const OTHER = 'other'
+
+/**
+ * Requests around a pattern of the rule, the plainest that it matches first, then those that a
+ * careless reader takes for the same or for another: what is above, below or beside it.
+ */
+export function pathRequests(pattern: PathPattern, rule: Rule): readonly TildeRequest[] {
+  const action = filesystemAction(rule.actions[0])
+  const spell = (segments: readonly string[]): string =>
+    `${pattern.fromHome ? '~' : ''}/${segments.join('/')}`.replace(/^~\/$/, '~')
+  const plain = fill(pattern.segments, [OTHER])
+  const last = plain.at(-1)
+  const paths = [
+    plain,
+    [...plain, OTHER],
+    fill(pattern.segments, []),
+    // Begins alike, and is another.
+    last === undefined ? [] : [...plain.slice(0, -1), `${last}${OTHER}`],
+    fill(pattern.segments, [OTHER, OTHER]),
+    plain.slice(0, -1),
+  ].map(spell)
+  return [
+    ...paths.map((path) => ({ action, path })),
+    { action: action === 'read' ? 'write' : 'read', path: spell(plain) },
+  ]
+}
+
+function filesystemAction(action: Rule['actions'][number] | undefined): FilesystemAction {
+  return action === 'write' ? action : 'read'
+}
+
+/** Names for the segments of a pattern, `below` for each `**`. */
+function fill(segments: readonly GlobSegment[], below: readonly string[]): readonly string[] {
+  return segments.flatMap((segment) =>
+    'recursive' in segment
+      ? below
+      : segment.pieces.join(segment.pieces.length > 1 && below.length !== 0 ? OTHER : ''),
+  )
+}
