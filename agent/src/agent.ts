@@ -50,7 +50,7 @@ export function createAgent(deps: AgentDeps): Agent {
     await claimSocket(deps.socketPath)
     const problem = await deps.synchronizer.restore()
     if (problem !== null) {
-      deps.log.error(problem, 'the cached bundle was set aside')
+      deps.log.error(problem, 'the cached bundle cannot be used')
       deps.onCacheProblem(problem)
     }
     await deps.breakGlass.restore()

@@ -11,6 +11,8 @@ export interface CompiledBundle {
   /** What stays reachable once it has expired. */
   readonly offline: CompiledPolicy
   readonly machineAddresses: readonly string[]
+  /** What `~` stands for, or null. */
+  readonly home: string | null
 }
 
 export interface CompileDeps {
@@ -45,7 +47,7 @@ export function compileBundle(
     ...(home === null ? {} : { home }),
   })
   const offline = compileOffline([...deps.controlPlane, ...offline_allow])
-  return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses }
+  return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, home }
 }
 
 /** Whether compiling would make what there is: only the times differ, as they do every hour. */

@@ -1,10 +1,16 @@
-import { parseJson, viewPolicySchema, type ViewPolicy } from '@palisade/protocol'
+import { parseJson, readSelfTest, viewPolicySchema, type ViewPolicy } from '@palisade/protocol'
 import type { PolicyBundle } from '../decision/policy-bundle.ts'
+import type { SelfTest } from '../decision/test-bundle.ts'
 import type { JudgedView } from './judge-view.ts'
 
 /** What a view comes to, together with its documents. */
 export type BuiltBundle =
-  | { readonly kind: 'bundle'; readonly bundle: PolicyBundle }
+  | {
+      readonly kind: 'bundle'
+      readonly bundle: PolicyBundle
+      /** What the documents have with their policies, in the same order. */
+      readonly selfTests: readonly SelfTest[]
+    }
   | {
       readonly kind: 'unsupported'
       readonly revision: number
@@ -24,20 +30,21 @@ export type ReadBundle = (view: JudgedView, texts: readonly string[]) => BuiltBu
  */
 export function createBundleReader(org: string): ReadBundle {
   let policies: readonly ViewPolicy[] = []
-  let known = new Map<string, ViewPolicy>()
+  let known = new Map<string, ReadDocument>()
 
   return (view, texts) => {
-    const read = new Map<string, ViewPolicy>()
+    const read = new Map<string, ReadDocument>()
     for (const [index, { id, sha256 }] of view.documents.entries()) {
       const key = `${sha256} ${id}`
-      const policy = known.get(key) ?? readPolicy(texts[index] ?? '', id, org)
-      if (policy === null) return build(view, null)
-      read.set(key, policy)
+      const document = known.get(key) ?? readDocument(texts[index] ?? '', id, org)
+      if (document === null) return build(view, null, [])
+      read.set(key, document)
     }
-    const list = [...read.values()]
+    const documents = [...read.values()]
+    const list = documents.map(({ policy }) => policy)
     if (!isSameList(list, policies)) policies = list
     known = read
-    return build(view, policies)
+    return build(view, policies, documents)
   }
 }
 
@@ -46,7 +53,11 @@ function isSameList(a: readonly ViewPolicy[], b: readonly ViewPolicy[]): boolean
 }
 
 /** Null for policies of which one cannot be read. */
-function build(view: JudgedView, policies: readonly ViewPolicy[] | null): BuiltBundle {
+function build(
+  view: JudgedView,
+  policies: readonly ViewPolicy[] | null,
+  selfTests: readonly SelfTest[],
+): BuiltBundle {
   const { settings } = view
   const issued_at = new Date(view.issuedMs).toISOString()
   const stale_at = new Date(view.staleMs).toISOString()
@@ -69,12 +80,19 @@ function build(view: JudgedView, policies: readonly ViewPolicy[] | null): BuiltB
       settings: { resolve_unlisted_names, offline_allow },
       policies,
     },
+    selfTests,
   }
 }
 
+interface ReadDocument extends SelfTest {
+  readonly policy: ViewPolicy
+}
+
 /** Null for what is not the policy of that id, or holds what this version does not know. */
-function readPolicy(text: string, id: string, org: string): ViewPolicy | null {
+function readDocument(text: string, id: string, org: string): ReadDocument | null {
   const json = parseJson(text)
-  const policy = json.ok ? viewPolicySchema.safeParse(json.value).data : undefined
-  return policy?.id === id && policy.org === org ? policy : null
+  const document = json.ok ? viewPolicySchema.safeParse(json.value).data : undefined
+  if (document?.id !== id || document.org !== org) return null
+  const { self_test = [], ...policy } = document
+  return { policy, vectors: readSelfTest(self_test) }
 }

@@ -33,6 +33,7 @@ const FAULT_CODES = [
   'expired',
   'unsupported_policy',
   'not_compilable',
+  'self_test_failed',
   // this machine
   'cache_not_written',
 ] as const

@@ -1,9 +1,9 @@
-import { PolicyError } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
-import type { ActivePolicy, UnreadableBundle } from '../decision/active-policy.ts'
+import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { CompiledBundle } from '../decision/compile-bundle.ts'
 import { createBundleReader } from './build-bundle.ts'
 import { eventOfFault, fault, type Fault } from './fault.ts'
+import { prepareBundle } from './prepare-bundle.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
 import type { FetchedView } from './trust.ts'
 import type { Offer, ViewChannel } from './view-channel.ts'
@@ -21,13 +21,14 @@ export interface SyncOutcome extends SyncResult {
 }
 
 export interface CacheProblem {
-  readonly file: string
+  /** Where it is now; null where it was left. */
+  readonly file: string | null
   readonly message: string
 }
 
 /** Brings policy into force: at start from disk, later from the server. */
 export interface Synchronizer {
-  /** Puts what was kept into force, or sets what cannot be used aside and says why. */
+  /** Puts what was kept into force, or sets what is damaged aside, and says why it is not in force. */
   restore(): Promise<CacheProblem | null>
   /** One attempt. Never rejects; any failure leaves in force what was in force. Not reentrant. */
   run(signal: AbortSignal): Promise<SyncOutcome>
@@ -43,20 +44,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   const readBundle = createBundleReader(deps.org)
   let record = NO_ATTEMPTS
 
-  /** Compiles, so that nothing can fail any more once the bundle is put into force. */
-  const prepare = (fetched: FetchedView, source: CompiledBundle['source']): Prepared | Fault => {
-    const built = readBundle(fetched.view, fetched.texts)
-    if (built.kind === 'unsupported') {
-      const complaint = fault('unsupported_policy', built.message)
-      return { kind: 'prepared', bundle: built, complaint }
-    }
-    try {
-      return { kind: 'prepared', bundle: active.compile(built.bundle, source), complaint: null }
-    } catch (error) {
-      if (!(error instanceof PolicyError)) throw error
-      return fault('not_compilable', `the policy does not compile: ${describePolicyError(error)}`)
-    }
-  }
+  const prepare = (fetched: FetchedView, source: CompiledBundle['source']) =>
+    prepareBundle({ active, readBundle }, fetched, source)
 
   const restore = async (): Promise<CacheProblem | null> => {
     const { kept, problem } = await channel.restore()
@@ -68,7 +57,9 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     const prepared = prepare(kept, 'cache')
     if (prepared.kind === 'fault') {
       active.apply({ kind: 'damaged' })
-      return { file: await channel.setAside(), message: prepared.message }
+      // What is misread here is whole: once this agent is mended, or another version, it goes on with it.
+      const isLeft = prepared.code === 'self_test_failed'
+      return { file: isLeft ? null : await channel.setAside(), message: prepared.message }
     }
     active.apply({ kind: 'loaded', bundle: prepared.bundle })
     return problem
@@ -142,17 +133,4 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     record: () => record,
     keepTime: () => channel.keepTime(),
   }
-}
-
-interface Prepared {
-  readonly kind: 'prepared'
-  readonly bundle: CompiledBundle | UnreadableBundle
-  /** What is wrong although it is in force: it denies everything. */
-  readonly complaint: Fault | null
-}
-
-function describePolicyError(error: PolicyError): string {
-  const [problem] = error.problems
-  if (problem === undefined) return error.message
-  return `rule \`${problem.rule_id}\` of policy \`${problem.policy_id}\`: ${problem.member}: ${problem.message}`
 }

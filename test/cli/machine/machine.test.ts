@@ -106,6 +106,8 @@ describe('palisade status', () => {
     expect(out).toMatch(/failing +since 2026-11-21T10:00:00\.000Z, 2 hours ago\n/)
     expect(out).toMatch(/last error +refused\\u001b\[2J \(unreachable\)\n/)
     expect(out).toMatch(/cache problem +bad signature; set aside as state\.json\.rejected-1\n/)
+    const left = { ...body, cache_problem: { file: null, message: 'is not read alike' } }
+    expect((await ask(['status'], { body: left })).out).toMatch(/problem +is not read alike\n/)
   })
 
   it('shows a grant that is in force, why, by whom and until when', async () => {

@@ -136,7 +136,7 @@ describe('an evaluator fails the vectors', () => {
   it('and names the request, the rules and what came of it', () => {
     expect(fault(tcp('allow', '*.a.test'), tcp('allow', '**.a.test'))).toMatchObject({
       policy_id: 'pol_1',
-      request: { action: 'connect:tcp', host: 'other.other.a.test', port: 443 },
+      vector: connect('other.other.a.test', 443, { miss: [0] }),
       match: [],
       miss: ['rule_1'],
       decision: { decision: 'allow', reason: 'rule' },

@@ -13,7 +13,7 @@ const MEANING: Readonly<Record<AgentState, string>> = {
     'the last good policies are in force; the server has what was refused, tell its operator',
   conflict: 'two organizations claim this machine: everything is denied; remove one token file',
   revoked: 'the server put this machine out: policies count until they expire; enrol it again',
-  corrupt: 'the kept policies are damaged: everything is denied; run `palisade sync`',
+  corrupt: 'the kept policies cannot be used: everything is denied; run `palisade sync`',
   unsupported: 'policies need a newer agent: everything is denied; update the agent',
   break_glass: 'a grant is in force: expired policies count as before',
 }
@@ -66,10 +66,7 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
   if (sync.next_attempt_at !== null) pairs.push(['next attempt', age(sync.next_attempt_at)])
   pairs.push(['hints', describeHints(status.hints, age, style)])
   if (status.cache_problem !== null)
-    pairs.push([
-      'cache problem',
-      style.warning(`${status.cache_problem.message}; set aside as ${status.cache_problem.file}`),
-    ])
+    pairs.push(['cache problem', style.warning(describeCacheProblem(status.cache_problem))])
   pairs.push(
     ['proxy', style.plain(status.proxy)],
     ['decisions', `${status.decisions.allowed} allowed, ${status.decisions.denied} denied`],
@@ -94,4 +91,11 @@ function describeHints(
 
 function count(n: number, one: string, many: string): string {
   return `${n} ${n === 1 ? one : many}`
+}
+
+function describeCacheProblem({
+  file,
+  message,
+}: NonNullable<AgentStatus['cache_problem']>): string {
+  return file === null ? message : `${message}; set aside as ${file}`
 }

@@ -7,11 +7,11 @@ import type { SelfTestVector } from './self-test.ts'
 /** A vector that the evaluator does not hold to. */
 export interface SelfTestFailure {
   readonly policy_id: string
-  /** What was asked, with the home directory put in. */
-  readonly request: CanonicalRequest
+  readonly vector: SelfTestVector
   /** Ids of rules that match the request, and of those that do not, as the vector has it. */
   readonly match: readonly string[]
   readonly miss: readonly string[]
+  /** Its request is the vector's, with the home directory put in. */
   readonly decision: Decision
 }
 
@@ -45,7 +45,7 @@ export function runSelfTest(
     if (holds(vector, decision, known, policy.id)) continue
     const { match, miss } = vector
     const idsOf = (places: readonly number[]) => places.flatMap((place) => rules[place]?.id ?? [])
-    return { policy_id: policy.id, request, match: idsOf(match), miss: idsOf(miss), decision }
+    return { policy_id: policy.id, vector, match: idsOf(match), miss: idsOf(miss), decision }
   }
   return null
 }

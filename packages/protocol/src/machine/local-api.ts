@@ -27,8 +27,8 @@ export const LOCAL_API = {
 /**
  * Where a machine stands. ARCHITECTURE says what each of them enforces, and what leads to it.
  *
- * - `never_loaded`: no bundle yet. `corrupt`: what was kept is damaged. `unsupported`: the bundle
- *   needs a newer agent. In these everything is denied.
+ * - `never_loaded`: no bundle yet. `corrupt`: what was kept is damaged, or this agent misreads it.
+ *   `unsupported`: the bundle needs a newer agent. In these everything is denied.
  * - `fresh`, `stale`: the bundle is in force. `rejected`: so is the last good one, because what the
  *   server has was refused. `revoked`: likewise, the server does not know this machine any more.
  * - `expired`: of what the bundle allows, `offline_allow` and the server itself are left.
@@ -118,8 +118,11 @@ export const agentStatusSchema = z.object({
     failing_since: instant.nullable(),
     last_error: syncErrorSchema.nullable(),
   }),
-  /** A cache file that was set aside at start, and why; null when there was none. */
-  cache_problem: z.object({ file: z.string(), message: z.string() }).nullable(),
+  /**
+   * Why what was kept could not be used at start, and the file that was set aside for it, null where it
+   * was left; null when all was well.
+   */
+  cache_problem: z.object({ file: z.string().nullable(), message: z.string() }).nullable(),
   decisions: z.object({ allowed: z.int(), denied: z.int() }),
 })
 export type AgentStatus = z.infer<typeof agentStatusSchema>

@@ -13,8 +13,15 @@ export const POLICY_DOCUMENT_SCHEMA = 1
 
 export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
 
-/** A policy as machines get it. Whom it is for, others than this view's teams, is not theirs to know. */
-export const viewPolicySchema = policySchema.omit({ scope: true }).meta({ id: 'ViewPolicy' })
+/**
+ * A policy as machines get it. Whom it is for, others than this view's teams, is not theirs to know.
+ * `self_test` is read by `readSelfTest`, because a test that cannot be read is no reason to take the
+ * policy for one of a later version, by which everything is denied. Absent where there is nothing to ask.
+ */
+export const viewPolicySchema = policySchema
+  .omit({ scope: true })
+  .extend({ self_test: z.unknown().exactOptional() })
+  .meta({ id: 'ViewPolicy' })
 export type ViewPolicy = z.infer<typeof viewPolicySchema>
 
 /** `custom` of a target; a `mode` that an agent does not know enforces. */

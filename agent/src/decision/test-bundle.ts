@@ -1,0 +1,54 @@
+import {
+  runSelfTest,
+  type Policy,
+  type SelfTestFailure,
+  type SelfTestVector,
+} from '@palisade/policy-core'
+import type { CompiledBundle } from './compile-bundle.ts'
+
+/** What the server says of a policy, to see whether this machine reads it alike. */
+export interface SelfTest {
+  readonly policy: Policy
+  /** Empty for none; null where what came with the policy is no self-test. */
+  readonly vectors: readonly SelfTestVector[] | null
+}
+
+const MAX_RULES_NAMED = 3
+
+/**
+ * Asks the compiled whole what the self-tests of its policies ask. Says what is wrong, or null. All of
+ * them, each time: whether one policy is read right depends on the index that it shares with others.
+ */
+export function testBundle(
+  { compiled, home }: Pick<CompiledBundle, 'compiled' | 'home'>,
+  selfTests: readonly SelfTest[],
+): string | null {
+  const subject = home === null ? { compiled } : { compiled, home }
+  for (const { policy, vectors } of selfTests) {
+    if (vectors === null)
+      return `the self-test of policy \`${policy.id}\` cannot be read; update the agent`
+    const failure = runSelfTest(subject, policy, vectors)
+    if (failure !== null) return describe(failure)
+  }
+  return null
+}
+
+/** Rules first: reports are cut. The path as in the vector, because homes are named after people. */
+function describe({ policy_id, vector, match, miss, decision }: SelfTestFailure): string {
+  const named = new Set(
+    decision.rules.filter((rule) => rule.policy_id === policy_id).map(({ rule_id }) => rule_id),
+  )
+  const expected = match.length === 0 ? 'no rule' : listed(match)
+  const wrong = miss.filter((id) => named.has(id))
+  const not = wrong.length === 0 ? '' : `, not ${listed(wrong)}`
+  const actual = `${decision.decision} by ${named.size === 0 ? decision.reason : listed([...named])}`
+  const asked = `${vector.action} ${vector.kind === 'path' ? vector.path : `${vector.host} ${vector.port}`}`
+  return `policy \`${policy_id}\` is not read as the server reads it: ${expected} must match${not}, this agent decides ${actual}, for \`${asked}\`; update the agent`
+}
+
+function listed(ids: readonly string[]): string {
+  const shown = ids.slice(0, MAX_RULES_NAMED).map((id) => `\`${id}\``)
+  return ids.length > shown.length
+    ? `${shown.join(', ')} and ${ids.length - shown.length} more`
+    : shown.join(', ')
+}

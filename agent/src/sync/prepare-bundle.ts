@@ -1,0 +1,58 @@
+import { PolicyError } from '@palisade/policy-core'
+import type { ActivePolicy, UnreadableBundle } from '../decision/active-policy.ts'
+import type { CompiledBundle } from '../decision/compile-bundle.ts'
+import type { PolicyBundle } from '../decision/policy-bundle.ts'
+import { testBundle } from '../decision/test-bundle.ts'
+import type { ReadBundle } from './build-bundle.ts'
+import { fault, type Fault } from './fault.ts'
+import type { FetchedView } from './trust.ts'
+
+/** What can be put into force. */
+export interface Prepared {
+  readonly kind: 'prepared'
+  readonly bundle: CompiledBundle | UnreadableBundle
+  /** What is wrong although it is in force: it denies everything. */
+  readonly complaint: Fault | null
+}
+
+export interface PrepareDeps {
+  readonly active: Pick<ActivePolicy, 'compile'>
+  readonly readBundle: ReadBundle
+}
+
+/** Reads, compiles and tests, so that nothing can fail any more once the bundle is put into force. */
+export function prepareBundle(
+  { active, readBundle }: PrepareDeps,
+  { view, texts }: FetchedView,
+  source: CompiledBundle['source'],
+): Prepared | Fault {
+  const built = readBundle(view, texts)
+  if (built.kind === 'unsupported') {
+    const complaint = fault('unsupported_policy', built.message)
+    return { kind: 'prepared', bundle: built, complaint }
+  }
+  const compiled = compile(active, built.bundle, source)
+  if (compiled.kind === 'fault') return compiled
+  const misread = testBundle(compiled, built.selfTests)
+  if (misread !== null) return fault('self_test_failed', misread)
+  return { kind: 'prepared', bundle: compiled, complaint: null }
+}
+
+function compile(
+  active: PrepareDeps['active'],
+  bundle: PolicyBundle,
+  source: CompiledBundle['source'],
+): CompiledBundle | Fault {
+  try {
+    return active.compile(bundle, source)
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    return fault('not_compilable', `the policy does not compile: ${describePolicyError(error)}`)
+  }
+}
+
+function describePolicyError(error: PolicyError): string {
+  const [problem] = error.problems
+  if (problem === undefined) return error.message
+  return `rule \`${problem.rule_id}\` of policy \`${problem.policy_id}\`: ${problem.member}: ${problem.message}`
+}

@@ -1,0 +1,127 @@
+import { makeSelfTest, type SelfTestVector } from '@palisade/policy-core'
+import type { PolicyBody } from '@palisade/protocol'
+import { readdir } from 'node:fs/promises'
+import { describe, expect, it } from 'vitest'
+import { NOW_MS, policyOf } from '../fixture/bundle.ts'
+import {
+  expectKept,
+  inForce,
+  policies,
+  request,
+  setUp,
+  wide,
+  type Scene,
+} from '../fixture/sync-scene.ts'
+import type { Release } from '../fixture/view-repository.ts'
+
+const said = { match: [0], miss: [] }
+const askForX: SelfTestVector = { kind: 'path', action: 'read', path: '/data/x', ...said }
+
+/** Documents as a server signs them: policies with whatever it says of them. */
+function release(self_test: unknown, [policy]: readonly PolicyBody[] = policies): Release {
+  return { policies: [{ ...policy, self_test } as never], revision: 8 }
+}
+
+async function refusal(scene: Scene, content: Release): Promise<string> {
+  const { outcome, error } = await scene.sync(scene.repository.release(content))
+  expect({ outcome, code: error?.code }).toEqual({ outcome: 'failed', code: 'self_test_failed' })
+  return error?.message ?? ''
+}
+
+describe('a policy with a self-test', () => {
+  it('is enforced where this evaluator reads it as the server does', async () => {
+    const { repository, sync, active } = await inForce()
+    const [policy] = wide as [PolicyBody]
+
+    const outcome = await sync(repository.release(release(makeSelfTest(policy), wide)))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', revision: 8, error: null })
+    expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
+  })
+
+  it('is refused where it does not, by rule and request, and the last good one stays', async () => {
+    const scene = await inForce()
+    const policy = policyOf(['allow', 'read', '/etc/*'], ['deny', 'read', '/etc/x'])
+    const vector = { ...askForX, path: '/etc/x', match: [0], miss: [1] }
+
+    expect(await refusal(scene, release([vector], [policy]))).toBe(
+      'policy `pol_1` is not read as the server reads it: `rule_1` must match, not `rule_2`, ' +
+        'this agent decides deny by `rule_2`, for `read /etc/x`; update the agent',
+    )
+
+    expectKept(scene)
+    expect(scene.active.state()).toBe('rejected')
+    expectKept(await setUp(scene.directory, scene.repository))
+    const honest = scene.repository.release(release([askForX]))
+    expect(await scene.sync(honest)).toMatchObject({ outcome: 'updated', revision: 8, error: null })
+  })
+
+  it('opens nothing where it is the first one of the machine and is refused', async () => {
+    const scene = await setUp()
+
+    await refusal(scene, release([{ ...askForX, match: [], miss: [0] }]))
+
+    expect(scene.active.state()).toBe('never_loaded')
+    expect(scene.active.decide(request)).toMatchObject({ decision: 'deny', reason: 'no_policy' })
+    expect(await readdir(scene.directory)).not.toContain('state.json')
+  })
+
+  it('is refused when one of several is misread, whichever documents are new', async () => {
+    const scene = await inForce()
+    const other = { ...policyOf(['deny', 'read', '/data/x']), id: 'pol_2' }
+    const misread = { ...other, self_test: [{ ...askForX, match: [], miss: [0] }] }
+    const content = { policies: [...policies, misread as never], revision: 8 }
+
+    expect(await refusal(scene, content)).toContain('policy `pol_2`')
+    expect(await refusal(scene, content)).toContain('policy `pol_2`')
+    expectKept(scene)
+  })
+
+  it('is enforced where it asks for what a later version knows', async () => {
+    const { repository, sync } = await inForce()
+
+    const outcome = await sync(
+      repository.release(release([{ kind: 'later', match: 'what' }, askForX])),
+    )
+
+    expect(outcome).toMatchObject({ outcome: 'updated', revision: 8, error: null })
+  })
+
+  it.each<[string, unknown]>([
+    ['is no list', { kind: 'path' }],
+    ['is null', null],
+    ['has a vector without a kind', [{}]],
+    ['has a member that its kind does not', [{ ...askForX, later: 1 }]],
+    ['has a path of no proper length', [{ ...askForX, path: `/${'x'.repeat(512)}` }]],
+    ['has a port that is none', [{ kind: 'connect', action: 'connect:tcp', host: 'a', port: 0 }]],
+    ['is about a rule that is not there', [{ ...askForX, match: [1] }]],
+    ['is about `__proto__`', [{ ...askForX, match: ['__proto__'] }]],
+    ['is too long', Array.from({ length: 65 }, () => askForX)],
+    ['names too many rules', [{ ...askForX, match: Array.from({ length: 65 }, () => 0) }]],
+    ['asks for what nobody can ask for', [{ ...askForX, path: 'data/../x' }]],
+  ])('is refused, and not taken for one of a later version, when it %s', async (_what, hostile) => {
+    const scene = await inForce()
+
+    await refusal(scene, release(hostile))
+
+    expectKept(scene)
+  })
+
+  it('denies everything when what was kept is misread after a start, and is left for another version', async () => {
+    const scene = await inForce()
+    // Without a home directory there is nothing to ask; with one the answer is another.
+    const vector = { ...askForX, path: '~/x', match: [0] }
+    await scene.sync(scene.repository.release(release([vector])))
+    expect(scene.active.revision()).toBe(8)
+
+    const restarted = await setUp(scene.directory, scene.repository, NOW_MS, { home: '/home/ann' })
+
+    expect(restarted.active.state()).toBe('corrupt')
+    expect(restarted.active.decide(request)).toMatchObject({ reason: 'no_policy' })
+    expect(await refusal(restarted, release([vector]))).toContain('`read ~/x`')
+    expect(restarted.active.decide(request)).toMatchObject({ reason: 'no_policy' })
+
+    const mended = await setUp(scene.directory, scene.repository)
+    expect(mended.active.decide(request)).toMatchObject({ decision: 'allow', revision: 8 })
+  })
+})
