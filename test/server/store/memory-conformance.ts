@@ -15,6 +15,9 @@ type Write =
   | { readonly kind: 'insertRule' | 'updateRule' | 'deleteRule'; readonly rule: string }
   | { readonly kind: 'replaceRules'; readonly rules: readonly string[] }
 
+/** The teams of each run have ids of their own. */
+const TEAM_OF_RUN = /-1111-4111-8111-\d{12}/g
+
 /** What one transaction does, and whether it throws in the end. */
 interface Step {
   readonly opening: number
@@ -185,6 +188,41 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
               })
             }
           }
+        }),
+        { numRuns: 10 * factorOfRun() },
+      )
+    })
+
+    it('is of no consequence: many at once leave what they leave one after the other', async () => {
+      const stop = new Error('stop')
+      const attempt = async (org: string, { isUndone, groups }: Step, sees: boolean) =>
+        store()
+          .transaction(async (writer) => {
+            for (const group of groups) {
+              await allDone(group.slice(0, 1).map((write) => apply(writer, org, write)))
+              if (sees) await listed(writer, org)
+            }
+            if (isUndone) throw stop
+          })
+          .catch((error: unknown) => {
+            if (error !== stop && !isRefusal(error)) throw error
+          })
+      const left = async (org: string) => {
+        const found = await store().read(async (reader) => ({
+          ...(await listed(reader, org)),
+          organization: await reader.organizations.find(org),
+        }))
+        return JSON.stringify(found).replaceAll(org, 'org').replace(TEAM_OF_RUN, 'team')
+      }
+
+      await fc.assert(
+        fc.asyncProperty(steps(), async (given) => {
+          const one = await prepare()
+          await Promise.all(given.map((step) => attempt(one, step, false)))
+          const other = await prepare()
+          for (const step of given) await attempt(other, step, true)
+
+          expect(await left(one)).toBe(await left(other))
         }),
         { numRuns: 10 * factorOfRun() },
       )

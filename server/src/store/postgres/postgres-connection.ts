@@ -58,15 +58,19 @@ export function createPostgresConnection(
         if (writes && effect !== 'progress') written = true
         return inTurn(() => client.query<Row & object>({ name, text, values }))
       }
+      async function run(...values: Value[]): Promise<number> {
+        if (!isStorable(values))
+          throw new StoreError('ERR_STORE_CONFLICT', 'text must not contain U+0000', {
+            subject: 'other',
+          })
+        return (await query(values)).rowCount ?? 0
+      }
       return {
         get: async (...values) => (isStorable(values) ? (await query(values)).rows[0] : undefined),
         all: async (...values) => (isStorable(values) ? (await query(values)).rows : []),
-        async run(...values) {
-          if (!isStorable(values))
-            throw new StoreError('ERR_STORE_CONFLICT', 'text must not contain U+0000', {
-              subject: 'other',
-            })
-          return (await query(values)).rowCount ?? 0
+        run,
+        async later(...values) {
+          await run(...values)
         },
       }
     },

@@ -25,4 +25,9 @@ export interface Statement<Row> {
   all(...values: Value[]): Promise<Row[]>
   /** Answers the number of rows changed. */
   run(...values: Value[]): Promise<number>
+  /**
+   * For what nothing that is stored can refuse: a driver may run it later, in its order before
+   * whatever else runs in the transaction, and at its end. Then its failure is that of the commit.
+   */
+  later(...values: Value[]): Promise<void>
 }

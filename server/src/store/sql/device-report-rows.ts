@@ -44,6 +44,6 @@ export function createDeviceReportWriter(connection: Connection): DeviceReportWr
   )
   return {
     ...createDeviceReportReader(connection),
-    put: (reports) => insert(reports.map((report) => COLUMNS.map(({ name }) => report[name]))),
+    put: (reports) => insert.run(reports.map((report) => COLUMNS.map(({ name }) => report[name]))),
   }
 }

@@ -69,8 +69,17 @@ export function createEventWriter(
       const last = events.at(-1)
       if (last === undefined) throw new RangeError('there is no event to append')
       const { sequence, hash } = last
+      const isNext = ({ sequence: newest }: EventHead) => newest === sequence - 1
+      if (
+        events.length === 1 &&
+        eventHeads.change(org, (old) => (isNext(old) ? { sequence, hash } : null)) !== null
+      ) {
+        const row = insert.later(rowOf(org, last))
+        await Promise.all([row, setHead.later(org, sequence, hash)])
+        return
+      }
       const write = async () => {
-        await insert(events.map((event) => rowOf(org, event)))
+        await insert.run(events.map((event) => rowOf(org, event)))
         await setHead.run(org, sequence, hash)
       }
       await eventHeads.write(org, write, () => ({ sequence, hash }))

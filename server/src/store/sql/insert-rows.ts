@@ -24,14 +24,21 @@ export interface InsertedTable {
 }
 
 /**
- * A function that inserts rows into a table, 250 at a time: a statement for each takes one journey
- * to the database each. The first of `columns` is never null.
+ * Inserts rows into a table, 250 at a time: a statement for each takes one journey to the database
+ * each.
  */
+export interface InsertRows {
+  run(rows: readonly (readonly Value[])[]): Promise<void>
+  /** One row that nothing can refuse; see `Statement`. */
+  later(row: readonly Value[]): Promise<void>
+}
+
+/** The first of `columns` is never null. */
 export function createInsertRows(
   connection: Connection,
   table: InsertedTable,
   columns: readonly InsertedColumn[],
-): (rows: readonly (readonly Value[])[]) => Promise<void> {
+): InsertRows {
   const statements = new Map<number, Statement<unknown>>()
 
   function statementFor(size: number): Statement<unknown> {
@@ -42,19 +49,22 @@ export function createInsertRows(
     return made
   }
 
-  return async (rows) => {
-    const [row] = rows
-    // Most transactions have one.
-    if (rows.length === 1 && row !== undefined) {
-      await statementFor(1).run(...row)
-      return
-    }
-    for (let first = 0; first < rows.length; first += LARGEST) {
-      const some = rows.slice(first, first + LARGEST)
-      const size = SIZES.find((each) => each >= some.length) ?? LARGEST
-      const missing = (size - some.length) * columns.length
-      await statementFor(size).run(...some.flat(), ...Array.from({ length: missing }, () => null))
-    }
+  return {
+    async run(rows) {
+      const [row] = rows
+      // Most transactions have one.
+      if (rows.length === 1 && row !== undefined) {
+        await statementFor(1).run(...row)
+        return
+      }
+      for (let first = 0; first < rows.length; first += LARGEST) {
+        const some = rows.slice(first, first + LARGEST)
+        const size = SIZES.find((each) => each >= some.length) ?? LARGEST
+        const missing = (size - some.length) * columns.length
+        await statementFor(size).run(...some.flat(), ...Array.from({ length: missing }, () => null))
+      }
+    },
+    later: (row) => statementFor(1).later(...row),
   }
 }
 

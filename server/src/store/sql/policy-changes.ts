@@ -1,10 +1,10 @@
 import type { PolicyRecord, RuleRecord } from '../records.ts'
-import type { PolicyWriter, RulePlace } from '../contract/policies.ts'
+import type { PolicyReader, PolicyWriter, RulePlace } from '../contract/policies.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
-import { createRuleWrites } from './rule-changes.ts'
+import { createRuleWrites, type RuleAppend } from './rule-changes.ts'
 import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 export function createPolicyWriter(
@@ -22,10 +22,6 @@ export function createPolicyWriter(
     'UPDATE policies SET name = ?, updated_at = ?, revision = ? WHERE org = ? AND id = ?',
     'governance',
   )
-  const touch = connection.prepare(
-    'UPDATE policies SET updated_at = ?, revision = ? WHERE org = ? AND id = ?',
-    'governance',
-  )
   const remove = connection.prepare('DELETE FROM policies WHERE org = ? AND id = ?', 'governance')
   const clearTeams = connection.prepare(
     'DELETE FROM policy_teams WHERE org = ? AND policy_id = ?',
@@ -41,41 +37,12 @@ export function createPolicyWriter(
     for (const [position, team] of teams.entries()) await insertTeam.run(org, id, position, team)
   }
 
-  async function find(org: string, id: string): Promise<PolicyRecord | null> {
-    return policies.read(keyOf(org, id), () => reader.find(org, id))
-  }
-
-  /** The policy after `write`: as `become` says of the one that was known, or else read again. */
-  async function change(
-    { org, policyId }: Pick<RulePlace, 'org' | 'policyId'>,
-    write: () => Promise<number>,
-    become?: (old: PolicyRecord, revision: number) => PolicyRecord,
-  ): Promise<PolicyRecord> {
-    const { value } = await policies.write(keyOf(org, policyId), write, become)
-    const policy = value ?? (await find(org, policyId))
-    if (policy === null) throw missing('policy', policyId)
-    return policy
-  }
-
-  /** A change of rules, after the policy's stamp: that proves that the organization has it. */
-  function changeRules(
-    at: RulePlace,
-    write: () => Promise<void>,
-    become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
-  ): Promise<PolicyRecord> {
-    const { updated_at } = at
-    return change(
-      at,
-      async () => {
-        const revision = await bumpRevision(at.org)
-        if ((await touch.run(updated_at, revision, at.org, at.policyId)) === 0)
-          throw missing('policy', at.policyId)
-        await write()
-        return revision
-      },
-      (old, revision) => ({ ...old, updated_at, revision, rules: become(old.rules) }),
-    )
-  }
+  const { find, change, changeRules } = createPolicyChange(
+    connection,
+    reader,
+    bumpRevision,
+    policies,
+  )
 
   return {
     ...reader,
@@ -108,4 +75,69 @@ export function createPolicyWriter(
     },
     ...createRuleWrites(connection, changeRules),
   }
+}
+
+/** How one policy changes, and what is known of it. */
+function createPolicyChange(
+  connection: Connection,
+  reader: PolicyReader,
+  bumpRevision: BumpRevision,
+  policies: WriterMemory['policies'],
+) {
+  const touch = connection.prepare(
+    'UPDATE policies SET updated_at = ?, revision = ? WHERE org = ? AND id = ?',
+    'governance',
+  )
+
+  async function find(org: string, id: string): Promise<PolicyRecord | null> {
+    return policies.read(keyOf(org, id), () => reader.find(org, id))
+  }
+
+  /** The policy after `write`: as `become` says of the one that was known, or else read again. */
+  async function change(
+    { org, policyId }: Pick<RulePlace, 'org' | 'policyId'>,
+    write: () => Promise<number>,
+    become?: (old: PolicyRecord, revision: number) => PolicyRecord,
+  ): Promise<PolicyRecord> {
+    const { value } = await policies.write(keyOf(org, policyId), write, become)
+    const policy = value ?? (await find(org, policyId))
+    if (policy === null) throw missing('policy', policyId)
+    return policy
+  }
+
+  /** A change of rules, after the policy's stamp: that proves that the organization has it. */
+  async function changeRules(
+    at: RulePlace,
+    write: () => Promise<void>,
+    become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
+    append?: RuleAppend,
+  ): Promise<PolicyRecord> {
+    const { updated_at } = at
+    const revision = await bumpRevision(at.org)
+    const changed = (old: PolicyRecord): PolicyRecord => {
+      return { ...old, updated_at, revision, rules: become(old.rules) }
+    }
+    if (append !== undefined) {
+      const appended = policies.change(keyOf(at.org, at.policyId), (old) =>
+        append.fits(old.rules) ? changed(old) : null,
+      )
+      if (appended !== null) {
+        const stamp = touch.later(updated_at, revision, at.org, at.policyId)
+        await Promise.all([stamp, append.later()])
+        return appended
+      }
+    }
+    return change(
+      at,
+      async () => {
+        if ((await touch.run(updated_at, revision, at.org, at.policyId)) === 0)
+          throw missing('policy', at.policyId)
+        await write()
+        return revision
+      },
+      changed,
+    )
+  }
+
+  return { find, change, changeRules }
 }

@@ -17,6 +17,11 @@ export interface Remembered<T> {
     work: () => Promise<R>,
     become?: (old: T, result: R) => T,
   ): Promise<{ readonly result: R; readonly value: T | null }>
+  /**
+   * Keeps what `become` makes of the row that is kept, and answers it; or null, when none is, or when
+   * `become` answers null. For a change that nothing can refuse, and that is under way already.
+   */
+  change(key: string, become: (old: T) => T | null): T | null
   /** From here on `undo` counts. */
   mark(): void
   /** Forgets whatever was kept since the mark: the writes of that time are undone. */
@@ -78,6 +83,13 @@ export function createRemembered<T>(
         drop(key)
         throw error
       }
+    },
+
+    change(key, become) {
+      const known = entries.get(key)
+      const value = known === undefined ? null : become(known.value)
+      if (value !== null) keep(key, value)
+      return value
     },
 
     mark() {

@@ -8,12 +8,23 @@ const CHUNK = 50
 
 type RuleWrites = Pick<PolicyWriter, 'insertRule' | 'updateRule' | 'deleteRule' | 'replaceRules'>
 
-/** Runs a write of the rules at a place, and answers the policy with what `become` makes of them. */
+/**
+ * Runs a write of the rules at a place, and answers the policy with what `become` makes of them. With
+ * `append`, that in its place where it is known to fit.
+ */
 type ChangeRules = (
   at: RulePlace,
   write: () => Promise<void>,
   become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
+  append?: RuleAppend,
 ) => Promise<PolicyRecord>
+
+/** A new rule, and whether nothing that is stored can refuse it beside `rules`. */
+export interface RuleAppend {
+  fits(rules: readonly RuleRecord[]): boolean
+  /** See `Statement`. */
+  later(): Promise<void>
+}
 
 export function createRuleWrites(connection: Connection, changeRules: ChangeRules): RuleWrites {
   const insert = connection.prepare(insertRules(1), 'governance')
@@ -31,8 +42,13 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
 
   return {
     insertRule(at, rule) {
-      const write = async () => void (await insert.run(...rowOf(at.policyId, rule)))
-      return changeRules(at, write, (rules) => [...rules, rule])
+      const row = rowOf(at.policyId, rule)
+      return changeRules(
+        at,
+        async () => void (await insert.run(...row)),
+        (rules) => [...rules, rule],
+        { fits: (rules) => isNewAmong(rules, rule), later: () => insert.later(...row) },
+      )
     },
     updateRule(at, rule) {
       const [, , ...columns] = rowOf(at.policyId, rule)
@@ -69,6 +85,12 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
       )
     },
   }
+}
+
+/** What is not well-formed is stored as another text, which may be there. */
+function isNewAmong(rules: readonly RuleRecord[], { id, name }: RuleRecord): boolean {
+  if (!id.isWellFormed() || !name.isWellFormed()) return false
+  return !rules.some((other) => other.id === id || other.name === name)
 }
 
 function insertRules(count: number): string {

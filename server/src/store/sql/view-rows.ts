@@ -168,7 +168,7 @@ export function createViewWriter(
           )
         }
       }
-      await insert(rows)
+      await insert.run(rows)
       const version = Math.max(...publications.map(({ view }) => view.targets_version))
       await documents.relist(relisted.changes(), version)
     },

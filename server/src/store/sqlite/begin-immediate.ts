@@ -1,7 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { setTimeout } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
-import { guard } from './sqlite-connection.ts'
+import { guard } from './sqlite-error.ts'
 
 const PAUSE_MS = 5
 

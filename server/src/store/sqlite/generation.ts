@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import type { Effect } from '../sql/connection.ts'
-import { guard } from './sqlite-connection.ts'
+import { guard } from './sqlite-error.ts'
 
 /** Tells whether anything was committed since; see `Store.generation`. */
 export interface Generation {

@@ -1,7 +1,8 @@
 import type { Database } from 'better-sqlite3'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
-import { guard } from './sqlite-connection.ts'
+import type { MemberWrites } from './member-writes.ts'
+import { guard } from './sqlite-error.ts'
 
 /** What a group takes at most. */
 export interface GroupBounds {
@@ -27,6 +28,8 @@ export interface GroupCommit {
 }
 
 export interface GroupCommitDeps {
+  /** Through which all members write to the same database. */
+  readonly member: MemberWrites
   /** Takes the write lock. `arrivedMs` (`performance.now`) is when the first member came. */
   readonly begin: (arrivedMs: number) => Promise<void>
   /** Throws to have the group undone. */
@@ -57,9 +60,6 @@ export function createGroupCommit(
   bounds = BOUNDS,
 ): GroupCommit {
   const commit = guard(() => database.prepare('COMMIT'))
-  const mark = guard(() => database.prepare('SAVEPOINT member'))
-  const keep = guard(() => database.prepare('RELEASE member'))
-  const undo = guard(() => database.prepare('ROLLBACK TO member'))
   const waiting: Member[] = []
   let running: Promise<void> | null = null
 
@@ -85,6 +85,7 @@ export function createGroupCommit(
     const outcomes: Outcome[] = []
     const untilMs = performance.now() + bounds.ms
     let sliceUntilMs = performance.now() + bounds.sliceMs
+    deps.member.begin()
     try {
       do {
         // In slices: a commit at each turn would make slow machines flush for every few members. And
@@ -116,22 +117,23 @@ export function createGroupCommit(
   }
 
   function end(hasWrites: boolean): void {
-    if (hasWrites) deps.beforeCommit()
+    if (hasWrites) {
+      deps.member.finish()
+      deps.beforeCommit()
+    }
     // Pages that were written and undone again would be flushed for nothing.
     guard(() => (hasWrites ? commit.run() : database.exec('ROLLBACK')))
   }
 
   /** Throws when nothing is left of the transaction. */
   async function attempt({ work, resolve, reject }: Member): Promise<Outcome> {
-    guard(() => mark.run())
     try {
       const value = await work()
-      guard(() => keep.run())
+      deps.member.keep()
       return { isKept: true, tell: () => resolve(value as never) }
     } catch (error) {
       if (!database.inTransaction) throw error
-      guard(() => undo.run())
-      guard(() => keep.run())
+      deps.member.undo()
       return { isKept: false, tell: () => reject(error) }
     }
   }

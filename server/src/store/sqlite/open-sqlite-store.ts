@@ -11,9 +11,11 @@ import type { Store } from '../store.ts'
 import { beginImmediate } from './begin-immediate.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
+import { createMemberWrites } from './member-writes.ts'
 import { migrate, requireNewest } from './migrate.ts'
 import { requireOwn } from './require-own.ts'
-import { createSqliteConnection, guard } from './sqlite-connection.ts'
+import { createSqliteConnection } from './sqlite-connection.ts'
+import { guard } from './sqlite-error.ts'
 import { createTurnstile } from './turnstile.ts'
 import { watchFiles } from './watch-files.ts'
 
@@ -64,8 +66,9 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
   /** Of the writes since the transaction began. */
   let effect: Effect = 'progress'
   const forgetOthers = createOthersCheck(writing, () => memory.forget())
+  const member = createMemberWrites(writing)
   const writer = createWriter(
-    createSqliteConnection(writing, (written) => {
+    createSqliteConnection(writing, member, (written) => {
       effect = widest(effect, written)
     }),
     memory,
@@ -75,6 +78,7 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
   const requireWrittenSchema = createSchemaCheck(writing)
   const readers = createTurnstile()
   const writers = createGroupCommit(writing, {
+    member,
     // Counted from the arrival, or everyone in a row would wait his own five seconds.
     async begin(arrivedMs) {
       await beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS)

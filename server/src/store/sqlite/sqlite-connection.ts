@@ -1,64 +1,48 @@
-import Sqlite, { type Database } from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import type { Connection, Effect, Statement, Value } from '../sql/connection.ts'
-import { StoreError, type ConflictSubject } from '../store-error.ts'
+import type { MemberWrites } from './member-writes.ts'
+import { guard } from './sqlite-error.ts'
 
-/** Statements run at once, on the calling thread; their failures are StoreErrors. */
+const DONE: Promise<void> = Promise.resolve()
+
+/**
+ * Statements run on the calling thread, at once, except what `member` runs later; their failures are
+ * StoreErrors.
+ */
 export function createSqliteConnection(
   database: Database,
+  member: MemberWrites | null = null,
   /** Told of every statement that writes, before it runs. */
   writes: (effect: Effect) => void = () => undefined,
 ): Connection {
   return {
     prepare<Row>(sql: string, effect: Effect = 'everything'): Statement<Row> {
-      const statement = guard(() => database.prepare<Value[], Row>(sql))
+      const statement = guard(() => database.prepare<[Value[]], Row>(sql))
       const isWriting = !statement.readonly
+      const prepareTo = (): void => {
+        if (isWriting) writes(effect)
+        member?.before(isWriting)
+      }
       return {
         async get(...values) {
-          if (isWriting) writes(effect)
-          return guard(() => statement.get(...values))
+          prepareTo()
+          return guard(() => statement.get(values))
         },
         async all(...values) {
-          if (isWriting) writes(effect)
-          return guard(() => statement.all(...values))
+          prepareTo()
+          return guard(() => statement.all(values))
         },
         async run(...values) {
-          if (isWriting) writes(effect)
-          return guard(() => statement.run(...values).changes)
+          prepareTo()
+          return guard(() => statement.run(values).changes)
+        },
+        later(...values) {
+          if (member === null) return this.run(...values).then(() => undefined)
+          writes(effect)
+          member.later(statement, values)
+          return DONE
         },
       }
     },
   }
-}
-
-/** Runs `work`; what SQLite throws comes out as a StoreError, everything else unchanged. */
-export function guard<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    throw translate(error)
-  }
-}
-
-function translate(error: unknown): unknown {
-  if (error instanceof TypeError && error.message.includes('database connection is not open'))
-    return new StoreError('ERR_STORE_UNAVAILABLE', 'the store is closed', { cause: error })
-  if (!(error instanceof Sqlite.SqliteError)) return error
-  if (!error.code.startsWith('SQLITE_CONSTRAINT'))
-    return new StoreError('ERR_STORE_UNAVAILABLE', `the database does not answer: ${error.code}`, {
-      cause: error,
-    })
-  const subject = subjectOf(error.message)
-  const message = `the write contradicts what is stored: ${subject}`
-  return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
-}
-
-/** SQLite names the columns of a failed unique constraint, and nothing for a foreign key. */
-function subjectOf(message: string): ConflictSubject {
-  if (message.includes('policies.name')) return 'policy_name'
-  if (message.includes('rules.name')) return 'rule_name'
-  if (message.includes('teams.name')) return 'team_name'
-  if (message.includes('organizations.name')) return 'organization'
-  if (message.includes('users.username')) return 'username'
-  if (message.includes('memberships.username')) return 'member'
-  return 'other'
 }

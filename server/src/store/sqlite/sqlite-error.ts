@@ -1,0 +1,35 @@
+import Sqlite from 'better-sqlite3'
+import { StoreError, type ConflictSubject } from '../store-error.ts'
+
+/** Runs `work`; what SQLite throws comes out as a StoreError, everything else unchanged. */
+export function guard<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw translate(error)
+  }
+}
+
+function translate(error: unknown): unknown {
+  if (error instanceof TypeError && error.message.includes('database connection is not open'))
+    return new StoreError('ERR_STORE_UNAVAILABLE', 'the store is closed', { cause: error })
+  if (!(error instanceof Sqlite.SqliteError)) return error
+  if (!error.code.startsWith('SQLITE_CONSTRAINT'))
+    return new StoreError('ERR_STORE_UNAVAILABLE', `the database does not answer: ${error.code}`, {
+      cause: error,
+    })
+  const subject = subjectOf(error.message)
+  const message = `the write contradicts what is stored: ${subject}`
+  return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
+}
+
+/** SQLite names the columns of a failed unique constraint, and nothing for a foreign key. */
+function subjectOf(message: string): ConflictSubject {
+  if (message.includes('policies.name')) return 'policy_name'
+  if (message.includes('rules.name')) return 'rule_name'
+  if (message.includes('teams.name')) return 'team_name'
+  if (message.includes('organizations.name')) return 'organization'
+  if (message.includes('users.username')) return 'username'
+  if (message.includes('memberships.username')) return 'member'
+  return 'other'
+}
