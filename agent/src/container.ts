@@ -1,5 +1,6 @@
 // First: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
+import type { Fetch } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
 import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import type { Server } from 'node:http'
@@ -35,7 +36,6 @@ import { createStateStore } from './sync/state-store.ts'
 import { createSchedule } from './sync/schedule.ts'
 import { createTimetable } from './sync/timetable.ts'
 import { createViewChannel, type ViewChannel } from './sync/view-channel.ts'
-import type { FetchFile } from './sync/view-client.ts'
 
 /** Longer than a server waits. */
 const HINT_TIMEOUT_MS = 65_000
@@ -60,7 +60,7 @@ export interface AgentSurroundings {
   readonly uptime: () => number
   /** 0 to 1, exclusive. */
   readonly random: () => number
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: Fetch
   readonly machineAddresses: () => readonly string[]
 }
 
@@ -247,9 +247,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
     const isSecond = await hasSecondEnrolment(config, enrolment)
     get(active).apply({ kind: isSecond ? 'second_enrolment' : 'single_enrolment' })
   }
-  const fetchFile = provide<FetchFile>('FetchFile', () =>
-    fetchAsDevice({ ...parts, now: get(time).now }),
-  )
+  const fetchFile = provide('FetchFile', () => fetchAsDevice({ ...parts, now: get(time).now }))
   const store = provide('StateStore', () => createStateStore(join(config.agentDir, 'policy')))
   const channel = provide<ViewChannel>('ViewChannel', () =>
     createViewChannel({

@@ -11,6 +11,7 @@ import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses } from './decision/machine-addresses.ts'
 import { createLogDestination } from './log-destination.ts'
+import { createHttpFetch } from './sync/fetch-over-http.ts'
 import { agentVersion } from './version.ts'
 
 /**
@@ -26,7 +27,7 @@ export async function startAgent(
   const config = readConfig(env, cwd)
   const settings = { level: config.logLevel, base: { part: 'agent' } }
   const log = pino(settings, createLogDestination(process.stdout.fd))
-  const { fetch } = globalThis
+  const fetch = createHttpFetch()
   const surroundings = { fetch, log, clock: Date.now, random: Math.random }
   if (!(await ensureEnrolled(config, surroundings, stop))) return null
   const enrolment = await readEnrolment(config.enrolmentPath)

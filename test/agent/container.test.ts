@@ -55,8 +55,8 @@ async function startAgent(
     uptime: () => 0,
     random: () => 0.5,
     fetch: async (url, init) => {
-      const { pathname } = new URL(url instanceof Request ? url.url : url)
-      if (typeof init?.body === 'string') place.sent?.push([pathname, JSON.parse(init.body)])
+      const { pathname } = new URL(url)
+      if (typeof init.body === 'string') place.sent?.push([pathname, JSON.parse(init.body)])
       const token = { access_token: 'pal_dat_x', token_type: 'DPoP', expires_in: 3600 }
       const body =
         pathname === '/api/v1/device/token' ? JSON.stringify(token) : served.get(pathname)

@@ -5,6 +5,7 @@ import {
   keyFileOf,
   readPrivateFile,
   writeKeyFile,
+  type Fetch,
 } from '@palisade/client'
 import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import { lstat } from 'node:fs/promises'
@@ -24,7 +25,7 @@ const LAST_RETRY_MS = 5 * 60_000
 const FINAL_STATUSES: readonly number[] = [400, 401, 403, 409]
 
 export interface EnrolSurroundings {
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: Fetch
   readonly log: AgentLog
   /** Epoch milliseconds. */
   readonly clock: () => number

@@ -1,3 +1,4 @@
+import type { FetchAnswer } from '@palisade/client'
 import { fault, type Fault } from './fault.ts'
 
 /**
@@ -7,7 +8,10 @@ import { fault, type Fault } from './fault.ts'
 const MAX_RETRY_AFTER_MS = 15 * 60_000
 
 /** What a server says that has too much to do, with how long it wants to be left alone; else null. */
-export function judgeBusy({ status, headers }: Response): Fault | null {
+export function judgeBusy({
+  status,
+  headers,
+}: Pick<FetchAnswer, 'status' | 'headers'>): Fault | null {
   if (status !== 429 && status !== 503) return null
   const busy = fault('busy', `the server is busy (${status})`)
   const retryAfterMs = parseRetryAfter(headers)
@@ -15,7 +19,7 @@ export function judgeBusy({ status, headers }: Response): Fault | null {
 }
 
 /** RFC 9110 §10.2.3; a date is taken relative to the server's own clock. */
-function parseRetryAfter(headers: Headers): number | null {
+function parseRetryAfter(headers: FetchAnswer['headers']): number | null {
   const text = headers.get('retry-after')?.trim() ?? ''
   const waitMs = /^\d+$/.test(text)
     ? Number(text) * 1000

@@ -1,4 +1,4 @@
-import type { Prove } from '@palisade/client'
+import type { Fetch, Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
@@ -20,7 +20,7 @@ export interface DeviceAccess {
 }
 
 export interface DeviceAccessDeps {
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: Fetch
   /** Origin. */
   readonly server: string
   readonly prove: Prove

@@ -1,4 +1,4 @@
-import { createProver } from '@palisade/client'
+import { createProver, type Fetch } from '@palisade/client'
 import type { DeviceKey, Enrolment } from '@palisade/protocol'
 import { createDeviceAccess } from './device-access.ts'
 import { createFileFetcher, type FetchFile } from './view-client.ts'
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 20_000
 export function fetchAsDevice(deps: {
   readonly enrolment: Pick<Enrolment, 'server'>
   readonly key: DeviceKey
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: Fetch
   /** The trusted time, by which proofs are dated; epoch milliseconds. */
   readonly now: () => number
   /** What the machine's own clock shows. */

@@ -1,4 +1,4 @@
-import type { Prove } from '@palisade/client'
+import type { Fetch, FetchAnswer, FetchRequest, Prove } from '@palisade/client'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
 import type { DeviceAccess } from './device-access.ts'
@@ -33,7 +33,7 @@ export interface Wanted {
 export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
 
 export function createFileFetcher(deps: {
-  readonly fetch: typeof globalThis.fetch
+  readonly fetch: Fetch
   /** Origin. */
   readonly server: string
   readonly access: DeviceAccess
@@ -41,7 +41,11 @@ export function createFileFetcher(deps: {
   /** For the whole exchange, body included. */
   readonly timeoutMs: number
 }): FetchFile {
-  function describeRequest(wanted: Wanted, url: string, token: string): RequestInit {
+  function describeRequest(
+    wanted: Wanted,
+    url: string,
+    token: string,
+  ): Pick<FetchRequest, 'method' | 'headers' | 'body'> {
     const { etag = null, isPoll = false, body = null } = wanted
     const method = body === null ? 'GET' : 'POST'
     const [target = url] = url.split('?', 1)
@@ -96,7 +100,7 @@ export function createFileFetcher(deps: {
   }
 }
 
-async function readAnswer(response: Response, maxBytes: number): Promise<Fetched> {
+async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetched> {
   const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
   if (mediaType !== MEDIA_TYPE) {
     await response.body?.cancel()
@@ -115,7 +119,7 @@ async function readAnswer(response: Response, maxBytes: number): Promise<Fetched
   return { kind: 'body', body: Buffer.from(body), etag: parseEtag(response.headers.get('etag')) }
 }
 
-function judgeStatus(response: Response, etag: string | null): Fetched {
+function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
   const { status } = response
   if (status === 404) return { kind: 'absent' }
   if (status === 304) {

@@ -5,6 +5,7 @@ import { createHintListener } from '../../../agent/src/hint/hint-listener.ts'
 import { reportToServer } from '../../../agent/src/report/report-to-server.ts'
 import { createTrustedClock } from '../../../agent/src/state/trusted-clock.ts'
 import { createDeviceAccess } from '../../../agent/src/sync/device-access.ts'
+import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { createPoller } from '../../../agent/src/sync/poller.ts'
 import { createSynchronizer } from '../../../agent/src/sync/synchronizer.ts'
 import { createViewChannel } from '../../../agent/src/sync/view-channel.ts'
@@ -52,6 +53,7 @@ export function createLightAgent(
     controlPlane: [],
     isGrantOver: () => true,
   })
+  const fetch = createHttpFetch()
   const wire = { fetch, server, prove: createProver(key, clock), timeoutMs: FETCH_TIMEOUT_MS }
   const fetchFile = createFileFetcher({
     ...wire,

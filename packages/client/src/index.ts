@@ -32,5 +32,6 @@ export {
   type ServerClient,
   type ServerClientOptions,
 } from './server/server-client.ts'
+export type { AnswerBody, Fetch, FetchAnswer, FetchRequest } from './server/fetch.ts'
 export { parseServerUrl } from './server/server-url.ts'
 export type { WebhooksClient } from './server/webhooks.ts'

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest'
 import type { Agent } from '../../../agent/src/agent.ts'
 import { readConfig } from '../../../agent/src/config/config.ts'
 import { createContainer } from '../../../agent/src/container.ts'
+import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { openOwner } from '../../server/owner.ts'
 import { sendEnrolment } from '../../server/test-device.ts'
 import { openTestServer } from '../../server/test-server.ts'
@@ -46,6 +47,7 @@ async function openMachine() {
   const lines: string[] = []
   const warn = (_line: unknown, text = ''): void => void lines.push(text)
   const world = { isAway: false, uptimeMs: 0 }
+  const fetch = createHttpFetch()
   let agent: Agent | null = null
   onTestFinished(() => agent?.stop())
 

@@ -1,14 +1,16 @@
-import { keyFileOf } from '@palisade/client'
+import { keyFileOf, type Fetch } from '@palisade/client'
 import { deviceKeySchema, enrolmentSchema, type CreatedEnrolmentToken } from '@palisade/protocol'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
 import { ensureEnrolled } from '../../../agent/src/enrol/ensure-enrolled.ts'
+import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { openTestServer, type TestServer } from '../../server/test-server.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { never } from '../fixture/sync-scene.ts'
 
+const fetch = createHttpFetch()
 const log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} }
 
 describe('a machine without an enrolment', () => {
@@ -40,7 +42,7 @@ describe('a machine without an enrolment', () => {
 
   const writeToken = (text: string) => writeFile(enrolmentTokenPath, `${text}\n`, { mode: 0o600 })
 
-  function ensure(change: { fetch?: typeof fetch; stop?: AbortSignal; path?: string | null } = {}) {
+  function ensure(change: { fetch?: Fetch; stop?: AbortSignal; path?: string | null } = {}) {
     const path = change.path === undefined ? enrolmentTokenPath : change.path
     const places = { agentDir, enrolmentPath, enrolmentTokenPath: path }
     const surroundings = {
@@ -84,7 +86,7 @@ describe('a machine without an enrolment', () => {
 
   it('asks again when answers get lost, and is one device with one key', async () => {
     let lost = 0
-    const losing: typeof fetch = async (...request) => {
+    const losing: Fetch = async (...request) => {
       const answer = await fetch(...request)
       if ((lost += 1) > 3) return answer
       await answer.body?.cancel()
@@ -100,7 +102,7 @@ describe('a machine without an enrolment', () => {
 
   it('goes on with the key of an attempt that was cut off', async () => {
     const stop = new AbortController()
-    const dead: typeof fetch = async (...request) => {
+    const dead: Fetch = async (...request) => {
       await (await fetch(...request)).body?.cancel()
       stop.abort()
       throw new TypeError('killed')
@@ -120,7 +122,7 @@ describe('a machine without an enrolment', () => {
     const pin = rest[1]?.replace(/^./, (first) => (first === '0' ? '1' : '0'))
     await writeToken([secret, rest[0], pin, ...rest.slice(2)].join('.'))
     const stop = new AbortController()
-    const once: typeof fetch = async (...request) => {
+    const once: Fetch = async (...request) => {
       stop.abort()
       return fetch(...request)
     }

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { askForHint } from '../../../agent/src/hint/ask-for-hint.ts'
 import { createHintListener, type HintListener } from '../../../agent/src/hint/hint-listener.ts'
 import { createDeviceAccess } from '../../../agent/src/sync/device-access.ts'
+import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { createFileFetcher } from '../../../agent/src/sync/view-client.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
 import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from '../fixture/policy-server.ts'
@@ -29,7 +30,7 @@ describe('a server that tells hints that are none', () => {
     server = await startPolicyServer()
     ;[polls, restedMs, answered] = [[], 0, 0]
     const wire = {
-      fetch,
+      fetch: createHttpFetch(),
       server: server.url,
       prove: createProver(createDeviceKey(), () => NOW_MS),
       timeoutMs: 60_000,

@@ -1,6 +1,7 @@
 import { createDeviceKey, createProver, thumbprintOf } from '@palisade/client'
 import type { ServerResponse } from 'node:http'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { createDeviceAccess, type DeviceAccess } from '../../../agent/src/sync/device-access.ts'
 import { verifyProof } from '../../../server/src/distribution/proof/verify-proof.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
@@ -23,7 +24,7 @@ describe('the device token of a machine', () => {
     server.answerToken = (_request, response) => give(response, `t${(given += 1)}`)
     const clock = () => nowMs
     access = createDeviceAccess({
-      fetch,
+      fetch: createHttpFetch(),
       server: server.url,
       prove: createProver(key, clock),
       timeoutMs: 1_500,

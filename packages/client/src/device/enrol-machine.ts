@@ -9,6 +9,7 @@ import { hash } from 'node:crypto'
 import { ClientError } from '../client-error.ts'
 import { parseAnswer, unexpected } from '../parse-answer.ts'
 import { exchange } from '../server/exchange.ts'
+import type { Fetch } from '../server/fetch.ts'
 import { parseServerUrl } from '../server/server-url.ts'
 import { createProver } from './proof.ts'
 
@@ -26,7 +27,7 @@ export async function enrolMachine(options: {
   /** One line, as it was shown when it was made. */
   readonly token: string
   readonly key: DeviceKey
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   /** Epoch milliseconds. */
   readonly clock: () => number
 }): Promise<Enrolment> {

@@ -1,12 +1,13 @@
 import { ClientError } from '../client-error.ts'
 import { parseFailure, unexpected } from '../parse-answer.ts'
+import type { Fetch, FetchAnswer } from './fetch.ts'
 import { readBody } from './read-body.ts'
 
 /** How one HTTP exchange with the server is made. */
 export interface Wire {
   /** From `parseServerUrl`. */
   readonly server: string
-  readonly fetch: typeof fetch
+  readonly fetch: Fetch
   /** Milliseconds from sending to the last byte of the answer. */
   readonly timeoutMs: number
   readonly maxAnswerBytes: number
@@ -58,13 +59,13 @@ export async function exchange(wire: Wire, request: WireRequest): Promise<string
   }
 }
 
-async function readAnswer(response: Response, maxBytes: number): Promise<string> {
+async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<string> {
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel()
     throw unexpected(`status ${response.status}; redirects are refused, give the final address`)
   }
   const text = await readBody(response, maxBytes)
-  if (response.ok) return text
+  if (response.status >= 200 && response.status < 300) return text
   throw parseFailure(response.status, text, parseRetryAfter(response.headers.get('retry-after')))
 }
 

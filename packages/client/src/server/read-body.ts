@@ -1,14 +1,18 @@
 import { unexpected } from '../parse-answer.ts'
+import type { FetchAnswer } from './fetch.ts'
 
 /**
  * The text of an answer of at most `maxBytes` bytes. A longer one is cut off while it streams and
  * refused with `ERR_UNEXPECTED_ANSWER`, as is text that is not UTF-8.
  */
-export async function readBody(response: Response, maxBytes: number): Promise<string> {
+export async function readBody(
+  { body }: Pick<FetchAnswer, 'body'>,
+  maxBytes: number,
+): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   // Counted while reading: a content-length is a claim, and compressed bytes grow.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body ?? []) {
     bytes += chunk.byteLength
     if (bytes > maxBytes) throw unexpected(`it is longer than ${maxBytes} bytes`)
     chunks.push(chunk)

@@ -11,6 +11,7 @@ import { createAccessTokenSource, type Credentials } from './access-token.ts'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
 import { createCall } from './call.ts'
 import type { Wire } from './exchange.ts'
+import type { Fetch } from './fetch.ts'
 import { createOrganizationClient, type OrganizationClient } from './organization.ts'
 import type { Pace } from './retry.ts'
 import { parseServerUrl } from './server-url.ts'
@@ -20,7 +21,7 @@ export interface ServerClientOptions {
   readonly server: string
   readonly credentials: Credentials
   /** Default: the global one. */
-  readonly fetch?: typeof fetch | undefined
+  readonly fetch?: Fetch | undefined
   /** For one attempt. Milliseconds, default 30 000. */
   readonly timeoutMs?: number | undefined
   /** Longest answer that is read, default 8 MiB. */

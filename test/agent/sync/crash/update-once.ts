@@ -3,6 +3,7 @@ import type { Enrolment } from '@palisade/protocol'
 import { createActivePolicy } from '../../../../agent/src/decision/active-policy.ts'
 import { createTrustedClock } from '../../../../agent/src/state/trusted-clock.ts'
 import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
+import { createHttpFetch } from '../../../../agent/src/sync/fetch-over-http.ts'
 import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
 import { createSynchronizer } from '../../../../agent/src/sync/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/view-channel.ts'
@@ -26,7 +27,7 @@ const active = createActivePolicy({
   isGrantOver: () => true,
 })
 const prove = createProver(createDeviceKey(), Date.now)
-const wire = { fetch, server: enrolment.server, prove, timeoutMs: 10_000 }
+const wire = { fetch: createHttpFetch(), server: enrolment.server, prove, timeoutMs: 10_000 }
 const access = createDeviceAccess({ ...wire, clock: Date.now, random: Math.random })
 const channel = createViewChannel({
   enrolment,

@@ -1,0 +1,84 @@
+import type { Fetch, FetchAnswer, FetchRequest } from '@palisade/client'
+import { once } from 'node:events'
+import { Agent, request, type IncomingMessage } from 'node:http'
+
+/** Of a connection that nothing is asked over. */
+const IDLE_MS = 5_000
+
+/**
+ * Asks a server by `node:http`, which the agent has anyway. The global `fetch` is a client of its
+ * own, in JavaScript and WebAssembly: it is 15 MiB of what an agent holds, and needs a compiler of machine code.
+ *
+ * Follows no redirect, uses no proxy whatever the environment says, and takes no compressed answer.
+ */
+export function createHttpFetch(): Fetch {
+  const http = { request, agent: new Agent({ keepAlive: true, timeout: IDLE_MS }) }
+  let https: typeof http | null = null
+  const wireFor = (url: string): typeof http => {
+    if (!url.startsWith('https:')) return http
+    https ??= createTls()
+    return https
+  }
+
+  return async (url, asked) => {
+    const response = await send(wireFor(url), url, asked)
+    return describe(response, asked.signal)
+  }
+}
+
+/** Only where the server wants it: loading TLS takes longer than asking. */
+function createTls() {
+  const { Agent: TlsAgent, request: tlsRequest } = process.getBuiltinModule('node:https')
+  return { request: tlsRequest, agent: new TlsAgent({ keepAlive: true, timeout: IDLE_MS }) }
+}
+
+function send(
+  wire: { readonly request: typeof request; readonly agent: Agent },
+  url: string,
+  { method, headers, body = null, signal }: FetchRequest,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = wire.request(url, {
+      method,
+      headers: { ...headers, 'accept-encoding': 'identity' },
+      agent: wire.agent,
+      signal,
+    })
+    sent.once('response', resolve)
+    sent.on('error', (error) => reject(nameable(error)))
+    // Without an error, as after an answer that goes on by another protocol.
+    sent.once('close', () => reject(new Error('the server closed the connection')))
+    sent.end(body ?? undefined)
+  })
+}
+
+/** Of all addresses of a name that were tried in vain, the first says why. */
+function nameable(error: Error): unknown {
+  return error instanceof AggregateError ? (error.errors[0] as unknown) : error
+}
+
+function describe(response: IncomingMessage, signal: AbortSignal): FetchAnswer {
+  return {
+    status: response.statusCode ?? 0,
+    headers: { get: (name) => response.headersDistinct[name]?.join(', ') ?? null },
+    body: {
+      async *[Symbol.asyncIterator]() {
+        try {
+          yield* response
+        } catch (error) {
+          // What ended it shall be named, not that it ended.
+          signal.throwIfAborted()
+          throw error
+        }
+      },
+      async cancel() {
+        if (!response.complete) response.destroy()
+        if (response.destroyed || response.readableEnded) return
+        // What is left of it has come; the connection is free for the next request after it.
+        const ended = once(response, 'end')
+        response.resume()
+        await ended
+      },
+    },
+  }
+}

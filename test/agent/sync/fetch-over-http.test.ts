@@ -1,0 +1,212 @@
+import type { FetchAnswer } from '@palisade/client'
+import { once } from 'node:events'
+import { createServer as createPlain, type RequestListener, type Server } from 'node:http'
+import { createServer as createTls } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { gzipSync } from 'node:zlib'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { readBoundedBody } from '../../../agent/src/sync/bounded-body.ts'
+import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
+import { makeCertificate } from '../../server/tls/make-certificate.ts'
+import { never } from '../fixture/sync-scene.ts'
+
+const fetch = createHttpFetch()
+const AUTHORITY = makeCertificate({ name: 'authority' })
+
+let answer: RequestListener
+
+beforeEach(() => {
+  answer = (_request, response) => response.end('{}')
+})
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+async function start(): Promise<string> {
+  const port = await listen(createPlain((request, response) => answer(request, response)))
+  return `http://127.0.0.1:${port}`
+}
+
+function get(url: string, signal = never): Promise<FetchAnswer> {
+  return fetch(url, { method: 'GET', headers: {}, redirect: 'manual', signal })
+}
+
+async function textOf({ body }: FetchAnswer, maxBytes = 1_000): Promise<string | null> {
+  const bytes = await readBoundedBody(body, maxBytes)
+  return bytes === null ? null : Buffer.from(bytes).toString()
+}
+
+describe('fetching by node:http', () => {
+  it('sends method, members and body, and gives what was answered', async () => {
+    const url = await start()
+    answer = (request, response) => {
+      const { method, headers } = request
+      const { 'content-length': length, 'x-a': a } = headers
+      response.writeHead(201, { 'content-type': 'application/json', etag: '"e"' })
+      request.setEncoding('utf8').once('data', (sent) => {
+        response.end(JSON.stringify([method, request.url, a, length, sent]))
+      })
+    }
+    const headers = { 'x-a': 'b' }
+    const asked = {
+      method: 'POST',
+      headers,
+      body: 'öl',
+      redirect: 'manual',
+      signal: never,
+    } as const
+
+    const given = await fetch(`${url}/p?q=1`, asked)
+
+    expect([given.status, given.headers.get('etag'), given.headers.get('x-none')]).toEqual([
+      201,
+      '"e"',
+      null,
+    ])
+    expect(JSON.parse((await textOf(given)) ?? '')).toEqual(['POST', '/p?q=1', 'b', '3', 'öl'])
+  })
+
+  it('keeps a connection for the next request, and lets go of it when it is not to be kept', async () => {
+    const url = await start()
+    const ports = new Set<number | undefined>()
+    answer = (request, response) => {
+      ports.add(request.socket.remotePort)
+      response.writeHead(404).end('{}')
+    }
+    for (let count = 0; count < 3; count += 1) await (await get(url)).body?.cancel()
+    expect(ports.size).toBe(1)
+
+    let socket: { readonly destroyed: boolean } | null = null
+    answer = (request, response) => {
+      ;({ socket } = request)
+      response.end('{}')
+    }
+    const headers = { connection: 'close' }
+    await textOf(await fetch(url, { method: 'GET', headers, redirect: 'manual', signal: never }))
+
+    await expect.poll(() => socket?.destroyed).toBe(true)
+  })
+
+  it('follows no redirect', async () => {
+    const url = await start()
+    const asked: (string | undefined)[] = []
+    answer = (request, response) => {
+      asked.push(request.url)
+      response.writeHead(302, { location: '/elsewhere' }).end()
+    }
+
+    expect((await get(`${url}/here`)).status).toBe(302)
+    expect(asked).toEqual(['/here'])
+  })
+
+  it('asks for nothing compressed, and expands nothing', async () => {
+    const url = await start()
+    const bomb = gzipSync('x'.repeat(1_000_000))
+    let wanted: unknown
+    answer = (request, response) => {
+      wanted = request.headers['accept-encoding']
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb)
+    }
+
+    const bytes = await readBoundedBody((await get(url)).body, 10_000)
+
+    expect(wanted).toBe('identity')
+    expect(bytes).toEqual(bomb)
+  })
+
+  it('shows a member that comes twice as both, so that neither passes for the only one', async () => {
+    const url = await start()
+    answer = (_request, response) => {
+      response.setHeader('content-type', ['application/json', 'text/html'])
+      response.end('{}')
+    }
+
+    expect((await get(url)).headers.get('content-type')).toBe('application/json, text/html')
+  })
+
+  it.each([
+    ['that is never answered', () => {}],
+    ['whose answer is never whole', (_request, response) => void response.write('a')],
+  ] as [string, RequestListener][])('ends a request %s by its signal', async (_what, never) => {
+    const url = await start()
+    let ended = 0
+    answer = (request, response) => {
+      request.socket.on('close', () => (ended += 1))
+      never(request, response)
+    }
+    const signal = AbortSignal.timeout(100)
+
+    const outcome = await get(url, signal)
+      .then((given) => textOf(given))
+      .catch((error: unknown) => (error instanceof Error ? error.name : error))
+
+    expect(outcome).toMatch(/^(?:Abort|Timeout)Error$/)
+    await expect.poll(() => ended).toBe(1)
+  })
+
+  it('rejects an answer that breaks off, and not by the name of a signal', async () => {
+    const url = await start()
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': 1000 })
+      response.write('abc', () => response.destroy())
+    }
+
+    await expect(textOf(await get(url))).rejects.toMatchObject({ code: 'ECONNRESET' })
+  })
+
+  it.each([
+    ['no HTTP', 'SSH-2.0-x\r\n'],
+    [
+      'another protocol',
+      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n',
+    ],
+    ['members without end', `HTTP/1.1 200 OK\r\n${'name: value\r\n'.repeat(5_000)}\r\n`],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab'],
+  ])('rejects what answers by %s', async (_what, bytes) => {
+    const server = createPlain()
+    server.on('connection', (socket) => socket.write(bytes))
+    const url = `http://127.0.0.1:${await listen(server)}`
+
+    await expect(get(url).then((given) => textOf(given))).rejects.toBeInstanceOf(Error)
+  })
+
+  it('says why nobody can be reached, also behind a name with several addresses', async () => {
+    const server = createPlain()
+    const port = await listen(server)
+    server.close()
+    await once(server, 'close')
+
+    // `localhost` is two addresses on many machines, and the error is of both then.
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const error: unknown = await get(`http://${host}:${port}/`).catch((thrown: unknown) => thrown)
+      expect(error).toMatchObject({ code: 'ECONNREFUSED' })
+      expect((error as Error).message).toContain('ECONNREFUSED')
+    }
+  })
+
+  it('asks over TLS only who shows a certificate that is trusted, for the name that was asked', async () => {
+    const startTls = async (certificate: { cert: string; key: string }): Promise<string> => {
+      const server = createTls(certificate, (request, response) => answer(request, response))
+      return `https://127.0.0.1:${await listen(server)}`
+    }
+    const url = await startTls(makeCertificate({ name: 'one', authority: AUTHORITY }))
+    // It names neither a host nor an address.
+    const nameless = await startTls(AUTHORITY)
+    await expect(get(url)).rejects.toMatchObject({ code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' })
+
+    const usual = getCACertificates('default')
+    setDefaultCACertificates([AUTHORITY.cert])
+    onTestFinished(() => setDefaultCACertificates(usual))
+
+    expect(await textOf(await get(url))).toBe('{}')
+    await expect(get(nameless)).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
+  })
+})
