@@ -272,7 +272,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
   )
   const poller: InjectionToken<Poller> = provide('Poller', () =>
     createPoller({
-      run: (signal) => countEnrolments().then(() => get(synchronizer).run(signal)),
+      run: (...asked) => countEnrolments().then(() => get(synchronizer).run(...asked)),
       timetable: createTimetable(createSchedule(config.syncSchedule, clock), random(), clock),
       clock,
       onOutcome: ({ outcome, revision, error }) => {

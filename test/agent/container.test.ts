@@ -8,12 +8,10 @@ import { NOW_MS, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { packBundle } from './fixture/pack-bundle.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
-import {
-  createRepository,
+import type { Served } from './fixture/pack-bundle.ts'
+import { createRepository,
   rulesOf,
-  type Repository,
-  type Served,
-} from './fixture/view-repository.ts'
+  type Repository } from './fixture/view-repository.ts'
 
 /** A whole agent whose clock stands still and whose network is one release. */
 async function startAgent(

@@ -14,13 +14,11 @@ import { askAgent } from './fixture/local-request.ts'
 import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
 import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
-import {
-  createRepository,
+import type { Served } from './fixture/pack-bundle.ts'
+import { createRepository,
   rulesOf,
   serve,
-  type Repository,
-  type Served,
-} from './fixture/view-repository.ts'
+  type Repository } from './fixture/view-repository.ts'
 
 const main = fileURLToPath(new URL('../../agent/dist/main.js', import.meta.url))
 

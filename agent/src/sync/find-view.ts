@@ -1,7 +1,7 @@
 import { fault, type Fault } from './fault.ts'
 import { readAssignment } from './judge-view.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
-import type { Fetched, FetchFile } from './view-client.ts'
+import type { FetchFile } from './view-client.ts'
 
 export const ASSIGNMENT_PATH = '/api/v1/device/view'
 const MAX_ASSIGNMENT = 4 * 1024
@@ -20,29 +20,38 @@ export function viewPath(org: string, view: string): string {
   return `/api/v1/orgs/${encodeURIComponent(org)}/views/${encodeURIComponent(view)}`
 }
 
-/**
- * Asks for the timestamp of the view that is known, conditionally where there is an `etag`, and when
- * there is another one, for the view that is ours now. Never rejects.
- */
+/** Whether there is another timestamp of the view than the one with that tag. Never rejects. */
+export async function pollView(
+  fetchFile: FetchFile,
+  known: { readonly org: string; readonly view: string; readonly etag: string },
+  signal: AbortSignal,
+): Promise<{ readonly kind: 'same' } | { readonly kind: 'changed' } | Fault> {
+  const { org, view, etag } = known
+  const wanted = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, etag, isPoll: true }
+  const fetched = await fetchFile(wanted, signal)
+  if (fetched.kind === 'fault') return fetched
+  // Absent is a view that is ours no more.
+  return fetched.kind === 'not_modified' ? { kind: 'same' } : { kind: 'changed' }
+}
+
+/** Asks which view is ours now, and for its timestamp. Never rejects. */
 export async function findView(
   fetchFile: FetchFile,
-  known: { readonly org: string; readonly view: string | null; readonly etag: string | null },
+  org: string,
   signal: AbortSignal,
-): Promise<FoundView | { readonly kind: 'same' } | Fault> {
-  const fetchTimestamp = (view: string, etag: string | null): Promise<Fetched> => {
-    const path = `${viewPath(known.org, view)}/metadata/timestamp.json`
-    return fetchFile({ path, maxBytes: MAX_TIMESTAMP, etag, isPoll: true }, signal)
-  }
-  const first = known.view === null ? null : await fetchTimestamp(known.view, known.etag)
-  if (first?.kind === 'fault') return first
-  if (first?.kind === 'not_modified') return { kind: 'same' }
+): Promise<FoundView | Fault> {
   const assignment = await fetchAssignment(fetchFile, signal)
   if (assignment.kind === 'fault') return assignment
   const { id, text } = assignment
-  const timestamp = first === null || id !== known.view ? await fetchTimestamp(id, null) : first
+  const wanted = { path: timestampPath(org, id), maxBytes: MAX_TIMESTAMP, isPoll: true }
+  const timestamp = await fetchFile(wanted, signal)
   if (timestamp.kind === 'fault') return timestamp
   if (timestamp.kind !== 'body') return fault('http_status', 'the server answered 404')
   return { kind: 'found', id, assignment: text, timestamp: timestamp.body, etag: timestamp.etag }
+}
+
+function timestampPath(org: string, view: string): string {
+  return `${viewPath(org, view)}/metadata/timestamp.json`
 }
 
 async function fetchAssignment(

@@ -2,7 +2,8 @@ import type { SyncOutcome } from './synchronizer.ts'
 import type { Timetable } from './timetable.ts'
 
 export interface PollerDeps {
-  readonly run: (signal: AbortSignal) => Promise<SyncOutcome>
+  /** `isNewsExpected` but for the timetable, which most likely finds nothing new. */
+  readonly run: (signal: AbortSignal, isNewsExpected: boolean) => Promise<SyncOutcome>
   readonly timetable: Timetable
   /** Epoch milliseconds. */
   readonly clock: () => number
@@ -49,8 +50,8 @@ export function createPoller(deps: PollerDeps): Poller {
       running = null
     }
   }
-  const poll = async (signal: AbortSignal): Promise<SyncOutcome> => {
-    const outcome = await deps.run(signal)
+  const poll = async (signal: AbortSignal, isNewsExpected = true): Promise<SyncOutcome> => {
+    const outcome = await deps.run(signal, isNewsExpected)
     const nowMs = deps.clock()
     away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
     deps.onOutcome(outcome)
@@ -74,7 +75,7 @@ export function createPoller(deps: PollerDeps): Poller {
 
   const onTick = (): void => {
     if (running !== null || queued !== null || awayUntil() > 0) return
-    void begin(poll)
+    void begin((signal) => poll(signal, false))
   }
 
   return {

@@ -30,8 +30,11 @@ export interface CacheProblem {
 export interface Synchronizer {
   /** Puts what was kept into force, or sets what is damaged aside, and says why it is not in force. */
   restore(): Promise<CacheProblem | null>
-  /** One attempt. Never rejects; any failure leaves in force what was in force. Not reentrant. */
-  run(signal: AbortSignal): Promise<SyncOutcome>
+  /**
+   * One attempt; `isNewsExpected` where it is likely that there is something new. Never rejects; any
+   * failure leaves in force what was in force. Not reentrant.
+   */
+  run(signal: AbortSignal, isNewsExpected?: boolean): Promise<SyncOutcome>
   /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
   import(body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
@@ -79,19 +82,20 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return prepared.complaint
   }
 
-  const attempt = async (signal: AbortSignal): Promise<Fault | null> => {
+  const attempt = async (signal: AbortSignal, isNewsExpected: boolean): Promise<Fault | null> => {
     // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
-    const fetched = await channel.fetch(active.state() === 'fresh', signal)
+    const isConfirmed = active.state() === 'fresh'
+    const fetched = await channel.fetch({ isConfirmed, isNewsExpected }, signal)
     if (fetched.kind === 'offer') return bringIntoForce(fetched, 'server')
     if (fetched.kind === 'fault') return fetched
     active.apply({ kind: 'unchanged' })
     return null
   }
 
-  const run = async (signal: AbortSignal): Promise<SyncOutcome> => {
+  const run = async (signal: AbortSignal, isNewsExpected = false): Promise<SyncOutcome> => {
     const beganAt = new Date(clock()).toISOString()
     const before = active.revision()
-    const found = await attempt(signal)
+    const found = await attempt(signal, isNewsExpected)
     // What is unsupported is in force, and denies.
     if (found !== null && found.code !== 'unsupported_policy')
       active.apply(eventOfFault(found.code))

@@ -2,7 +2,8 @@ import type { Enrolment } from '@palisade/protocol'
 import type { TrustedClock } from '../state/trusted-clock.ts'
 import type { Fault } from './fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
-import { findView, viewPath, type FoundView } from './find-view.ts'
+import { fetchUpdate, readHeld } from './fetch-update.ts'
+import { findView, pollView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView } from './refresh-view.ts'
@@ -23,12 +24,21 @@ export interface Offer extends FetchedView {
   keep(): Promise<void>
 }
 
+type Asked = Offer | { readonly kind: 'same' } | Fault
+
+export interface Condition {
+  /** Whether it is enough to hear that nothing has changed. */
+  readonly isConfirmed: boolean
+  /** Then the timestamp is not asked for by itself, which is cheap as long as it is the same. */
+  readonly isNewsExpected: boolean
+}
+
 /** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
 export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepView'> {
-  /** Asks once; `isConfirmed` says whether a 304 will do. Never rejects. Not reentrant. */
-  fetch(isConfirmed: boolean, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
+  /** Asks once. Never rejects. Not reentrant. */
+  fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
   /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
-  open(body: Uint8Array, signal: AbortSignal): Promise<Offer | { kind: 'same' } | Fault>
+  open(body: Uint8Array, signal: AbortSignal): Promise<Offer | Fault>
 }
 
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
@@ -69,22 +79,41 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     return { kind: 'offer', view, texts: documents.texts, keep }
   }
 
-  async function ask(
+  async function follow(
     fetchFile: FetchFile,
-    condition: string | null,
+    tag: string | null,
     signal: AbortSignal,
-  ): Promise<Offer | { kind: 'same' } | Fault> {
-    const known = { org, view: trust.state().view?.id ?? null, etag: condition }
-    const found = await findView(fetchFile, known, signal)
-    return found.kind === 'found' ? update(found, fetchFile, signal) : found
+  ): Promise<Offer | Fault> {
+    const found = await findView(fetchFile, org, signal)
+    if (found.kind === 'fault') return found
+    return update({ ...found, etag: tag ?? found.etag }, fetchFile, signal)
+  }
+
+  async function ask(
+    { isConfirmed, isNewsExpected }: Condition,
+    signal: AbortSignal,
+  ): Promise<Asked> {
+    const { fetchFile } = deps
+    const state = trust.state()
+    const tag = isConfirmed ? etag : null
+    if (!isNewsExpected && tag !== null && state.view !== null) {
+      const known = { org, view: state.view.id, etag: tag }
+      const polled = await pollView(fetchFile, known, signal)
+      if (polled.kind !== 'changed') return polled
+    }
+    const held = readHeld(enrolment, state, tag)
+    const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
+    if (fetched.kind === 'archive') return follow(fetched.fetchFile, fetched.etag, signal)
+    // A server of an earlier version has each file by itself.
+    return fetched.kind === 'absent' ? follow(fetchFile, null, signal) : fetched
   }
 
   return {
     ...trust,
-    fetch: (isConfirmed, signal) => ask(deps.fetchFile, isConfirmed ? etag : null, signal),
+    fetch: ask,
     async open(body, signal) {
       const archive = openArchive(body, enrolment)
-      return archive.kind === 'fault' ? archive : ask(archive.fetchFile, null, signal)
+      return archive.kind === 'fault' ? archive : follow(archive.fetchFile, null, signal)
     },
   }
 }

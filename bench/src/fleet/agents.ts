@@ -101,7 +101,7 @@ export function createWholeAgent(
       const channel = createViewChannel({ enrolment, store, fetchFile, clock })
       const made = createSynchronizer({ active, channel, org: enrolment.org, clock: Date.now })
       synchronizer = made
-      return (signal) => made.run(signal)
+      return (signal, isNewsExpected) => made.run(signal, isNewsExpected)
     },
     describe: () => describeReport(active, synchronizer?.record() ?? NO_ATTEMPTS, OF_THE_PROGRAM),
   })

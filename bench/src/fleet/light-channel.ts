@@ -1,6 +1,7 @@
 import { viewSettingsSchema, type Enrolment } from '../../../packages/protocol/src/index.ts'
 import { fault, type Fault } from '../../../agent/src/sync/fault.ts'
-import { findView, viewPath, type FoundView } from '../../../agent/src/sync/find-view.ts'
+import { fetchUpdate } from '../../../agent/src/sync/fetch-update.ts'
+import { findView, pollView, viewPath, type FoundView } from '../../../agent/src/sync/find-view.ts'
 import { readAssignment } from '../../../agent/src/sync/judge-view.ts'
 import {
   isSignedBy,
@@ -36,21 +37,27 @@ export async function fetchLightly(
   state: LightState | null,
   signal: AbortSignal,
 ): Promise<LightState | Fault> {
-  const { enrolment, root, fetchFile } = deps
+  const { enrolment, root } = deps
   const { org, device_id } = enrolment
-  const known = { org, view: state?.view ?? null, etag: state?.etag ?? null }
-  const found = await findView(fetchFile, known, signal)
+  if (state !== null && state.etag !== null) {
+    const known = { org, view: state.view, etag: state.etag }
+    const polled = await pollView(deps.fetchFile, known, signal)
+    if (polled.kind !== 'changed') return polled.kind === 'same' ? state : polled
+  }
+  const held = { root: root.version, etag: null, view: null, targets: null, ...state }
+  const update = await fetchUpdate(deps.fetchFile, enrolment, held, signal)
+  if (update.kind === 'fault') return update
+  if (update.kind !== 'archive') return fault('http_status', 'the server gave no update')
+  const { fetchFile, etag } = update
+  const found = await findView(fetchFile, org, signal)
   if (found.kind === 'fault') return found
-  if (found.kind === 'same')
-    return state ?? fault('not_modified_without_bundle', 'nothing was known')
-
   const assignment = readAssignment(found.assignment)
   const isOwn = assignment?.device_id === device_id && assignment.view === found.id
   if (!isOwn || !isSignedBy(root, 'targets', found.assignment))
     return fault('bad_signature', 'the assignment does not hold')
   return follow(found, state)
 
-  async function follow({ id, timestamp, etag }: FoundView, former: LightState | null) {
+  async function follow({ id, timestamp }: FoundView, former: LightState | null) {
     const text = timestamp.toString()
     const read = readTimestamp(text)
     if (read === null || !isSignedBy(root, 'timestamp', text))

@@ -77,7 +77,7 @@ export function createLightAgent(
     log: { debug: () => {} },
   })
   const poller = createPoller({
-    run: (signal) => synchronizer.run(signal),
+    run: (signal, isNewsExpected) => synchronizer.run(signal, isNewsExpected),
     timetable: { start: () => {}, stop: () => {}, nextAt: () => null },
     clock,
     onOutcome: () => reporter.notice(),

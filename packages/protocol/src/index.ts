@@ -205,6 +205,12 @@ export {
   type RolloutStatus,
   type StartRolloutRequest,
 } from './machine/rollout.ts'
+export {
+  MAX_UPDATE_BYTES,
+  MAX_UPDATE_DOCUMENTS,
+  UPDATE_PATH,
+  updateQuerySchema,
+} from './machine/update.ts'
 export { MAX_SPREAD_SECONDS, hintQuerySchema, hintSchema, type Hint } from './machine/hint.ts'
 export { decisionSchema, explanationSchema } from './machine/decision.ts'
 export {

@@ -10,14 +10,8 @@ import {
   setUp,
   wide,
 } from '../fixture/sync-scene.ts'
-import {
-  alter,
-  createKeys,
-  OTHER_VIEW,
-  VIEW,
-  type Repository,
-  type Served,
-} from '../fixture/view-repository.ts'
+import type { Served } from '../fixture/pack-bundle.ts'
+import { alter, createKeys, OTHER_VIEW, VIEW, type Repository } from '../fixture/view-repository.ts'
 
 const TIMESTAMP = /timestamp\.json$/
 const DOCUMENT = /\/targets\/policies\//
@@ -268,12 +262,16 @@ describe('the last good policy stays in force after', () => {
     ],
   ]
 
-  it.each(ATTACKS)('%s', async (_what, code, attack) => {
+  const ways = [true, false].flatMap((isAtOnce) =>
+    ATTACKS.map((each) => [...each, isAtOnce] as const),
+  )
+
+  it.each(ways)('%s', async (_what, code, attack, isAtOnce) => {
     const scene = await inForce()
     for (let version = 2; version <= 3; version += 1)
-      await scene.sync(scene.repository.release({ policies }))
+      await scene.sync(scene.repository.release({ policies }), isAtOnce)
 
-    const outcome = await scene.sync(attack(scene.repository))
+    const outcome = await scene.sync(attack(scene.repository), isAtOnce)
 
     expect(outcome).toMatchObject({ outcome: 'failed', revision: 7, error: { code } })
     expectKept(scene)
@@ -322,7 +320,7 @@ describe('keys', () => {
     expect(await sync(served)).toMatchObject({ outcome: 'updated', revision: 8 })
   })
 
-  it('are followed no further than 32 roots at a time', async () => {
+  it.each([true, false])('are followed no further than 32 roots at a time', async (isAtOnce) => {
     const scene = await inForce()
     const { repository, sync, server } = scene
     for (let root = 2; root <= 40; root += 1)
@@ -330,12 +328,12 @@ describe('keys', () => {
     const served = repository.release({ policies: wide, revision: 8 })
     server.requests.length = 0
 
-    expect(await sync(served)).toMatchObject({ error: { code: 'bad_signature' } })
+    expect(await sync(served, isAtOnce)).toMatchObject({ error: { code: 'bad_signature' } })
     expectKept(scene)
     const asked = server.requests.filter(({ url = '' }) => url.endsWith('.root.json'))
-    expect(asked).toHaveLength(32)
+    expect(asked).toHaveLength(isAtOnce ? 0 : 32)
 
-    expect(await sync(served)).toMatchObject({ outcome: 'updated', revision: 8 })
+    expect(await sync(served, isAtOnce)).toMatchObject({ outcome: 'updated', revision: 8 })
   })
 
   it('are given up by a new root, even when nothing else of the answer is good', async () => {

@@ -13,6 +13,7 @@ import {
   wide,
   type Scene,
 } from '../fixture/sync-scene.ts'
+import type { Served } from '../fixture/pack-bundle.ts'
 import {
   alter,
   createKeys,
@@ -20,7 +21,6 @@ import {
   OTHER_VIEW,
   type Release,
   type Repository,
-  type Served,
 } from '../fixture/view-repository.ts'
 
 const SECRET = { action: 'read', path: '/etc/passwd' }

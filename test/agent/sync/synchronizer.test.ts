@@ -14,7 +14,13 @@ import {
   type Scene,
 } from '../fixture/sync-scene.ts'
 import { DEVICE_TOKEN } from '../fixture/policy-server.ts'
-import { createRepository, OTHER_VIEW, serve, type Release } from '../fixture/view-repository.ts'
+import {
+  createRepository,
+  OTHER_VIEW,
+  serve,
+  VIEW,
+  type Release,
+} from '../fixture/view-repository.ts'
 
 describe('a sync', () => {
   it('brings a view into force and keeps it on disk', async () => {
@@ -49,20 +55,34 @@ describe('a sync', () => {
   })
 
   it('fetches nothing anew but what has changed', async () => {
-    const { server, repository, sync } = await inForce()
+    const { server, repository, sync, synchronizer } = await inForce()
+    const third = { ...policyOf(['deny', 'read', '/data/other']), id: 'pol_3' }
     server.requests.length = 0
+    const asked = (): string[] =>
+      server.requests.map(({ url = '' }) => url.slice(url.lastIndexOf('/') + 1))
+    const known = `update?root=1&view=${VIEW}&targets=`
 
     const other = { ...policyOf(['deny', 'read', '/data/secret']), id: 'pol_2' }
-    await sync(repository.release({ policies: [...policies, other], revision: 8 }))
+    const first = repository.release({ policies: [...policies, other], revision: 8 })
+    await sync(first)
+    expect(asked()).toEqual(['timestamp.json', `${known}1`])
 
-    const asked = server.requests.map(({ url = '' }) => url.slice(url.lastIndexOf('/') + 1))
-    expect(asked).toEqual([
+    server.requests.length = 0
+    server.answer = serve(first)
+    await synchronizer.run(never, true)
+    expect(asked()).toEqual([`${known}2`])
+
+    server.requests.length = 0
+    await sync(repository.release({ policies: [...policies, third], revision: 9 }), false)
+    expect(asked()).toEqual([
       'timestamp.json',
+      `${known}2`,
       'view',
+      'timestamp.json',
       '2.root.json',
-      '2.snapshot.json',
-      '2.targets.json',
-      expect.stringMatching(/^[0-9a-f]{64}\.pol_2\.json$/),
+      '3.snapshot.json',
+      '3.targets.json',
+      expect.stringMatching(/^[0-9a-f]{64}\.pol_3\.json$/),
     ])
   })
 

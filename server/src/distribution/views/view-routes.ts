@@ -1,11 +1,17 @@
-import { deviceViewSchema, policySchema } from '@palisade/protocol'
+import {
+  bundleSchema,
+  deviceViewSchema,
+  policySchema,
+  UPDATE_PATH,
+  updateQuerySchema,
+} from '@palisade/protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
 import { errorResponses } from '../../http/error-responses.ts'
 import { ABOUT_BODIES } from '../../http/security-headers.ts'
 import { proofSchema, type Proofs } from '../proof/require-proof.ts'
-import type { ServedTimestamp } from './view-publisher.ts'
+import type { Held } from './pack-update.ts'
 import type { Requested, ViewService } from './view-service.ts'
 
 const VIEW = '/api/v1/orgs/:org/views/:view'
@@ -66,6 +72,33 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
       async (request) => views.assign(request.headers.authorization),
     )
 
+    app.get<{ Querystring: z.infer<typeof updateQuerySchema> }>(
+      UPDATE_PATH,
+      {
+        config: { quiet: true, yields: 'completes' },
+        onRequest: proofs.beside,
+        schema: {
+          operationId: 'getDeviceUpdate',
+          tags: ['devices'],
+          summary: 'Fetch all that this device lacks at once, signed',
+          security,
+          headers: proofSchema,
+          querystring: updateQuerySchema,
+          response: {
+            200: bundleSchema,
+            304: z.undefined().describe('unchanged since the `ETag` in `If-None-Match`'),
+            ...errorResponses([400, 401, 403, 409]),
+          },
+        },
+      },
+      async (request, reply) => {
+        const { authorization } = request.headers
+        const hasTag = readCondition(request)
+        const update = await views.update(authorization, readHeld(request.query), hasTag)
+        return sendVolatile(reply, update)
+      },
+    )
+
     app.get<{ Params: Requested }>(
       TIMESTAMP_ROUTE,
       {
@@ -85,7 +118,8 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
       },
       async (request, reply) => {
         const timestamp = await views.timestamp(request.headers.authorization, request.params)
-        return sendTimestamp(request, reply, timestamp)
+        const isSame = readCondition(request)(timestamp.etag)
+        return sendVolatile(reply, isSame ? { ...timestamp, body: null } : timestamp)
       },
     )
 
@@ -135,16 +169,28 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
   }
 }
 
-function sendTimestamp(
-  request: FastifyRequest,
+function readHeld({ view, root, targets }: z.infer<typeof updateQuerySchema>): Held {
+  return {
+    view: view ?? null,
+    root: Number(root ?? 1),
+    targets: targets === undefined ? null : Number(targets),
+  }
+}
+
+/** Whether who asks has what has a tag. Throws ApiError 400 for a header that cannot be read. */
+function readCondition(request: FastifyRequest): (etag: string) => boolean {
+  const header = request.headers['if-none-match']
+  const tags = readEntityTags('if-none-match', header)
+  // What agents send; the list that the header may hold is for others.
+  return (etag) => header === etag || isKnown(tags, etag)
+}
+
+function sendVolatile(
   reply: FastifyReply,
-  { etag, body }: ServedTimestamp,
+  { etag, body }: { readonly etag: string; readonly body: string | null },
 ): FastifyReply {
   reply.header('etag', etag).header('cache-control', VOLATILE)
-  const header = request.headers['if-none-match']
-  // What agents send; the list that the header may hold is for others.
-  if (header === etag || isKnown(readEntityTags('if-none-match', header), etag))
-    return sendNothing(reply)
+  if (body === null) return sendNothing(reply)
   // Of a text the framework would say its character set.
   return reply.header('content-type', 'application/json').send(Buffer.from(body))
 }

@@ -13,6 +13,7 @@ import type { ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys } from './opened-keys.ts'
 import type { RoleKey } from './role-key.ts'
 import { packBundle } from './pack-bundle.ts'
+import { createUpdates, joinUpdate, type Held } from './pack-update.ts'
 import { signDeviceView } from './sign-device-view.ts'
 import { ensureTrust } from './trust.ts'
 import { ensureViewSecret } from './view-id.ts'
@@ -53,6 +54,16 @@ export interface ViewService {
    */
   known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
   timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
+  /**
+   * All that the device lacks, as JSON, with the entity tag of the timestamp in it; `body` is null
+   * when it has that one and the view is still its own. Throws ApiError 409 when somebody has changed
+   * policies meanwhile.
+   */
+  update(
+    authorizationHeader: string | undefined,
+    held: Held,
+    hasTag: (etag: string) => boolean,
+  ): Promise<{ readonly etag: string; readonly body: string | null }>
   /** `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for what is not there, or no more. */
   metadata(
     authorizationHeader: string | undefined,
@@ -98,6 +109,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     store.transaction((writer) => makeTargetsKey(writer, org, now()))
   const publisher = createViewPublisher({ store, now, openKey })
   const { findAdmitted, admit } = createAdmissions(deps)
+  const updates = createUpdates({ store, now })
   const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
 
   async function enter(
@@ -172,6 +184,16 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       const timestamp = await publisher.current(device.place)
       deps.lastSeen.record(device.deviceId, now().getTime())
       return timestamp
+    },
+
+    async update(authorizationHeader, held, hasTag) {
+      const { deviceId, user, place } = await admit(authorizationHeader)
+      const timestamp = await publisher.current(place)
+      deps.lastSeen.record(deviceId, now().getTime())
+      const { etag } = timestamp
+      if (held.view === place.id && hasTag(etag)) return { etag, body: null }
+      const missing = await updates.files(place, timestamp, held)
+      return { etag, body: joinUpdate(await assignTo(deviceId, user, place), missing) }
     },
 
     async metadata(authorizationHeader, requested, name) {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
-import type { DeviceView, Enrolment } from '@palisade/protocol'
+import { UPDATE_PATH, type DeviceView, type Enrolment } from '@palisade/protocol'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
@@ -96,7 +96,10 @@ describe('new keys, through a running agent,', () => {
   })
 
   const fetchThroughThief: typeof fetch = async (input, init) => {
-    const body = forged.get(new URL(new Request(input).url).pathname)
+    const { pathname } = new URL(new Request(input).url)
+    // He has each file by itself.
+    if (forged.size > 0 && pathname === UPDATE_PATH) return new Response(null, { status: 404 })
+    const body = forged.get(pathname)
     if (body === undefined) return fetch(input, init)
     const headers = { 'content-type': 'application/json' }
     return new Response(Buffer.from(body).toString(), { headers })

@@ -1,3 +1,4 @@
+import type { Bundle } from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
@@ -109,6 +110,9 @@ async function judgeOther(
       (error: unknown) => (error as { status?: number }).status,
     )
   const isOwn = own.place.view === other.place.view
+  // What is claimed to be there of another view counts for nothing.
+  const sent = await fetchDocuments(service, header, other)
+  expect(sent).toEqual(isOwn ? new Map() : own.documents)
   expect(await statusOf(service.timestamp(header, other.place))).toBe(isOwn ? 200 : 404)
   for (const path of other.documents.keys()) {
     expect(await statusOf(service.document(header, other.place, path))).toBe(isOwn ? 200 : 404)
@@ -119,6 +123,8 @@ async function judgeOther(
 
 /** Everything that can be reached from the timestamp, as text. */
 interface Seen {
+  /** Version of the targets file. */
+  readonly targets: number
   readonly place: Requested
   readonly metadata: readonly string[]
   readonly documents: ReadonlyMap<string, string>
@@ -130,7 +136,8 @@ async function fetchAll(service: ViewService, header: string): Promise<Seen> {
     Buffer.from(await service.metadata(header, place, name)).toString()
   const timestamp = Buffer.from((await service.timestamp(header, place)).body).toString()
   const snapshot = await text(`${versionOf(timestamp, 'snapshot.json')}.snapshot.json`)
-  const targets = await text(`${versionOf(snapshot, 'targets.json')}.targets.json`)
+  const version = versionOf(snapshot, 'targets.json')
+  const targets = await text(`${version}.targets.json`)
   const documents = new Map<string, string>()
   const { signed } = JSON.parse(targets) as {
     signed: { targets: Record<string, { hashes: { sha256: string } }> }
@@ -141,7 +148,21 @@ async function fetchAll(service: ViewService, header: string): Promise<Seen> {
     expect(createHash('sha256').update(body).digest('hex')).toBe(hashes.sha256)
     documents.set(path, Buffer.from(body).toString())
   }
-  return { place, metadata: [timestamp, snapshot, targets, await text('1.root.json')], documents }
+  const metadata = [timestamp, snapshot, targets, await text('1.root.json')]
+  return { place, targets: version, metadata, documents }
+}
+
+/** Those of an update for a machine that says it has those of a view. */
+async function fetchDocuments(
+  service: ViewService,
+  header: string,
+  { place: { view }, targets }: Seen,
+): Promise<ReadonlyMap<string, string>> {
+  const { body } = await service.update(header, { view, root: 1, targets }, () => false)
+  const { files } = JSON.parse(body ?? '') as Bundle
+  const below = 'targets/'
+  const documents = Object.entries(files).filter(([name]) => name.startsWith(below))
+  return new Map(documents.map(([name, text]) => [name.slice(below.length), text]))
 }
 
 function versionOf(metadata: string, name: string): number {

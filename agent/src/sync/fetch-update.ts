@@ -1,0 +1,63 @@
+import { MAX_UPDATE_BYTES, UPDATE_PATH, type Enrolment } from '@palisade/protocol'
+import type { Fault } from './fault.ts'
+import { openArchive, type Archive } from './open-archive.ts'
+import { readRoot, readTargets } from './signed-metadata.ts'
+import type { TrustedState } from './trusted-state.ts'
+import type { FetchFile } from './view-client.ts'
+
+/** What the server put together for this machine; nothing of it is verified. */
+export interface Update extends Archive {
+  /** Of the timestamp in it. */
+  readonly etag: string | null
+}
+
+/** What of it is here already; null or 1 where there is nothing. */
+export interface Held {
+  readonly view: string | null
+  /** Version of the newest root. */
+  readonly root: number
+  /** Version of the targets file of `view`. */
+  readonly targets: number | null
+  /** Of the timestamp of `view`, to be told when nothing has changed. */
+  readonly etag: string | null
+}
+
+/**
+ * Asks for all that is missing in one answer. What it does not hold, such as policies beyond its
+ * length, is fetched one by one. `absent` from a server that knows of no updates. Never rejects.
+ */
+export async function fetchUpdate(
+  fetchFile: FetchFile,
+  enrolment: Pick<Enrolment, 'org' | 'device_id'>,
+  held: Held,
+  signal: AbortSignal,
+): Promise<Update | { readonly kind: 'same' } | { readonly kind: 'absent' } | Fault> {
+  const { etag } = held
+  const path = `${UPDATE_PATH}?${formatHeld(held)}`
+  const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag }, signal)
+  if (fetched.kind === 'not_modified') return { kind: 'same' }
+  if (fetched.kind !== 'body') return fetched
+  const archive = openArchive(fetched.body, enrolment, { what: 'update', orElse: fetchFile })
+  return archive.kind === 'fault' ? archive : { ...archive, etag: fetched.etag }
+}
+
+/** What is held by way of what is trusted. */
+export function readHeld(
+  enrolment: Pick<Enrolment, 'root'>,
+  { roots, view }: Pick<TrustedState, 'roots' | 'view'>,
+  etag: string | null,
+): Held {
+  return {
+    view: view?.id ?? null,
+    root: readRoot(roots.at(-1) ?? enrolment.root)?.version ?? 1,
+    targets: view === null ? null : (readTargets(view.targets)?.version ?? null),
+    etag,
+  }
+}
+
+function formatHeld({ view, root, targets }: Held): string {
+  const query = new URLSearchParams({ root: String(root) })
+  if (view !== null) query.set('view', view)
+  if (targets !== null) query.set('targets', String(targets))
+  return query.toString()
+}

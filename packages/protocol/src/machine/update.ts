@@ -1,0 +1,32 @@
+import { z } from 'zod'
+import { viewIdSchema } from './view.ts'
+
+/** A machine asks here for all that it lacks, in one answer. */
+export const UPDATE_PATH = '/api/v1/device/update'
+
+const version = z
+  .string()
+  .regex(/^[1-9]\d{0,14}$/, 'must be a whole number from 1 of at most 15 digits')
+
+/**
+ * `GET /api/v1/device/update`: what the machine has. The answer is a bundle without it: roots after
+ * `root`, timestamp, snapshot and targets file of its view, and the policies that the targets file
+ * `targets` of `view` did not list. With `If-None-Match` it is 304 while `view` is the machine's own
+ * and has that timestamp.
+ */
+export const updateQuerySchema = z.strictObject({
+  view: viewIdSchema.optional(),
+  /** Version of the newest root that it trusts; without it all that followed the first come. */
+  root: version.optional(),
+  /** Version of the targets file of `view` whose policies it has. */
+  targets: version.optional(),
+})
+
+/**
+ * So many bytes of policies are sent at once, in the order of the targets file; the others are fetched one by one. A
+ * machine on a slow line gets each answer in time.
+ */
+export const MAX_UPDATE_DOCUMENTS = 512 * 1024
+
+/** Longest answer, in bytes: those policies and 32 roots, each quoted. */
+export const MAX_UPDATE_BYTES = 8 * 1024 * 1024

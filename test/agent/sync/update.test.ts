@@ -1,0 +1,102 @@
+import { MAX_UPDATE_BYTES, UPDATE_PATH, type Bundle } from '@palisade/protocol'
+import { describe, expect, it } from 'vitest'
+import { policyOf } from '../fixture/bundle.ts'
+import { packBundle, type Served } from '../fixture/pack-bundle.ts'
+import { expectKept, inForce, never, policies, type Scene } from '../fixture/sync-scene.ts'
+import { serve } from '../fixture/view-repository.ts'
+
+/** Answers updates with what `change` makes of one, and everything else as it is. */
+function serveChanged(
+  { server }: Scene,
+  served: Served,
+  change: (bundle: Bundle) => unknown,
+): string[] {
+  const asked: string[] = []
+  const others = serve(served)
+  server.answer = (request, response) => {
+    const { url = '' } = request
+    if (!url.startsWith(UPDATE_PATH)) {
+      asked.push(url.slice(url.lastIndexOf('/') + 1))
+      others(request, response)
+      return
+    }
+    const body = packBundle(served, change)
+    response.writeHead(200, { 'content-type': 'application/json', etag: '"tag"' }).end(body)
+  }
+  return asked
+}
+
+const without =
+  (name: RegExp) =>
+  (bundle: Bundle): Bundle => {
+    const files = Object.entries(bundle.files).filter(([each]) => !name.test(each))
+    return { ...bundle, files: Object.fromEntries(files) }
+  }
+
+describe('an update in one answer', () => {
+  const other = { ...policyOf(['allow', 'read', '/other/**']), id: 'pol_2' }
+
+  it('is completed by what it does not hold', async () => {
+    const scene = await inForce()
+    const served = scene.repository.release({ policies: [...policies, other], revision: 8 })
+    const asked = serveChanged(scene, served, without(/pol_2|snapshot/))
+
+    expect(await scene.synchronizer.run(never, true)).toMatchObject({ revision: 8, error: null })
+
+    expect(asked).toEqual(['2.snapshot.json', expect.stringMatching(/^[0-9a-f]{64}\.pol_2\.json$/)])
+    expect(scene.active.decide({ action: 'read', path: '/other/x' }).decision).toBe('allow')
+  })
+
+  it('gives the tag that the next poll is made with', async () => {
+    const scene = await inForce()
+    const served = scene.repository.release({ policies, revision: 8 })
+    serveChanged(scene, served, (bundle) => bundle)
+    await scene.synchronizer.run(never, true)
+
+    await scene.synchronizer.run(never)
+
+    expect(scene.server.requests.at(-2)?.headers['if-none-match']).toBe('"tag"')
+  })
+
+  const damage = (bundle: Bundle): Bundle => {
+    const damaged = Object.entries(bundle.files).map(([name, text]): [string, string] => [
+      name,
+      name.startsWith('targets/') ? text.replace('/data/', '/dat%/') : text,
+    ])
+    return { ...bundle, files: Object.fromEntries(damaged) }
+  }
+  const reassign =
+    (of: string, to: string) =>
+    (bundle: Bundle): Bundle => ({ ...bundle, assignment: bundle.assignment.replace(of, to) })
+
+  it.each([
+    ['of another device', reassign('dev_1', 'dev_2'), 'wrong_device'],
+    ['of another organization', reassign('"acme"', '"evil"'), 'wrong_organization'],
+    ['for another user', reassign('"alice"', '"mallory"'), 'bad_signature'],
+    ['whose policy is another one', damage, 'mixed'],
+    ['with a member more', (bundle: Bundle) => ({ ...bundle, more: 1 }), 'malformed'],
+    ['of another format', (bundle: Bundle) => ({ ...bundle, format: 'x' }), 'malformed'],
+    ['that names a place elsewhere', nameElsewhere, 'malformed'],
+    ['that is too long', (b: Bundle) => ({ ...b, pad: 'x'.repeat(MAX_UPDATE_BYTES) }), 'too_large'],
+    ['that is no object', () => [], 'malformed'],
+  ])('%s is refused', async (_what, change, code) => {
+    const scene = await inForce()
+    const changed = policyOf(['allow', 'read', '/data/**'], ['allow', 'read', '/etc/**'])
+    const served = scene.repository.release({ policies: [changed], revision: 8 })
+    serveChanged(scene, served, change)
+
+    expect(await scene.synchronizer.run(never, true)).toMatchObject({ error: { code } })
+    expectKept(scene)
+  })
+
+  it('that says nothing has changed is believed only by who has something', async () => {
+    const scene = await inForce()
+    scene.server.answer = (_request, response) => response.writeHead(304).end()
+    expect(await scene.synchronizer.run(never, true)).toMatchObject({ outcome: 'unchanged' })
+    expectKept(scene)
+  })
+})
+
+function nameElsewhere(bundle: Bundle): Bundle {
+  return { ...bundle, files: { ...bundle.files, '../../etc/passwd': 'x' } }
+}

@@ -1,0 +1,165 @@
+import { MAX_UPDATE_DOCUMENTS, type Bundle, type DeviceView } from '@palisade/protocol'
+import type { LightMyRequestResponse } from 'fastify'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+
+const HOUR_MS = 3_600_000
+const UPDATE = '/api/v1/device/update'
+const NOTHING = `${UPDATE}?root=1`
+
+describe('an update', () => {
+  let test: TestServer
+  let owner: Owner
+  let device: TestDevice
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    owner = await openOwner(test, 'acme', 'alice')
+    device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    await createPolicy('first')
+  })
+
+  async function createPolicy(name: string): Promise<string> {
+    const url = '/v2/orgs/acme/governance/policies'
+    const made = await test.send('POST', url, { as: owner.as, payload: { name } })
+    expect(made.statusCode, made.body).toBe(201)
+    return made.json<{ id: string }>().id
+  }
+
+  const send = (url: string, tag?: string) =>
+    test.send('GET', url, {
+      as: device,
+      headers: tag === undefined ? {} : { 'if-none-match': tag },
+    })
+
+  interface Read {
+    readonly answer: LightMyRequestResponse
+    readonly etag: string
+    readonly view: string
+    readonly names: readonly string[]
+    /** Version of the targets file that its snapshot names. */
+    readonly targets: number
+  }
+
+  async function read(url: string): Promise<Read> {
+    const answer = await send(url)
+    expect(answer.statusCode, answer.body).toBe(200)
+    const { assignment, files } = answer.json<Bundle>()
+    const names = Object.keys(files)
+    const snapshot = files[names.find((name) => name.endsWith('.snapshot.json')) ?? ''] ?? ''
+    return {
+      answer,
+      etag: String(answer.headers.etag),
+      view: (JSON.parse(assignment) as DeviceView).signed.view,
+      names: names.map((name) => name.replace(/[0-9a-f]{64}\.\w+/, 'HASH.ID')),
+      targets: Number(/"targets\.json":.*?"version":(\d+)/.exec(snapshot)?.[1]),
+    }
+  }
+  const after = ({ view, targets }: Read) => `${UPDATE}?root=1&view=${view}&targets=${targets}`
+
+  it('is everything for a machine that has nothing, and nothing for one that has all', async () => {
+    const first = await read(NOTHING)
+
+    expect(first.names).toEqual([
+      'metadata/timestamp.json',
+      expect.stringMatching(/^metadata\/\d+\.snapshot\.json$/),
+      `metadata/${first.targets}.targets.json`,
+      'targets/policies/HASH.ID.json',
+    ])
+    expect(first.answer.headers).toMatchObject({
+      'cache-control': 'private, no-cache',
+      'content-type': 'application/json',
+    })
+    const same = await send(after(first), first.etag)
+    expect([same.statusCode, same.body, same.headers.etag]).toEqual([304, '', first.etag])
+    // Of another view, the same tag says nothing.
+    expect((await send(NOTHING, first.etag)).statusCode).toBe(200)
+  })
+
+  it('has the entity tag of the timestamp in it, by which machines poll', async () => {
+    const { etag, view } = await read(NOTHING)
+    const url = `/api/v1/orgs/acme/views/${view}/metadata/timestamp.json`
+    expect((await send(url, etag)).statusCode).toBe(304)
+  })
+
+  it('brings what has changed and no more', async () => {
+    const first = await read(NOTHING)
+    await createPolicy('second')
+
+    const second = await read(after(first))
+
+    expect(second.names).toEqual([
+      'metadata/timestamp.json',
+      expect.stringMatching(/\.snapshot\.json$/),
+      `metadata/${second.targets}.targets.json`,
+      'targets/policies/HASH.ID.json',
+    ])
+    expect(second.targets).toBeGreaterThan(first.targets)
+    const nameless = { ...first, targets: second.targets + 7 }
+    const both = (await read(after(nameless))).names.filter((name) => name.startsWith('targets/'))
+    expect(both).toHaveLength(2)
+  })
+
+  it('leaves out the targets file where only its signers have gone on', async () => {
+    const first = await read(NOTHING)
+    test.advance(2 * HOUR_MS)
+    device = { ...device, token: await fetchDeviceToken(test, device.prove) }
+
+    const later = await read(after(first))
+
+    expect(later.etag).not.toBe(first.etag)
+    expect(later.names).toEqual([
+      'metadata/timestamp.json',
+      expect.stringMatching(/\.snapshot\.json$/),
+    ])
+  })
+
+  it('holds no more policies than a slow line takes in time', async () => {
+    const each = 'x'.repeat(1000)
+    const resources = Array.from({ length: 150 }, (_, index) => `/${index}${each}`)
+    const rule = { name: 'wide', actions: ['read'], decision: 'allow', resources }
+    for (let count = 0; count < 5; count += 1) {
+      const id = await createPolicy(`large ${count}`)
+      const url = `/v2/orgs/acme/governance/policies/${id}/rules`
+      const made = await test.send('POST', url, { as: owner.as, payload: rule })
+      expect(made.statusCode, made.body).toBe(201)
+    }
+
+    const { answer, names } = await read(NOTHING)
+
+    const sent = names.filter((name) => name.startsWith('targets/')).length
+    expect(sent).toBeGreaterThan(1)
+    expect(sent).toBeLessThan(6)
+    expect(answer.rawPayload.byteLength).toBeLessThan(MAX_UPDATE_DOCUMENTS * 1.2)
+  })
+
+  it('is for a machine that proves its key with each request, until it is revoked', async () => {
+    expect((await test.send('GET', UPDATE)).statusCode).toBe(401)
+    const { authorization } = headersOf(device, 'GET', UPDATE)
+    expect((await test.send('GET', UPDATE, { headers: { authorization } })).statusCode).toBe(401)
+    expect((await test.send('GET', UPDATE, { as: owner.as })).statusCode).toBe(401)
+    const headers = headersOf(device, 'GET', UPDATE)
+    expect((await test.send('GET', UPDATE, { headers })).statusCode).toBe(200)
+    expect((await test.send('GET', UPDATE, { headers })).statusCode).toBe(401)
+    await test.send('DELETE', `/api/v1/orgs/acme/devices/${device.enrolment.device_id}`, {
+      as: owner.as,
+    })
+    expect((await send(UPDATE)).statusCode).toBe(401)
+  })
+
+  it.each(['root=0', 'root=-1', 'root=1e3', 'targets=9999999999999999', 'view=..', 'other=1'])(
+    'refuses the query %s',
+    async (query) => {
+      expect((await send(`${UPDATE}?${query}`)).statusCode).toBe(400)
+    },
+  )
+
+  it('answers versions that nobody has had as if they were none', async () => {
+    const { view } = await read(NOTHING)
+    const most = '9'.repeat(15)
+    const { names } = await read(`${UPDATE}?root=${most}&view=${view}&targets=${most}`)
+    expect(names).toContain('targets/policies/HASH.ID.json')
+  })
+})
