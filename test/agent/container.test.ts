@@ -9,9 +9,7 @@ import { askAgent } from './fixture/local-request.ts'
 import { packBundle } from './fixture/pack-bundle.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
-import { createRepository,
-  rulesOf,
-  type Repository } from './fixture/view-repository.ts'
+import { createRepository, rulesOf, type Repository } from './fixture/view-repository.ts'
 
 /** A whole agent whose clock stands still and whose network is one release. */
 async function startAgent(

@@ -15,10 +15,7 @@ import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from './fixture/po
 import { exchangeRaw, get, startOrigin } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
-import { createRepository,
-  rulesOf,
-  serve,
-  type Repository } from './fixture/view-repository.ts'
+import { createRepository, rulesOf, serve, type Repository } from './fixture/view-repository.ts'
 
 const main = fileURLToPath(new URL('../../agent/dist/main.js', import.meta.url))
 
