@@ -9,8 +9,27 @@ export interface KnownRules {
   readonly good: WeakSet<RuleRecord>
   /** UTF-8 bytes of their JSON. */
   readonly bytes: WeakMap<RuleRecord, number>
+  /** Rules of whole policies, which never change either, that compile together. */
+  readonly compilable: WeakSet<Rules>
+  /** UTF-8 bytes of the JSON of such rules but the first, with a comma before each. */
+  readonly restBytes: WeakMap<Rules, number>
+}
+
+export type Rules = readonly RuleRecord[]
+
+/** What is known of `rules` holds for `same` as well: the same rules, as the store has them now. */
+export function knowSame({ compilable, restBytes }: KnownRules, rules: Rules, same: Rules): void {
+  if (rules.length !== same.length) return
+  if (compilable.has(rules)) compilable.add(same)
+  const bytes = restBytes.get(rules)
+  if (bytes !== undefined) restBytes.set(same, bytes)
 }
 
 export function createKnownRules(): KnownRules {
-  return { good: new WeakSet(), bytes: new WeakMap() }
+  return {
+    good: new WeakSet(),
+    bytes: new WeakMap(),
+    compilable: new WeakSet(),
+    restBytes: new WeakMap(),
+  }
 }

@@ -1,7 +1,7 @@
 import { limitExceeded } from '../http/api-error.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy, formatRule } from './format-policy.ts'
-import type { KnownRules } from './known-rules.ts'
+import type { KnownRules, Rules } from './known-rules.ts'
 
 const COMMA_BYTES = 1
 
@@ -32,9 +32,16 @@ export interface SizeDeps {
   readonly knownRules: KnownRules
 }
 
-/** Throws 403 when a policy as it would become is too large. */
-export function requirePolicySize({ limits, knownRules }: SizeDeps, policy: PolicyRecord): void {
-  requirePolicyBytes(limits, policyBytes(knownRules, policy))
+/**
+ * Throws 403 when a policy as it would become is too large; `before` are its rules when it has one
+ * more, and is otherwise as it was.
+ */
+export function requirePolicySize(
+  { limits, knownRules }: SizeDeps,
+  policy: PolicyRecord,
+  before?: Rules,
+): void {
+  requirePolicyBytes(limits, policyBytes(knownRules, policy, before))
 }
 
 /** Throws 403 when a policy may not have `bytes`, as `policyBytes` counts them. */
@@ -47,11 +54,22 @@ export function requirePolicyBytes(limits: PolicyLimits, bytes: number): void {
  * Length of the RFC 8785 form. That form differs from `JSON.stringify` by the order of members
  * alone, and order does not change a length.
  */
-export function policyBytes(known: KnownRules, policy: PolicyRecord): number {
+export function policyBytes(known: KnownRules, policy: PolicyRecord, before?: Rules): number {
   // With one rule, so that all else is there that a policy with rules has.
   const rules = policy.rules.slice(0, 1)
-  let bytes = Buffer.byteLength(JSON.stringify(formatPolicy({ ...policy, rules })))
-  for (const rule of policy.rules.slice(1)) bytes += COMMA_BYTES + bytesOfRule(known, rule)
+  const bytes = Buffer.byteLength(JSON.stringify(formatPolicy({ ...policy, rules })))
+  return bytes + bytesOfRest(known, policy.rules, before)
+}
+
+function bytesOfRest(known: KnownRules, rules: Rules, before: Rules = []): number {
+  const { restBytes } = known
+  const kept = restBytes.get(rules)
+  if (kept !== undefined) return kept
+  const counted = restBytes.get(before)
+  let bytes = counted ?? 0
+  for (const rule of rules.slice(counted === undefined ? 1 : Math.max(1, before.length)))
+    bytes += COMMA_BYTES + bytesOfRule(known, rule)
+  restBytes.set(rules, bytes)
   return bytes
 }
 

@@ -3,21 +3,27 @@ import {
   compilePolicy,
   domainOf,
   PolicyError,
+  type Domain,
   type PolicyProblem,
 } from '@palisade/policy-core'
 import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
-import type { KnownRules } from './known-rules.ts'
+import type { KnownRules, Rules } from './known-rules.ts'
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
- * could not enforce is never stored.
+ * could not enforce is never stored. `before` are its rules when `rule` was only added to them.
  */
-export function requireCompilable(known: KnownRules, policy: PolicyRecord, rule: RuleRecord): void {
+export function requireCompilable(
+  known: KnownRules,
+  policy: PolicyRecord,
+  rule: RuleRecord,
+  before?: Rules,
+): void {
   requireCompilableRule(known, rule)
-  if (isCompilable(known, policy)) return
+  if (isCompilable(known, policy, before)) return
   const problem = findProblem(policy)
   if (problem === null) return
   const field = problem.rule_id === rule.id ? problem.member : undefined
@@ -29,13 +35,21 @@ export function requireCompilable(known: KnownRules, policy: PolicyRecord, rule:
  * itself, or for their domains, and for nothing else. Building the indices of the whole policy took
  * an eighth of adding a rule to a small one, and most of it in a large one.
  */
-function isCompilable(known: KnownRules, { rules }: PolicyRecord): boolean {
+function isCompilable(known: KnownRules, { rules }: PolicyRecord, before: Rules = []): boolean {
+  const { compilable } = known
+  if (compilable.has(rules)) return true
   const action = rules[0]?.actions[0]
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
-  return rules.every(
-    (rule) => rule.actions.every((other) => domainOf(other) === domain) && isGood(known, rule),
-  )
+  const judged = compilable.has(before) ? before.length : 0
+  for (const rule of judged === 0 ? rules : rules.slice(judged))
+    if (!isOfDomain(rule, domain) || !isGood(known, rule)) return false
+  compilable.add(rules)
+  return true
+}
+
+function isOfDomain({ actions }: RuleRecord, domain: Domain): boolean {
+  return actions.every((action) => domainOf(action) === domain)
 }
 
 function isGood({ good }: KnownRules, rule: RuleRecord): boolean {

@@ -16,6 +16,7 @@ import {
   type RuleCall,
 } from './governance-call.ts'
 import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
+import { knowSame } from './known-rules.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
@@ -38,19 +39,20 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
     const judge = async () => {
       const body = readRuleBody(createRuleRequestSchema, json, ruleDomain(policy.rules))
       const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
-      requireCompilable(deps.knownRules, withRule(policy, rule), rule)
+      const changed = { ...policy, rules: [...policy.rules, rule] }
+      requireCompilable(deps.knownRules, changed, rule, policy.rules)
       readQuery(noQuerySchema, call.query)
-      return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
+      return { rule, changed, ifMatch: readEntityTags('If-Match', call.ifMatch) }
     }
     return answerOnce(writer, once, deps.now(), {
       judge,
-      async act({ rule, ifMatch }) {
+      async act({ rule, changed, ifMatch }) {
         requireMatch(ifMatch, formatEntityTag(policy.revision))
-        const changed = withRule(policy, rule)
         requireRuleCount(deps.limits, changed.rules.length)
-        requirePolicySize(deps, changed)
+        requirePolicySize(deps, changed, policy.rules)
         requireFreeName(policy, rule)
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
+        knowSame(deps.knownRules, changed.rules, written.rules)
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
       },
     })
@@ -100,13 +102,9 @@ export async function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<
   })
 }
 
-/** The policy as it becomes with `rule`: in the place of the rule with its id, or at the end. */
+/** The policy as it becomes with `rule` in the place of the one with its id. */
 function withRule(policy: PolicyRecord, rule: RuleRecord): PolicyRecord {
-  const isKnown = policy.rules.some(({ id }) => id === rule.id)
-  const rules = isKnown
-    ? policy.rules.map((other) => (other.id === rule.id ? rule : other))
-    : [...policy.rules, rule]
-  return { ...policy, rules }
+  return { ...policy, rules: policy.rules.map((other) => (other.id === rule.id ? rule : other)) }
 }
 
 function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {

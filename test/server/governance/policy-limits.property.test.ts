@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
-import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
+import { createKnownRules, knowSame } from '../../../server/src/governance/known-rules.ts'
 import { policyBytes } from '../../../server/src/governance/policy-limits.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import { factorOfRun } from '../../run-size.ts'
@@ -44,6 +44,26 @@ it('a policy has as many bytes as its JSON, also after rules of it were counted 
 
       for (const each of [policy, changed, policy])
         expect(policyBytes(known, each)).toBe(Buffer.byteLength(JSON.stringify(formatPolicy(each))))
+    }),
+    { numRuns: 300 * factorOfRun() },
+  )
+})
+
+it('a policy that grows rule by rule has the bytes of its JSON at each step', () => {
+  fc.assert(
+    fc.property(policies(), fc.array(rules(), { maxLength: 4 }), (policy, added) => {
+      const known = createKnownRules()
+      let grown = policy
+      for (const rule of added) {
+        const next = { ...grown, rules: [...grown.rules, rule] }
+
+        expect(policyBytes(known, next, grown.rules)).toBe(
+          Buffer.byteLength(JSON.stringify(formatPolicy(next))),
+        )
+        // As the store gives it back.
+        grown = { ...next, rules: structuredClone(next.rules) }
+        knowSame(known, next.rules, grown.rules)
+      }
     }),
     { numRuns: 300 * factorOfRun() },
   )

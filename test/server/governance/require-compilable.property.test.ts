@@ -2,7 +2,7 @@ import { checkRule, compilePolicy, PolicyError } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
-import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
+import { createKnownRules, knowSame } from '../../../server/src/governance/known-rules.ts'
 import { requireCompilable } from '../../../server/src/governance/require-compilable.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import { addressPatterns } from '../../policy-core/arbitraries/address.ts'
@@ -82,6 +82,32 @@ function expectedRefusal(policy: PolicyRecord, rule: RuleRecord): Refusal | null
 }
 
 describe('a policy with a new rule', () => {
+  it('is refused as all of it together is when rules were added to it one after the other', () => {
+    fc.assert(
+      fc.property(
+        policies(),
+        fc.array(rules(), { minLength: 1, maxLength: 4 }),
+        (policy, bodies) => {
+          const known = createKnownRules()
+          let { rules: before } = policy
+          for (const [index, body] of bodies.entries()) {
+            const rule: RuleRecord = { id: `rule_new${index}`, name: `new${index}`, ...body }
+            const changed = { ...policy, rules: [...before, rule] }
+
+            const refusal = refusalOf(() => requireCompilable(known, changed, rule, before))
+
+            expect(refusal).toEqual(expectedRefusal(changed, rule))
+            if (refusal !== null) continue
+            // As the store gives it back.
+            before = structuredClone(changed.rules)
+            knowSame(known, changed.rules, before)
+          }
+        },
+      ),
+      { numRuns: 200 * factorOfRun() },
+    )
+  })
+
   it('is refused exactly when all of it together does not compile, and in the same words', () => {
     const known = createKnownRules()
     fc.assert(
