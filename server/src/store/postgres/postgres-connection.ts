@@ -69,8 +69,11 @@ export function createPostgresConnection(
         get: async (...values) => (isStorable(values) ? (await query(values)).rows[0] : undefined),
         all: async (...values) => (isStorable(values) ? (await query(values)).rows : []),
         run,
-        async later(...values) {
-          await run(...values)
+        later(...values) {
+          const done = run(...values).then(() => undefined)
+          // Whoever asked for several finds the first of their failures.
+          done.catch(() => undefined)
+          return done
         },
       }
     },

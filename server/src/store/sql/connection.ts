@@ -28,6 +28,7 @@ export interface Statement<Row> {
   /**
    * For what nothing that is stored can refuse: a driver may run it later, in its order before
    * whatever else runs in the transaction, and at its end. Then its failure is that of the commit.
+   * What it answers may be awaited after another of its kind, or not at all.
    */
   later(...values: Value[]): Promise<void>
 }

@@ -75,7 +75,9 @@ export function createEventWriter(
         eventHeads.change(org, (old) => (isNext(old) ? { sequence, hash } : null)) !== null
       ) {
         const row = insert.later(rowOf(org, last))
-        await Promise.all([row, setHead.later(org, sequence, hash)])
+        const head = setHead.later(org, sequence, hash)
+        await row
+        await head
         return
       }
       const write = async () => {

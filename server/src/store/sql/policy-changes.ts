@@ -118,12 +118,16 @@ function createPolicyChange(
       return { ...old, updated_at, revision, rules: become(old.rules) }
     }
     if (append !== undefined) {
-      const appended = policies.change(keyOf(at.org, at.policyId), (old) =>
-        append.fits(old.rules) ? changed(old) : null,
+      const appended = policies.change(
+        keyOf(at.org, at.policyId),
+        (old) => (append.fits(old.rules) ? changed(old) : null),
+        append.weight,
       )
       if (appended !== null) {
         const stamp = touch.later(updated_at, revision, at.org, at.policyId)
-        await Promise.all([stamp, append.later()])
+        const rule = append.later()
+        await stamp
+        await rule
         return appended
       }
     }

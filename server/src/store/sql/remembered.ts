@@ -20,8 +20,9 @@ export interface Remembered<T> {
   /**
    * Keeps what `become` makes of the row that is kept, and answers it; or null, when none is, or when
    * `become` answers null. For a change that nothing can refuse, and that is under way already.
+   * `growth` is what it weighs more, where that is known.
    */
-  change(key: string, become: (old: T) => T | null): T | null
+  change(key: string, become: (old: T) => T | null, growth?: number): T | null
   /** From here on `undo` counts. */
   mark(): void
   /** Forgets whatever was kept since the mark: the writes of that time are undone. */
@@ -46,9 +47,9 @@ export function createRemembered<T>(
     entries.delete(key)
   }
 
-  function keep(key: string, value: T): void {
+  function keep(key: string, value: T, weighed = weigh(value)): void {
     drop(key)
-    const entry = { value, weight: weigh(value) }
+    const entry = { value, weight: weighed }
     entries.set(key, entry)
     keptSince.add(key)
     weight += entry.weight
@@ -85,10 +86,11 @@ export function createRemembered<T>(
       }
     },
 
-    change(key, become) {
+    change(key, become, growth) {
       const known = entries.get(key)
-      const value = known === undefined ? null : become(known.value)
-      if (value !== null) keep(key, value)
+      if (known === undefined) return null
+      const value = become(known.value)
+      if (value !== null) keep(key, value, growth === undefined ? growth : known.weight + growth)
       return value
     },
 

@@ -2,6 +2,7 @@ import type { PolicyWriter, RulePlace } from '../contract/policies.ts'
 import type { PolicyRecord, RuleRecord } from '../records.ts'
 import type { Connection, Value } from './connection.ts'
 import { missing } from './missing.ts'
+import { weighRule } from './writer-memory.ts'
 
 /** Rules of one INSERT: a round trip for each would make a large change slow on PostgreSQL. */
 const CHUNK = 50
@@ -22,6 +23,8 @@ type ChangeRules = (
 /** A new rule, and whether nothing that is stored can refuse it beside `rules`. */
 export interface RuleAppend {
   fits(rules: readonly RuleRecord[]): boolean
+  /** What the policy weighs more with it; see `weighRule`. */
+  readonly weight: number
   /** See `Statement`. */
   later(): Promise<void>
 }
@@ -47,7 +50,11 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
         at,
         async () => void (await insert.run(...row)),
         (rules) => [...rules, rule],
-        { fits: (rules) => isNewAmong(rules, rule), later: () => insert.later(...row) },
+        {
+          fits: (rules) => isNewAmong(rules, rule),
+          weight: weighRule(rule),
+          later: () => insert.later(...row),
+        },
       )
     },
     updateRule(at, rule) {

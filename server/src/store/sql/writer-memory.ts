@@ -1,4 +1,10 @@
-import type { EventHead, MembershipRecord, OrganizationRecord, PolicyRecord } from '../records.ts'
+import type {
+  EventHead,
+  MembershipRecord,
+  OrganizationRecord,
+  PolicyRecord,
+  RuleRecord,
+} from '../records.ts'
 import { createRemembered, type Remembered } from './remembered.ts'
 
 const MAX_ROWS = 10_000
@@ -59,9 +65,13 @@ export function keyOf(org: string, id: string): string {
 
 function weighPolicy({ rules }: PolicyRecord): number {
   let bytes = POLICY_BYTES
-  for (const { name, resources } of rules) {
-    bytes += RULE_BYTES + name.length
-    for (const resource of resources) bytes += RESOURCE_BYTES + resource.length
-  }
+  for (const rule of rules) bytes += weighRule(rule)
+  return bytes
+}
+
+/** By how much a policy weighs more with the rule. */
+export function weighRule({ name, resources }: RuleRecord): number {
+  let bytes = RULE_BYTES + name.length
+  for (const resource of resources) bytes += RESOURCE_BYTES + resource.length
   return bytes
 }
