@@ -59,8 +59,8 @@ export function callOf(
   request: FastifyRequest<{ Params: { org: string } }>,
 ): GovernanceCall {
   const caller = admission.callerOf(request)
-  // Once a schema has seen them, the framework copies all headers each time they are asked for.
-  const { headers } = request
+  // Once a schema has seen them, the framework copies all headers whenever they are asked for.
+  const { headers } = request.raw
   const key = headers['idempotency-key']
   return {
     principal: admission.principalOf(request),

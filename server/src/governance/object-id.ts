@@ -24,10 +24,11 @@ function formatBase32(bytes: Uint8Array): string {
   let text = ''
   let pending = 0
   let bits = 0
-  for (const [index, byte] of bytes.entries()) {
-    const width = index === MILLISECOND_BYTES ? 4 : 8
-    pending = ((pending << width) | (byte & (2 ** width - 1))) & 0xfff
-    bits += width
+  for (let index = 0; index < bytes.length; index += 1) {
+    const isHalf = index === MILLISECOND_BYTES
+    const byte = bytes[index] ?? 0
+    pending = ((pending << (isHalf ? 4 : 8)) | (isHalf ? byte & 15 : byte)) & 0xfff
+    bits += isHalf ? 4 : 8
     for (; bits >= 5; bits -= 5) text += ALPHABET.charAt((pending >> (bits - 5)) & 31)
   }
   return text

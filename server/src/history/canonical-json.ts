@@ -29,7 +29,8 @@ function orderElements(elements: readonly unknown[]): readonly unknown[] | null 
 }
 
 function orderMembers(object: object): object | null {
-  const names = Object.keys(object).toSorted()
+  const names = Object.keys(object)
+  if (!isSorted(names)) names.sort()
   const members = object as Readonly<Record<string, unknown>>
   const ordered: Record<string, unknown> = {}
   for (const name of names) {
@@ -40,6 +41,13 @@ function orderMembers(object: object): object | null {
     ordered[name] = inner
   }
   return ordered
+}
+
+/** Sorting allocates also where there is nothing to be sorted. */
+function isSorted(names: readonly string[]): boolean {
+  for (let index = 1; index < names.length; index += 1)
+    if ((names[index - 1] ?? '') > (names[index] ?? '')) return false
+  return true
 }
 
 function keepsOrder(name: string): boolean {

@@ -36,6 +36,13 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
     },
 
     async append(author, at) {
+      const [only] = changes
+      if (only !== undefined && changes.length === 1 && isOfOne(only.place)) {
+        // Nearly always.
+        const { org } = only.place
+        await writer.events.append(org, await chain(writer, org, { author, at, changes }))
+        return [org]
+      }
       const perOrganization = new Map<string, Change[]>()
       for (const change of changes) {
         // Both: somebody who leaves is in it before, somebody who joins is in it after.
@@ -86,8 +93,12 @@ async function chain(
 
 async function organizationsOf(writer: StoreWriter, place: ChangePlace): Promise<string[]> {
   if (place === 'everywhere') return writer.organizations.names()
-  if ('org' in place) return [place.org]
+  if (isOfOne(place)) return [place.org]
   return writer.memberships.ownersOfAccount(place.username)
+}
+
+function isOfOne(place: ChangePlace): place is { readonly org: string } {
+  return place !== 'everywhere' && 'org' in place
 }
 
 function isSame({ before, after }: Change): boolean {
