@@ -1,16 +1,12 @@
-import {
-  runSelfTest,
-  type Policy,
-  type SelfTestFailure,
-  type SelfTestVector,
-} from '@palisade/policy-core'
+import { runSelfTest, type Policy, type SelfTestFailure } from '@palisade/policy-core'
+import { readSelfTest } from '@palisade/protocol'
 import type { CompiledBundle } from './compile-bundle.ts'
 
 /** What the server says of a policy, to see whether this machine reads it alike. */
 export interface SelfTest {
   readonly policy: Policy
-  /** Empty for none; null where what came with the policy is no self-test. */
-  readonly vectors: readonly SelfTestVector[] | null
+  /** As it came with the policy: read when it is asked for, and let go again. */
+  readonly selfTest: unknown
 }
 
 const MAX_RULES_NAMED = 3
@@ -24,7 +20,8 @@ export function testBundle(
   selfTests: readonly SelfTest[],
 ): string | null {
   const subject = home === null ? { compiled } : { compiled, home }
-  for (const { policy, vectors } of selfTests) {
+  for (const { policy, selfTest } of selfTests) {
+    const vectors = readSelfTest(selfTest)
     if (vectors === null)
       return `the self-test of policy \`${policy.id}\` cannot be read; update the agent`
     const failure = runSelfTest(subject, policy, vectors)

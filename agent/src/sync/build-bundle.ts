@@ -1,4 +1,4 @@
-import { parseJson, readSelfTest, viewPolicySchema, type ViewPolicy } from '@palisade/protocol'
+import { parseJson, viewPolicySchema, type ViewPolicy } from '@palisade/protocol'
 import type { PolicyBundle } from '../decision/policy-bundle.ts'
 import type { SelfTest } from '../decision/test-bundle.ts'
 import type { JudgedView } from './judge-view.ts'
@@ -94,5 +94,5 @@ function readDocument(text: string, id: string, org: string): ReadDocument | nul
   const document = json.ok ? viewPolicySchema.safeParse(json.value).data : undefined
   if (document?.id !== id || document.org !== org) return null
   const { self_test = [], ...policy } = document
-  return { policy, vectors: readSelfTest(self_test) }
+  return { policy, selfTest: self_test }
 }

@@ -1,5 +1,5 @@
-import { makeSelfTest, type SelfTestVector } from '@palisade/policy-core'
-import type { PolicyBody } from '@palisade/protocol'
+import { makeSelfTest } from '@palisade/policy-core'
+import { formatSelfTest, type PolicyBody } from '@palisade/protocol'
 import { readdir } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { NOW_MS, policyOf } from '../fixture/bundle.ts'
@@ -14,8 +14,8 @@ import {
 } from '../fixture/sync-scene.ts'
 import type { Release } from '../fixture/view-repository.ts'
 
-const said = { match: [0], miss: [] }
-const askForX: SelfTestVector = { kind: 'path', action: 'read', path: '/data/x', ...said }
+const matchX = '+0 - read /data/x'
+const missX = '+ -0 read /data/x'
 
 /** Documents as a server signs them: policies with whatever it says of them. */
 function release(self_test: unknown, [policy]: readonly PolicyBody[] = policies): Release {
@@ -33,7 +33,9 @@ describe('a policy with a self-test', () => {
     const { repository, sync, active } = await inForce()
     const [policy] = wide as [PolicyBody]
 
-    const outcome = await sync(repository.release(release(makeSelfTest(policy), wide)))
+    const outcome = await sync(
+      repository.release(release(formatSelfTest(makeSelfTest(policy)), wide)),
+    )
 
     expect(outcome).toMatchObject({ outcome: 'updated', revision: 8, error: null })
     expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('allow')
@@ -42,9 +44,8 @@ describe('a policy with a self-test', () => {
   it('is refused where it does not, by rule and request, and the last good one stays', async () => {
     const scene = await inForce()
     const policy = policyOf(['allow', 'read', '/etc/*'], ['deny', 'read', '/etc/x'])
-    const vector = { ...askForX, path: '/etc/x', match: [0], miss: [1] }
 
-    expect(await refusal(scene, release([vector], [policy]))).toBe(
+    expect(await refusal(scene, release(['+0 -1 read /etc/x'], [policy]))).toBe(
       'policy `pol_1` is not read as the server reads it: `rule_1` must match, not `rule_2`, ' +
         'this agent decides deny by `rule_2`, for `read /etc/x`; update the agent',
     )
@@ -52,14 +53,14 @@ describe('a policy with a self-test', () => {
     expectKept(scene)
     expect(scene.active.state()).toBe('rejected')
     expectKept(await setUp(scene.directory, scene.repository))
-    const honest = scene.repository.release(release([askForX]))
+    const honest = scene.repository.release(release([matchX]))
     expect(await scene.sync(honest)).toMatchObject({ outcome: 'updated', revision: 8, error: null })
   })
 
   it('opens nothing where it is the first one of the machine and is refused', async () => {
     const scene = await setUp()
 
-    await refusal(scene, release([{ ...askForX, match: [], miss: [0] }]))
+    await refusal(scene, release([missX]))
 
     expect(scene.active.state()).toBe('never_loaded')
     expect(scene.active.decide(request)).toMatchObject({ decision: 'deny', reason: 'no_policy' })
@@ -69,7 +70,7 @@ describe('a policy with a self-test', () => {
   it('is refused when one of several is misread, whichever documents are new', async () => {
     const scene = await inForce()
     const other = { ...policyOf(['deny', 'read', '/data/x']), id: 'pol_2' }
-    const misread = { ...other, self_test: [{ ...askForX, match: [], miss: [0] }] }
+    const misread = { ...other, self_test: [missX] }
     const content = { policies: [...policies, misread as never], revision: 8 }
 
     expect(await refusal(scene, content)).toContain('policy `pol_2`')
@@ -80,25 +81,29 @@ describe('a policy with a self-test', () => {
   it('is enforced where it asks for what a later version knows', async () => {
     const { repository, sync } = await inForce()
 
-    const outcome = await sync(
-      repository.release(release([{ kind: 'later', match: 'what' }, askForX])),
-    )
+    const later = ['~0 read /data/x', '+0 -0 stat /data/x', '']
+    const outcome = await sync(repository.release(release([...later, matchX])))
 
     expect(outcome).toMatchObject({ outcome: 'updated', revision: 8, error: null })
   })
 
   it.each<[string, unknown]>([
-    ['is no list', { kind: 'path' }],
+    ['is no list', matchX],
     ['is null', null],
-    ['has a vector without a kind', [{}]],
-    ['has a member that its kind does not', [{ ...askForX, later: 1 }]],
-    ['has a path of no proper length', [{ ...askForX, path: `/${'x'.repeat(512)}` }]],
-    ['has a port that is none', [{ kind: 'connect', action: 'connect:tcp', host: 'a', port: 0 }]],
-    ['is about a rule that is not there', [{ ...askForX, match: [1] }]],
-    ['is about `__proto__`', [{ ...askForX, match: ['__proto__'] }]],
-    ['is too long', Array.from({ length: 65 }, () => askForX)],
-    ['names too many rules', [{ ...askForX, match: Array.from({ length: 65 }, () => 0) }]],
-    ['asks for what nobody can ask for', [{ ...askForX, path: 'data/../x' }]],
+    ['has a line that is no text', [{}]],
+    ['has a line without a request', ['+0 -']],
+    ['has a line of no proper length', [`${matchX}${'x'.repeat(1024)}`]],
+    ['has a path of no proper length', [`${matchX}${'x'.repeat(510)}`]],
+    ['has a host without a port', ['+0 - connect:tcp example.com']],
+    ['has a port that is none', ['+0 - connect:tcp 0x1 example.com']],
+    ['has a port that is too high', ['+0 - connect:tcp 65536 example.com']],
+    ['has an address that is none', ['+0 - connect:tcp 443 example.com 192.0.2.256']],
+    ['is about a rule that is not there', ['+1 - read /data/x']],
+    ['is about `__proto__`', ['+__proto__ - read /data/x']],
+    ['is about a number that nothing has', ['+1e3 -999999999999999999999 read /data/x']],
+    ['is too long', Array.from({ length: 65 }, () => matchX)],
+    ['names too many rules', [`+${'0,'.repeat(64)}0 - read /data/x`]],
+    ['asks for what nobody can ask for', ['+0 - read data/../x']],
   ])('is refused, and not taken for one of a later version, when it %s', async (_what, hostile) => {
     const scene = await inForce()
 
@@ -110,7 +115,7 @@ describe('a policy with a self-test', () => {
   it('denies everything when what was kept is misread after a start, and is left for another version', async () => {
     const scene = await inForce()
     // Without a home directory there is nothing to ask; with one the answer is another.
-    const vector = { ...askForX, path: '~/x', match: [0] }
+    const vector = '+0 - read ~/x'
     await scene.sync(scene.repository.release(release([vector])))
     expect(scene.active.revision()).toBe(8)
 

@@ -77,7 +77,7 @@ describe('the vectors of a policy', () => {
     const outcomes = everyCase({ runs: 1000 }, hostilePolicies(), (policy, tally) => {
       const vectors = makeSelfTest(policy)
 
-      expect(vectors.length).toBeLessThanOrEqual(16)
+      expect(vectors.length).toBeLessThanOrEqual(12)
       expect(JSON.stringify(vectors).length).toBeLessThanOrEqual(4096 + 100)
       expect(makeSelfTest(policy)).toEqual(vectors)
       tally(vectors.length === 0 ? 'none' : 'some')

@@ -87,7 +87,7 @@ describe('the vectors of a policy', () => {
 
     const vectors = makeSelfTest(large)
 
-    expect(vectors).toHaveLength(16)
+    expect(vectors).toHaveLength(12)
     expect(JSON.stringify(vectors).length).toBeLessThan(4200)
     expect(vectors).toContainEqual(expect.objectContaining({ host: 'h0.example.com', match: [0] }))
     expect(vectors.every(({ miss }) => !miss.includes(0))).toBe(true)

@@ -17,15 +17,16 @@ export type Example = {
   | { readonly domain: 'filesystem'; readonly pattern: PathPattern }
 )
 
-const MAX_EXAMPLES = 12
+const MAX_EXAMPLES = 8
+const MAX_OF_KIND = 2
 /** Of one rule; with the last one. */
 const FIRST_RESOURCES = 3
 /** Vectors are to be small, and what is long is seldom of a kind of its own. */
 const MAX_TEXT = 256
 
 /**
- * Some resources of the policy, of as many kinds as there are: one of each kind before a second of
- * any, each kind in the order of the rules. What cannot be read is left out. O(rules).
+ * Some resources of the policy, of as many kinds as there are: one of each kind, then a second of
+ * each, in the order of the rules. What cannot be read is left out. O(rules).
  */
 export function chooseExamples(rules: readonly Rule[]): readonly Example[] {
   const kinds = new Map<string, Example[]>()
@@ -36,15 +37,13 @@ export function chooseExamples(rules: readonly Rule[]): readonly Example[] {
       const kind = kindOf(example)
       const known = kinds.get(kind)
       if (known === undefined) kinds.set(kind, [example])
-      else known.push(example)
+      else if (known.length < MAX_OF_KIND) known.push(example)
     }
-  const chosen: Example[] = []
   const shelves = [...kinds.values()]
-  const most = Math.max(0, ...shelves.map(({ length }) => length))
-  for (let turn = 0; turn < most; turn += 1) {
-    for (const shelf of shelves) chosen.push(...shelf.slice(turn, turn + 1))
-    if (chosen.length >= MAX_EXAMPLES) break
-  }
+  const chosen = [
+    ...shelves.flatMap((shelf) => shelf.slice(0, 1)),
+    ...shelves.flatMap((shelf) => shelf.slice(1)),
+  ]
   return chosen.slice(0, MAX_EXAMPLES)
 }
 

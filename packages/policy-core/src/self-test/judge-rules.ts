@@ -10,7 +10,7 @@ import type { Example } from './choose-examples.ts'
 
 /** The work that the vectors of one policy are worth, in resources read and rules named. */
 const MAX_RESOURCES = 1024
-const MAX_RULES = 32
+const MAX_RULES = 12
 
 /** Stands for every home directory: what is below it is matched alike below any other. */
 export const ANY_HOME = '/home'

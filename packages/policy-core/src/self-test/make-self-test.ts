@@ -6,8 +6,8 @@ import { ANY_HOME, judgeRules, type Judge } from './judge-rules.ts'
 import { pathRequests, type TildeRequest } from './path-requests.ts'
 import type { SelfTestVector } from './self-test.ts'
 
-const MAX_VECTORS = 16
-/** Of the vectors in JSON, without what the wire adds: machines fetch them with the policy. */
+const MAX_VECTORS = 12
+/** Of the vectors in JSON, which is longer than they are on the wire: machines fetch them with the policy. */
 const MAX_CHARACTERS = 4096
 const MAX_REQUEST = 512
 
@@ -24,8 +24,8 @@ const NOBODY: readonly Candidate[] = [
  * resource matches, and what lies just beside it. `runSelfTest` holds them against an evaluator, to
  * tell one that reads the policy in another way: another version, a defective machine.
  *
- * The same for the same policy on every platform, and small: at most 16 vectors, about 4 kB of
- * JSON. Rules that would make it long, or cannot be read, are left out; never throws. What matches
+ * The same for the same policy on every platform, and small: at most 12 vectors, seldom more than
+ * a kilobyte. Rules that would make it long, or cannot be read, are left out; never throws. What matches
  * is found by trying pattern after pattern, without the indices that `decide` has.
  */
 export function makeSelfTest(policy: Policy): SelfTestVector[] {

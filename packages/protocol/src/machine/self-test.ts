@@ -1,49 +1,79 @@
-import type { SelfTestVector } from '@palisade/policy-core'
+import { ACTIONS, type SelfTestVector } from '@palisade/policy-core'
 import { z } from 'zod'
 
-/** Most vectors of one policy that agents take; servers make fewer. */
-export const MAX_SELF_TEST_VECTORS = 64
+/**
+ * `self_test` of a policy as machines get it: requests, and which of its rules match them, one a line.
+ * Lines, because a machine that starts has hundreds of them to read before it decides anything.
+ *
+ * ```
+ * +0,3 -1 connect:tcp 443 api.example.com
+ * + -0,1 connect:tcp 443 example.com 192.0.2.1
+ * +2 - read ~/work/other file
+ * ```
+ *
+ * After `+` and `-` stand places in `allowlist_v0.rules`, from 0: of rules that match on every machine
+ * and beside any other policies, and of rules that do not; of others nothing is said. Then action, port,
+ * host and perhaps the address that it is taken to have resolved to, or action and path, which may begin
+ * with `~` as in rules. A line that does not begin with `+`, or has another action, is for later versions.
+ */
+export const selfTestSchema = z.array(z.string().max(1024)).max(64)
 
-/** Places in the policy's `allowlist_v0.rules`, from 0. */
-const placesSchema = z.array(z.int().nonnegative().max(99_999)).max(64)
-const said = {
-  /** Rules that match the request, on every machine and beside any other policies. */
-  match: placesSchema,
-  /** Rules that do not. Of all others the vector says nothing. */
-  miss: placesSchema,
+const LINE = /^\+([0-9,]*) -([0-9,]*) (\S+) (.+)$/su
+const PLACES = /^(?:[0-9]{1,5}(?:,[0-9]{1,5}){0,63})?$/
+const TARGET = /^([1-9][0-9]{0,4}) (\S{1,253})(?: (\S{1,64}))?$/u
+const MAX_PATH = 512
+
+export function formatSelfTest(vectors: readonly SelfTestVector[]): readonly string[] {
+  return vectors.map((vector) => {
+    const { action, match, miss } = vector
+    const asked =
+      vector.kind === 'path'
+        ? vector.path
+        : [
+            vector.port,
+            vector.host,
+            ...(vector.address === undefined ? [] : [vector.address]),
+          ].join(' ')
+    return `+${match.join()} -${miss.join()} ${action} ${asked}`
+  })
 }
 
-const vectorSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('connect'),
-    action: z.enum(['connect:tcp', 'connect:udp']),
-    host: z.string().min(1).max(253),
-    port: z.int().min(1).max(65_535),
-    /** What the name is taken to have resolved to. */
-    address: z.string().max(64).exactOptional(),
-    ...said,
-  }),
-  z.strictObject({
-    kind: z.literal('path'),
-    action: z.enum(['read', 'write']),
-    /** Absolute, or with `~` for the home directory as in rules. */
-    path: z.string().min(1).max(512),
-    ...said,
-  }),
-])
-const KINDS: ReadonlySet<string> = new Set(['connect', 'path'])
-
-const listSchema = z
-  .array(z.looseObject({ kind: z.string().max(64) }))
-  .max(MAX_SELF_TEST_VECTORS)
-  .transform((vectors) => vectors.filter(({ kind }) => KINDS.has(kind)))
-  .pipe(z.array(vectorSchema))
-
 /**
- * Reads `self_test` of a policy as machines get it: requests, and which of its rules match them. Null
- * for what is none. Vectors of kinds that this version does not know are left out: unlike a rule, a
- * test that is not run changes no decision.
+ * The vectors of the lines that this version knows; null for what is no self-test. Unlike a rule, a
+ * test that is left out changes no decision.
  */
 export function readSelfTest(value: unknown): readonly SelfTestVector[] | null {
-  return listSchema.safeParse(value).data ?? null
+  const lines = selfTestSchema.safeParse(value)
+  if (!lines.success) return null
+  const vectors: SelfTestVector[] = []
+  for (const line of lines.data) {
+    const vector = line.startsWith('+') ? readLine(line) : 'later'
+    if (vector === null) return null
+    if (vector !== 'later') vectors.push(vector)
+  }
+  return vectors
+}
+
+function readLine(line: string): SelfTestVector | 'later' | null {
+  const [, matching = ',', missing = ',', written, asked = ''] = LINE.exec(line) ?? []
+  const [match, miss] = [readPlaces(matching), readPlaces(missing)]
+  if (match === null || miss === null) return null
+  const action = ACTIONS.find((each) => each === written)
+  if (action === undefined) return 'later'
+  if (action === 'connect:tcp' || action === 'connect:udp') {
+    const target = readTarget(asked)
+    return target && { kind: 'connect', action, ...target, match, miss }
+  }
+  return asked.length > MAX_PATH ? null : { kind: 'path', action, path: asked, match, miss }
+}
+
+function readTarget(asked: string) {
+  const [, port, host, address] = TARGET.exec(asked) ?? []
+  if (host === undefined) return null
+  return { host, port: Number(port), ...(address === undefined ? {} : { address }) }
+}
+
+function readPlaces(text: string): readonly number[] | null {
+  if (!PLACES.test(text)) return null
+  return text === '' ? [] : text.split(',').map(Number)
 }
