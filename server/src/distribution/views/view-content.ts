@@ -1,30 +1,23 @@
 import { effectivePolicies } from '@palisade/policy-core'
 import {
   MAX_POLICIES_OF_VIEW,
-  POLICY_DOCUMENT_SCHEMA,
   type DistributionSettings,
-  type PolicyBody,
-  type ViewPolicy,
   type ViewSettings,
 } from '@palisade/protocol'
-import { formatPolicy } from '../../governance/format-policy.ts'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import { limitExceeded, notFound } from '../../http/api-error.ts'
-import type { DocumentRecord } from '../../store/distribution-records.ts'
-import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
+import type { OrganizationRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { sha256 } from './metadata.ts'
 import { createRecent } from './recent.ts'
-import { byName, formatEntry, joinEntries, type Listed } from './targets-text.ts'
+import { byName, joinEntries } from './targets-text.ts'
+import { createDocumentFormat, type FormattedPolicy, type ViewDocument } from './view-document.ts'
 
 /** Of formatted policies; an organization may have 40 MB by default, half of this at most. */
 const MAX_BYTES = 96 * 1024 * 1024
 
 /** What is not the organization's to choose: machines poll by a timetable of their own. */
 const POLL_SECONDS = 5 * 60
-
-/** A policy of the view, named by what it holds and by its own id, which tells nothing of others. */
-export interface ViewDocument extends DocumentRecord, Listed {}
 
 /** Everything that a view says, whenever it says it. */
 export interface ViewContent {
@@ -73,12 +66,29 @@ export interface ViewContents {
 /** Formats the policies of an organization once for all of its views. */
 export function createViewContents(): ViewContents {
   const recent = createRecent<Formatted>(MAX_BYTES, ({ bytes }) => bytes)
+  const formatDocument = createDocumentFormat()
+
+  async function formatAll(
+    reader: StoreReader,
+    { name: org, revision }: OrganizationRecord,
+    base: ViewBase | null,
+  ): Promise<Formatted> {
+    const records =
+      base === null
+        ? await reader.policies.listWithRules(org)
+        : await reader.rollouts.base(org, base.rollout)
+    const listed = records.map(formatDocument)
+    const policies = listed.toSorted((a, b) => byName(a.document, b.document))
+    const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
+    return { revision, policies, bytes, distribution: await reader.organizations.distribution(org) }
+  }
 
   async function findFormatted(
     reader: StoreReader,
-    { name, revision }: OrganizationRecord,
+    organization: OrganizationRecord,
     base: ViewBase | null,
   ): Promise<Formatted> {
+    const { name, revision } = organization
     if (base !== null) await requireOpen(reader, name, base)
     const key = base === null ? name : `${name}/${base.rollout}`
     const known = recent.find(key)
@@ -87,7 +97,7 @@ export function createViewContents(): ViewContents {
     const formatted =
       known !== null && base !== null
         ? { ...known, revision, distribution: await reader.organizations.distribution(name) }
-        : await formatAll(reader, name, revision, base)
+        : await formatAll(reader, organization, base)
     recent.keep(key, formatted)
     return formatted
   }
@@ -97,9 +107,8 @@ export function createViewContents(): ViewContents {
       return select(await findFormatted(reader, organization, source.base), organization, source)
     },
     async readUncommitted(reader, organization, source) {
-      const { name, revision } = organization
-      if (source.base !== null) await requireOpen(reader, name, source.base)
-      const formatted = await formatAll(reader, name, revision, source.base)
+      if (source.base !== null) await requireOpen(reader, organization.name, source.base)
+      const formatted = await formatAll(reader, organization, source.base)
       return select(formatted, organization, source)
     },
   }
@@ -109,22 +118,6 @@ export function createViewContents(): ViewContents {
 async function requireOpen(reader: StoreReader, org: string, base: ViewBase): Promise<void> {
   const open = await reader.rollouts.findOpen(org)
   if (open?.id !== base.rollout) throw notFound('view not found')
-}
-
-async function formatAll(
-  reader: StoreReader,
-  org: string,
-  revision: number,
-  base: ViewBase | null,
-): Promise<Formatted> {
-  const records =
-    base === null
-      ? await reader.policies.listWithRules(org)
-      : await reader.rollouts.base(org, base.rollout)
-  const listed = records.map(formatDocument)
-  const policies = listed.toSorted((a, b) => byName(a.document, b.document))
-  const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
-  return { revision, policies, bytes, distribution: await reader.organizations.distribution(org) }
 }
 
 function select(
@@ -154,23 +147,4 @@ interface Formatted {
   readonly policies: readonly FormattedPolicy[]
   readonly bytes: number
   readonly distribution: DistributionSettings
-}
-
-interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {
-  readonly document: ViewDocument
-}
-
-function formatDocument(policy: PolicyRecord): FormattedPolicy {
-  const { scope, ...shown } = formatPolicy(policy)
-  const { id, name } = policy
-  const body = Buffer.from(JSON.stringify(shown satisfies ViewPolicy))
-  const hash = sha256(body)
-  const document = {
-    name: `policies/${id}.json`,
-    path: `policies/${hash}.${id}.json`,
-    sha256: hash,
-    body,
-    custom: { mode: 'enforce', revision: policy.revision, schema: POLICY_DOCUMENT_SCHEMA },
-  } as const
-  return { id, name, scope, document: { ...document, entry: formatEntry(document) } }
 }
