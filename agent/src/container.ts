@@ -298,6 +298,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
           ask: (since, signal) => askForHint(get(fetchFile), HINT_TIMEOUT_MS, since, signal),
           rest: (ms, signal) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined),
           poll: () => get(poller).hinted(),
+          holdBack: (ms) => get(reporter).holdBack(ms),
         })
       : null,
   )

@@ -23,6 +23,8 @@ export interface HintListenerDeps {
   readonly ask: (since: number | null, signal: AbortSignal) => Promise<HintAnswer>
   /** Asks for what there is; null when the server wants to be left alone. */
   readonly poll: () => Promise<Pick<SyncOutcome, 'outcome'> | null>
+  /** For so long other machines ask for the same: told before each poll. */
+  readonly holdBack: (ms: number) => void
   /** Resolves after so many milliseconds, or when the signal aborts. */
   readonly rest: (ms: number, signal: AbortSignal) => Promise<void>
   /** Epoch milliseconds. */
@@ -72,20 +74,24 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
     if (answer.kind === 'absent') return ABSENT_MS * (0.9 + 0.2 * random())
     if (answer.kind === 'fault') return Math.max(backOff(), answer.retryAfterMs ?? 0)
     const { revision, spread_seconds } = answer.hint
-    await rest(random() * spread_seconds * 1000)
+    const spreadMs = spread_seconds * 1000
+    await rest(random() * spreadMs)
     if (revision === since) {
       if (tookMs < HASTY_MS) credit.spend(FUTILE_COST_MS)
       failures = 0
       return 0
     }
     if (signal.aborted) return 0
+    deps.holdBack(spreadMs * (1 + random()))
     const polled = await deps.poll()
     if (polled?.outcome !== 'updated') credit.spend(FUTILE_COST_MS)
     // Not heard of yet, as far as this machine is concerned.
     if (polled === null || polled.outcome === 'failed') return backOff()
     since = revision
     failures = 0
-    return 0
+    // Until all have what has changed, nobody is in the way of those who have not; what changes meanwhile
+    // is told at once then.
+    return spreadMs
   }
 
   function backOff(): number {

@@ -17,6 +17,8 @@ export function reportToServer(deps: {
   readonly fetchFile: FetchFile
   readonly version: string
   readonly random: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
   readonly log: Pick<AgentLog, 'debug'>
 }): Reporter {
   const { active, breakGlass, record, fetchFile, log, version: agent_version } = deps
@@ -30,6 +32,7 @@ export function reportToServer(deps: {
       return { retryAfterMs: (answer.kind === 'fault' && answer.retryAfterMs) || null }
     },
     random: deps.random,
+    uptime: deps.uptime,
   })
   active.subscribe(() => reporter.notice())
   return reporter

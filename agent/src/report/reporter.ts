@@ -18,12 +18,16 @@ export interface ReporterDeps {
   ) => Promise<{ readonly retryAfterMs: number | null } | null>
   /** 0 to 1, exclusive. */
   readonly random: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
 }
 
 /** Tells the server how this machine fares. Nothing waits for it, and nothing is decided by it. */
 export interface Reporter {
   /** Something may be another than it was. */
   notice(): void
+  /** What is noticed from now on is not sent for so long: many machines have the same to say. */
+  holdBack(ms: number): void
   /** Breaks off a running attempt; resolves when it has ended. */
   stop(): Promise<void>
 }
@@ -38,6 +42,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
   let running: Promise<void> | null = null
   let received: string | null = null
   let failures = 0
+  let heldUntilMs = 0
 
   const wait = (ms: number): void => {
     clearTimeout(timer)
@@ -67,7 +72,11 @@ export function createReporter(deps: ReporterDeps): Reporter {
     notice() {
       // A pause after a failure is not cut short: what is sent then is the newest anyway.
       if (running !== null || failures > 0) return
-      if (JSON.stringify(deps.read()) !== received) wait(SETTLE_MS)
+      if (JSON.stringify(deps.read()) !== received)
+        wait(Math.max(SETTLE_MS, heldUntilMs - deps.uptime()))
+    },
+    holdBack(ms) {
+      heldUntilMs = deps.uptime() + ms
     },
     async stop() {
       stopping.abort()

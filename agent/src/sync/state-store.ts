@@ -39,7 +39,6 @@ export interface ReadState {
 
 /** What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time. */
 export interface StateStore {
-  readonly directory: string
   read(nowMs: number): Promise<ReadState>
   /** Durable when it resolves; a crash at any moment leaves one whole copy at least. */
   write(state: TrustedState): Promise<void>
@@ -79,8 +78,6 @@ export function createStateStore(directory: string): StateStore {
   }
 
   return {
-    directory,
-
     async read(nowMs) {
       for (const place of [directory, documents]) await removeLeftovers(place)
       let problem: StateProblem | null = null

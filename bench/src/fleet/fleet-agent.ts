@@ -63,6 +63,7 @@ function createFleetReporter(fetchFile: FetchFile, describe: () => DeviceReport)
   return createReporter({
     read: describe,
     random: Math.random,
+    uptime: () => performance.now(),
     async send(report, signal) {
       const isFirst = !isKnown
       isKnown = true

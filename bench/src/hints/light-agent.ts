@@ -13,6 +13,7 @@ import { createFileFetcher } from '../../../agent/src/sync/view-client.ts'
 import { createProver } from '../../../packages/client/src/device/proof.ts'
 import type { Fleet, FleetMachine } from './fill-fleet.ts'
 import { createMemoryStore } from './memory-store.ts'
+import { uptimeMs } from './uptime.ts'
 
 const FETCH_TIMEOUT_MS = 20_000
 const HINT_TIMEOUT_MS = 65_000
@@ -39,10 +40,9 @@ export function createLightAgent(
   { deviceId, key }: FleetMachine,
   { org, root }: Fleet,
   server: string,
-  directory: string,
 ): LightAgent {
   const clock = Date.now
-  const uptime = (): number => performance.now()
+  const uptime = uptimeMs
   const random = Math.random
   const time = createTrustedClock({ wall: clock, uptime })
   const active = createActivePolicy({
@@ -62,7 +62,7 @@ export function createLightAgent(
   const enrolment = { server, org, user: null, device_id: deviceId, root }
   const channel = createViewChannel({
     enrolment,
-    store: createMemoryStore(directory),
+    store: createMemoryStore(),
     fetchFile,
     clock: time,
   })
@@ -74,6 +74,7 @@ export function createLightAgent(
     fetchFile,
     version: 'bench',
     random,
+    uptime,
     log: { debug: () => {} },
   })
   const poller = createPoller({
@@ -90,6 +91,7 @@ export function createLightAgent(
       return answer
     },
     poll: () => poller.hinted(),
+    holdBack: (ms) => reporter.holdBack(ms),
     rest: (ms, signal) => pause(ms, undefined, { signal }).catch(() => undefined),
     clock,
     uptime,

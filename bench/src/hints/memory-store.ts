@@ -1,15 +1,11 @@
 import type { StateStore } from '../../../agent/src/sync/state-store.ts'
 import type { TrustedState } from '../../../agent/src/sync/trusted-state.ts'
 
-/**
- * What a machine trusts, in memory: a thousand machines have a thousand disks, and this one has one. Only
- * what an update is working on goes below `directory`.
- */
-export function createMemoryStore(directory: string): StateStore {
+/** What a machine trusts, in memory: a thousand machines have a thousand disks, and this one has one. */
+export function createMemoryStore(): StateStore {
   const documents = new Map<string, string>()
   let state: TrustedState | null = null
   return {
-    directory,
     read: async () => ({ state, problem: null }),
     async write(next) {
       state = next
@@ -28,7 +24,7 @@ export function createMemoryStore(directory: string): StateStore {
     async keepDocuments(hashes) {
       for (const hash of documents.keys()) if (!hashes.has(hash)) documents.delete(hash)
     },
-    setAside: async () => directory,
-    setDocumentAside: async () => directory,
+    setAside: async () => 'nowhere',
+    setDocumentAside: async () => 'nowhere',
   }
 }

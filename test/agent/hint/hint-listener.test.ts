@@ -17,6 +17,7 @@ describe('the listener for hints', () => {
   let nowMs: number
   let asked: Exchange[]
   let polls: number[]
+  let others: number[]
   let answer: (count: number) => HintAnswer
   let outcome: 'updated' | 'unchanged' | 'failed' | null
   /** How long the server takes. */
@@ -27,6 +28,7 @@ describe('the listener for hints', () => {
     nowMs = 0
     asked = []
     polls = []
+    others = []
     outcome = 'updated'
     tookMs = 0
   })
@@ -53,6 +55,7 @@ describe('the listener for hints', () => {
         await spend(tookMs, signal)
         return answer(asked.length)
       },
+      holdBack: (ms) => others.push(ms),
       async poll() {
         polls.push(nowMs)
         return outcome === null ? null : { outcome }
@@ -77,7 +80,9 @@ describe('the listener for hints', () => {
 
     await pass(5 * MINUTE_MS)
 
-    expect(polls).toEqual([QUIET_MS + 2_000, 3 * QUIET_MS + 2 * 3_000 + 2_000])
+    // Asks again once all have polled, and says for how long that and their reports take.
+    expect(polls).toEqual([QUIET_MS + 2_000, 3 * QUIET_MS + 6_000 + 3_000 + 2_000])
+    expect(others).toEqual([6_000, 6_000])
     expect(asked.slice(0, 5).map(({ since }) => since)).toEqual([null, 7, 7, 8, 8])
     expect(listener.status()).toEqual({ is_on: true, failing_since: null, last_error: null })
   })

@@ -46,6 +46,7 @@ describe('a server that tells hints that are none', () => {
       async rest(ms) {
         restedMs += ms
       },
+      holdBack: () => {},
       clock: () => NOW_MS,
       uptime: () => restedMs,
       random: () => 0.5,

@@ -27,6 +27,7 @@ describe('the reporter', () => {
         return answer(signal)
       },
       random: () => chance,
+      uptime: () => performance.now(),
     })
     onTestFinished(() => reporter.stop())
   })
@@ -45,6 +46,21 @@ describe('the reporter', () => {
     await pass(HOUR_MS)
 
     expect(sent).toEqual([{ revision: 8, state: 'stale', agent_version: '1' }])
+  })
+
+  it('is held back while many machines have the same to say, and then says what is so by then', async () => {
+    reporter.holdBack(4_000)
+    change({ revision: 8 })
+    await pass(2_000)
+    change({ state: 'stale' })
+    await pass(1_900)
+    expect(sent).toEqual([])
+    await pass(200)
+    expect(sent).toEqual([{ revision: 8, state: 'stale', agent_version: '1' }])
+
+    change({ state: 'fresh' })
+    await pass(300)
+    expect(sent).toHaveLength(2)
   })
 
   it('says it again after six hours, a tenth sooner or later', async () => {

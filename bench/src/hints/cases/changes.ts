@@ -5,13 +5,13 @@ import { rangeOf, type Range } from '../../measure/range.ts'
 import { startServer } from '../../server/cases/request-rows.ts'
 import { exchange } from '../../server/requests.ts'
 import { fillFleet, type Fleet } from '../fill-fleet.ts'
-import { createLightAgent, type LightAgent } from '../light-agent.ts'
+import { startAgentThreads, type AgentThreads } from '../agent-threads.ts'
+import { uptimeMs } from '../uptime.ts'
 
-/** Longer than the pause of an agent between two hints, and its report. */
-const SETTLE_MS = 3_000
-const PATIENCE_MS = 10 * 60_000
-/** Agents started together: they would wait for each other's first fetch. */
-const STARTED_TOGETHER = 50
+/** Longer than agents hold back their reports and the next request for a hint. */
+const SETTLE_MS = 12_000
+/** Agents of a thread that are started together: they would wait for each other's first fetch. */
+const STARTED_TOGETHER = 25
 
 export interface ChangesResult {
   readonly agents: number
@@ -47,34 +47,31 @@ export async function measureChanges(
   const fleet = await fillFleet(directory, count)
   // Agents and server share the processors here, which no fleet does: being late is no overload.
   const server = await startServer(directory, { PALISADE_OVERLOAD_DELAY_MS: '0' })
-  const origin = `http://127.0.0.1:${server.port}`
-  const staging = join(folder, `staging-${count}`)
-  const agents = fleet.machines.map((each) => createLightAgent(each, fleet, origin, staging))
+  const agents = startAgentThreads(fleet, `http://127.0.0.1:${server.port}`)
   try {
     const allow = await createEditor(fleet, server.port)
-    await startAll(agents, await allow('first'))
+    await startAll(agents, count, await allow('first'))
     const measured: Change[] = []
     for (let index = 0; index < changes; index += 1) {
       await pause(SETTLE_MS)
       const before = [server.cpuUs(), cpuUsOfAgents()] as const
-      const host = hostOf(index)
-      const enforced = untilAllowed(agents, host)
-      const startedMs = performance.now()
+      const enforced = agents.untilAllowed(hostOf(index))
+      const startedMs = uptimeMs()
       await allow(String(index))
-      const times = (await enforced).map((atMs) => atMs - startedMs)
+      const { allowedAtMs } = await enforced
       await pause(SETTLE_MS)
+      const { toldAtMs, silent } = await agents.untilAllowed(hostOf(index))
+      if (silent > 0) throw new Error(`${silent} agents hear no hints`)
       measured.push({
-        told: agents.map((agent) => agent.toldAtMs() - startedMs),
-        times,
+        told: toldAtMs.map((atMs) => atMs - startedMs),
+        times: allowedAtMs.map((atMs) => atMs - startedMs),
         serverCpuUs: (server.cpuUs() - before[0]) / count,
         agentCpuUs: (cpuUsOfAgents() - before[1]) / count,
       })
     }
-    const silent = agents.filter((agent) => agent.hintsFailing() !== null)
-    if (silent.length > 0) throw new Error(`${silent.length} agents hear no hints`)
     return describe(count, measured)
   } finally {
-    await Promise.all(agents.map((agent) => agent.stop()))
+    await agents.stop()
     await server.stop()
   }
 }
@@ -119,30 +116,11 @@ async function createEditor(
   }
 }
 
-async function startAll(agents: readonly LightAgent[], host: string): Promise<void> {
-  for (let first = 0; first < agents.length; first += STARTED_TOGETHER) {
-    const some = agents.slice(first, first + STARTED_TOGETHER)
-    for (const agent of some) agent.start()
-    await untilAllowed(some, host)
+async function startAll(agents: AgentThreads, count: number, host: string): Promise<void> {
+  for (let first = 0; first < count; first += STARTED_TOGETHER) {
+    await agents.start(STARTED_TOGETHER)
+    await agents.untilAllowed(host)
   }
-}
-
-/** When each of them first allowed the host, by the monotonic clock. */
-async function untilAllowed(agents: readonly LightAgent[], host: string): Promise<number[]> {
-  const signal = AbortSignal.timeout(PATIENCE_MS)
-  const late = Promise.withResolvers<never>()
-  signal.addEventListener('abort', () => late.reject(new Error(`nobody enforces \`${host}\``)))
-  const waits = agents.map(
-    (agent) =>
-      new Promise<number>((resolve) => {
-        const look = (): void => {
-          if (agent.allows(host)) resolve(performance.now())
-        }
-        agent.subscribe(look)
-        look()
-      }),
-  )
-  return Promise.race([Promise.all(waits), late.promise])
 }
 
 function cpuUsOfAgents(): number {
