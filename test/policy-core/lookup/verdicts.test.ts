@@ -4,7 +4,7 @@ import { buildGroups } from '../../../packages/policy-core/src/lookup/groups.ts'
 import { flagOf } from '../../../packages/policy-core/src/lookup/flags.ts'
 import { createMatchSet } from '../../../packages/policy-core/src/lookup/match-set.ts'
 import { buildRuleTable } from '../../../packages/policy-core/src/lookup/rule-table.ts'
-import { createVerdicts } from '../../../packages/policy-core/src/lookup/verdicts.ts'
+import { Verdicts } from '../../../packages/policy-core/src/lookup/verdicts.ts'
 import { policy, rule } from '../policies.ts'
 
 const tcp = ['connect:tcp'] as const
@@ -87,7 +87,7 @@ describe('the rules of a decision', () => {
     const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY }
     const table = buildRuleTable([entry])
     const groups = buildGroups(table, Int32Array.from(resources.keys()), resources.length)
-    const verdicts = createVerdicts(table, groups)
+    const verdicts = new Verdicts(table, groups)
     const sets = Array.from({ length: 300 }, () =>
       createMatchSet([...resources.keys()], flagOf('allow', 0)),
     )

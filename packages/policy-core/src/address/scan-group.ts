@@ -32,6 +32,11 @@ export function valueOf(group: ScannedGroup): number {
   return group & 0xffff
 }
 
+/** 1 when the group stands for zero, else 0. */
+export function countZero(group: ScannedGroup): 0 | 1 {
+  return valueOf(group) === 0 ? 1 : 0
+}
+
 export function widthOf(group: ScannedGroup): number {
   return (group >>> 16) & 0b111
 }

@@ -3,6 +3,7 @@ import {
   createHexDigits,
   PLAIN_GROUP,
   scanGroup,
+  countZero,
   valueOf,
   widthOf,
   type HexDigits,
@@ -16,6 +17,8 @@ export interface Ipv6Scan {
   gapStart: number
   /** How many groups `::` stands for. */
   gapLength: number
+  /** How many groups are written as zero. */
+  zeros: number
   /** Whether every group is written in small hexadecimal digits without leading zeros. */
   isPlain: boolean
   readonly digits: HexDigits
@@ -26,7 +29,7 @@ const DOT = 46
 
 export function createIpv6Scan(): Ipv6Scan {
   const digits = createHexDigits()
-  return { groups: new Uint16Array(8), gapStart: -1, gapLength: 0, isPlain: true, digits }
+  return { groups: new Uint16Array(8), gapStart: -1, gapLength: 0, zeros: 0, isPlain: true, digits }
 }
 
 /**
@@ -36,30 +39,40 @@ export function createIpv6Scan(): Ipv6Scan {
  */
 export function scanIpv6(text: string, scan: Ipv6Scan): boolean {
   const { groups, digits } = scan
+  const { length } = text
   let gapStart = text.startsWith('::') ? 0 : -1
   let at = gapStart < 0 ? 0 : 2
   let count = 0
+  let zeros = 0
   let plain = PLAIN_GROUP
-  while (at < text.length) {
+  while (at < length) {
     const group = scanGroup(text, at, digits)
     const end = at + widthOf(group)
-    if (end === at || count === 8) return false
+    if (end === at) {
+      if (gapStart >= 0 || !isGap(text, at)) return false
+      gapStart = count
+      at += 1
+      continue
+    }
+    if (count === 8) return false
     const separator = codeAt(text, end)
     if (separator === DOT) return endInIpv4(text, at, scan, { count, gapStart })
     groups[count] = valueOf(group)
     count += 1
+    zeros += countZero(group)
     plain &= group
-    if (separator < 0) break
-    const next = codeAt(text, end + 1)
-    if (separator !== COLON || next < 0) return false
     at = end + 1
-    if (next !== COLON) continue
-    if (gapStart >= 0) return false
-    gapStart = count
-    at += 1
+    if (separator < 0) break
+    if (separator !== COLON || at === length) return false
   }
   scan.isPlain = plain !== 0
+  scan.zeros = zeros
   return spread(scan, count, gapStart)
+}
+
+/** Behind a colon, where no group follows: whether a second colon does. */
+function isGap(text: string, at: number): boolean {
+  return at > 0 && text.charCodeAt(at) === COLON
 }
 
 /** The character code, or -1 behind the end of the text. */
@@ -79,6 +92,7 @@ function endInIpv4(
   scan.groups[count] = bits >>> 16
   scan.groups[count + 1] = bits & 0xffff
   scan.isPlain = false
+  scan.zeros = 0
   return spread(scan, count + 2, gapStart)
 }
 

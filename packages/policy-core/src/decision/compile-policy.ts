@@ -2,13 +2,13 @@ import { parseAddress, type IpAddress } from '../address/ip-address.ts'
 import { machineClasses, protectedClasses } from '../address/protected-address.ts'
 import { PolicyError, type PolicyProblem } from '../errors.ts'
 import { buildAddressIndex, type AddressPattern } from '../lookup/address/address-index.ts'
-import { createEmbeddingIndex } from '../lookup/address/embedding-index.ts'
-import { createAddressReader } from '../lookup/address/address-reader.ts'
+import { EmbeddingIndex } from '../lookup/address/embedding-index.ts'
+import { AddressReader } from '../lookup/address/address-reader.ts'
 import { buildNameIndex } from '../lookup/name/name-index.ts'
 import { buildPathIndex } from '../lookup/path/path-index.ts'
 import { groupResources } from '../lookup/group-resources.ts'
 import { allows, type ActionSlot } from '../lookup/flags.ts'
-import { createVerdicts } from '../lookup/verdicts.ts'
+import { Verdicts } from '../lookup/verdicts.ts'
 import { buildRuleTable } from '../lookup/rule-table.ts'
 import { parsePath, segmentsOf } from '../path/path.ts'
 import type { PathMeaning } from '../pattern/path-pattern.ts'
@@ -106,15 +106,15 @@ function compileWith(
     staleBundle: { revision, stale: true },
     table,
     groups,
-    verdicts: createVerdicts(table, groups),
+    verdicts: new Verdicts(table, groups),
     names: buildNameIndex(domains, flagsOf),
     addresses: buildAddressIndex(
       ranges,
       protectedClasses(machine).map(({ range }) => range),
       flagsOf,
     ),
-    addressReader: createAddressReader(),
-    embeddings: createEmbeddingIndex(),
+    addressReader: new AddressReader(),
+    embeddings: new EmbeddingIndex(),
     paths: buildPathIndex(paths, flagsOf),
     linear: createLinearRules(table, meaning),
     resolvesUnlisted: findResolved(set, ranges, flagsOf),

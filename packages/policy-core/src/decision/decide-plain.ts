@@ -1,11 +1,12 @@
 import { isPort } from '../host/port.ts'
 import { slotOf } from '../lookup/flags.ts'
+import { DEFAULT_DENY } from '../lookup/verdict.ts'
 import { NOT_PLAIN } from '../lookup/name/name-scan.ts'
 import { answer, answerUnresolved, type Bundle } from './answer.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest, Decision, PathRequest } from './decision.ts'
 import { isUnresolved } from './evaluate.ts'
-import { hintFor, hintForName } from './hint.ts'
+import { hintFor, hintForAddress, hintForName } from './hint.ts'
 import { judgeAddress } from './judge-address.ts'
 import type { ConnectMembers, PathMembers, RequestMembers } from './request.ts'
 
@@ -21,7 +22,7 @@ export function decidePlain(
   members: RequestMembers,
   bundle: Bundle,
 ): Decision | null {
-  if ('path' in members)
+  if (isAboutPath(members))
     return isPath(members) && policy.caseSensitive ? decidePath(policy, members, bundle) : null
   if (!isConnect(members)) return null
   if (members.address !== undefined) return decideNameAt(policy, members, bundle)
@@ -29,6 +30,11 @@ export function decidePlain(
   return first >= DIGIT_0 && first <= DIGIT_9
     ? (decideAddress(policy, members, bundle) ?? decideName(policy, members, bundle))
     : (decideName(policy, members, bundle) ?? decideAddress(policy, members, bundle))
+}
+
+/** By the action, for to ask which members there are takes as long as finding a name. */
+function isAboutPath(members: RequestMembers): members is PathMembers {
+  return members.action === 'read' || members.action === 'write'
 }
 
 function isPath(members: PathMembers): members is PathRequest {
@@ -49,7 +55,7 @@ function decidePath(policy: CompiledPolicy, request: PathRequest, bundle: Bundle
   const set = policy.paths.find(path)
   if (set === null) return null
   const verdict = policy.verdicts.of(set, slotOf(action))
-  const isMiss = verdict.reason === 'default_deny'
+  const isMiss = verdict === DEFAULT_DENY
   return answer(verdict, request, bundle, isMiss ? `allow ${action} ${path}` : null)
 }
 
@@ -62,10 +68,12 @@ function decideName(
   const { action, host, port } = request
   const set = names.find(host)
   if (set === NOT_PLAIN) return null
-  const verdict = policy.verdicts.of(names.sets.at(set, port), slotOf(action))
-  const isMiss = verdict.reason === 'default_deny'
-  const dress = isUnresolved(policy, verdict, action) ? answerUnresolved : answer
-  return dress(verdict, request, bundle, isMiss ? hintForName(action, host, port) : null)
+  const { sets } = names
+  const verdict = policy.verdicts.ofChain(sets, sets.at(set, port), slotOf(action))
+  const hint = verdict === DEFAULT_DENY ? hintForName(action, host, port) : null
+  return isUnresolved(policy, verdict, action)
+    ? answerUnresolved(verdict, request, bundle, hint)
+    : answer(verdict, request, bundle, hint)
 }
 
 /** What an enforcement point asks for each address that the name resolved to. */
@@ -94,5 +102,7 @@ function decideAddress(
   if (family === 0 || !reader.isCanonical()) return null
   const request = { action, host, port, address: host }
   const verdict = judgeAddress(policy, request, null, family)
-  return answer(verdict, request, bundle, hintFor(verdict.reason, request))
+  // What no rule decides is a default deny or a protected address, and both would be opened alike.
+  const hint = verdict.reason === 'rule' ? null : hintForAddress(family, action, host, port)
+  return answer(verdict, request, bundle, hint)
 }

@@ -31,6 +31,16 @@ export function hintForName(action: NetworkAction, host: string, port: number): 
   return `${start}${host}:${port}`
 }
 
+/** The hint for a canonical address that is the host itself, with as few parts. */
+export function hintForAddress(
+  family: 4 | 6,
+  action: NetworkAction,
+  host: string,
+  port: number,
+): string {
+  return hintForName(action, family === 6 ? `[${host}]` : host, port)
+}
+
 function hintForPath(action: FilesystemAction, path: string): string | null {
   return canNameAlone(path) ? `allow ${action} ${path}` : null
 }

@@ -1,6 +1,7 @@
 import { allows, denies, opens, PROTECTED, slotOf, type ActionSlot } from '../lookup/flags.ts'
-import type { MatchSet } from '../lookup/match-set.ts'
+import type { ChainSets } from '../lookup/chain-sets.ts'
 import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdict.ts'
+import type { Verdicts } from '../lookup/verdicts.ts'
 import type { RuleDecision } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest } from './decision.ts'
@@ -10,82 +11,105 @@ const PROTECTED_DENY = denyFor('protected_address')
 /**
  * The verdict on the address that `policy.addressReader` has just read as one of `family`: a deny
  * of the name, then a deny of the address or of one inside it, then protection; then whatever
- * allows either. `name` is what matches the name, or null without one.
+ * allows either. `name` is the set of what matches the name, or null without one.
  */
 export function judgeAddress(
   policy: CompiledPolicy,
   { action, port }: ConnectRequest,
-  name: MatchSet | null,
+  name: number | null,
   family: 4 | 6,
 ): Verdict {
   const { addresses, embeddings } = policy
   const { words } = policy.addressReader
   const slot = slotOf(action)
   const number = family === 4 ? addresses.ipv4(words[0]!) : addresses.ipv6(words)
-  const outer = addresses.sets.at(number, port)
   const carried = family === 4 ? 0 : embeddings.read(words)
-  if (carried === 0) return judgeAlone(policy, name, outer, slot)
-
-  const inner = Array.from({ length: carried }, (_, at) => addresses.ipv4(embeddings.inner[at]!))
-  const prefix = openingPrefix(policy, number, inner)
-  return judgeAll(policy, slot, {
-    name,
-    denying: [outer, ...inner.map((each) => addresses.sets.at(each, port))],
-    allowing: outer,
-    isClosed: prefix > 0 && !isOpened(policy, outer, slot, prefix),
-  })
+  if (carried > 0) return judgeCarrying(policy, { slot, port, name, number, carried })
+  const set = addresses.sets.at(number, port)
+  return name === null ? judgeLiteral(policy, set, slot) : judgeAlone(policy, name, set, slot)
 }
 
-/** An address that carries no other; with the name, if any, that led to it. */
+/** An address without a name, that carries no other. */
+function judgeLiteral(policy: CompiledPolicy, address: number, slot: ActionSlot): Verdict {
+  const { sets } = policy.addresses
+  return isProtected(sets.flagsOf(address), slot)
+    ? PROTECTED_DENY
+    : policy.verdicts.ofChain(sets, address, slot)
+}
+
+/** An address that carries no other, with the name that led to it. */
 function judgeAlone(
   policy: CompiledPolicy,
-  name: MatchSet | null,
-  address: MatchSet,
+  name: number,
+  address: number,
   slot: ActionSlot,
 ): Verdict {
-  const { verdicts } = policy
-  if (name !== null && denies(name.flags, slot)) return verdicts.of(name, slot)
-  if (denies(address.flags, slot)) return verdicts.of(address, slot)
-  if ((address.flags & PROTECTED) !== 0 && !opens(address.flags, slot)) return PROTECTED_DENY
-  if (name === null || !allows(name.flags, slot)) return verdicts.of(address, slot)
-  return allows(address.flags, slot)
-    ? verdicts.together([name, address], 'allow', slot)
-    : verdicts.of(name, slot)
+  const { verdicts, names, addresses } = policy
+  const nameFlags = names.sets.flagsOf(name)
+  const flags = addresses.sets.flagsOf(address)
+  if (denies(nameFlags, slot)) return verdicts.ofChain(names.sets, name, slot)
+  if (isProtected(flags, slot)) return PROTECTED_DENY
+  if (denies(flags, slot) || !allows(nameFlags, slot))
+    return verdicts.ofChain(addresses.sets, address, slot)
+  if (!allows(flags, slot)) return verdicts.ofChain(names.sets, name, slot)
+  const groups = [...names.sets.groupsOf(name), ...addresses.sets.groupsOf(address)]
+  return verdicts.together(groups, 'allow', slot)
 }
 
-interface Found {
-  readonly name: MatchSet | null
-  readonly denying: readonly MatchSet[]
-  readonly allowing: MatchSet
-  /** Whether the address is protected and no allow opens it. */
-  readonly isClosed: boolean
+/** Whether protection decides: nothing denies the address itself, and nothing opens its class. */
+function isProtected(flags: number, slot: ActionSlot): boolean {
+  return (flags & PROTECTED) !== 0 && !denies(flags, slot) && !opens(flags, slot)
 }
 
-function judgeAll(
+interface Carrying {
+  readonly slot: ActionSlot
+  readonly port: number
+  readonly name: number | null
+  /** What the index found for the address itself. */
+  readonly number: number
+  /** How many addresses are in it. */
+  readonly carried: number
+}
+
+type Found = readonly [sets: ChainSets, set: number]
+
+/** What the name says, then the address and those inside it. */
+function judgeCarrying(
   policy: CompiledPolicy,
-  slot: ActionSlot,
-  { name, denying, allowing, isClosed }: Found,
+  { slot, port, name, number, carried }: Carrying,
 ): Verdict {
-  const names = name === null ? [] : [name]
-  const deny = conclude(policy, names, 'deny', slot) ?? conclude(policy, denying, 'deny', slot)
+  const { addresses, embeddings, names, verdicts } = policy
+  const { sets } = addresses
+  const outer: Found = [sets, sets.at(number, port)]
+  const inner = Array.from({ length: carried }, (_, at) => addresses.ipv4(embeddings.inner[at]!))
+  const ofName: readonly Found[] = name === null ? [] : [[names.sets, name]]
+  const ofAddresses = [outer, ...inner.map((each): Found => [sets, sets.at(each, port)])]
+  const deny =
+    conclude(verdicts, ofName, 'deny', slot) ?? conclude(verdicts, ofAddresses, 'deny', slot)
   if (deny !== null) return deny
-  if (isClosed) return PROTECTED_DENY
-  return conclude(policy, [...names, allowing], 'allow', slot) ?? DEFAULT_DENY
+  const prefix = openingPrefix(policy, number, inner)
+  if (prefix > 0 && !isOpened(policy, outer[1], slot, prefix)) return PROTECTED_DENY
+  return conclude(verdicts, [...ofName, outer], 'allow', slot) ?? DEFAULT_DENY
 }
 
 /** The verdict of those sets that have rules of the kind, or null. Denies are asked for first. */
 function conclude(
-  { verdicts }: CompiledPolicy,
-  sets: readonly MatchSet[],
+  verdicts: Verdicts,
+  found: readonly Found[],
   decision: RuleDecision,
   slot: ActionSlot,
 ): Verdict | null {
   const has = decision === 'deny' ? denies : allows
-  const [first, ...others] = sets.filter((set) => has(set.flags, slot))
+  const speaking = found.filter(([sets, set]) => has(sets.flagsOf(set), slot))
+  const [first, ...others] = speaking
   if (first === undefined) return null
   return others.length === 0
-    ? verdicts.of(first, slot)
-    : verdicts.together([first, ...others], decision, slot)
+    ? verdicts.ofChain(...first, slot)
+    : verdicts.together(
+        speaking.flatMap(([sets, set]) => sets.groupsOf(set)),
+        decision,
+        slot,
+      )
 }
 
 /**
@@ -107,11 +131,11 @@ function openingPrefix(
 /** Whether an allow of the address has a prefix as long as that. */
 function isOpened(
   { addresses, groups }: CompiledPolicy,
-  outer: MatchSet,
+  outer: number,
   slot: ActionSlot,
   prefix: number,
 ): boolean {
-  return outer.groups.some(
-    (group) => allows(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix,
-  )
+  return addresses.sets
+    .groupsOf(outer)
+    .some((group) => allows(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix)
 }

@@ -1,5 +1,5 @@
-import { enterClass, PORT_SENSITIVE, withGroup } from './flags.ts'
-import { createMatchSet, type MatchSet } from './match-set.ts'
+import { enterClass, PORT_SENSITIVE, withGroup, type ActionSlot } from './flags.ts'
+import type { Verdict } from './verdict.ts'
 
 /** The set that nothing is in: the root of every chain. */
 export const NOTHING = 0
@@ -15,16 +15,6 @@ export interface PortGroups {
   readonly byPort: ReadonlyMap<number, number> | null
 }
 
-/**
- * Sets of groups that share what they have in common: each is its parent's and one pattern's
- * more, so that fifty thousand names below a domain with a thousand rules do not copy the thousand.
- * Immutable but for what it makes on demand and may forget again.
- */
-export interface ChainSets {
-  /** What is in the set for a request to `port`. */
-  readonly at: (set: number, port: number) => MatchSet
-}
-
 export interface ChainSetsBuilder {
   /** The number of a set that is its parent with one pattern's groups. */
   readonly add: (parent: number, groups: PortGroups) => number
@@ -33,8 +23,9 @@ export interface ChainSetsBuilder {
   readonly finish: () => ChainSets
 }
 
-/** How many groups all sets made on demand may hold; beyond it they are forgotten. */
-const MAX_GROUPS_MADE = 1 << 18
+/** How many sets at one port have a number at a time. */
+export const MAX_AT_PORT: number = 1 << 13
+const PORTS = 0x1_0000
 
 export function createChainSets(flagsOf: (group: number) => number): ChainSetsBuilder {
   const parents = [NOTHING]
@@ -61,81 +52,124 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
       return set
     },
     enterClass: (parent) => append(parent, CLASS, enterClass(flags[parent]!)),
-    finish() {
-      const columns = {
-        parents: Int32Array.from(parents),
-        groups: Int32Array.from(groups),
-        flags: Uint8Array.from(flags),
-        byPort,
-      }
-      return createLookup(columns, flagsOf)
-    },
+    finish: () =>
+      new ChainSets(
+        { parents: Int32Array.from(parents), groups: Int32Array.from(groups), flags, byPort },
+        flagsOf,
+      ),
   }
 }
 
 interface Columns {
   readonly parents: Int32Array
   readonly groups: Int32Array
-  readonly flags: Uint8Array
+  readonly flags: readonly number[]
   readonly byPort: ReadonlyMap<number, ReadonlyMap<number, number>>
 }
 
-function createLookup(columns: Columns, flagsOf: (group: number) => number): ChainSets {
-  const { flags } = columns
-  const mentioned = new Set([...columns.byPort.values()].flatMap((ports) => [...ports.keys()]))
-  const made = Array.from<MatchSet | undefined>({ length: flags.length })
-  const madeByPort = new Map<number, MatchSet>()
-  let groupsMade = 0
+/**
+ * Sets of groups that share what they have in common: each is its parent's and one pattern's
+ * more, so that fifty thousand names below a domain with a thousand rules do not copy the thousand.
+ *
+ * A set is a number, and what is known of it stands in columns: an object for each set that was
+ * asked for would be another load in every decision, and take more memory than all columns do.
+ * Behind the numbers of the builder are those of sets at one port, given as requests come; each is
+ * given anew when `MAX_AT_PORT` others were, so a number holds for one decision.
+ */
+export class ChainSets {
+  readonly #columns: Columns
+  readonly #flagsOf: (group: number) => number
+  readonly #mentioned: ReadonlySet<number>
+  readonly #flags: Uint8Array
+  readonly #atPort = new Map<number, number>()
+  readonly #keys: number[] = []
+  #next = 0
+  #first: (Verdict | null)[] = []
+  #second: (Verdict | null)[] = []
 
-  function remember(set: MatchSet): MatchSet {
-    groupsMade += set.groups.length + 1
-    if (groupsMade > MAX_GROUPS_MADE) {
-      made.fill(undefined)
-      madeByPort.clear()
-      groupsMade = set.groups.length + 1
-    }
-    return set
+  constructor(columns: Columns, flagsOf: (group: number) => number) {
+    const { flags, byPort } = columns
+    this.#columns = columns
+    this.#flagsOf = flagsOf
+    this.#mentioned = new Set([...byPort.values()].flatMap((ports) => [...ports.keys()]))
+    this.#flags = new Uint8Array(flags.length + (byPort.size > 0 ? MAX_AT_PORT : 0))
+    this.#flags.set(flags)
   }
 
-  function atPort(set: number, port: number): MatchSet {
+  /** The set for a request to `port`. */
+  at(set: number, port: number): number {
+    return (this.#flags[set]! & PORT_SENSITIVE) === 0 ? set : this.#numberAt(set, port)
+  }
+
+  /** The union of the flags of the groups in a set that `at` gave, see `flags.ts`. */
+  flagsOf(set: number): number {
+    return this.#flags[set]!
+  }
+
+  /** The groups in a set that `at` gave, those of its parents first; made anew each time. */
+  groupsOf(set: number): number[] {
+    const key = this.#keys[set - this.#columns.flags.length] ?? set * PORTS
+    return membersOf(this.#columns, Math.floor(key / PORTS), key % PORTS).filter(isGroup)
+  }
+
+  /** What was decided about the action in a set that `at` gave; a cache of `Verdicts` alone. */
+  verdictOf(set: number, slot: ActionSlot): Verdict | null {
+    return (slot === 0 ? this.#first : this.#second)[set] ?? null
+  }
+
+  keepVerdict(set: number, slot: ActionSlot, verdict: Verdict): void {
+    const column = slot === 0 ? this.#first : this.#second
+    // Without gaps, which would make it a hash table.
+    while (column.length <= set) column.push(null)
+    column[set] = verdict
+  }
+
+  forgetVerdicts(): void {
+    this.#first = []
+    this.#second = []
+  }
+
+  #numberAt(set: number, port: number): number {
     // Ports that no rule names are all alike.
-    const key = set * 0x1_0000 + (mentioned.has(port) ? port : 0)
-    const known = madeByPort.get(key)
+    const key = set * PORTS + (this.#mentioned.has(port) ? port : 0)
+    const known = this.#atPort.get(key)
     if (known !== undefined) return known
-    const fresh = remember(makeSet(columns, flagsOf, set, port))
-    madeByPort.set(key, fresh)
-    return fresh
+    const place = this.#next
+    this.#next = (place + 1) % MAX_AT_PORT
+    const number = this.#columns.flags.length + place
+    const before = this.#keys[place]
+    if (before !== undefined) this.#giveUp(number, before)
+    this.#keys[place] = key
+    this.#atPort.set(key, number)
+    this.#flags[number] = membersOf(this.#columns, set, port).reduce(
+      (flags, member) =>
+        member === CLASS ? enterClass(flags) : withGroup(flags, this.#flagsOf(member)),
+      0,
+    )
+    return number
   }
 
-  return {
-    at(set, port) {
-      const known = made[set]
-      if (known !== undefined) return known
-      if ((flags[set]! & PORT_SENSITIVE) !== 0) return atPort(set, port)
-      return (made[set] = remember(makeSet(columns, flagsOf, set, port)))
-    },
+  #giveUp(number: number, key: number): void {
+    this.#atPort.delete(key)
+    if (number < this.#first.length) this.#first[number] = null
+    if (number < this.#second.length) this.#second[number] = null
   }
 }
 
-/** Walks the chain from the root, because a class closes what was opened outside of it. */
-function makeSet(
+/** The groups of a set, and `CLASS` where one begins: from the root, for it closes what came before. */
+function membersOf(
   { parents, groups, byPort }: Columns,
-  flagsOf: (group: number) => number,
   set: number,
   port: number,
-): MatchSet {
+): readonly number[] {
   const chain: number[] = []
   for (let link = set; link !== NOTHING; link = parents[link]!) chain.push(link)
-  const members: number[] = []
-  let flags = 0
-  for (const link of chain.toReversed()) {
-    const group = groups[link]!
-    if (group === CLASS) flags = enterClass(flags)
-    for (const member of [group, byPort.get(link)?.get(port) ?? NO_GROUP]) {
-      if (member < 0) continue
-      flags = withGroup(flags, flagsOf(member))
-      members.push(member)
-    }
-  }
-  return createMatchSet(members, flags)
+  return chain
+    .toReversed()
+    .flatMap((link) => [groups[link]!, byPort.get(link)?.get(port) ?? NO_GROUP])
+    .filter((member) => member !== NO_GROUP)
+}
+
+function isGroup(member: number): boolean {
+  return member >= 0
 }

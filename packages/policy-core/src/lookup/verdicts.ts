@@ -1,21 +1,10 @@
 import type { RuleDecision } from '../policy/policy.ts'
 import { allows, denies, flagOf, type ActionSlot } from './flags.ts'
+import type { ChainSets } from './chain-sets.ts'
 import type { Groups } from './groups.ts'
 import type { MatchSet } from './match-set.ts'
 import type { RuleTable } from './rule-table.ts'
 import { DEFAULT_DENY, type Verdict } from './verdict.ts'
-
-/** Names the rules that decide: one entry a rule, with its first resource that matched. */
-export interface Verdicts {
-  /** What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again. */
-  readonly of: (set: MatchSet, slot: ActionSlot) => Verdict
-  /** What the rules of one kind in several sets say together; made anew each time. */
-  readonly together: (
-    sets: readonly MatchSet[],
-    decision: RuleDecision,
-    slot: ActionSlot,
-  ) => Verdict
-}
 
 /**
  * How many rules all verdicts that are kept may name, and groups their sets; beyond it they are
@@ -23,53 +12,83 @@ export interface Verdicts {
  */
 const MAX_KEPT = 1 << 18
 
-export function createVerdicts(table: RuleTable, groups: Groups): Verdicts {
-  let kept: MatchSet[] = []
-  let sizeKept = 0
+/** Names the rules that decide: one entry a rule, with its first resource that matched. */
+export class Verdicts {
+  readonly #table: RuleTable
+  readonly #groups: Groups
+  #keptBy: MatchSet[] = []
+  readonly #chains = new Set<ChainSets>()
+  #sizeKept = 0
 
-  function make(sets: readonly MatchSet[], decision: RuleDecision, slot: ActionSlot): Verdict {
+  constructor(table: RuleTable, groups: Groups) {
+    this.#table = table
+    this.#groups = groups
+  }
+
+  /** What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again. */
+  of(set: MatchSet, slot: ActionSlot): Verdict {
+    return (slot === 0 ? set.first : set.second) ?? this.#conclude(set, slot)
+  }
+
+  /** The same of a set of `sets`, at the port asked for. */
+  ofChain(sets: ChainSets, set: number, slot: ActionSlot): Verdict {
+    return sets.verdictOf(set, slot) ?? this.#concludeChain(sets, set, slot)
+  }
+
+  /** What the rules of one kind in the groups say together; made anew each time. */
+  together(groups: readonly number[], decision: RuleDecision, slot: ActionSlot): Verdict {
     const flag = flagOf(decision, slot)
     const firsts = new Map<number, number>()
-    for (const set of sets) for (const group of set.groups) addFirsts(firsts, group, flag)
+    for (const group of groups) this.#addFirsts(firsts, group, flag)
     // Resources are numbered rule by rule, so their order is that of the rules.
     const resources = Uint32Array.from(firsts.values()).toSorted()
-    const rules = Array.from(resources, (resource) => Object.freeze(table.matchOf(resource)))
+    const rules = Array.from(resources, (resource) => Object.freeze(this.#table.matchOf(resource)))
     return { decision, reason: 'rule', rules: Object.freeze(rules) }
   }
 
-  function addFirsts(firsts: Map<number, number>, group: number, flag: number): void {
-    if ((groups.flagsOf(group) & flag) === 0) return
-    for (const resource of groups.resourcesOf(group)) {
-      const rule = table.ruleOf(resource)
-      if ((table.flagsOf(rule) & flag) === 0) continue
+  #addFirsts(firsts: Map<number, number>, group: number, flag: number): void {
+    if ((this.#groups.flagsOf(group) & flag) === 0) return
+    for (const resource of this.#groups.resourcesOf(group)) {
+      const rule = this.#table.ruleOf(resource)
+      if ((this.#table.flagsOf(rule) & flag) === 0) continue
       const first = firsts.get(rule)
       if (first === undefined || resource < first) firsts.set(rule, resource)
     }
   }
 
-  function keep(set: MatchSet, slot: ActionSlot, verdict: Verdict): Verdict {
-    const size = verdict.rules.length + set.groups.length
-    sizeKept += size
-    if (sizeKept > MAX_KEPT) {
-      for (const forgotten of kept) {
-        forgotten.first = null
-        forgotten.second = null
-      }
-      kept = []
-      sizeKept = size
-    }
-    kept.push(set)
+  #conclude(set: MatchSet, slot: ActionSlot): Verdict {
+    const decision = decisionOf(set.flags, slot)
+    if (decision === null) return DEFAULT_DENY
+    const verdict = this.together(set.groups, decision, slot)
+    this.#makeRoom(verdict.rules.length + set.groups.length)
+    this.#keptBy.push(set)
     return slot === 0 ? (set.first = verdict) : (set.second = verdict)
   }
 
-  function conclude(set: MatchSet, slot: ActionSlot): Verdict {
-    if (denies(set.flags, slot)) return keep(set, slot, make([set], 'deny', slot))
-    if (allows(set.flags, slot)) return keep(set, slot, make([set], 'allow', slot))
-    return DEFAULT_DENY
+  #concludeChain(sets: ChainSets, set: number, slot: ActionSlot): Verdict {
+    const decision = decisionOf(sets.flagsOf(set), slot)
+    if (decision === null) return DEFAULT_DENY
+    const verdict = this.together(sets.groupsOf(set), decision, slot)
+    this.#makeRoom(verdict.rules.length)
+    this.#chains.add(sets)
+    sets.keepVerdict(set, slot, verdict)
+    return verdict
   }
 
-  return {
-    of: (set, slot) => (slot === 0 ? set.first : set.second) ?? conclude(set, slot),
-    together: make,
+  #makeRoom(size: number): void {
+    this.#sizeKept += size
+    if (this.#sizeKept <= MAX_KEPT) return
+    for (const set of this.#keptBy) {
+      set.first = null
+      set.second = null
+    }
+    for (const sets of this.#chains) sets.forgetVerdicts()
+    this.#keptBy = []
+    this.#sizeKept = size
   }
+}
+
+function decisionOf(flags: number, slot: ActionSlot): RuleDecision | null {
+  if (denies(flags, slot)) return 'deny'
+  return allows(flags, slot) ? 'allow' : null
 }

@@ -12,7 +12,7 @@ import {
   type AddressIndex,
   type AddressPattern,
 } from '../../../../packages/policy-core/src/lookup/address/address-index.ts'
-import { createEmbeddingIndex } from '../../../../packages/policy-core/src/lookup/address/embedding-index.ts'
+import { EmbeddingIndex } from '../../../../packages/policy-core/src/lookup/address/embedding-index.ts'
 import {
   allows,
   denies,
@@ -26,7 +26,7 @@ import { wordsOf } from './words.ts'
 
 const SLOTS = [0, 1] as const
 const PORTS = [80, 443, 8080] as const
-const EMBEDDING = createEmbeddingIndex()
+const EMBEDDING = new EmbeddingIndex()
 
 interface RangeSet {
   readonly patterns: readonly AddressPattern[]
@@ -122,9 +122,11 @@ function scan(
 
 function findInIndex(index: AddressIndex, address: Address, port: number): Meaning {
   const set = find(index, address)
-  const { flags, groups } = index.sets.at(set, port)
+  const atPort = index.sets.at(set, port)
+  const flags = index.sets.flagsOf(atPort)
   const needed = neededPrefix(index, address)
-  const matches = groups
+  const matches = index.sets
+    .groupsOf(atPort)
     .map((group) => ({ group, prefix: index.prefixOf(group) }))
     .toSorted((a, b) => a.group - b.group)
   return {

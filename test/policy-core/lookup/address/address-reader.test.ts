@@ -4,13 +4,13 @@ import {
   formatAddress,
   parseAddress,
 } from '../../../../packages/policy-core/src/address/ip-address.ts'
-import { createAddressReader } from '../../../../packages/policy-core/src/lookup/address/address-reader.ts'
+import { AddressReader } from '../../../../packages/policy-core/src/lookup/address/address-reader.ts'
 import { addresses, respellAddress } from '../../arbitraries/address.ts'
 import { hostileHosts } from '../../arbitraries/hostile.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
 import { formatAddress as formatReference, readAddress } from '../../reference/address.ts'
 
-const reader = createAddressReader()
+const reader = new AddressReader()
 
 function split(texts: string): string[] {
   return texts.split(' ')

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { embeddedIpv4 } from '../../../../packages/policy-core/src/address/embedded-ipv4.ts'
-import { createEmbeddingIndex } from '../../../../packages/policy-core/src/lookup/address/embedding-index.ts'
+import { EmbeddingIndex } from '../../../../packages/policy-core/src/lookup/address/embedding-index.ts'
 import { addresses } from '../../arbitraries/address.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
 import { readAddress, type Address } from '../../reference/address.ts'
 import { embeddedAddresses } from '../../reference/embedded-address.ts'
 import { wordsOf } from './words.ts'
 
-const index = createEmbeddingIndex()
+const index = new EmbeddingIndex()
 
 it.each(['::', '::1', '2001:db8::1', '2003::1', '64:ff9b:2::1', '2001:1::1', '::1:0:0:1'])(
   '%s embeds nothing',

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  createIpv4Search,
-  createIpv6Search,
+  Ipv4Search,
+  Ipv6Search,
 } from '../../../../packages/policy-core/src/lookup/address/interval-search.ts'
 import {
   flattenRanges,
@@ -83,11 +83,11 @@ function intervalsOf(family: 4 | 6, ranges: readonly Range[]): Intervals {
 
 function createSearch(family: 4 | 6, intervals: Intervals): (value: bigint) => number {
   if (family === 4) {
-    const search = createIpv4Search(intervals)
-    return (value) => search(Number(value))
+    const search = new Ipv4Search(intervals)
+    return (value) => search.find(Number(value))
   }
-  const search = createIpv6Search(intervals)
-  return (value) => search(wordsOf(value))
+  const search = new Ipv6Search(intervals)
+  return (value) => search.find(wordsOf(value))
 }
 
 /** Ranges that crowd around few addresses and differ in few bits, many at the edge of a word. */

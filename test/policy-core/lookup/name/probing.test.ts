@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import {
-  buildExactNames,
   buildTable as buildExactTable,
+  ExactNames,
   signName,
 } from '../../../../packages/policy-core/src/lookup/name/exact-names.ts'
 import { hashDomain } from '../../../../packages/policy-core/src/lookup/name/name-scan.ts'
 import { hasLongRun } from '../../../../packages/policy-core/src/lookup/name/probing.ts'
 import {
-  buildSuffixTable,
   buildTable as buildSuffixCells,
+  SuffixTable,
 } from '../../../../packages/policy-core/src/lookup/name/suffix-table.ts'
 
 const SIZE = 1024
@@ -50,8 +50,8 @@ describe('names whose places lie in one row, though none of them collide', () =>
   })
 
   it('are found all the same, and no others', () => {
-    const names = buildExactNames(exact)
-    const domains = buildSuffixTable(suffixes)
+    const names = new ExactNames(exact)
+    const domains = new SuffixTable(suffixes)
 
     expect(exact.map((name) => names.find(name))).toEqual([...exact.keys()])
     expect(suffixes.map((domain) => domains.find(`a.${domain}`))).toEqual(

@@ -5,7 +5,7 @@ import {
   type ChainSetsBuilder,
   type PortGroups,
 } from '../chain-sets.ts'
-import { createIpv4Search, createIpv6Search } from './interval-search.ts'
+import { Ipv4Search, Ipv6Search } from './interval-search.ts'
 import { flattenRanges, type Intervals } from './intervals.ts'
 import { sortRanges, type Width } from './sorted-ranges.ts'
 
@@ -15,20 +15,53 @@ export interface AddressPattern {
   readonly groups: PortGroups
 }
 
-/** Finds what matches an address, however many ranges there are. */
-export interface AddressIndex {
+/** What an index is made of; columns, so that it holds on to nothing that building has read. */
+interface Parts {
   readonly sets: ChainSets
+  readonly ipv4: Intervals
+  readonly ipv6: Intervals
+  readonly openingPrefixes: Uint8Array
+  readonly prefixes: Uint8Array
+}
+
+/** Finds what matches an address, however many ranges there are. */
+export class AddressIndex {
+  readonly sets: ChainSets
+  readonly #ipv4: Ipv4Search
+  readonly #ipv6: Ipv6Search
+  readonly #openingPrefixes: Uint8Array
+  readonly #prefixes: Uint8Array
+
+  constructor({ sets, ipv4, ipv6, openingPrefixes, prefixes }: Parts) {
+    this.sets = sets
+    this.#ipv4 = new Ipv4Search(ipv4)
+    this.#ipv6 = new Ipv6Search(ipv6)
+    this.#openingPrefixes = openingPrefixes
+    this.#prefixes = prefixes
+  }
+
   /** The number of the set for the 32 bits of an IPv4 address. */
-  readonly ipv4: (bits: number) => number
+  ipv4(bits: number): number {
+    return this.#ipv4.find(bits)
+  }
+
   /** The number of the set for the four words of an IPv6 address that is not IPv4-mapped. */
-  readonly ipv6: (words: Uint32Array) => number
+  ipv6(words: Uint32Array): number {
+    return this.#ipv6.find(words)
+  }
+
   /**
    * How long the prefix of a range that holds the addresses of the set must be to lie inside all
    * protected classes that they belong to; 0 when they belong to none.
    */
-  readonly openingPrefix: (set: number) => number
+  openingPrefix(set: number): number {
+    return this.#openingPrefixes[set]!
+  }
+
   /** The prefix length of the range that the group is about. */
-  readonly prefixOf: (group: number) => number
+  prefixOf(group: number): number {
+    return this.#prefixes[group]!
+  }
 }
 
 /** Sets in the making, and by set the opening prefix. */
@@ -51,15 +84,15 @@ export function buildAddressIndex(
       family === 4 ? 1 : 4,
       draft,
     )
-  const ipv4 = createIpv4Search(intervalsOf(4))
-  const ipv6 = createIpv6Search(intervalsOf(6))
-  return {
+  const ipv4 = intervalsOf(4)
+  const ipv6 = intervalsOf(6)
+  return new AddressIndex({
     sets: draft.sets.finish(),
     ipv4,
     ipv6,
-    openingPrefix: reader(Uint8Array.from(draft.openingPrefixes)),
-    prefixOf: reader(prefixesByGroup(patterns)),
-  }
+    openingPrefixes: Uint8Array.from(draft.openingPrefixes),
+    prefixes: prefixesByGroup(patterns),
+  })
 }
 
 /** Classes come first, so that a range equal to a class is inside it. */
@@ -87,9 +120,4 @@ function prefixesByGroup(patterns: readonly AddressPattern[]): Uint8Array {
     for (const group of groups.byPort?.values() ?? []) prefixes[group] = range.prefix
   }
   return Uint8Array.from(prefixes)
-}
-
-/** Outside of the build: a closure made there would keep all that the build has read. */
-function reader(values: Uint8Array): (at: number) => number {
-  return (at) => values[at]!
 }

@@ -12,12 +12,24 @@ import {
   type RadixTable,
 } from './radix-table.ts'
 
-/** Finds the set of the interval that an IPv4 address lies in; the address has 32 bits. */
-export function createIpv4Search(intervals: Intervals): (address: number) => number {
-  const { starts, sets } = intervals
-  const table = buildRadixTable(intervals)
-  const end = sets.length - 1
-  return (address) => {
+/** Finds the set of the interval that an IPv4 address lies in. */
+export class Ipv4Search {
+  readonly #starts: Uint32Array
+  readonly #sets: Int32Array
+  readonly #table: RadixTable
+
+  constructor(intervals: Intervals) {
+    this.#starts = intervals.starts
+    this.#sets = intervals.sets
+    this.#table = buildRadixTable(intervals)
+  }
+
+  /** The address has 32 bits. */
+  find(address: number): number {
+    const table = this.#table
+    const starts = this.#starts
+    const sets = this.#sets
+    const end = sets.length - 1
     let start = 0
     let node = table.length > 0 ? 0 : -1
     while (node >= 0) {
@@ -32,18 +44,28 @@ export function createIpv4Search(intervals: Intervals): (address: number) => num
   }
 }
 
-/** Finds the set of the interval that an IPv6 address lies in; the address is four words. */
-export function createIpv6Search(intervals: Intervals): (address: Uint32Array) => number {
-  const { starts, sets } = intervals
-  const table = buildRadixTable(intervals)
-  const end = sets.length - 1
-  return (address) => {
+/** Finds the set of the interval that an IPv6 address lies in. */
+export class Ipv6Search {
+  readonly #starts: Uint32Array
+  readonly #sets: Int32Array
+  readonly #table: RadixTable
+
+  constructor(intervals: Intervals) {
+    this.#starts = intervals.starts
+    this.#sets = intervals.sets
+    this.#table = buildRadixTable(intervals)
+  }
+
+  /** The address is four words. */
+  find(address: Uint32Array): number {
+    const table = this.#table
+    const starts = this.#starts
+    const sets = this.#sets
+    const end = sets.length - 1
     let start = 0
-    let word = 0
     let node = table.length > 0 ? 0 : -1
     while (node >= 0) {
-      word = table[node + WORD]!
-      const bits = address[word]!
+      const bits = address[table[node + WORD]!]!
       const prefix = bits & table[node + PREFIX_MASK]!
       if (prefix !== table[node + PREFIX]!) return sets[outside(table, node, prefix)]!
       const cell = table[node + CELLS + ((bits >>> table[node + SHIFT]!) & table[node + MASK]!)]!

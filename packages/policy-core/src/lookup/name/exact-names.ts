@@ -1,36 +1,41 @@
 import { placeHashes, type Cells } from './probing.ts'
 
-/** Finds whole names. Texts are compared as they are: only a canonical name is found. */
-export interface ExactNames {
-  /** The position of `name` in the list, or -1. */
-  readonly find: (name: string) => number
-}
-
 /** A shorter name has not all the characters that are sampled. */
 const MIN_SAMPLED = 4
 
-export function buildExactNames(names: readonly string[]): ExactNames {
-  const table = buildTable(names)
-  if (table === null) {
-    const positions = new Map(names.map((name, position) => [name, position]))
-    return { find: (name) => positions.get(name) ?? -1 }
+/** Finds whole names. Texts are compared as they are: only a canonical name is found. */
+export class ExactNames {
+  readonly #names: readonly string[]
+  readonly #cells: Int32Array
+  readonly #mask: number
+  /** The names that are not in the cells: those shorter than this, in a `Map`. */
+  readonly #minLength: number
+  readonly #shorter: ReadonlyMap<string, number>
+
+  constructor(names: readonly string[]) {
+    const table = buildTable(names)
+    this.#names = names
+    this.#cells = table?.cells ?? new Int32Array(2)
+    this.#mask = table?.mask ?? 0
+    this.#minLength = table === null ? Infinity : MIN_SAMPLED
+    this.#shorter = new Map(
+      names.flatMap((name, position) => (name.length < this.#minLength ? [[name, position]] : [])),
+    )
   }
-  const { cells, mask } = table
-  const short = new Map(
-    names.flatMap((name, position) => (name.length < MIN_SAMPLED ? [[name, position]] : [])),
-  )
-  return {
-    find(name) {
-      if (name.length < MIN_SAMPLED) return short.get(name) ?? -1
-      const signature = signName(name)
-      let cell = signature & mask
-      for (;;) {
-        const position = cells[2 * cell + 1]! - 1
-        if (position < 0) return -1
-        if (cells[2 * cell] === signature && names[position] === name) return position
-        cell = (cell + 1) & mask
-      }
-    },
+
+  /** The position of `name` in the list, or -1. */
+  find(name: string): number {
+    if (name.length < this.#minLength) return this.#shorter.get(name) ?? -1
+    const cells = this.#cells
+    const mask = this.#mask
+    const signature = signName(name)
+    let cell = signature & mask
+    for (;;) {
+      const position = cells[2 * cell + 1]! - 1
+      if (position < 0) return -1
+      if (cells[2 * cell] === signature && this.#names[position] === name) return position
+      cell = (cell + 1) & mask
+    }
   }
 }
 

@@ -6,9 +6,9 @@ import {
   type ChainSetsBuilder,
   type PortGroups,
 } from '../chain-sets.ts'
-import { buildExactNames, type ExactNames } from './exact-names.ts'
+import { ExactNames } from './exact-names.ts'
 import { NOT_PLAIN } from './name-scan.ts'
-import { buildSuffixTable, type SuffixTable } from './suffix-table.ts'
+import { SuffixTable } from './suffix-table.ts'
 
 /** The name patterns of one domain, by how many labels they ask for below it. */
 export interface DomainPatterns {
@@ -21,12 +21,35 @@ export interface DomainPatterns {
 }
 
 /** Finds what matches a name in time that depends on the name alone. */
-export interface NameIndex {
+export class NameIndex {
   readonly sets: ChainSets
+  readonly #below: Wildcards
+  readonly #names: ExactNames
+  readonly #exactSets: Int32Array
+  readonly #plainSets: Int32Array
+
+  constructor(sets: ChainSets, below: Wildcards, exact: readonly string[], exactSets: Int32Array) {
+    this.sets = sets
+    this.#below = below
+    this.#names = new ExactNames(exact)
+    this.#exactSets = exactSets
+    // `localhost` means an address as well, so it takes the careful way.
+    this.#plainSets = exactSets.map((set, position) =>
+      isLocalhostName(exact[position]!) ? NOT_PLAIN : set,
+    )
+  }
+
   /** The set for a text that is a canonical name at first sight, or `NOT_PLAIN`. */
-  readonly find: (text: string) => number
+  find(text: string): number {
+    const position = this.#names.find(text)
+    return position >= 0 ? this.#plainSets[position]! : this.#below.find(text)
+  }
+
   /** The set for a canonical name. */
-  readonly findCanonical: (name: string) => number
+  findCanonical(name: string): number {
+    const position = this.#names.find(name)
+    return position >= 0 ? this.#exactSets[position]! : this.#below.findCanonical(name)
+  }
 }
 
 /**
@@ -44,48 +67,38 @@ export function buildNameIndex(
   const exactSets = Int32Array.from(exact, ({ domain, exact: groups }) =>
     grow(builder, below.findCanonical(domain), groups),
   )
-  // `localhost` means an address as well, so it takes the careful way.
-  const plainSets = exactSets.map((set, position) =>
-    isLocalhostName(exact[position]!.domain) ? NOT_PLAIN : set,
-  )
-  const names = buildExactNames(exact.map(({ domain }) => domain))
-  return createIndex(builder.finish(), below, { names, exactSets, plainSets })
-}
-
-/** On its own, so that a compiled policy holds on to nothing that only building needs. */
-function createIndex(
-  sets: ChainSets,
-  below: Wildcards,
-  { names, exactSets, plainSets }: Exact,
-): NameIndex {
-  return {
-    sets,
-    find(text) {
-      const position = names.find(text)
-      return position >= 0 ? plainSets[position]! : below.find(text)
-    },
-    findCanonical(name) {
-      const position = names.find(name)
-      return position >= 0 ? exactSets[position]! : below.findCanonical(name)
-    },
-  }
-}
-
-interface Exact {
-  readonly names: ExactNames
-  readonly exactSets: Int32Array
-  readonly plainSets: Int32Array
+  const names = exact.map(({ domain }) => domain)
+  return new NameIndex(builder.finish(), below, names, exactSets)
 }
 
 /** The sets for names below domains with wildcards. */
-type Wildcards = Pick<NameIndex, 'find' | 'findCanonical'>
+class Wildcards {
+  readonly #suffixes: SuffixTable
+  /** By what the table finds. */
+  readonly #sets: Int32Array
+
+  constructor(suffixes: SuffixTable, sets: Int32Array) {
+    this.#suffixes = suffixes
+    this.#sets = sets
+  }
+
+  find(text: string): number {
+    const found = this.#suffixes.find(text)
+    return found >= 0 ? this.#sets[found]! : found === NOT_PLAIN ? NOT_PLAIN : NOTHING
+  }
+
+  findCanonical(name: string): number {
+    const found = this.#suffixes.findCanonical(name)
+    return found < 0 ? NOTHING : this.#sets[found]!
+  }
+}
 
 function buildWildcards(patterns: readonly DomainPatterns[], builder: ChainSetsBuilder): Wildcards {
   // Shorter domains first: what lies above a domain is made before it.
   const wild = patterns
     .filter(({ one, any }) => one !== null || any !== null)
     .toSorted((a, b) => a.domain.length - b.domain.length)
-  const suffixes = buildSuffixTable(wild.map(({ domain }) => domain))
+  const suffixes = new SuffixTable(wild.map(({ domain }) => domain))
   const sets = new Int32Array(wild.length * 2)
   for (const [position, { domain, one, any }] of wild.entries()) {
     const above = suffixes.findCanonical(domain)
@@ -94,19 +107,7 @@ function buildWildcards(patterns: readonly DomainPatterns[], builder: ChainSetsB
     sets[2 * position] = deeper
     sets[2 * position + 1] = grow(builder, deeper, one)
   }
-  return createWildcards(suffixes, sets)
-}
-
-/** `sets` are indexed by what the table finds. */
-function createWildcards(suffixes: SuffixTable, sets: Int32Array): Wildcards {
-  const setAt = (found: number): number => (found < 0 ? NOTHING : sets[found]!)
-  return {
-    find(text) {
-      const found = suffixes.find(text)
-      return found === NOT_PLAIN ? NOT_PLAIN : setAt(found)
-    },
-    findCanonical: (name) => setAt(suffixes.findCanonical(name)),
-  }
+  return new Wildcards(suffixes, sets)
 }
 
 function grow(builder: ChainSetsBuilder, parent: number, groups: PortGroups | null): number {

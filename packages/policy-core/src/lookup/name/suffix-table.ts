@@ -1,56 +1,48 @@
-import { CODES, createNameScan, hashDomain, NOT_PLAIN, type NameScan } from './name-scan.ts'
+import { FIRST_DOT, hashDomain, NameScan, NOT_PLAIN } from './name-scan.ts'
 import { placeHashes, type Cells } from './probing.ts'
 
 /** Finds the longest of some domains that a name lies below. */
-export interface SuffixTable {
+export class SuffixTable {
+  readonly #scan = new NameScan()
+  readonly #table: Table
+  /** Instead of the table, where a search in it could take too long. */
+  readonly #positions: ReadonlyMap<string, number> | null
+
+  constructor(domains: readonly string[]) {
+    const table = buildTable(domains)
+    this.#table = table ?? buildTable([])!
+    this.#positions =
+      table === null ? new Map(domains.map((domain, position) => [domain, position])) : null
+  }
+
   /**
    * The longest domain that `name` lies below, as `2 * position`, plus 1 where exactly one label
    * stands before it; -1 when there is none, and `NOT_PLAIN` when the name has to be read first.
    */
-  readonly find: (name: string) => number
-  /** The same for a name that is canonical, whatever it looks like. */
-  readonly findCanonical: (name: string) => number
-}
-
-export function buildSuffixTable(domains: readonly string[]): SuffixTable {
-  const table = buildTable(domains)
-  return createFind(
-    createNameScan(),
-    table === null ? createMapSearch(domains) : createSearch(table),
-  )
-}
-
-/** Looks for the domain behind each of the dots in `found`, up to `end`, the longest first. */
-type Search = (name: string, found: Int32Array, end: number) => number
-
-function createFind(scan: NameScan, search: Search): SuffixTable {
-  return {
-    find(name) {
-      const end = scan.read(name)
-      return end < 0 ? NOT_PLAIN : search(name, scan.found, end)
-    },
-    findCanonical: (name) => search(name, scan.found, scan.readCanonical(name)),
+  find(name: string): number {
+    const end = this.#scan.read(name)
+    return end < 0 ? NOT_PLAIN : this.#search(name, end)
   }
-}
 
-interface Table extends Cells {
-  /** Where the characters of each domain start, and behind the last one their number. */
-  readonly offsets: Uint32Array
-  readonly codes: Uint8Array
-}
+  /** The same for a name that is canonical, whatever it looks like. */
+  findCanonical(name: string): number {
+    return this.#search(name, this.#scan.readCanonical(name))
+  }
 
-function createSearch(table: Table): Search {
-  const { cells, mask } = table
-  return (name, found, end) => {
-    for (let dot = end - 2; dot >= 0; dot -= 2) {
+  /** Looks for the domain behind each dot that the scan has found, up to `end`, the longest first. */
+  #search(name: string, end: number): number {
+    if (this.#positions !== null) return this.#searchInMap(this.#positions, name, end)
+    const { found } = this.#scan
+    const { cells, mask } = this.#table
+    for (let dot = end - 2; dot >= FIRST_DOT; dot -= 2) {
       const hash = mix(found[dot + 1]!)
       let cell = hash & mask
       let position = cells[2 * cell + 1]! - 1
       while (position >= 0) {
         if (
           cells[2 * cell] === hash &&
-          lengthOf(table, position) === name.length - found[dot]! &&
-          isAt(table, position, found, CODES + found[dot]!)
+          lengthOf(this.#table, position) === name.length - found[dot]! &&
+          isAt(this.#table, position, found, found[dot]!)
         )
           return 2 * position + (dot === end - 2 ? 1 : 0)
         cell = (cell + 1) & mask
@@ -59,6 +51,21 @@ function createSearch(table: Table): Search {
     }
     return -1
   }
+
+  #searchInMap(positions: ReadonlyMap<string, number>, name: string, end: number): number {
+    const { found } = this.#scan
+    for (let dot = end - 2; dot >= FIRST_DOT; dot -= 2) {
+      const position = positions.get(name.slice(found[dot]))
+      if (position !== undefined) return 2 * position + (dot === end - 2 ? 1 : 0)
+    }
+    return -1
+  }
+}
+
+interface Table extends Cells {
+  /** Where the characters of each domain start, and behind the last one their number. */
+  readonly offsets: Uint32Array
+  readonly codes: Uint8Array
 }
 
 function lengthOf({ offsets }: Table, position: number): number {
@@ -76,17 +83,6 @@ function isAt(
   const end = offsets[position + 1]!
   for (let at = first; at < end; at += 1) if (codes[at] !== found[start + at - first]) return false
   return true
-}
-
-function createMapSearch(domains: readonly string[]): Search {
-  const positions = new Map(domains.map((domain, position) => [domain, position]))
-  return (name, found, end) => {
-    for (let dot = end - 2; dot >= 0; dot -= 2) {
-      const position = positions.get(name.slice(found[dot]))
-      if (position !== undefined) return 2 * position + (dot === end - 2 ? 1 : 0)
-    }
-    return -1
-  }
 }
 
 /** Null when a search could take too long. */
