@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
+  buildRadixTable,
   Ipv4Search,
   Ipv6Search,
 } from '../../../../packages/policy-core/src/lookup/address/interval-search.ts'
@@ -8,7 +9,6 @@ import {
   flattenRanges,
   type Intervals,
 } from '../../../../packages/policy-core/src/lookup/address/intervals.ts'
-import { buildRadixTable } from '../../../../packages/policy-core/src/lookup/address/radix-table.ts'
 import { sortRanges } from '../../../../packages/policy-core/src/lookup/address/sorted-ranges.ts'
 import { addressIn } from '../../arbitraries/address.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
