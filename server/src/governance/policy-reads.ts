@@ -12,7 +12,7 @@ import {
 } from './governance-call.ts'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import { findPolicy } from './policy-lookup.ts'
-import type { PolicyView } from './policy-views.ts'
+import { bodyOf, type PolicyView } from './policy-views.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
@@ -70,7 +70,7 @@ async function readView(
     await authorize(reader, call.principal, call.org, 'policies:read')
     return findPolicy(reader, call.org, call.policyId)
   })
-  const body = Buffer.from(JSON.stringify(formatPolicy(policy)))
+  const body = bodyOf(JSON.stringify(formatPolicy(policy)))
   const view = { etag: formatEntityTag(policy.revision), body }
   views.keep(call, generation, view)
   return view

@@ -1,6 +1,6 @@
 import { describe, expect, it, beforeEach, onTestFinished } from 'vitest'
 import type { Principal } from '../../../server/src/accounts/principal.ts'
-import { createPolicyViews } from '../../../server/src/governance/policy-views.ts'
+import { bodyOf, createPolicyViews } from '../../../server/src/governance/policy-views.ts'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
 
 const person = (username: string): Principal => ({
@@ -50,6 +50,16 @@ describe('the policy views', () => {
 
     expect(['p1', 'p2', 'p3'].filter((id) => views.find(call(id)) !== null)).toEqual(['p2', 'p3'])
   })
+
+  it('count two bytes for each character of a text', () => {
+    const views = createPolicyViews(() => 1, 10_000)
+    const principal = person('ann')
+    const call = (policyId: string) => ({ principal, org: 'acme', policyId })
+    for (const id of ['p1', 'p2', 'p3'])
+      views.keep(call(id), 1, { etag: '"1"', body: bodyOf('x'.repeat(2000)) })
+
+    expect(['p1', 'p2', 'p3'].filter((id) => views.find(call(id)) !== null)).toEqual(['p2', 'p3'])
+  })
 })
 
 describe('a policy that is shown from memory', () => {
@@ -64,6 +74,24 @@ describe('a policy that is shown from memory', () => {
     const created = await app.send({ method: 'POST', url: POLICIES, payload: { name: 'web' } })
     url = `${POLICIES}/${created.json<{ id: string }>().id}`
     authorization = `Bearer ${await app.tokenFor('ed')}`
+  })
+
+  it.each([
+    ['short', 1],
+    ['long', 1500],
+  ])('has its length in bytes, whatever it is written in, when it is %s', async (_, count) => {
+    const resources = Array.from({ length: count }, (_each, n) => `/home/dev/données-${n}/文書`)
+    const rule = { name: 'Ω', actions: ['read'], decision: 'allow', resources }
+    await app.send({ method: 'POST', url: `${url}/rules`, payload: rule })
+
+    for (const attempt of ['read', 'from memory']) {
+      const answer = await app.send({ method: 'GET', url })
+
+      expect(answer.statusCode, attempt).toBe(200)
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
+      expect(answer.headers['content-length']).toBe(String(answer.rawPayload.length))
+      expect(answer.json()).toMatchObject({ allowlist_v0: { rules: [rule] } })
+    }
   })
 
   const get = (headers: Record<string, string> = {}, target = url) =>
