@@ -9,21 +9,23 @@ export interface VerifiedToken<Subject> {
 }
 
 /**
- * Verified tokens by their hash: a signature takes ten times as long as all the rest of a small
- * request. Only what a trusted key has signed is kept, so that no stranger can fill it; whoever has many
+ * Verified tokens by a key: the text of a short one, the hash of one that may be long. A signature takes
+ * ten times as long as all the rest of a small request, and a hash a twentieth of it. A `Map` compares
+ * two texts only when their hashes by a seed of this process are equal, so time tells nobody a part of a
+ * token. Only what a trusted key has signed is kept, so that no stranger can fill it; whoever has many
  * tokens made costs the others a verification at most.
  */
 export interface VerifiedTokens<Subject> {
-  find(tokenHash: string): VerifiedToken<Subject> | null
-  keep(tokenHash: string, token: VerifiedToken<Subject>): void
+  find(key: string): VerifiedToken<Subject> | null
+  keep(key: string, token: VerifiedToken<Subject>): void
 }
 
 export function createVerifiedTokens<Subject>(maxTokens = MAX_TOKENS): VerifiedTokens<Subject> {
   const tokens = new Map<string, VerifiedToken<Subject>>()
   return {
-    find: (tokenHash) => tokens.get(tokenHash) ?? null,
-    keep(tokenHash, token) {
-      tokens.set(tokenHash, token)
+    find: (key) => tokens.get(key) ?? null,
+    keep(key, token) {
+      tokens.set(key, token)
       if (tokens.size <= maxTokens) return
       for (const oldest of tokens.keys()) {
         tokens.delete(oldest)
