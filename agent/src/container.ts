@@ -31,6 +31,7 @@ import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
 import { fetchAsDevice } from './sync/fetch-as-device.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
+import { createSelfTestMemory } from './sync/self-test-memory.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
 import { createStateStore } from './sync/state-store.ts'
 import { createSchedule } from './sync/schedule.ts'
@@ -248,18 +249,17 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
     get(active).apply({ kind: isSecond ? 'second_enrolment' : 'single_enrolment' })
   }
   const fetchFile = provide('FetchFile', () => fetchAsDevice({ ...parts, now: get(time).now }))
-  const store = provide('StateStore', () => createStateStore(join(config.agentDir, 'policy')))
-  const channel = provide<ViewChannel>('ViewChannel', () =>
-    createViewChannel({
-      enrolment,
-      store: get(store),
-      fetchFile: get(fetchFile),
-      clock: get(time),
-    }),
-  )
-  const synchronizer = provide('Synchronizer', () =>
-    createSynchronizer({ active: get(active), channel: get(channel), org: enrolment.org, clock }),
-  )
+  const directory = join(config.agentDir, 'policy')
+  const store = provide('StateStore', () => createStateStore(directory))
+  const channel = provide<ViewChannel>('ViewChannel', () => {
+    const links = { store: get(store), fetchFile: get(fetchFile), clock: get(time) }
+    return createViewChannel({ enrolment, ...links })
+  })
+  const synchronizer = provide('Synchronizer', () => {
+    const selfTests = createSelfTestMemory({ ...parts, directory })
+    const links = { active: get(active), channel: get(channel), selfTests }
+    return createSynchronizer({ ...links, org: enrolment.org, clock })
+  })
   const breakGlass = provide<BreakGlass>('BreakGlass', () =>
     createBreakGlass({
       ...parts,

@@ -1,16 +1,17 @@
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
-import type { CompiledBundle } from '../decision/compile-bundle.ts'
 import { createBundleReader } from './build-bundle.ts'
 import { eventOfFault, fault, type Fault } from './fault.ts'
 import { prepareBundle } from './prepare-bundle.ts'
+import type { SelfTestMemory } from './self-test-memory.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
-import type { FetchedView } from './trust.ts'
 import type { Offer, ViewChannel } from './view-channel.ts'
 
 export interface SynchronizerDeps {
   readonly active: ActivePolicy
   readonly channel: ViewChannel
+  /** Without one everything is tested at each start. */
+  readonly selfTests?: SelfTestMemory
   readonly org: string
   /** Epoch milliseconds. */
   readonly clock: () => number
@@ -43,12 +44,9 @@ export interface Synchronizer {
 }
 
 export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
-  const { active, channel, clock } = deps
-  const readBundle = createBundleReader(deps.org)
+  const { active, channel, selfTests, clock } = deps
+  const preparing = { active, readBundle: createBundleReader(deps.org) }
   let record = NO_ATTEMPTS
-
-  const prepare = (fetched: FetchedView, source: CompiledBundle['source']) =>
-    prepareBundle({ active, readBundle }, fetched, source)
 
   const restore = async (): Promise<CacheProblem | null> => {
     const { kept, problem } = await channel.restore()
@@ -57,7 +55,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       if (problem !== null) active.apply({ kind: 'damaged' })
       return problem
     }
-    const prepared = prepare(kept, 'cache')
+    const isTested = (await selfTests?.isKnown(kept.view)) === true
+    const prepared = prepareBundle(preparing, kept, { source: 'cache', isTested })
     if (prepared.kind === 'fault') {
       active.apply({ kind: 'damaged' })
       // What is misread here is whole: once this agent is mended, or another version, it goes on with it.
@@ -69,7 +68,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   }
 
   const bringIntoForce = async (offer: Offer, source: 'server' | 'file'): Promise<Fault | null> => {
-    const prepared = prepare(offer, source)
+    const prepared = prepareBundle(preparing, offer, { source, isTested: false })
     if (prepared.kind === 'fault') return prepared
     try {
       await offer.keep()
@@ -77,6 +76,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       const reason = error instanceof Error ? error.message : String(error)
       return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
     }
+    if (prepared.complaint === null) await selfTests?.remember(offer.view)
     const kind = source === 'server' ? 'verified' : 'imported'
     active.apply({ kind, bundle: prepared.bundle })
     return prepared.complaint

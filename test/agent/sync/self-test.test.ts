@@ -1,7 +1,8 @@
 import { makeSelfTest } from '@palisade/policy-core'
 import { formatSelfTest, type PolicyBody } from '@palisade/protocol'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
+import { createSelfTestMemory } from '../../../agent/src/sync/self-test-memory.ts'
 import { NOW_MS, policyOf } from '../fixture/bundle.ts'
 import {
   expectKept,
@@ -128,5 +129,41 @@ describe('a policy with a self-test', () => {
 
     const mended = await setUp(scene.directory, scene.repository)
     expect(mended.active.decide(request)).toMatchObject({ decision: 'allow', revision: 8 })
+  })
+
+  it('is not asked again at a start of the evaluator that held to it, but by any other', async () => {
+    const scene = await inForce()
+    const listed = `${scene.directory}/documents`
+    const former = await readdir(listed)
+    await scene.sync(scene.repository.release(release(['+0 - read ~/x'])))
+    const [name = ''] = (await readdir(listed)).filter((each) => !former.includes(each))
+    const documents = [{ id: 'pol_1', sha256: name.replace('.json', ''), length: 1 }]
+    // As if this one had held to it, which it would not do when asked.
+    const known = { directory: scene.directory, version: '2', home: '/home/ann' }
+    await createSelfTestMemory(known).remember({ documents })
+    const start = async (version: string, home: string) =>
+      (await setUp(scene.directory, scene.repository, NOW_MS, { version, home })).active.state()
+
+    expect(await start('2', '/home/ann')).toBe('fresh')
+    expect(await start('3', '/home/ann')).toBe('corrupt')
+    expect(await start('2', '/home/bob')).toBe('corrupt')
+    await writeFile(`${scene.directory}/self-test`, '', { mode: 0o600 })
+    expect(await start('2', '/home/ann')).toBe('corrupt')
+  })
+
+  it('is known after it has been brought into force, for as long as the documents are these', async () => {
+    const { directory, repository, sync } = await inForce()
+    const kept = () => readFile(`${directory}/self-test`, 'utf8')
+    await sync(repository.release(release([matchX])))
+    const first = await kept()
+
+    await sync(repository.release(release([matchX])))
+    expect(await kept()).toBe(first)
+
+    await sync(repository.release(release([matchX, matchX])))
+    expect(await kept()).not.toBe(first)
+    const before = await kept()
+    await sync(repository.release(release([missX])))
+    expect(await kept()).toBe(before)
   })
 })

@@ -35,7 +35,7 @@ describe('a sync', () => {
     })
 
     expect(active.decide(request).decision).toBe('allow')
-    expect((await readdir(directory)).toSorted()).toEqual(['documents', 'state.json'])
+    expect((await readdir(directory)).toSorted()).toEqual(['documents', 'self-test', 'state.json'])
     for (const sent of server.requests)
       expect(sent.headers.authorization).toBe(`DPoP ${DEVICE_TOKEN}`)
   })
