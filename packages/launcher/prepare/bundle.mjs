@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { BUNDLED } from '../programs.mjs'
+import { toPlainText } from './plain-text.mjs'
 
 /**
  * CommonJS: an ES module that names `node:http` makes Node load its whole `fetch` and `WebSocket`
@@ -28,6 +29,9 @@ async function bundle(root, { main, name, apart }) {
     format: 'cjs',
     entryFileNames: '[name].cjs',
     chunkFileNames: `${name}.[name].cjs`,
+    // Kept in memory with the rest of the text; licences stay.
+    comments: { legal: true, annotation: false, jsdoc: false },
+    plugins: [plainText],
   })
   await build.close()
 }
@@ -48,6 +52,19 @@ const jsoncParser = {
     id.startsWith('\0') && id.includes('jsonc-parser')
       ? `import * as parser from ${JSON.stringify(id.slice(1))}\nexport default parser`
       : null,
+}
+
+/**
+ * At the very end: the bundler writes escapes as characters again.
+ *
+ * @type {import('rolldown').Plugin}
+ */
+const plainText = {
+  name: 'plain-text',
+  generateBundle(_options, files) {
+    for (const file of Object.values(files))
+      if (file.type === 'chunk') file.code = toPlainText(file.code)
+  },
 }
 
 const [root = '.'] = process.argv.slice(2)
