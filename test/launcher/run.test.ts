@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { AGENT } from '../../packages/launcher/programs.mjs'
 import { createCheckout, finish, type Checkout } from './checkout.ts'
 
 let checkout: Checkout
@@ -123,7 +124,7 @@ describe('a later run', () => {
     expect(run.code).toBe(3)
     expect(JSON.parse(run.stdout)).toMatchObject({
       args: ['start', '3'],
-      options: ['--max-semi-space-size=1', '--v8-pool-size=1'],
+      options: AGENT.nodeOptions,
     })
   })
 
