@@ -37,8 +37,6 @@ export async function startAgent(
     env: {
       PALISADE_DATA_DIR: dataDir,
       PALISADE_PROXY_PORT: '0',
-      // What is fetched after the start is asked for, so that it falls into no measurement.
-      PALISADE_SYNC_SCHEDULE: '0 0 1 1 *',
       ...settings,
     },
     stdio: ['ignore', 'ignore', 'inherit'],
