@@ -16,7 +16,7 @@ export interface Prepared {
 }
 
 export interface PrepareDeps {
-  readonly active: Pick<ActivePolicy, 'compile'>
+  readonly active: Pick<ActivePolicy, 'compile' | 'current'>
   readonly readBundle: ReadBundle
 }
 
@@ -37,8 +37,13 @@ export function prepareBundle(
   const compiled = compile(active, built.bundle, source)
   if (compiled.kind === 'fault') return compiled
   const misread = isTested ? null : testBundle(compiled, built.selfTests)
-  if (misread !== null) return fault('self_test_failed', misread)
-  return { kind: 'prepared', bundle: compiled, complaint: null }
+  if (misread === null) return { kind: 'prepared', bundle: compiled, complaint: null }
+  const complaint = fault('self_test_failed', misread)
+  if (active.current()?.compiled !== compiled.compiled) return complaint
+  // There is no last good one: this is what is in force, and has been misread all along.
+  const { revision, issued_at, stale_at } = built.bundle
+  const bundle = { kind: 'unsupported', revision, issued_at, stale_at } as const
+  return { kind: 'prepared', bundle, complaint }
 }
 
 function compile(

@@ -18,6 +18,8 @@ export interface SelfTestMemory {
   isKnown(view: Listing): Promise<boolean>
   /** What cannot be written now is asked again at the next start. Never rejects. */
   remember(view: Listing): Promise<void>
+  /** Likewise. */
+  forget(): Promise<void>
 }
 
 export function createSelfTestMemory(deps: {
@@ -35,20 +37,22 @@ export function createSelfTestMemory(deps: {
   const keyOf = ({ documents }: Listing): string =>
     sha256(JSON.stringify([version, home, ...documents.map((document) => document.sha256)]))
 
+  async function write(key: string): Promise<void> {
+    if (key === remembered) return
+    try {
+      await writeDurably(file, key)
+      remembered = key
+    } catch {
+      // A full disk has been told of by what is written before.
+    }
+  }
+
   return {
     async isKnown(view) {
       const found = await readPrivateFile(file, MAX_BYTES)
       return found.ok && found.text === keyOf(view)
     },
-    async remember(view) {
-      const key = keyOf(view)
-      if (key === remembered) return
-      try {
-        await writeDurably(file, key)
-        remembered = key
-      } catch {
-        // A full disk has been told of by what is written before.
-      }
-    },
+    remember: (view) => write(keyOf(view)),
+    forget: () => write(''),
   }
 }

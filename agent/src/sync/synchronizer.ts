@@ -77,6 +77,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
     }
     if (prepared.complaint === null) await selfTests?.remember(offer.view)
+    else await selfTests?.forget()
     const kind = source === 'server' ? 'verified' : 'imported'
     active.apply({ kind, bundle: prepared.bundle })
     return prepared.complaint

@@ -151,6 +151,30 @@ describe('a policy with a self-test', () => {
     expect(await start('2', '/home/ann')).toBe('corrupt')
   })
 
+  it('denies everything when what is in force already is misread, until there is another policy', async () => {
+    const scene = await inForce()
+    const listed = `${scene.directory}/documents`
+    const former = await readdir(listed)
+    const content = release(['+0 - read ~/x'])
+    await scene.sync(scene.repository.release(content))
+    const [name = ''] = (await readdir(listed)).filter((each) => !former.includes(each))
+    const documents = [{ id: 'pol_1', sha256: name.replace('.json', ''), length: 1 }]
+    const known = { version: '2', home: '/home/ann' }
+    await createSelfTestMemory({ ...known, directory: scene.directory }).remember({ documents })
+    const start = () => setUp(scene.directory, scene.repository, NOW_MS, known)
+    const started = await start()
+    expect(started.active.decide(request).decision).toBe('allow')
+
+    expect(await refusal(started, content)).toContain('`read ~/x`')
+
+    expect(started.active.state()).toBe('unsupported')
+    expect(started.active.decide(request).reason).toBe('unsupported_policy')
+    expect((await start()).active.decide(request).reason).toBe('no_policy')
+    const other = started.repository.release(release([matchX]))
+    expect(await started.sync(other)).toMatchObject({ error: null })
+    expect(started.active.decide(request).decision).toBe('allow')
+  })
+
   it('is known after it has been brought into force, for as long as the documents are these', async () => {
     const { directory, repository, sync } = await inForce()
     const kept = () => readFile(`${directory}/self-test`, 'utf8')
