@@ -20,6 +20,15 @@ test.each([
     'allow connect:tcp [::1]:80',
   ],
   [{ action: 'read', path: '/data/x/' }, 'allow read /data/x'],
+  // Canonical as they are, which are decided without being parsed first.
+  [{ action: 'connect:tcp', host: 'a.test', port: 443 }, 'allow connect:tcp a.test:443'],
+  [{ action: 'connect:udp', host: 'a.test', port: 4430 }, 'allow connect:udp a.test:4430'],
+  [{ action: 'connect:tcp', host: '192.0.2.7', port: 443 }, 'allow connect:tcp 192.0.2.7:443'],
+  [{ action: 'connect:udp', host: '2001:db8::1', port: 53 }, 'allow connect:udp [2001:db8::1]:53'],
+  [{ action: 'connect:udp', host: 'fe80::1', port: 443 }, 'allow connect:udp [fe80::1]:443'],
+  [{ action: 'connect:tcp', host: '127.0.0.1', port: 22 }, 'allow connect:tcp 127.0.0.1:22'],
+  [{ action: 'read', path: '/data/x' }, 'allow read /data/x'],
+  [{ action: 'write', path: '/data/x' }, 'allow write /data/x'],
 ])('the hint of a denied %j is the narrowest rule: %s', (request, hint) => {
   expect(decide(EMPTY, request)).toMatchObject({ decision: 'deny', hint })
 })

@@ -6,7 +6,7 @@ import { answer, answerUnresolved, type Bundle } from './answer.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest, Decision, PathRequest } from './decision.ts'
 import { isUnresolved } from './evaluate.ts'
-import { hintFor, hintForAddress, hintForName } from './hint.ts'
+import { hintFor, hintForIpv6, hintForName, hintForPlainPath } from './hint.ts'
 import { judgeAddress } from './judge-address.ts'
 import type { ConnectMembers, PathMembers, RequestMembers } from './request.ts'
 
@@ -32,7 +32,7 @@ export function decidePlain(
     : (decideName(policy, members, bundle) ?? decideAddress(policy, members, bundle))
 }
 
-/** By the action, for to ask which members there are takes as long as finding a name. */
+/** By the action, which says what members there are. */
 function isAboutPath(members: RequestMembers): members is PathMembers {
   return members.action === 'read' || members.action === 'write'
 }
@@ -55,8 +55,8 @@ function decidePath(policy: CompiledPolicy, request: PathRequest, bundle: Bundle
   const set = policy.paths.find(path)
   if (set === null) return null
   const verdict = policy.verdicts.of(set, slotOf(action))
-  const isMiss = verdict === DEFAULT_DENY
-  return answer(verdict, request, bundle, isMiss ? `allow ${action} ${path}` : null)
+  const hint = verdict === DEFAULT_DENY ? hintForPlainPath(action, path) : null
+  return answer(verdict, request, bundle, hint)
 }
 
 function decideName(
@@ -102,7 +102,8 @@ function decideAddress(
   if (family === 0 || !reader.isCanonical()) return null
   const request = { action, host, port, address: host }
   const verdict = judgeAddress(policy, request, null, family)
-  // What no rule decides is a default deny or a protected address, and both would be opened alike.
-  const hint = verdict.reason === 'rule' ? null : hintForAddress(family, action, host, port)
+  if (verdict.reason === 'rule') return answer(verdict, request, bundle, null)
+  // A default deny or a protected address, which would be opened alike.
+  const hint = family === 4 ? hintForName(action, host, port) : hintForIpv6(action, host, port)
   return answer(verdict, request, bundle, hint)
 }
