@@ -1,4 +1,4 @@
-import { FIRST_DOT, hashDomain, NameScan, NOT_PLAIN } from './name-scan.ts'
+import { hashDomain, hashOf, NameScan, NOT_PLAIN, startOf } from './name-scan.ts'
 import { placeHashes, type Cells } from './probing.ts'
 
 /** Finds the longest of some domains that a name lies below. */
@@ -20,8 +20,8 @@ export class SuffixTable {
    * stands before it; -1 when there is none, and `NOT_PLAIN` when the name has to be read first.
    */
   find(name: string): number {
-    const end = this.#scan.read(name)
-    return end < 0 ? NOT_PLAIN : this.#search(name, end)
+    const dots = this.#scan.read(name)
+    return dots < 0 ? NOT_PLAIN : this.#search(name, dots)
   }
 
   /** The same for a name that is canonical, whatever it looks like. */
@@ -29,22 +29,18 @@ export class SuffixTable {
     return this.#search(name, this.#scan.readCanonical(name))
   }
 
-  /** Looks for the domain behind each dot that the scan has found, up to `end`, the longest first. */
-  #search(name: string, end: number): number {
-    if (this.#positions !== null) return this.#searchInMap(this.#positions, name, end)
+  /** Looks for the domain behind each dot that the scan has found, the longest first. */
+  #search(name: string, dots: number): number {
+    if (this.#positions !== null) return this.#searchInMap(this.#positions, name, dots)
     const { found } = this.#scan
     const { cells, mask } = this.#table
-    for (let dot = end - 2; dot >= FIRST_DOT; dot -= 2) {
-      const hash = mix(found[dot + 1]!)
+    for (let dot = dots - 1; dot >= 0; dot -= 1) {
+      const hash = mix(hashOf(found[dot]!))
       let cell = hash & mask
       let position = cells[2 * cell + 1]! - 1
       while (position >= 0) {
-        if (
-          cells[2 * cell] === hash &&
-          lengthOf(this.#table, position) === name.length - found[dot]! &&
-          isAt(this.#table, position, found, found[dot]!)
-        )
-          return 2 * position + (dot === end - 2 ? 1 : 0)
+        if (cells[2 * cell] === hash && isAt(this.#table, position, name, startOf(found[dot]!)))
+          return 2 * position + (dot === dots - 1 ? 1 : 0)
         cell = (cell + 1) & mask
         position = cells[2 * cell + 1]! - 1
       }
@@ -52,11 +48,11 @@ export class SuffixTable {
     return -1
   }
 
-  #searchInMap(positions: ReadonlyMap<string, number>, name: string, end: number): number {
+  #searchInMap(positions: ReadonlyMap<string, number>, name: string, dots: number): number {
     const { found } = this.#scan
-    for (let dot = end - 2; dot >= FIRST_DOT; dot -= 2) {
-      const position = positions.get(name.slice(found[dot]))
-      if (position !== undefined) return 2 * position + (dot === end - 2 ? 1 : 0)
+    for (let dot = dots - 1; dot >= 0; dot -= 1) {
+      const position = positions.get(name.slice(startOf(found[dot]!)))
+      if (position !== undefined) return 2 * position + (dot === dots - 1 ? 1 : 0)
     }
     return -1
   }
@@ -68,20 +64,13 @@ interface Table extends Cells {
   readonly codes: Uint8Array
 }
 
-function lengthOf({ offsets }: Table, position: number): number {
-  return offsets[position + 1]! - offsets[position]!
-}
-
-/** Whether the domain's characters stand at `start`. */
-function isAt(
-  { offsets, codes }: Table,
-  position: number,
-  found: Int32Array,
-  start: number,
-): boolean {
+/** Whether the name from `start` on is the domain. */
+function isAt({ offsets, codes }: Table, position: number, name: string, start: number): boolean {
   const first = offsets[position]!
-  const end = offsets[position + 1]!
-  for (let at = first; at < end; at += 1) if (codes[at] !== found[start + at - first]) return false
+  const length = offsets[position + 1]! - first
+  if (name.length - start !== length) return false
+  for (let at = 0; at < length; at += 1)
+    if (codes[first + at] !== name.charCodeAt(start + at)) return false
   return true
 }
 
