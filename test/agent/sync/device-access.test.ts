@@ -52,7 +52,7 @@ describe('the device token of a machine', () => {
 
     const [request] = server.tokenRequests
     const wanted = { method: 'POST', path: '/api/v1/device/token', origins: [server.url] }
-    const proof = await verifyProof(String(request?.headers['dpop']), wanted, new Date(nowMs))
+    const proof = verifyProof(String(request?.headers['dpop']), wanted, new Date(nowMs))
     expect(proof).toMatchObject({ thumbprint: thumbprintOf(key) })
     expect(server.tokenRequests).toHaveLength(1)
   })

@@ -61,7 +61,7 @@ export interface Proofs {
 }
 
 export function createProofs(deps: ProofDeps): Proofs {
-  async function verify(request: FastifyRequest, accessToken?: string): Promise<Proof | string> {
+  function verify(request: FastifyRequest, accessToken?: string): Proof | string {
     const { dpop } = request.headers
     if (typeof dpop !== 'string') return 'is missing'
     return verifyProof(dpop, describeRequest(deps, request, accessToken), deps.now())
@@ -86,7 +86,7 @@ export function createProofs(deps: ProofDeps): Proofs {
 
   async function holding(request: FastifyRequest): Promise<Proof> {
     const token = parseDeviceToken(request.headers.authorization)
-    const proof = await verify(request, token)
+    const proof = verify(request, token)
     if (typeof proof === 'string') throw refuseDevice(proof)
     if (deps.tokens.read(token)?.isOf(proof.thumbprint) !== true)
       throw unauthenticatedDevice('the device token is invalid or has expired')
@@ -95,7 +95,7 @@ export function createProofs(deps: ProofDeps): Proofs {
 
   return {
     async keyOf(request) {
-      const proof = await verify(request)
+      const proof = verify(request)
       if (typeof proof === 'string') throw refuseRequest(proof)
       const { thumbprint } = proof
       return {
