@@ -159,7 +159,7 @@ export {
   type ViewSettings,
   type ViewTarget,
 } from './machine/view.ts'
-export { formatSelfTest, readSelfTest } from './machine/self-test.ts'
+export { formatSelfTest, readSelfTest, selfTestSchema } from './machine/self-test.ts'
 export { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, bundleSchema, type Bundle } from './machine/bundle.ts'
 export {
   CODES_WITHOUT_POLICY,

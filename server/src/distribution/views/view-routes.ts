@@ -1,9 +1,10 @@
 import {
   bundleSchema,
   deviceViewSchema,
-  policySchema,
+  selfTestSchema,
   UPDATE_PATH,
   updateQuerySchema,
+  viewPolicySchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -40,8 +41,13 @@ const metadataResponse = {
   },
 }
 const documentResponse = {
-  description: 'a policy without its scope; its SHA-256 and length stand in the targets file',
-  content: { 'application/json': { schema: policySchema.omit({ scope: true }) } },
+  description:
+    'a policy without its scope, and with requests that show whether it is read right; its SHA-256 and length stand in the targets file',
+  content: {
+    'application/json': {
+      schema: viewPolicySchema.extend({ self_test: selfTestSchema.optional() }),
+    },
+  },
 }
 
 export interface ViewRouteDeps {
