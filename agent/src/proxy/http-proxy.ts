@@ -30,11 +30,12 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   let ownPort = 0
   const server = createServer({
     maxHeaderSize: 16_384,
-    headersTimeout: 10_000,
+    // Twelve seconds, the pause between two looks included: looking wakes an agent at rest.
+    headersTimeout: 6_000,
     // A body may take as long as it moves.
     requestTimeout: 0,
     keepAliveTimeout: 5_000,
-    connectionsCheckingInterval: 2_000,
+    connectionsCheckingInterval: 6_000,
     // Ours says the same in the error envelope.
     requireHostHeader: false,
     noDelay: true,
