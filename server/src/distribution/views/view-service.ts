@@ -1,25 +1,21 @@
 import type { Bundle, DeviceView } from '@palisade/protocol'
 import { notFound } from '../../http/api-error.ts'
-import type { Store, StoreWriter } from '../../store/store.ts'
-import { authenticateDevice } from '../authenticate-device.ts'
-import { findDeviceToken, parseDeviceToken } from '../proof/device-authorization.ts'
+import type { Store } from '../../store/store.ts'
+import { findDeviceToken } from '../proof/device-authorization.ts'
 import type { DeviceTokens } from '../proof/device-tokens.ts'
 import type { LastSeen } from '../last-seen.ts'
+import { createAdmissions, type Admitted } from './admissions.ts'
+import { createAssignments } from './assignments.ts'
 import { startOfKept } from './due.ts'
 import { createRecent } from './recent.ts'
-import { placeDevice, placeOf, readWhereabouts } from './device-place.ts'
+import { placeOf } from './device-place.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys } from './opened-keys.ts'
-import type { RoleKey } from './role-key.ts'
 import { packBundle } from './pack-bundle.ts'
 import { createUpdates, joinUpdate, type Held } from './pack-update.ts'
-import { signDeviceView } from './sign-device-view.ts'
-import { ensureTrust } from './trust.ts'
 import { ensureViewSecret } from './view-id.ts'
 import { createViewPublisher, type ServedTimestamp } from './view-publisher.ts'
 
-/** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
-const MAX_DEVICES = 250_000
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 /** Where a request says that a file is. */
@@ -91,23 +87,12 @@ export interface ViewServiceDeps {
   readonly lastSeen: Pick<LastSeen, 'record'>
 }
 
-interface Admitted {
-  /** `Store.generation` of accounts, from before the store was asked. */
-  readonly generation: number
-  /** Of the device token. */
-  readonly expiresMs: number
-  readonly deviceId: string
-  readonly user: string | null
-  readonly place: ViewPlace
-}
-
 export function createViewService(deps: ViewServiceDeps): ViewService {
   const { store, now } = deps
   const openKey = rememberOpenedKeys()
-  const makeKey = (org: string): Promise<RoleKey> =>
-    store.transaction((writer) => makeTargetsKey(writer, org, now()))
   const publisher = createViewPublisher({ store, now, openKey })
-  const { findAdmitted, admit } = createAdmissions(deps)
+  const admissions = createAdmissions(deps)
+  const assignTo = createAssignments({ store, now, openKey })
   const updates = createUpdates({ store, now })
   const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
 
@@ -115,24 +100,9 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     authorizationHeader: string | undefined,
     requested: Requested,
   ): Promise<Admitted> {
-    const device = await admit(authorizationHeader)
+    const device = await admissions.admit(authorizationHeader)
     if (!isOwn(device.place, requested)) throw notFound('view not found')
     return device
-  }
-
-  async function assignTo(
-    deviceId: string,
-    user: string | null,
-    place: ViewPlace,
-  ): Promise<DeviceView> {
-    const { keys, distribution } = await store.read(async (reader) => ({
-      keys: await reader.trust.keys(place.org),
-      distribution: await reader.organizations.distribution(place.org),
-    }))
-    const known = keys.find(({ role }) => role === 'targets')
-    const key = known === undefined ? await makeKey(place.org) : openKey(known)
-    const content = { org: place.org, device_id: deviceId, user, view: place.id }
-    return signDeviceView(content, key, now(), distribution.fresh_for_seconds * 1000)
   }
 
   /** What has a version or a hash in its name never changes, so it may be remembered. */
@@ -158,12 +128,12 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     async identify(authorizationHeader) {
-      const { deviceId, place, expiresMs } = await admit(authorizationHeader)
+      const { deviceId, place, expiresMs } = await admissions.admit(authorizationHeader)
       return { org: place.org, deviceId, expiresMs }
     },
 
     async assign(authorizationHeader) {
-      const { deviceId, user, place } = await admit(authorizationHeader)
+      const { deviceId, user, place } = await admissions.admit(authorizationHeader)
       return assignTo(deviceId, user, place)
     },
 
@@ -171,7 +141,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 
     known(authorizationHeader, requested) {
       const token = findDeviceToken(authorizationHeader)
-      const device = token === null ? null : findAdmitted(token)
+      const device = token === null ? null : admissions.find(token)
       if (device === null || !isOwn(device.place, requested)) return null
       const timestamp = publisher.known(device.place)
       if (timestamp !== null) deps.lastSeen.record(device.deviceId, now().getTime())
@@ -186,7 +156,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     },
 
     async update(authorizationHeader, held, hasTag) {
-      const { deviceId, user, place } = await admit(authorizationHeader)
+      const { deviceId, user, place } = await admissions.admit(authorizationHeader)
       const timestamp = await publisher.current(place)
       deps.lastSeen.record(deviceId, now().getTime())
       const { etag } = timestamp
@@ -214,51 +184,6 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       )
     },
   }
-}
-
-/**
- * Devices by their tokens: asked of the store once, and again after whatever may have changed it.
- *
- * By the text of a token, not its hash, which took a twentieth of a poll. A `Map` compares two texts only
- * when their hashes by a seed of this process are equal, so time tells nobody a part of a token; and
- * whoever reads this memory reads the key that makes them.
- */
-function createAdmissions(deps: ViewServiceDeps) {
-  const { store, now } = deps
-  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
-
-  function findAdmitted(token: string): Admitted | null {
-    const device = devices.find(token)
-    if (device?.generation !== store.generation('accounts')) return null
-    return device.expiresMs > now().getTime() ? device : null
-  }
-
-  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
-    const token = parseDeviceToken(authorizationHeader)
-    const known = findAdmitted(token)
-    if (known !== null) return known
-    const generation = store.generation('accounts')
-    const { device, expiresMs, whereabouts } = await store.read(async (reader) => {
-      const authenticated = await authenticateDevice(reader, deps.tokens, token)
-      return { ...authenticated, whereabouts: await readWhereabouts(reader, authenticated.device) }
-    })
-    const { id: deviceId, username: user } = device
-    const place = await placeDevice(deps, whereabouts)
-    const admitted = { generation, expiresMs, deviceId, user, place }
-    devices.keep(copyOf(token), admitted)
-    return admitted
-  }
-
-  return { findAdmitted, admit }
-}
-
-/** A part of a header keeps all of it. */
-function copyOf(token: string): string {
-  return Buffer.from(token).toString()
-}
-
-async function makeTargetsKey(writer: StoreWriter, org: string, now: Date): Promise<RoleKey> {
-  return (await ensureTrust(writer, org, now)).keys.targets
 }
 
 /** Letter for letter: another spelling of a name is another name. */

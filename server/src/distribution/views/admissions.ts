@@ -1,0 +1,74 @@
+import type { Store } from '../../store/store.ts'
+import { authenticateDevice } from '../authenticate-device.ts'
+import { parseDeviceToken } from '../proof/device-authorization.ts'
+import type { DeviceTokens } from '../proof/device-tokens.ts'
+import { placeDevice, readWhereabouts } from './device-place.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { createRecent } from './recent.ts'
+
+/** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
+const MAX_DEVICES = 250_000
+
+/** A device whose token is good, and where it belongs. */
+export interface Admitted {
+  /** `Store.generation` of accounts, from before the store was asked. */
+  readonly generation: number
+  /** Of the device token. */
+  readonly expiresMs: number
+  readonly deviceId: string
+  readonly user: string | null
+  readonly place: ViewPlace
+}
+
+export interface Admissions {
+  /** Without asking the store: null for a token that was not seen since accounts were changed. */
+  find(token: string): Admitted | null
+  /** Throws ApiError 401 or 403. */
+  admit(authorizationHeader: string | undefined): Promise<Admitted>
+}
+
+/**
+ * Devices by their tokens: asked of the store once, and again after whatever may have changed it.
+ *
+ * By the text of a token, not its hash, which took a twentieth of a poll. A `Map` compares two texts only
+ * when their hashes by a seed of this process are equal, so time tells nobody a part of a token; and
+ * whoever reads this memory reads the key that makes them.
+ */
+export function createAdmissions(deps: {
+  readonly store: Store
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly tokens: Pick<DeviceTokens, 'read'>
+}): Admissions {
+  const { store, now } = deps
+  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
+
+  function find(token: string): Admitted | null {
+    const device = devices.find(token)
+    if (device?.generation !== store.generation('accounts')) return null
+    return device.expiresMs > now().getTime() ? device : null
+  }
+
+  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
+    const token = parseDeviceToken(authorizationHeader)
+    const known = find(token)
+    if (known !== null) return known
+    const generation = store.generation('accounts')
+    const { device, expiresMs, whereabouts } = await store.read(async (reader) => {
+      const authenticated = await authenticateDevice(reader, deps.tokens, token)
+      return { ...authenticated, whereabouts: await readWhereabouts(reader, authenticated.device) }
+    })
+    const { id: deviceId, username: user } = device
+    const place = await placeDevice(deps, whereabouts)
+    const admitted = { generation, expiresMs, deviceId, user, place }
+    devices.keep(copyOf(token), admitted)
+    return admitted
+  }
+
+  return { find, admit }
+}
+
+/** A part of a header keeps all of it. */
+function copyOf(token: string): string {
+  return Buffer.from(token).toString()
+}
