@@ -13,6 +13,26 @@ export const EMPTY_HISTORY: EventHead = { sequence: 0, hash: '0'.repeat(64) }
 
 /** SHA-256, lower-case hexadecimal, over all of the event but its own hash. */
 export function hashEvent(event: Omit<EventRecord, 'hash'>): string {
-  const { hash: _own, ...hashed } = event as EventRecord
-  return hash('sha256', DOMAIN + formatCanonicalJson(hashed), 'hex')
+  return hash('sha256', DOMAIN + formatCanonicalJson(hashedOf(event)), 'hex')
+}
+
+/** In the canonical order, so that nothing has to be sorted. */
+function hashedOf(event: Omit<EventRecord, 'hash'>) {
+  const { actor, address, after, at, before, kind, org } = event
+  const { previous_hash, request_id, revision, sequence, subject } = event
+  const hashed: Required<Omit<EventRecord, 'hash'>> = {
+    actor,
+    address,
+    after,
+    at,
+    before,
+    kind,
+    org,
+    previous_hash,
+    request_id,
+    revision,
+    sequence,
+    subject,
+  }
+  return hashed
 }
