@@ -256,10 +256,10 @@ describe('the audited store', () => {
       'accounts/token-use.ts',
       // When a rollout was judged is progress.
       'distribution/rollout/rollout-watch.ts',
+      // Makes the keys of an organization whose machines are older than views.
+      'distribution/views/assignments.ts',
       // Signs what was changed.
       'distribution/views/view-batches.ts',
-      // Makes the keys of an organization whose machines are older than views.
-      'distribution/views/view-service.ts',
       'history/audited-store.ts',
       // Passes on what others write, as do metrics and tracing.
       'log/report-schema-change.ts',
