@@ -48,7 +48,7 @@ export async function refreshView(
     const trusted = new TrustedMetadataStore(Buffer.from(refresh.root))
     const get = createGetter(refresh, fetchFile, signal)
     await updateRoots(trusted, get, roots)
-    return { roots, result: await updateRest(trusted, get, refresh.timestamp) }
+    return { roots, result: await updateRest(trusted, get, refresh) }
   } catch (error) {
     return { roots, result: error instanceof NotFetched ? error.fault : describeRefusal(error) }
   }
@@ -66,11 +66,8 @@ class NotFetched extends Error {
   }
 }
 
-function createGetter({ path, files }: Refresh, fetchFile: FetchFile, signal: AbortSignal): Get {
-  const kept = files === null ? new Map<string, string>() : nameKept(files)
+function createGetter({ path }: Refresh, fetchFile: FetchFile, signal: AbortSignal): Get {
   return async (name, maxBytes) => {
-    const known = kept.get(name)
-    if (known !== undefined) return Buffer.from(known)
     const fetched = await fetchFile({ path: `${path}/${name}`, maxBytes }, signal)
     if (fetched.kind === 'absent') return null
     if (fetched.kind === 'body') return fetched.body
@@ -108,24 +105,37 @@ async function updateRoots(
 async function updateRest(
   trusted: TrustedMetadataStore,
   get: Get,
-  timestamp: Buffer,
+  { timestamp, files }: Refresh,
 ): Promise<Metadata> {
+  const kept = files === null ? new Map<string, string>() : nameKept(files)
+
+  async function take<T>(name: string, maxBytes: number, judge: (body: Buffer) => T): Promise<T> {
+    const known = kept.get(name)
+    try {
+      if (known !== undefined) return judge(Buffer.from(known))
+    } catch {
+      // Another one of the same version, such as whoever stole the former keys has made.
+    }
+    const body = await get(name, maxBytes)
+    if (body === null) throw new NotFetched(fault('http_status', `the server lacks \`${name}\``))
+    return judge(body)
+  }
+
   const { snapshotMeta } = trusted.updateTimestamp(timestamp).signed
-  const snapshot = await need(get, `${snapshotMeta.version}.snapshot.json`, MAX_SNAPSHOT)
-  const listed = trusted.updateSnapshot(snapshot).signed.meta['targets.json']
-  const targets = await need(get, `${listed?.version}.targets.json`, MAX_TARGETS)
-  trusted.updateDelegatedTargets(targets, 'targets', 'root')
+  const snapshot = await take(`${snapshotMeta.version}.snapshot.json`, MAX_SNAPSHOT, (body) => ({
+    body,
+    listed: trusted.updateSnapshot(body).signed.meta['targets.json'],
+  }))
+  const name = `${snapshot.listed?.version}.targets.json`
+  const targets = await take(name, MAX_TARGETS, (body) => {
+    trusted.updateDelegatedTargets(body, 'targets', 'root')
+    return body
+  })
   return {
     timestamp: timestamp.toString(),
-    snapshot: snapshot.toString(),
+    snapshot: snapshot.body.toString(),
     targets: targets.toString(),
   }
-}
-
-async function need(get: Get, name: string, maxBytes: number): Promise<Buffer> {
-  const body = await get(name, maxBytes)
-  if (body === null) throw new NotFetched(fault('http_status', `the server lacks \`${name}\``))
-  return body
 }
 
 /** By the text: its classes say less. */

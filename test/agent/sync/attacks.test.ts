@@ -376,4 +376,17 @@ describe('after a theft of the online keys', () => {
     })
     expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('deny')
   })
+
+  it.each([true, false])(
+    'a machine recovers where the thief has used the very versions that follow',
+    async (isAtOnce) => {
+      const { repository, sync, active } = await inForce()
+      await sync(repository.release({ version: 9, policies: wide, revision: 8 }), isAtOnce)
+      repository.rotate({ ...createKeys(), root: repository.keys.root })
+      const honest = repository.release({ version: 9, policies, revision: 9 })
+
+      expect(await sync(honest, isAtOnce)).toMatchObject({ outcome: 'updated', revision: 9 })
+      expect(active.decide({ action: 'read', path: '/etc/x' }).decision).toBe('deny')
+    },
+  )
 })
