@@ -43,12 +43,15 @@ export function createReporter(deps: ReporterDeps): Reporter {
   let received: string | null = null
   let failures = 0
   let heldUntilMs = 0
+  /** When what was noticed is sent; Infinity while nothing was. */
+  let dueMs = Infinity
 
   const wait = (ms: number): void => {
     clearTimeout(timer)
     if (!stopping.signal.aborted) timer = setTimeout(begin, ms).unref()
   }
   const begin = (): void => {
+    dueMs = Infinity
     running = attempt().finally(() => (running = null))
   }
 
@@ -72,8 +75,12 @@ export function createReporter(deps: ReporterDeps): Reporter {
     notice() {
       // A pause after a failure is not cut short: what is sent then is the newest anyway.
       if (running !== null || failures > 0) return
-      if (JSON.stringify(deps.read()) !== received)
-        wait(Math.max(SETTLE_MS, heldUntilMs - deps.uptime()))
+      if (JSON.stringify(deps.read()) === received) return
+      const nowMs = deps.uptime()
+      // Never later than it was to be: what goes on changing, or a server with hints without end, would
+      // put it off for ever.
+      dueMs = Math.min(dueMs, Math.max(nowMs + SETTLE_MS, heldUntilMs))
+      wait(dueMs - nowMs)
     },
     holdBack(ms) {
       heldUntilMs = deps.uptime() + ms

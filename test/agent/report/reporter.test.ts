@@ -63,6 +63,19 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('is held back once for what it has to say, however often others have something to say', async () => {
+    reporter.holdBack(10 * MINUTE_MS)
+    change({ revision: 8 })
+    for (let minutes = 0; minutes < 30; minutes += 3) {
+      await pass(3 * MINUTE_MS)
+      reporter.holdBack(10 * MINUTE_MS)
+      change({ state: 'stale' })
+      change({ state: 'fresh' })
+    }
+
+    expect(sent.map(({ revision }) => revision)).toContain(8)
+  })
+
   it('says it again after six hours, a tenth sooner or later', async () => {
     chance = 0
     reporter.notice()
