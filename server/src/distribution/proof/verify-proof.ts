@@ -1,4 +1,5 @@
 import { parseJson } from '@palisade/protocol'
+import { isUtf8 } from 'node:buffer'
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { z } from 'zod'
 
@@ -107,9 +108,14 @@ function thumbprintOf({ kty, crv, x }: PublicKey): string {
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url')
 }
 
-/** Undefined for what is not JSON in base64url. */
+/**
+ * Undefined for what is not JSON in UTF-8 in base64url. Node passes over what does not belong in either, so
+ * that one proof could be read in two ways.
+ */
 function readPart(part = ''): unknown {
-  const json = parseJson(Buffer.from(part, 'base64url').toString())
+  const bytes = Buffer.from(part, 'base64url')
+  if (bytes.toString('base64url') !== part || !isUtf8(bytes)) return undefined
+  const json = parseJson(bytes.toString())
   return json.ok ? json.value : undefined
 }
 

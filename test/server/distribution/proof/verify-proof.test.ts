@@ -39,6 +39,13 @@ function forge(
 
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
+/** The same bytes spelt in another way, where the last character has bits to spare. */
+function nextOf(base64url: string): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = alphabet.indexOf(base64url.at(-1) ?? '')
+  return base64url.slice(0, -1) + (alphabet[last + 1] ?? '')
+}
+
 /** A key pair of which the header may tell. */
 function newPair() {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
@@ -155,10 +162,7 @@ describe('a proof', () => {
       () => {
         const pair = newPair()
         // The last of 43 characters has two bits to spare.
-        const last = pair.jwk.x.at(-1) ?? ''
-        const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-        const other = alphabet[alphabet.indexOf(last) + 1] ?? ''
-        const respelt = { ...pair.jwk, x: pair.jwk.x.slice(0, -1) + other }
+        const respelt = { ...pair.jwk, x: nextOf(pair.jwk.x) }
         return forge({ header: { jwk: respelt } }, pair.privateKey)
       },
     ],
@@ -177,6 +181,9 @@ describe('a proof', () => {
     ['white space', () => `${ofPair({})} `],
     ['a part more', () => `${ofPair({})}.e30`],
     ['claims that say a thing twice', () => forgeText('{"jti":"one","jti":"two"}')],
+    ['claims that are not UTF-8', () => forgeText(Buffer.from(claimsWith('\xff'), 'latin1'))],
+    ['claims that are no whole bytes', () => forgeText(claimsOfLength(0), (text) => `${text}A`)],
+    ['claims with bits to spare', () => forgeText(claimsOfLength(1), (text) => nextOf(text))],
     ['claims that are no object', () => forgeText('[]')],
     ['claims that are not JSON', () => forgeText('{')],
     ['no method', () => ofPair({ claims: { htm: undefined } })],
@@ -190,15 +197,32 @@ describe('a proof', () => {
     return forge({ ...change, header: { jwk: pair.jwk, ...change.header } }, pair.privateKey)
   }
 
-  /** Of any text. */
-  function forgeText(claims: string): string {
+  /** Of any claims, which are changed once they are encoded. */
+  function forgeText(claims: string | Buffer, change = (text: string) => text): string {
     const pair = newPair()
     const header = encode({ typ: 'dpop+jwt', alg: 'EdDSA', jwk: pair.jwk })
-    const signed = `${header}.${Buffer.from(claims).toString('base64url')}`
+    const signed = `${header}.${change(Buffer.from(claims).toString('base64url'))}`
     return `${signed}.${sign(null, Buffer.from(signed), pair.privateKey).toString('base64url')}`
+  }
+
+  /** Claims that would be good. */
+  const goodClaims = JSON.stringify({
+    htm: 'GET',
+    htu: ORIGIN + PATH,
+    iat: NOW_MS / 1000,
+    jti: 'one',
+    ath: hash('sha256', TOKEN, 'base64url'),
+  })
+  const claimsWith = (more: string) => goodClaims.replace(/}$/, `,"x":"${more}"}`)
+  /** So many bytes more than a multiple of three, which is what base64 has no bits to spare for. */
+  const claimsOfLength = (rest: number) => {
+    const length = claimsWith('').length
+    return claimsWith('x'.repeat((((rest - length) % 3) + 3) % 3))
   }
 
   it('of the same form is taken when nothing in it is changed: the table above tests what it says', () => {
     expect(verify(ofPair({}))).toMatchObject({ jti: 'one' })
+    for (const text of [claimsWith('\u00ff'), claimsOfLength(0), claimsOfLength(1)])
+      expect(verify(forgeText(text))).toMatchObject({ jti: 'one' })
   })
 })
