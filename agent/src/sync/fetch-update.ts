@@ -1,8 +1,6 @@
 import { MAX_UPDATE_BYTES, UPDATE_PATH, type Enrolment } from '@palisade/protocol'
 import type { Fault } from './fault.ts'
 import { openArchive, type Archive } from './open-archive.ts'
-import { readRoot, readTargets } from './signed-metadata.ts'
-import type { TrustedState } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
 /** What the server put together for this machine; nothing of it is verified. */
@@ -39,20 +37,6 @@ export async function fetchUpdate(
   if (fetched.kind !== 'body') return fetched
   const archive = openArchive(fetched.body, enrolment, { what: 'update', orElse: fetchFile })
   return archive.kind === 'fault' ? archive : { ...archive, etag: fetched.etag }
-}
-
-/** What is held by way of what is trusted. */
-export function readHeld(
-  enrolment: Pick<Enrolment, 'root'>,
-  { roots, view }: Pick<TrustedState, 'roots' | 'view'>,
-  etag: string | null,
-): Held {
-  return {
-    view: view?.id ?? null,
-    root: readRoot(roots.at(-1) ?? enrolment.root)?.version ?? 1,
-    targets: view === null ? null : (readTargets(view.targets)?.version ?? null),
-    etag,
-  }
 }
 
 function formatHeld({ view, root, targets }: Held): string {

@@ -1,7 +1,6 @@
 import type { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { fault, type Fault } from './fault.ts'
-import { readSnapshot, readTargets } from './signed-metadata.ts'
-import type { ViewFiles } from './trusted-state.ts'
+import type { Marks, ViewFiles } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
 /** Longest answers in bytes; the library believes what metadata says of other metadata. */
@@ -20,7 +19,7 @@ export interface Refresh {
   /** The newest one that is trusted. */
   readonly root: string
   /** Of the same view, as they were accepted last: what is the same is not fetched again. */
-  readonly files: Metadata | null
+  readonly kept: (Pick<Metadata, 'snapshot' | 'targets'> & { readonly versions: Marks }) | null
   /** Fetched already. */
   readonly timestamp: Buffer
 }
@@ -77,12 +76,10 @@ function createGetter({ path }: Refresh, fetchFile: FetchFile, signal: AbortSign
 }
 
 /** By the names that the metadata before them gives them, with their versions. */
-function nameKept(files: Metadata): Map<string, string> {
-  const snapshot = readSnapshot(files.snapshot)?.version
-  const targets = readTargets(files.targets)?.version
+function nameKept({ versions, snapshot, targets }: NonNullable<Refresh['kept']>) {
   return new Map([
-    [`${snapshot}.snapshot.json`, files.snapshot],
-    [`${targets}.targets.json`, files.targets],
+    [`${versions.snapshot}.snapshot.json`, snapshot],
+    [`${versions.targets}.targets.json`, targets],
   ])
 }
 
@@ -105,12 +102,12 @@ async function updateRoots(
 async function updateRest(
   trusted: TrustedMetadataStore,
   get: Get,
-  { timestamp, files }: Refresh,
+  { timestamp, kept }: Refresh,
 ): Promise<Metadata> {
-  const kept = files === null ? new Map<string, string>() : nameKept(files)
+  const named = kept === null ? new Map<string, string>() : nameKept(kept)
 
   async function take<T>(name: string, maxBytes: number, judge: (body: Buffer) => T): Promise<T> {
-    const known = kept.get(name)
+    const known = named.get(name)
     try {
       if (known !== undefined) return judge(Buffer.from(known))
     } catch {

@@ -54,10 +54,13 @@ const READ_AT_ONCE = 16
 export function createTrust(deps: TrustDeps): Trust {
   const { enrolment, store, clock } = deps
   let { state, root } = begin(enrolment)
+  /** Hashes of the documents of the view in `state`, when it came from here. */
+  let kept: readonly string[] | null = null
 
   async function setAside(): Promise<string> {
     const file = await store.setAside(clock.now())
     ;({ state, root } = begin(enrolment, state))
+    kept = null
     return file
   }
 
@@ -73,6 +76,7 @@ export function createTrust(deps: TrustDeps): Trust {
       const read = await store.read(clock.now())
       if (read.state === null) return { kept: null, problem: read.problem }
       state = read.state
+      kept = null
       root = followRoots(enrolment.root, state.roots)
       clock.recall(state.issued_ms)
       const restored = await restoreView(deps, state)
@@ -106,8 +110,10 @@ export function createTrust(deps: TrustDeps): Trust {
       const next = withView(state, view)
       await store.write(next)
       // The other copy of the state is the former one: it must be able to stand in, with its documents.
-      const hashes = new Set([...listHashes(state), ...listHashes(next)])
+      const listed = view.documents.map(({ sha256 }) => sha256)
+      const hashes = new Set([...(kept ?? listHashes(state)), ...listed])
       state = next
+      kept = listed
       // What stays takes room and does no harm.
       await store.keepDocuments(hashes).catch(() => {})
     },

@@ -2,13 +2,14 @@ import type { Enrolment } from '@palisade/protocol'
 import type { TrustedClock } from '../state/trusted-clock.ts'
 import type { Fault } from './fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
-import { fetchUpdate, readHeld } from './fetch-update.ts'
+import { fetchUpdate, type Held } from './fetch-update.ts'
 import { findView, pollView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
-import { refreshView } from './refresh-view.ts'
+import { refreshView, type Refresh } from './refresh-view.ts'
 import type { StateStore } from './state-store.ts'
 import { createTrust, type FetchedView, type Trust } from './trust.ts'
+import type { TrustedState } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
 export interface ViewChannelDeps {
@@ -57,7 +58,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     const refresh = {
       path: `${viewPath(org, found.id)}/metadata`,
       root: former.roots.at(-1) ?? enrolment.root,
-      files: former.view?.id === found.id ? former.view : null,
+      kept: keptOf(former, found.id),
       timestamp: found.timestamp,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
@@ -101,8 +102,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       const polled = await pollView(fetchFile, known, signal)
       if (polled.kind !== 'changed') return polled
     }
-    const held = readHeld(enrolment, state, tag)
-    const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
+    const fetched = await fetchUpdate(fetchFile, enrolment, heldOf(trust, tag), signal)
     if (fetched.kind === 'archive') return follow(fetched.fetchFile, fetched.etag, signal)
     // A server of an earlier version has each file by itself.
     return fetched.kind === 'absent' ? follow(fetchFile, null, signal) : fetched
@@ -116,4 +116,18 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       return archive.kind === 'fault' ? archive : follow(archive.fetchFile, null, signal)
     },
   }
+}
+
+function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held {
+  const state = trust.state()
+  const view = state.view?.id ?? null
+  const targets = keptOf(state, view)?.versions.targets ?? null
+  return { view, root: trust.root()?.version ?? 1, targets, etag }
+}
+
+/** The files of that view, with their versions where they are still known: with other keys they begin anew. */
+function keptOf({ view, marks }: TrustedState, id: string | null): Refresh['kept'] {
+  if (view === null || view.id !== id || !Object.hasOwn(marks, id)) return null
+  const versions = marks[id]
+  return versions === undefined ? null : { ...view, versions }
 }
