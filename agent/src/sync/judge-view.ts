@@ -11,12 +11,14 @@ import type { Bounds } from '../state/trusted-time.ts'
 import { fault, type Fault } from './fault.ts'
 import {
   isSignedBy,
+  readFile,
   readSigned,
   readSnapshot,
   readTargets,
   readTimestamp,
   sha256,
   type Root,
+  type SignedFile,
   type Snapshot,
   type Targets,
   type Timestamp,
@@ -88,22 +90,32 @@ export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | 
 }
 
 /** Where the assignment says that the view is; null when it is none. */
-export function readAssignment(text: string): Assignment | null {
-  return readSigned(text, assignmentSchema)
+export function readAssignment(file: string | SignedFile): Assignment | null {
+  return readSigned(file, assignmentSchema)
 }
 
+/** Holds nothing, so nothing is read from it. */
+const NO_FILE: SignedFile = { signatures: [], signed: null }
+
 function parseFiles(files: ViewFiles, root: Root): Parsed | Fault {
-  const timestamp = readTimestamp(files.timestamp)
-  const snapshot = readSnapshot(files.snapshot)
-  const targets = readTargets(files.targets)
-  const assignment = readAssignment(files.assignment)
+  const read = (text: string): SignedFile => readFile(text) ?? NO_FILE
+  const file = {
+    timestamp: read(files.timestamp),
+    snapshot: read(files.snapshot),
+    targets: read(files.targets),
+    assignment: read(files.assignment),
+  }
+  const timestamp = readTimestamp(file.timestamp)
+  const snapshot = readSnapshot(file.snapshot)
+  const targets = readTargets(file.targets)
+  const assignment = readAssignment(file.assignment)
   if (timestamp === null || snapshot === null || targets === null || assignment === null)
     return fault('malformed', 'there is metadata that this agent does not accept')
   const isSigned =
-    isSignedBy(root, 'timestamp', files.timestamp) &&
-    isSignedBy(root, 'snapshot', files.snapshot) &&
-    isSignedBy(root, 'targets', files.targets) &&
-    isSignedBy(root, 'targets', files.assignment)
+    isSignedBy(root, 'timestamp', file.timestamp) &&
+    isSignedBy(root, 'snapshot', file.snapshot) &&
+    isSignedBy(root, 'targets', file.targets) &&
+    isSignedBy(root, 'targets', file.assignment)
   if (!isSigned) return fault('bad_signature', 'the signature of the policy does not hold')
   if (
     !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||

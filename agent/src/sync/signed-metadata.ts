@@ -72,28 +72,30 @@ const fileSchema = z.object({
   signatures: z.array(z.object({ keyid: z.string(), sig: z.string() })),
   signed: z.unknown(),
 })
+/** A signed file that was read once, for whoever asks several things of it. */
+export type SignedFile = z.infer<typeof fileSchema>
 
-/** What a text holds, as far as its form goes; null for another form. Nothing is verified. */
-export function readRoot(text: string): Root | null {
-  return readSigned(text, rootSchema)
+/** What a file holds, as far as its form goes; null for another form. Nothing is verified. */
+export function readRoot(file: string | SignedFile): Root | null {
+  return readSigned(file, rootSchema)
 }
-export function readTimestamp(text: string): Timestamp | null {
-  return readSigned(text, timestampSchema)
+export function readTimestamp(file: string | SignedFile): Timestamp | null {
+  return readSigned(file, timestampSchema)
 }
-export function readSnapshot(text: string): Snapshot | null {
-  return readSigned(text, snapshotSchema)
+export function readSnapshot(file: string | SignedFile): Snapshot | null {
+  return readSigned(file, snapshotSchema)
 }
-export function readTargets(text: string): Targets | null {
-  return readSigned(text, targetsSchema)
+export function readTargets(file: string | SignedFile): Targets | null {
+  return readSigned(file, targetsSchema)
 }
-export function readSigned<T>(text: string, schema: z.ZodType<T>): T | null {
-  const signed = schema.safeParse(readFile(text)?.signed)
+export function readSigned<T>(file: string | SignedFile, schema: z.ZodType<T>): T | null {
+  const signed = schema.safeParse(open(file)?.signed)
   return signed.success ? signed.data : null
 }
 
-/** Whether enough keys that `root` names for `role` have signed the text. */
-export function isSignedBy(root: Root, role: Role, text: string): boolean {
-  const file = readFile(text)
+/** Whether enough keys that `root` names for `role` have signed the file. */
+export function isSignedBy(root: Root, role: Role, text: string | SignedFile): boolean {
+  const file = open(text)
   const trusted = Object.hasOwn(root.roles, role) ? root.roles[role] : undefined
   if (file === null || trusted === undefined) return false
   const bytes = Buffer.from(formatCanonicalJson(file.signed))
@@ -112,11 +114,16 @@ export function sha256(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex')
 }
 
-function readFile(text: string): z.infer<typeof fileSchema> | null {
+/** Null for what is no signed file. */
+export function readFile(text: string): SignedFile | null {
   const json = parseJson(text)
   if (!json.ok) return null
   const file = fileSchema.safeParse(json.value)
   return file.success ? file.data : null
+}
+
+function open(file: string | SignedFile): SignedFile | null {
+  return typeof file === 'string' ? readFile(file) : file
 }
 
 /** `key` is its 32 bytes in hexadecimal. As a JWK: to read one in DER costs as much as to verify. */
