@@ -208,6 +208,7 @@ export {
 export {
   MAX_UPDATE_BYTES,
   MAX_UPDATE_DOCUMENTS,
+  MAX_UPDATE_ROOTS,
   UPDATE_PATH,
   updateQuerySchema,
 } from './machine/update.ts'

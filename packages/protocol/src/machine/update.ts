@@ -28,5 +28,8 @@ export const updateQuerySchema = z.strictObject({
  */
 export const MAX_UPDATE_DOCUMENTS = 512 * 1024
 
-/** Longest answer, in bytes: those policies and 32 roots, each quoted. */
+/** So many roots are sent at once, oldest first: no machine follows more before it asks again. */
+export const MAX_UPDATE_ROOTS = 32
+
+/** Longest answer, in bytes: those policies and roots, each quoted. */
 export const MAX_UPDATE_BYTES = 8 * 1024 * 1024

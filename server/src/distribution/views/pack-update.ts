@@ -1,4 +1,9 @@
-import { BUNDLE_FORMAT, MAX_UPDATE_DOCUMENTS, type DeviceView } from '@palisade/protocol'
+import {
+  BUNDLE_FORMAT,
+  MAX_UPDATE_DOCUMENTS,
+  MAX_UPDATE_ROOTS,
+  type DeviceView,
+} from '@palisade/protocol'
 import type { Store } from '../../store/store.ts'
 import { startOfKept } from './due.ts'
 import type { ViewPlace } from './inspect-view.ts'
@@ -38,7 +43,8 @@ export function createUpdates(deps: { readonly store: Store; readonly now: () =>
     { root, targets }: Held,
   ): Promise<string> {
     const since = startOfKept(deps.now())
-    const wanted = { timestamp, since, root, targets, maxDocuments: MAX_UPDATE_DOCUMENTS }
+    const bounds = { maxRoots: MAX_UPDATE_ROOTS, maxDocuments: MAX_UPDATE_DOCUMENTS }
+    const wanted = { timestamp, since, root, targets, ...bounds }
     return JSON.stringify(await deps.store.read((reader) => readViewFiles(reader, place, wanted)))
   }
 

@@ -18,6 +18,8 @@ export interface WantedFiles {
   readonly since: number
   /** Version of the newest root that is there already. */
   readonly root?: number
+  /** The oldest of the others. */
+  readonly maxRoots?: number
   /** Version of the targets file whose policies are there already. */
   readonly targets?: number | null
   /** Bytes of policies, in the order of the targets file; the first that is too much ends them. */
@@ -33,7 +35,7 @@ export async function readViewFiles(
   { org, id }: Pick<ViewPlace, 'org' | 'id'>,
   wanted: WantedFiles,
 ): Promise<Record<string, string>> {
-  const { timestamp, since, root: known = 0, maxDocuments = Infinity } = wanted
+  const { timestamp, since, maxDocuments = Infinity } = wanted
   const files: Record<string, string> = { 'metadata/timestamp.json': timestamp }
   const keep = (name: string, body: Uint8Array | null): string => {
     // Whoever changes a policy right now has replaced it.
@@ -42,7 +44,7 @@ export async function readViewFiles(
   }
   const keepMetadata = async (name: string): Promise<Linked['signed']> =>
     read(keep(`metadata/${name}`, await reader.views.file(org, id, name, since)))
-  for (const { version, body } of await readRoots(reader, org, known + 1))
+  for (const { version, body } of await readRoots(reader, org, wanted))
     keep(`metadata/${version}.root.json`, body)
   const listed = read(timestamp).meta['snapshot.json']?.version
   const snapshot = await keepMetadata(`${listed}.snapshot.json`)
@@ -61,13 +63,18 @@ export async function readViewFiles(
   return files
 }
 
-async function readRoots(reader: StoreReader, org: string, first: number): Promise<RootRecord[]> {
+async function readRoots(
+  reader: StoreReader,
+  org: string,
+  { root: known = 0, maxRoots = Infinity }: WantedFiles,
+): Promise<RootRecord[]> {
   const roots: RootRecord[] = []
-  for (let version = first; ; version += 1) {
-    const root = await reader.trust.root(org, version)
-    if (root === null) return roots
+  while (roots.length < maxRoots) {
+    const root = await reader.trust.root(org, known + roots.length + 1)
+    if (root === null) break
     roots.push(root)
   }
+  return roots
 }
 
 /** None where that targets file is not there any more. */

@@ -1,6 +1,14 @@
-import { MAX_UPDATE_DOCUMENTS, type Bundle, type DeviceView } from '@palisade/protocol'
+import {
+  MAX_UPDATE_DOCUMENTS,
+  MAX_UPDATE_ROOTS,
+  type Bundle,
+  type DeviceView,
+} from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { rotateDistributionKeys } from '../../../../server/src/distribution/views/rotate-keys.ts'
+import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
+import { OPERATOR } from '../../../../server/src/history/author.ts'
 import { openOwner, type Owner } from '../../owner.ts'
 import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
@@ -100,6 +108,19 @@ describe('an update', () => {
     const nameless = { ...first, targets: second.targets + 7 }
     const both = (await read(after(nameless))).names.filter((name) => name.startsWith('targets/'))
     expect(both).toHaveLength(2)
+  })
+
+  it('has no more roots than a machine follows at once, the oldest that it lacks first', async () => {
+    const writing = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
+    const request = { org: 'acme', roles: [], rootKey: null, nextRootKey: null } as const
+    for (let root = 2; root <= 40; root += 1)
+      await rotateDistributionKeys(writing, OPERATOR, request, new Date(test.now()))
+    const rootsOf = ({ names }: Read) => names.filter((name) => name.endsWith('.root.json'))
+    const from = (first: number, count: number) =>
+      Array.from({ length: count }, (_, index) => `metadata/${first + index}.root.json`)
+
+    expect(rootsOf(await read(NOTHING))).toEqual(from(2, MAX_UPDATE_ROOTS))
+    expect(rootsOf(await read(`${UPDATE}?root=33`))).toEqual(from(34, 7))
   })
 
   it('leaves out the targets file where only its signers have gone on', async () => {
