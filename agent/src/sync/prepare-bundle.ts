@@ -1,8 +1,8 @@
-import { PolicyError } from '@palisade/policy-core'
+import { PolicyError, type Policy } from '@palisade/policy-core'
 import type { ActivePolicy, UnreadableBundle } from '../decision/active-policy.ts'
 import type { CompiledBundle } from '../decision/compile-bundle.ts'
 import type { PolicyBundle } from '../decision/policy-bundle.ts'
-import { testBundle } from '../decision/test-bundle.ts'
+import { testBundle, type SelfTest } from '../decision/test-bundle.ts'
 import type { ReadBundle } from './build-bundle.ts'
 import { fault, type Fault } from './fault.ts'
 import type { FetchedView } from './trust.ts'
@@ -39,11 +39,20 @@ export function prepareBundle(
   const misread = isTested ? null : testBundle(compiled, built.selfTests)
   if (misread === null) return { kind: 'prepared', bundle: compiled, complaint: null }
   const complaint = fault('self_test_failed', misread)
-  if (active.current()?.compiled !== compiled.compiled) return complaint
-  // There is no last good one: this is what is in force, and has been misread all along.
+  if (!isMisreadInForce(active.current(), built.selfTests)) return complaint
+  // There is no last good one: what is in force has been misread all along.
   const { revision, issued_at, stale_at } = built.bundle
   const bundle = { kind: 'unsupported', revision, issued_at, stale_at } as const
   return { kind: 'prepared', bundle, complaint }
+}
+
+/** Asks what is in force of the documents that it has, too: what others came beside them is no matter. */
+function isMisreadInForce(current: CompiledBundle | null, selfTests: readonly SelfTest[]): boolean {
+  if (current === null) return false
+  // The same objects for as long as the documents are the same.
+  const policies = new Set<Policy>(current.bundle.policies)
+  const own = selfTests.filter(({ policy }) => policies.has(policy))
+  return testBundle(current, own) !== null
 }
 
 function compile(

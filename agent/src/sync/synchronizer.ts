@@ -1,7 +1,8 @@
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import { createBundleReader } from './build-bundle.ts'
-import { eventOfFault, fault, type Fault } from './fault.ts'
+import { eventOfFault, type Fault } from './fault.ts'
+import { describeDiskFault } from './fetch-documents.ts'
 import { prepareBundle } from './prepare-bundle.ts'
 import type { SelfTestMemory } from './self-test-memory.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
@@ -73,8 +74,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     try {
       await offer.keep()
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
+      // What is in force and misread shall not stay for as long as the disk is full.
+      if (prepared.complaint?.code !== 'self_test_failed') return describeDiskFault(error)
     }
     if (prepared.complaint === null) await selfTests?.remember(offer.view)
     else await selfTests?.forget()

@@ -1,6 +1,6 @@
 import { makeSelfTest } from '@palisade/policy-core'
 import { formatSelfTest, type PolicyBody } from '@palisade/protocol'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { createSelfTestMemory } from '../../../agent/src/sync/self-test-memory.ts'
 import { NOW_MS, policyOf } from '../fixture/bundle.ts'
@@ -151,7 +151,8 @@ describe('a policy with a self-test', () => {
     expect(await start('2', '/home/ann')).toBe('corrupt')
   })
 
-  it('denies everything when what is in force already is misread, until there is another policy', async () => {
+  /** A start on what this evaluator is said to have held to, and does not: it asks for `~/x`. */
+  async function startMisreading() {
     const scene = await inForce()
     const listed = `${scene.directory}/documents`
     const former = await readdir(listed)
@@ -164,6 +165,11 @@ describe('a policy with a self-test', () => {
     const start = () => setUp(scene.directory, scene.repository, NOW_MS, known)
     const started = await start()
     expect(started.active.decide(request).decision).toBe('allow')
+    return { start, started, content }
+  }
+
+  it('denies everything when what is in force already is misread, until there is another policy', async () => {
+    const { start, started, content } = await startMisreading()
 
     expect(await refusal(started, content)).toContain('`read ~/x`')
 
@@ -173,6 +179,26 @@ describe('a policy with a self-test', () => {
     const other = started.repository.release(release([matchX]))
     expect(await started.sync(other)).toMatchObject({ error: null })
     expect(started.active.decide(request).decision).toBe('allow')
+  })
+
+  it('denies everything also when that is found out by a policy that came beside it', async () => {
+    const { start, started, content } = await startMisreading()
+    const beside = { ...policyOf(['deny', 'read', '/beside']), id: 'pol_2' }
+
+    await refusal(started, { policies: [...(content.policies ?? []), beside], revision: 9 })
+
+    expect(started.active.decide(request).reason).toBe('unsupported_policy')
+    expect((await start()).active.decide(request).reason).toBe('no_policy')
+  })
+
+  it('denies everything also when that cannot be written to the disk', async () => {
+    const { started, content } = await startMisreading()
+    await rm(`${started.directory}/state.previous.json`)
+    await mkdir(`${started.directory}/state.previous.json/in the way`, { recursive: true })
+
+    await refusal(started, content)
+
+    expect(started.active.decide(request).reason).toBe('unsupported_policy')
   })
 
   it('is known after it has been brought into force, for as long as the documents are these', async () => {
