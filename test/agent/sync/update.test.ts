@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { policyOf } from '../fixture/bundle.ts'
 import { packBundle, type Served } from '../fixture/pack-bundle.ts'
 import { expectKept, inForce, never, policies, type Scene } from '../fixture/sync-scene.ts'
-import { serve } from '../fixture/view-repository.ts'
+import { createKeys, serve } from '../fixture/view-repository.ts'
 
 /** Answers updates with what `change` makes of one, and everything else as it is. */
 function serveChanged(
@@ -87,6 +87,49 @@ describe('an update in one answer', () => {
 
     expect(await scene.synchronizer.run(never, true)).toMatchObject({ error: { code } })
     expectKept(scene)
+  })
+
+  const named = (bundle: Bundle, name: RegExp): [string, string][] =>
+    Object.entries(bundle.files).filter(([each]) => name.test(each))
+  const mixed = (base: Served, other: Served, name: RegExp) => (): Bundle => {
+    const [own, foreign] = [base, other].map(
+      (each) => JSON.parse(packBundle(each).toString()) as Bundle,
+    ) as [Bundle, Bundle]
+    const kept = named(own, /^/).filter(([each]) => !name.test(each))
+    return { ...own, files: Object.fromEntries([...kept, ...named(foreign, name)]) }
+  }
+
+  it.each([
+    ['the timestamp of before', /timestamp/, 'older_version'],
+    ['the snapshot of before', /timestamp|snapshot/, 'older_version'],
+    ['all metadata of before', /metadata/, 'older_version'],
+  ])('with %s is refused, and the next one is not', async (_what, name, code) => {
+    const scene = await inForce()
+    const { repository, synchronizer } = scene
+    const before = repository.release({ policies: [other], revision: 6 })
+    for (let version = 3; version <= 4; version += 1)
+      await scene.sync(repository.release({ policies }), true)
+    const served = repository.release({ policies, revision: 8 })
+    serveChanged(scene, before, mixed(served, before, name))
+
+    expect(await synchronizer.run(never, true)).toMatchObject({ error: { code } })
+    expectKept(scene)
+    expect(await scene.sync(served, true)).toMatchObject({ revision: 8, error: null })
+  })
+
+  it('without the roots that lead on is refused, and one with them is not', async () => {
+    const scene = await inForce()
+    scene.repository.rotate(createKeys())
+    const served = scene.repository.release({ policies, revision: 8 })
+    const asked = serveChanged(scene, served, without(/root/))
+
+    expect(await scene.synchronizer.run(never, true)).toMatchObject({
+      error: { code: 'bad_signature' },
+    })
+    expectKept(scene)
+    // What an update says is all that there is of roots.
+    expect(asked).toEqual([])
+    expect(await scene.sync(served, true)).toMatchObject({ revision: 8, error: null })
   })
 
   it('that says nothing has changed is believed only by who has something', async () => {
