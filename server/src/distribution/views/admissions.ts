@@ -61,14 +61,9 @@ export function createAdmissions(deps: {
     const { id: deviceId, username: user } = device
     const place = await placeDevice(deps, whereabouts)
     const admitted = { generation, expiresMs, deviceId, user, place }
-    devices.keep(copyOf(token), admitted)
+    devices.keep(token, admitted)
     return admitted
   }
 
   return { find, admit }
-}
-
-/** A part of a header keeps all of it. */
-function copyOf(token: string): string {
-  return Buffer.from(token).toString()
 }

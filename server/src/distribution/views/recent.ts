@@ -1,4 +1,7 @@
-/** The values used lately, by key, within a bound on what they weigh together. */
+/**
+ * The values used lately, by key, within a bound on what they weigh together. A key may be cut out of a
+ * longer text, such as a header: it is copied, because V8 would hold on to all of that.
+ */
 export interface Recent<V> {
   find(key: string): V | null
   keep(key: string, value: V): void
@@ -18,7 +21,8 @@ export function createRecent<V>(maxWeight: number, weigh: (value: V) => number):
   let old = new Map<string, V>()
   let youngWeight = 0
 
-  function keep(key: string, value: V): void {
+  function keep(given: string, value: V): void {
+    const key = Buffer.from(given).toString()
     const weight = weigh(value)
     const before = young.get(key)
     if (before !== undefined) youngWeight -= weigh(before)

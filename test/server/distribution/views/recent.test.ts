@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { createRecent } from '../../../../server/src/distribution/views/recent.ts'
 
@@ -51,4 +53,27 @@ describe('recent values', () => {
 
     expect(recent.find('a')).toBeNull()
   })
+
+  it('hold on to no text that a key was cut out of, neither when kept nor when found', () => {
+    const recent = createRecent<number>(4_000, () => 1)
+    const cut = (index: number) =>
+      `${' '.repeat(20_000)}a key of some length: ${index}`.slice(20_000)
+    const keys = Array.from({ length: 1_500 }, (_, index) => index)
+    const before = heapBytes()
+    for (const index of keys) recent.keep(cut(index), index)
+    for (let other = 0; other < 1_000; other += 1) recent.keep(`other ${other}`, 0)
+
+    expect(keys.filter((index) => recent.find(cut(index)) === index)).toHaveLength(1_500)
+
+    expect(heapBytes() - before).toBeLessThan(8_000_000)
+    expect(recent.find(cut(0))).toBe(0)
+  })
 })
+
+/** After everything that is not held was let go. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}
