@@ -125,17 +125,19 @@ export function createGroupCommit(
     guard(() => (hasWrites ? commit.run() : database.exec('ROLLBACK')))
   }
 
-  /** Throws when nothing is left of the transaction. */
+  /** Throws when nothing is left of the transaction, or what the member leaves cannot be kept. */
   async function attempt({ work, resolve, reject }: Member): Promise<Outcome> {
+    let value: unknown
     try {
-      const value = await work()
-      deps.member.keep()
-      return { isKept: true, tell: () => resolve(value as never) }
+      value = await work()
     } catch (error) {
       if (!database.inTransaction) throw error
       deps.member.undo()
       return { isKept: false, tell: () => reject(error) }
     }
+    // Not undone alone when it fails: whoever did the work remembers already what it wrote.
+    deps.member.keep()
+    return { isKept: true, tell: () => resolve(value as never) }
   }
 
   return {

@@ -18,6 +18,7 @@ describe('a group commit', () => {
   let database: Database
   let groups: GroupCommit
   let commits: number
+  let end: string | null
   let connection: Connection
   let statement: Statement<unknown>
   let select: Statement<unknown>
@@ -29,6 +30,7 @@ describe('a group commit', () => {
     database.pragma('journal_mode = WAL')
     database.exec('CREATE TABLE numbers (n INTEGER PRIMARY KEY) STRICT')
     commits = 0
+    end = null
     refusal = null
     busy = null
     const member = createMemberWrites(database)
@@ -46,7 +48,10 @@ describe('a group commit', () => {
         beforeCommit() {
           if (refusal !== null) throw refusal
         },
-        ended: () => (commits += 1),
+        ended(how) {
+          commits += 1
+          end = how
+        },
       },
       bounds,
     )
@@ -172,6 +177,8 @@ describe('a group commit', () => {
   )
 
   it('holds no more than a bounded length until the end', async () => {
+    // One group, however slow the disk is.
+    open({ members: 64, ms: 60_000, sliceMs: 60_000 })
     database.exec('CREATE TABLE texts (text TEXT NOT NULL) STRICT')
     const text = connection.prepare('INSERT INTO texts VALUES (?)')
     const written = (): unknown => database.prepare('SELECT count(*) FROM texts').pluck().get()
@@ -188,6 +195,19 @@ describe('a group commit', () => {
 
     expect(seen).toEqual([0, 0, 0, 0, 0, 5, 5, 5, 5, 5, 10, 10])
     expect(written()).toBe(12)
+  })
+
+  it('fails as a whole when what a member alone has left is too long to wait and cannot be written', async () => {
+    database.exec('CREATE TABLE texts (text TEXT NOT NULL CHECK (length(text) < 9)) STRICT')
+    const text = connection.prepare('INSERT INTO texts VALUES (?)')
+
+    const alone = groups.run(() => text.later('x'.repeat(5 * 1024 * 1024)))
+
+    // Its work is done and remembered: undone by itself it would be remembered on.
+    await expect(alone).rejects.toMatchObject({ code: 'ERR_STORE_UNAVAILABLE' })
+    expect(end).toBe('failed')
+    expect(await groups.run(() => insert(1))).toBe(1)
+    expect(stored()).toEqual([1])
   })
 
   it('fails all of its members when the commit fails, and none of the next group', async () => {
