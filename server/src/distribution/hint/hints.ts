@@ -9,10 +9,11 @@ import { watchRevisions, type Revisions } from './watch-revisions.ts'
 /** How soon those who are gone, or have waited long enough, leave their places. */
 const SWEEP_MS = 250
 /**
- * So many updates one process was measured to serve, each some eight requests. With more of them at
- * once it would be overloaded, and ask machines to wait for longer than the spread.
+ * So many machines one process is asked to serve, each with one request for an update; reports and the next
+ * hints come later. With more of them at once it would be overloaded, and ask machines to wait for
+ * longer than the spread.
  */
-const MACHINES_PER_SECOND = 200
+const MACHINES_PER_SECOND = 500
 /** Answered in one turn. */
 const AT_ONCE = 64
 
