@@ -80,7 +80,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
       // Never later than it was to be: what goes on changing, or a server with hints without end, would
       // put it off for ever.
       dueMs = Math.min(dueMs, Math.max(nowMs + SETTLE_MS, heldUntilMs))
-      wait(dueMs - nowMs)
+      wait(Math.max(dueMs - nowMs, 0))
     },
     holdBack(ms) {
       heldUntilMs = deps.uptime() + ms
