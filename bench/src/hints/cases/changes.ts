@@ -8,8 +8,9 @@ import { fillFleet, type Fleet } from '../fill-fleet.ts'
 import { startAgentThreads, type AgentThreads } from '../agent-threads.ts'
 import { uptimeMs } from '../uptime.ts'
 
-/** Longer than agents hold back their reports and the next request for a hint. */
-const SETTLE_MS = 12_000
+/** Longer than agents hold back their reports and the next request for a hint, which all agents have a part in. */
+const SETTLE_MS = 3_000
+const SETTLE_MS_AN_AGENT = 9
 /** Agents of a thread that are started together: they would wait for each other's first fetch. */
 const STARTED_TOGETHER = 25
 
@@ -47,19 +48,20 @@ export async function measureChanges(
   const fleet = await fillFleet(directory, count)
   // Agents and server share the processors here, which no fleet does: being late is no overload.
   const server = await startServer(directory, { PALISADE_OVERLOAD_DELAY_MS: '0' })
+  const settleMs = SETTLE_MS + SETTLE_MS_AN_AGENT * count
   const agents = startAgentThreads(fleet, `http://127.0.0.1:${server.port}`)
   try {
     const allow = await createEditor(fleet, server.port)
     await startAll(agents, count, await allow('first'))
     const measured: Change[] = []
     for (let index = 0; index < changes; index += 1) {
-      await pause(SETTLE_MS)
+      await pause(settleMs)
       const before = [server.cpuUs(), cpuUsOfAgents()] as const
       const enforced = agents.untilAllowed(hostOf(index))
       const startedMs = uptimeMs()
       await allow(String(index))
       const { allowedAtMs } = await enforced
-      await pause(SETTLE_MS)
+      await pause(settleMs)
       const { toldAtMs, silent } = await agents.untilAllowed(hostOf(index))
       if (silent > 0) throw new Error(`${silent} agents hear no hints`)
       measured.push({
