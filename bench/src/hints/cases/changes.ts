@@ -8,7 +8,7 @@ import { fillFleet, type Fleet } from '../fill-fleet.ts'
 import { startAgentThreads, type AgentThreads } from '../agent-threads.ts'
 import { uptimeMs } from '../uptime.ts'
 
-/** Longer than agents hold back their reports and the next request for a hint, which all agents have a part in. */
+/** Longer than agents hold back their reports and the next request for a hint: the longer, the more there are. */
 const SETTLE_MS = 3_000
 const SETTLE_MS_AN_AGENT = 9
 /** Agents of a thread that are started together: they would wait for each other's first fetch. */
