@@ -19,7 +19,7 @@ export function describeFile(version: number, body: Uint8Array): MetaFile {
   return new MetaFile({ version, length: body.byteLength, hashes: { sha256: sha256(body) } })
 }
 
-/** Lower-case hexadecimal. */
-export function sha256(bytes: Uint8Array): string {
-  return hash('sha256', bytes)
+/** Lower-case hexadecimal; of a text, of its bytes in UTF-8. */
+export function sha256(content: string | Uint8Array): string {
+  return hash('sha256', content)
 }

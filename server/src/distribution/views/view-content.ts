@@ -137,7 +137,7 @@ function select(
     ...(offline_allow.length === 0 ? {} : { offline_allow }),
   }
   const listing = joinEntries(documents.map(({ entry }) => entry))
-  const hash = sha256(Buffer.from(`${formatCanonicalJson(lasting)}\n${listing}`))
+  const hash = sha256(`${formatCanonicalJson(lasting)}\n${listing}`)
   const revision = base?.revision ?? current
   return { documents, listing, settings: { ...lasting, revision }, hash }
 }

@@ -48,9 +48,7 @@ export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolic
     const { scope, ...shown } = policy
     const { id, name } = policy
     const text = JSON.stringify(shown satisfies ViewPolicy)
-    const body = Buffer.from(
-      `${text.slice(0, -1)}${selfTestOf(policy, sha256(Buffer.from(text)))}}`,
-    )
+    const body = Buffer.from(`${text.slice(0, -1)}${selfTestOf(policy, sha256(text))}}`)
     const hash = sha256(body)
     const document = {
       name: `policies/${id}.json`,
