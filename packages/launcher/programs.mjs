@@ -44,6 +44,9 @@ export const CLI = {
 }
 
 /**
+ * By default V8 keeps up to 128 MiB for what is new on a machine with much memory, and grows into them while
+ * views of many organizations are formatted; with this option 32.
+ *
  * Apart: what has native parts or pages beside its code, what finds its other copies by way of the
  * process, and what only few servers load.
  *
@@ -52,7 +55,7 @@ export const CLI = {
 export const SERVER = {
   main: 'server/dist/main.js',
   name: 'palisade-server',
-  nodeOptions: [],
+  nodeOptions: ['--max-semi-space-size=16'],
   apart: [
     'better-sqlite3',
     '@fastify/swagger',

@@ -33,6 +33,7 @@ export const TASKS = {
     summary: 'the server alone',
     build: 'product',
     product: true,
+    nodeOptions: SERVER.nodeOptions,
     steps: [[bundleOf(SERVER)]],
   },
   'palisade-agent': {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { AGENT } from '../../packages/launcher/programs.mjs'
+import { AGENT, SERVER } from '../../packages/launcher/programs.mjs'
 import { createCheckout, finish, type Checkout } from './checkout.ts'
 
 let checkout: Checkout
@@ -125,6 +125,15 @@ describe('a later run', () => {
     expect(JSON.parse(run.stdout)).toMatchObject({
       args: ['start', '3'],
       options: AGENT.nodeOptions,
+    })
+  })
+
+  it('starts the server with the options that it is measured with', async () => {
+    const run = await checkout.run(['palisade-server', 'start'])
+
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      args: ['start'],
+      options: SERVER.nodeOptions,
     })
   })
 

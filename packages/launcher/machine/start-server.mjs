@@ -32,7 +32,7 @@ export async function startServer({ root, dataDir, cwd, node, env }, onSpawn) {
   const service = startService({
     name: 'server',
     node,
-    args: [join(root, bundleOf(SERVER)), 'start'],
+    args: [...SERVER.nodeOptions, join(root, bundleOf(SERVER)), 'start'],
     cwd,
     env: withListeningRecord(env),
     logFile: join(dataDir, 'server.log'),

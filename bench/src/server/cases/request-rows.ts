@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundleOf, SERVER } from '../../../../packages/launcher/programs.mjs'
 import { fillDataDirectory } from '../fill/fill-data-directory.ts'
 import type { Load } from '../load/start-load.ts'
 import { startProcess, type MeasuredProcess } from '../measured-process.ts'
@@ -26,7 +27,7 @@ const ORGANIZATIONS = 10
 const WRITE_ORGANIZATIONS = 32
 const PRIME_TIMEOUT_MS = 30_000
 
-const SERVER = join(import.meta.dirname, '../../../../server/dist/palisade-server.cjs')
+const MAIN = join(import.meta.dirname, '../../../../', bundleOf(SERVER))
 const SINGLE = join(import.meta.dirname, '../single-commit-server.ts')
 const BARE_SERVER = join(import.meta.dirname, '../bare-server.ts')
 
@@ -43,7 +44,13 @@ export function startServer(
   port?: number,
 ): Promise<MeasuredProcess> {
   const all = { ...SETTINGS, PALISADE_DATA_DIR: dataDir, ...settings }
-  return startProcess([SERVER, 'start'], all, '/readyz', port)
+  return startProcess([...SERVER.nodeOptions, MAIN, 'start'], all, '/readyz', port)
+}
+
+/** The same, but for its store. */
+function startAlone(dataDir: string): Promise<MeasuredProcess> {
+  const settings = { ...SETTINGS, PALISADE_DATA_DIR: dataDir }
+  return startProcess([...SERVER.nodeOptions, SINGLE], settings, '/readyz')
 }
 
 export function startBare(): Promise<MeasuredProcess> {
@@ -75,7 +82,7 @@ export async function measureRequests(
     bare: await startBare(),
     quiet: await startServer(quiet ?? '', { PALISADE_LAST_SEEN_SECONDS: '0' }),
     seen: await startServer(seen ?? '', { PALISADE_LAST_SEEN_SECONDS: '1' }),
-    alone: await startProcess([SINGLE], { ...SETTINGS, PALISADE_DATA_DIR: alone ?? '' }, '/readyz'),
+    alone: await startAlone(alone ?? ''),
   }
   try {
     const define = (set: string, requests: readonly string[]) =>
