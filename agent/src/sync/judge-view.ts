@@ -9,6 +9,7 @@ import {
 } from '@palisade/protocol'
 import type { Bounds } from '../state/trusted-time.ts'
 import { fault, type Fault } from './fault.ts'
+import type { IsSignature } from './signature.ts'
 import {
   isSignedBy,
   readFile,
@@ -62,6 +63,7 @@ export interface Judgement {
   readonly bounds: Bounds
   /** What is on disk was in time when it came; it may have expired since, and denies then. */
   readonly isKept: boolean
+  readonly isSignature: IsSignature
 }
 
 interface Parsed {
@@ -78,7 +80,7 @@ const assignmentSchema = deviceViewSchema.shape.signed
  * long it may live. Signatures and links are looked at once more, because files come from the disk, too.
  */
 export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | Fault {
-  const parsed = parseFiles(files, judgement.root)
+  const parsed = parseFiles(files, judgement)
   if ('kind' in parsed) return parsed
   const settings = readSettings(parsed.targets)
   return (
@@ -97,7 +99,7 @@ export function readAssignment(file: string | SignedFile): Assignment | null {
 /** Holds nothing, so nothing is read from it. */
 const NO_FILE: SignedFile = { signatures: [], signed: null }
 
-function parseFiles(files: ViewFiles, root: Root): Parsed | Fault {
+function parseFiles(files: ViewFiles, { root, isSignature }: Judgement): Parsed | Fault {
   const read = (text: string): SignedFile => readFile(text) ?? NO_FILE
   const file = {
     timestamp: read(files.timestamp),
@@ -112,10 +114,10 @@ function parseFiles(files: ViewFiles, root: Root): Parsed | Fault {
   if (timestamp === null || snapshot === null || targets === null || assignment === null)
     return fault('malformed', 'there is metadata that this agent does not accept')
   const isSigned =
-    isSignedBy(root, 'timestamp', file.timestamp) &&
-    isSignedBy(root, 'snapshot', file.snapshot) &&
-    isSignedBy(root, 'targets', file.targets) &&
-    isSignedBy(root, 'targets', file.assignment)
+    isSignedBy(root, 'timestamp', file.timestamp, isSignature) &&
+    isSignedBy(root, 'snapshot', file.snapshot, isSignature) &&
+    isSignedBy(root, 'targets', file.targets, isSignature) &&
+    isSignedBy(root, 'targets', file.assignment, isSignature)
   if (!isSigned) return fault('bad_signature', 'the signature of the policy does not hold')
   if (
     !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||

@@ -1,5 +1,7 @@
 import type { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { fault, type Fault } from './fault.ts'
+import { rememberSignatures } from './remember-signatures.ts'
+import type { IsSignature } from './signature.ts'
 import type { Marks, ViewFiles } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
@@ -22,6 +24,7 @@ export interface Refresh {
   readonly kept: (Pick<Metadata, 'snapshot' | 'targets'> & { readonly versions: Marks }) | null
   /** Fetched already. */
   readonly timestamp: Buffer
+  readonly isSignature: IsSignature
 }
 
 export interface Refreshed {
@@ -47,6 +50,7 @@ export async function refreshView(
     const trusted = new TrustedMetadataStore(Buffer.from(refresh.root))
     const get = createGetter(refresh, fetchFile, signal)
     await updateRoots(trusted, get, roots)
+    rememberSignatures(trusted.root.signed.keys, refresh.isSignature)
     return { roots, result: await updateRest(trusted, get, refresh) }
   } catch (error) {
     return { roots, result: error instanceof NotFetched ? error.fault : describeRefusal(error) }

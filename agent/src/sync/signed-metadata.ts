@@ -1,6 +1,8 @@
 import { parseJson } from '@palisade/protocol'
-import { createHash, createPublicKey, verify } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { formatCanonicalJson } from './canonical-json.ts'
+import { isSignature, type IsSignature } from './signature.ts'
 
 export const MAX_VERSION = 2 ** 48
 
@@ -94,17 +96,23 @@ export function readSigned<T>(file: string | SignedFile, schema: z.ZodType<T>): 
 }
 
 /** Whether enough keys that `root` names for `role` have signed the file. */
-export function isSignedBy(root: Root, role: Role, text: string | SignedFile): boolean {
+export function isSignedBy(
+  root: Root,
+  role: Role,
+  text: string | SignedFile,
+  judge: IsSignature = isSignature,
+): boolean {
   const file = open(text)
   const trusted = Object.hasOwn(root.roles, role) ? root.roles[role] : undefined
   if (file === null || trusted === undefined) return false
-  const bytes = Buffer.from(formatCanonicalJson(file.signed))
+  const signed = formatCanonicalJson(file.signed)
+  if (signed === null) return false
   // By the key itself: one key under two ids must not count twice.
   const signers = new Set<string>()
   for (const { keyid, sig } of file.signatures) {
     if (!trusted.keyids.includes(keyid) || !Object.hasOwn(root.keys, keyid)) continue
     const key = root.keys[keyid]?.keyval.public ?? ''
-    if (isSignature(bytes, key, sig)) signers.add(key)
+    if (judge(signed, key, sig)) signers.add(key)
   }
   return signers.size >= trusted.threshold
 }
@@ -124,22 +132,4 @@ export function readFile(text: string): SignedFile | null {
 
 function open(file: string | SignedFile): SignedFile | null {
   return typeof file === 'string' ? readFile(file) : file
-}
-
-/** `key` is its 32 bytes in hexadecimal. As a JWK: to read one in DER costs as much as to verify. */
-function isSignature(bytes: Uint8Array, key: string, signature: string): boolean {
-  const x = Buffer.from(key, 'hex').toString('base64url')
-  const publicKey = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
-  return verify(null, bytes, publicKey, Buffer.from(signature, 'hex'))
-}
-
-/** The form that TUF signs: members sorted, no white space, strings with `\` and `"` escaped alone. */
-function formatCanonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(formatCanonicalJson).join(',')}]`
-  if (typeof value === 'string') return `"${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const members = Object.entries(value)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, member]) => `${formatCanonicalJson(name)}:${formatCanonicalJson(member)}`)
-  return `{${members.join(',')}}`
 }

@@ -6,6 +6,7 @@ import { describeDiskFault } from './fetch-documents.ts'
 import { judgeView, type JudgedView } from './judge-view.ts'
 import { followFrom, followRoots, hasOtherKeys } from './root-chain.ts'
 import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
+import type { IsSignature } from './signature.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import type { TrustedState } from './trusted-state.ts'
 
@@ -13,6 +14,7 @@ export interface TrustDeps {
   readonly enrolment: Enrolment
   readonly store: StateStore
   readonly clock: TrustedClock
+  readonly isSignature: IsSignature
 }
 
 /** A view with its documents, verified. */
@@ -180,7 +182,7 @@ function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
 
 /** What was kept, or why the state, or one document of it, cannot be used. */
 async function restoreView(
-  { enrolment, store, clock }: TrustDeps,
+  { enrolment, store, clock, isSignature }: TrustDeps,
   state: TrustedState,
 ): Promise<FetchedView | StateProblem | string | null> {
   if (state.org !== enrolment.org || state.device_id !== enrolment.device_id)
@@ -190,7 +192,8 @@ async function restoreView(
     return 'the kept roots do not hold'
   if (state.view === null) return null
   const bounds = clock.bounds()
-  const view = judgeView(state.view, { enrolment, root, state, bounds, isKept: true })
+  const judgement = { enrolment, root, state, bounds, isSignature, isKept: true }
+  const view = judgeView(state.view, judgement)
   if ('kind' in view) return view.message
   const texts: string[] = []
   for (let first = 0; first < view.documents.length; first += READ_AT_ONCE) {

@@ -7,6 +7,7 @@ import { findView, pollView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
+import { createSignatureMemory } from './signature.ts'
 import type { StateStore } from './state-store.ts'
 import { createTrust, type FetchedView, type Trust } from './trust.ts'
 import type { TrustedState } from './trusted-state.ts'
@@ -45,7 +46,8 @@ export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepVi
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
-  const trust = createTrust(deps)
+  const isSignature = createSignatureMemory()
+  const trust = createTrust({ ...deps, isSignature })
   /** Of the timestamp that is trusted, when this process fetched it. */
   let etag: string | null = null
 
@@ -60,6 +62,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       root: former.roots.at(-1) ?? enrolment.root,
       kept: keptOf(former, found.id),
       timestamp: found.timestamp,
+      isSignature,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
     const root = await trust.keepRoots(roots)
@@ -69,7 +72,8 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     const state = trust.state()
     const files = { id, roots: state.roots.length, assignment, ...result }
     const bounds = clock.bounds()
-    const view = judgeView(files, { enrolment, root, state, bounds, isKept: false })
+    const judgement = { enrolment, root, state, bounds, isSignature, isKept: false }
+    const view = judgeView(files, judgement)
     if ('kind' in view) return view
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
     if (documents.kind === 'fault') return documents

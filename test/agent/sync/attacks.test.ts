@@ -14,6 +14,7 @@ import type { Served } from '../fixture/pack-bundle.ts'
 import { alter, createKeys, OTHER_VIEW, VIEW, type Repository } from '../fixture/view-repository.ts'
 
 const TIMESTAMP = /timestamp\.json$/
+const ASSIGNMENT = '/api/v1/device/view'
 const DOCUMENT = /\/targets\/policies\//
 
 describe('the last good policy stays in force after', () => {
@@ -105,11 +106,34 @@ describe('the last good policy stays in force after', () => {
       const again = file.signatures.map(({ sig }) => ({ keyid: other, sig }))
       return JSON.stringify({ ...file, signatures: [...file.signatures, ...again] })
     }
+  /** Signed parts of one release under the signatures of the one before, which was believed. */
+  const underFormerSignatures = (its: Repository, path: RegExp): Served => {
+    const former = its.release({ version: 3, policies })
+    const next = its.release({ version: 4, policies: wide })
+    const [, signed = ''] = [...former].find(([each]) => path.test(each)) ?? []
+    const { signatures } = JSON.parse(signed) as { signatures: unknown }
+    return alter(next, path, (text) => JSON.stringify({ ...JSON.parse(text), signatures }))
+  }
   const stolenOnline = ({ keys }: Repository) => ({ ...thief, online: keys.online })
 
   /** Everything that somebody on the way can have or make, against a machine at version 3. */
   const ATTACKS: readonly [string, string, (repository: Repository) => Served][] = [
     ['a timestamp with another version', 'bad_signature', (its) => forged(its.release())],
+    [
+      'a timestamp under a signature that was believed for another',
+      'bad_signature',
+      (its) => underFormerSignatures(its, TIMESTAMP),
+    ],
+    [
+      'an assignment under a signature that was believed for another',
+      'bad_signature',
+      (its) => {
+        const believed = its.release({ version: 3, policies }).get(ASSIGNMENT) ?? ''
+        const forgedText = believed.replace('"expires":"2', '"expires":"3')
+        expect(forgedText).not.toBe(believed)
+        return alter(its.release({ version: 4, policies: wide }), /device\/view$/, () => forgedText)
+      },
+    ],
     ['unknown keys', 'bad_signature', (its) => its.release({ keys: thief, policies: wide })],
     [
       'a stolen online key alone, which cannot sign another policy',

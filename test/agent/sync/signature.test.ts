@@ -1,0 +1,163 @@
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+import { TrustedMetadataStore } from 'tuf-js/dist/store.js'
+import { describe, expect, it } from 'vitest'
+import { formatCanonicalJson } from '../../../agent/src/sync/canonical-json.ts'
+import { rememberSignatures } from '../../../agent/src/sync/remember-signatures.ts'
+import {
+  createSignatureMemory,
+  isSignature,
+  type IsSignature,
+} from '../../../agent/src/sync/signature.ts'
+import { createRepository, VIEW } from '../fixture/view-repository.ts'
+
+function createKey(): { readonly key: string; readonly sign: (text: string) => string } {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  return { key: hexOf(publicKey), sign: (text) => signHex(text, privateKey) }
+}
+
+function hexOf(publicKey: KeyObject): string {
+  return Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex')
+}
+
+function signHex(text: string, privateKey: KeyObject): string {
+  return sign(null, Buffer.from(text), privateKey).toString('hex')
+}
+
+describe.each<[string, () => IsSignature]>([
+  ['asked anew', () => isSignature],
+  ['from memory', createSignatureMemory],
+])('a signature, %s', (_how, create) => {
+  const [own, other] = [createKey(), createKey()]
+
+  it('holds, as often as it is asked for', () => {
+    const ask = create()
+    const made = own.sign('open')
+
+    expect([1, 2, 3].map(() => ask('open', own.key, made))).toEqual([true, true, true])
+  })
+
+  it('that was believed holds for no other text, key or signature', () => {
+    const ask = create()
+    const made = own.sign('open')
+    expect(ask('open', own.key, made)).toBe(true)
+
+    expect(ask('opens', own.key, made)).toBe(false)
+    expect(ask('open', other.key, made)).toBe(false)
+    expect(ask('open', own.key, other.sign('open'))).toBe(false)
+    expect(ask('open', own.key, made.replace(/^../, '00'))).toBe(false)
+    expect(ask('open', own.key, '')).toBe(false)
+    // None of which has changed what is believed.
+    expect(ask('open', own.key, made)).toBe(true)
+  })
+
+  it('that was refused is refused again, and its text is not', () => {
+    const ask = create()
+    const made = own.sign('other')
+
+    expect([1, 2].map(() => ask('open', own.key, made))).toEqual([false, false])
+    expect(ask('open', own.key, own.sign('open'))).toBe(true)
+    expect(ask('other', own.key, made)).toBe(true)
+  })
+
+  it('holds although any number of others came between', () => {
+    const ask = create()
+    const others = Array.from({ length: 40 }, createKey)
+    const made = own.sign('open')
+
+    for (const { key, sign: signOther } of [own, ...others, ...others, own])
+      expect(ask('open', key, signOther('open'))).toBe(true)
+
+    expect(ask('open', own.key, made)).toBe(true)
+    expect(ask('shut', own.key, made)).toBe(false)
+  })
+})
+
+describe('the keys of tuf-js', () => {
+  /** The timestamp of a release, and tuf-js with its root, whose keys ask `judge`. */
+  function setUp(judge: IsSignature) {
+    const repository = createRepository(undefined, { nowMs: Date.now() })
+    const { enrolment, release } = repository
+    const text = release().get(`/api/v1/orgs/acme/views/${VIEW}/metadata/timestamp.json`) ?? ''
+    const trusted = new TrustedMetadataStore(Buffer.from(enrolment.root))
+    rememberSignatures(trusted.root.signed.keys, judge)
+    return {
+      repository,
+      trusted,
+      text,
+      take: (body: string) => trusted.updateTimestamp(Buffer.from(body)),
+    }
+  }
+
+  it('take what is signed, by the text that our own lines ask for', () => {
+    const asked: string[] = []
+    const { text, take } = setUp((...question) => {
+      asked.push(question[0])
+      return isSignature(...question)
+    })
+
+    expect(take(text).signed.version).toBe(1)
+
+    const { signed } = JSON.parse(text) as { signed: unknown }
+    expect(asked).toEqual([formatCanonicalJson(signed)])
+  })
+
+  it.each([
+    [
+      'another text',
+      (text: string) => text.replace('"version":1,"length"', '"version":2,"length"'),
+    ],
+    ['another signature', (text: string) => text.replace(/"sig":"../, '"sig":"00')],
+    ['no signature', (text: string) => text.replace(/"signatures":\[.*?\]/, '"signatures":[]')],
+  ])('refuse %s after what was believed', (_what, change) => {
+    const { text, take } = setUp(createSignatureMemory())
+    take(text)
+    expect(change(text)).not.toBe(text)
+
+    expect(() => take(change(text))).toThrow('was signed by 0/1 keys')
+  })
+
+  it('refuse a fraction, although somebody has signed it', () => {
+    const { repository, text, take } = setUp(isSignature)
+    const file = JSON.parse(text) as { signatures: { sig: string }[]; signed: object }
+    const signed = { ...file.signed, 'x-more': 'FRACTION' }
+    const bytes = Buffer.from(formatCanonicalJson(signed)?.replace('"FRACTION"', '1.5') ?? '')
+    const { keyID, sig } = repository.keys.online.signBytes(bytes)
+    const fraction = JSON.stringify({ signatures: [{ keyid: keyID, sig }], signed })
+
+    expect(() => take(fraction.replace('"FRACTION"', '1.5'))).toThrow('was signed by 0/1 keys')
+    const whole = repository.keys.online.signBytes(
+      Buffer.from(bytes.toString().replace('1.5', '15')),
+    )
+    const good = JSON.stringify({ signatures: [{ keyid: keyID, sig: whole.sig }], signed })
+    expect(take(good.replace('"FRACTION"', '15')).signed.version).toBe(1)
+  })
+
+  it('stay what they are where they are of another kind', () => {
+    const { trusted } = setUp(() => true)
+    const [first] = Object.entries(trusted.root.signed.keys)
+    if (first === undefined) throw new Error('there is no key')
+    const [id, key] = first
+    const { keyID, scheme, keyVal } = key
+    const rsa = Object.assign(Object.create(key), { keyID, scheme, keyVal, keyType: 'rsa' })
+    const given = { [id]: rsa as typeof key }
+
+    rememberSignatures(given, () => true)
+
+    expect(given[id]).toBe(rsa)
+  })
+})
+
+describe('the canonical form', () => {
+  it('is sorted, without white space, and escapes two characters alone', () => {
+    const value = { b: [1, true, null], a: { d: 'x\n"\\', c: -7 } }
+
+    expect(formatCanonicalJson(value)).toBe('{"a":{"c":-7,"d":"x\n\\"\\\\"},"b":[1,true,null]}')
+  })
+
+  it.each([1.5, Number.NaN, undefined, { deep: [{ in: 0.1 }] }, () => 1])(
+    'is none of %j, which tuf-js does not read either',
+    (value) => {
+      expect(formatCanonicalJson(value)).toBeNull()
+    },
+  )
+})
