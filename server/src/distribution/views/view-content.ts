@@ -9,7 +9,7 @@ import { limitExceeded, notFound } from '../../http/api-error.ts'
 import type { OrganizationRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { sha256 } from './metadata.ts'
-import { createRecent } from './recent.ts'
+import { createRecent } from '../recent.ts'
 import { byName, joinEntries } from './targets-text.ts'
 import { createDocumentFormat, type FormattedPolicy, type ViewDocument } from './view-document.ts'
 
