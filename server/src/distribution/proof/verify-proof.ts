@@ -1,6 +1,6 @@
 import { parseJson } from '@palisade/protocol'
 import { isUtf8 } from 'node:buffer'
-import { createPublicKey, hash, verify } from 'node:crypto'
+import { createPublicKey, hash, verify, type KeyObject } from 'node:crypto'
 import { z } from 'zod'
 
 const ALGORITHM = 'EdDSA'
@@ -28,6 +28,15 @@ export interface Proof {
   readonly jti: string
   readonly issuedMs: number
 }
+
+/** The key that the header of a proof names. */
+export interface NamedKey {
+  readonly thumbprint: string
+  readonly publicKey: KeyObject
+}
+
+/** Answers null for what is no header of a proof. */
+export type ReadHeader = (header: string) => NamedKey | null
 
 /** Strict, so that a private member never gets this far unnoticed (RFC 9449 §4.3, 7). */
 const keySchema = z.strictObject({
@@ -60,10 +69,15 @@ const JWS = /^(?<signed>(?<header>[\w-]+)\.(?<claims>[\w-]+))\.(?<signature>[\w-
  * Verifies that whoever sends a request holds the private key that the proof names: a compact JWS
  * with EdDSA, the key in its header (RFC 9449). Answers a sentence for a proof that does not hold.
  */
-export function verifyProof(text: string, wanted: ProvenRequest, now: Date): Proof | string {
-  const signed = readSigned(text)
+export function verifyProof(
+  text: string,
+  wanted: ProvenRequest,
+  now: Date,
+  read: ReadHeader = readHeader,
+): Proof | string {
+  const signed = readSigned(text, read)
   if (typeof signed === 'string') return signed
-  const { key, claims } = signed
+  const { thumbprint, claims } = signed
   const { htm, htu, iat, jti, ath } = claims
   if (htm !== wanted.method) return `has another \`htm\` than \`${wanted.method}\``
   // Joined and not resolved: against a path such as `//other`, an origin would count for nothing.
@@ -75,13 +89,22 @@ export function verifyProof(text: string, wanted: ProvenRequest, now: Date): Pro
   const issuedMs = iat * 1000
   if (Math.abs(now.getTime() - issuedMs) > PROOF_LIFE_MS)
     return 'has an `iat` more than 5 minutes off; set the clock of the machine'
-  return { thumbprint: thumbprintOf(key), jti, issuedMs }
+  return { thumbprint, jti, issuedMs }
 }
 
-type PublicKey = z.infer<typeof keySchema>
+/** What `verifyProof` reads a header by, unless it is told otherwise. */
+export function readHeader(text: string): NamedKey | null {
+  const header = headerSchema.safeParse(readPart(text))
+  if (!header.success) return null
+  const { jwk } = header.data
+  return {
+    thumbprint: thumbprintOf(jwk),
+    publicKey: createPublicKey({ key: jwk, format: 'jwk' }),
+  }
+}
 
 interface Signed {
-  readonly key: PublicKey
+  readonly thumbprint: string
   readonly claims: z.infer<typeof claimsSchema>
 }
 
@@ -90,21 +113,20 @@ interface Signed {
  * way through Web Crypto and its threads was measured to take twice as long: the most of what a
  * change costs the server of a fleet.
  */
-function readSigned(text: string): Signed | string {
+function readSigned(text: string, read: ReadHeader): Signed | string {
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`
   const parts = JWS.exec(text)?.groups
-  const header = headerSchema.safeParse(readPart(parts?.['header']))
-  if (parts === undefined || !header.success)
+  const key = read(parts?.['header'] ?? '')
+  if (parts === undefined || key === null)
     return 'must be one JWT of type `dpop+jwt` by EdDSA, with an Ed25519 public key as `jwk` in its header'
-  const key = header.data.jwk
   const claims = claimsSchema.safeParse(readPart(parts['claims']))
-  if (!claims.success || !isSignature(parts['signed'], parts['signature'], key))
+  if (!claims.success || !isSignature(parts['signed'], parts['signature'], key.publicKey))
     return 'must be signed by its key, with htm, htu, iat and jti'
-  return { key, claims: claims.data }
+  return { thumbprint: key.thumbprint, claims: claims.data }
 }
 
 /** RFC 7638 §3, at once: the library's waits for a thread, measured 0.1 ms of 0.5 for a whole proof. */
-function thumbprintOf({ kty, crv, x }: PublicKey): string {
+function thumbprintOf({ kty, crv, x }: z.infer<typeof keySchema>): string {
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url')
 }
 
@@ -119,13 +141,8 @@ function readPart(part = ''): unknown {
   return json.ok ? json.value : undefined
 }
 
-function isSignature(signed = '', signature = '', jwk: PublicKey): boolean {
-  try {
-    const key = createPublicKey({ key: jwk, format: 'jwk' })
-    return verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url'))
-  } catch {
-    return false
-  }
+function isSignature(signed = '', signature = '', key: KeyObject): boolean {
+  return verify(null, Buffer.from(signed), key, Buffer.from(signature, 'base64url'))
 }
 
 function isPlainUrl(text: string): boolean {

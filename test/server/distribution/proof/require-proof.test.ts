@@ -79,6 +79,27 @@ describe('room for proofs', () => {
     expect((await post('/known')).statusCode).toBe(503)
   })
 
+  it('is for a key that is remembered as for one that is new', async () => {
+    const [own, other] = [createDeviceKey(), createDeviceKey()]
+    const prove = createProver(own, Date.now)
+    const token = tokens.issue({ id: 'device', thumbprint: thumbprintOf(own) })
+    const tokenOfOther = tokens.issue({ id: 'other', thumbprint: thumbprintOf(other) })
+    const wanted = { method: 'GET', url: `${ORIGIN}/view`, accessToken: token }
+    const [header] = prove(wanted).split('.')
+    const [, claims, signature] = createProver(other, Date.now)(wanted).split('.')
+    const send = async (dpop: string) =>
+      (await app.inject({ url: '/view', headers: { authorization: `DPoP ${token}`, dpop } }))
+        .statusCode
+
+    expect((await view(prove, token)).statusCode).toBe(200)
+
+    expect(await send(`${header}.${claims}.${signature}`)).toBe(401)
+    expect((await view(prove, tokenOfOther)).statusCode).toBe(401)
+    expect((await view(createProver(other, Date.now), tokenOfOther)).statusCode).toBe(200)
+    expect((await view(createProver(other, Date.now), token)).statusCode).toBe(401)
+    expect((await view(prove, token)).statusCode).toBe(200)
+  })
+
   it('is not taken from machines by whoever may enrol, and makes one key after the other', async () => {
     for (let made = 0; made < ROOM; made += 1) expect((await post('/enrol')).statusCode).toBe(200)
 
