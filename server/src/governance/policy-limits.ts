@@ -1,7 +1,7 @@
 import { limitExceeded } from '../http/api-error.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy, formatRule } from './format-policy.ts'
-import type { KnownRules, Rules } from './known-rules.ts'
+import { knownList, knownRule, type KnownRules, type Rules } from './known-rules.ts'
 
 const COMMA_BYTES = 1
 
@@ -62,21 +62,18 @@ export function policyBytes(known: KnownRules, policy: PolicyRecord, before?: Ru
 }
 
 function bytesOfRest(known: KnownRules, rules: Rules, before: Rules = []): number {
-  const { restBytes } = known
-  const kept = restBytes.get(rules)
-  if (kept !== undefined) return kept
-  const counted = restBytes.get(before)
+  const list = knownList(known, rules)
+  if (list.restBytes !== null) return list.restBytes
+  const counted = known.lists.get(before)?.restBytes ?? null
   let bytes = counted ?? 0
-  for (const rule of rules.slice(counted === undefined ? 1 : Math.max(1, before.length)))
+  for (const rule of rules.slice(counted === null ? 1 : Math.max(1, before.length)))
     bytes += COMMA_BYTES + bytesOfRule(known, rule)
-  restBytes.set(rules, bytes)
+  list.restBytes = bytes
   return bytes
 }
 
-function bytesOfRule({ bytes: lengths }: KnownRules, rule: RuleRecord): number {
-  const known = lengths.get(rule)
-  if (known !== undefined) return known
-  const bytes = Buffer.byteLength(JSON.stringify(formatRule(rule)))
-  lengths.set(rule, bytes)
-  return bytes
+function bytesOfRule(known: KnownRules, rule: RuleRecord): number {
+  const found = knownRule(known, rule)
+  found.bytes ??= Buffer.byteLength(JSON.stringify(formatRule(rule)))
+  return found.bytes
 }

@@ -10,7 +10,7 @@ import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
-import type { KnownRules, Rules } from './known-rules.ts'
+import { knownList, knownRule, type KnownRules, type Rules } from './known-rules.ts'
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
@@ -36,15 +36,15 @@ export function requireCompilable(
  * an eighth of adding a rule to a small one, and most of it in a large one.
  */
 function isCompilable(known: KnownRules, { rules }: PolicyRecord, before: Rules = []): boolean {
-  const { compilable } = known
-  if (compilable.has(rules)) return true
+  const list = knownList(known, rules)
+  if (list.isCompilable) return true
   const action = rules[0]?.actions[0]
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
-  const judged = compilable.has(before) ? before.length : 0
+  const judged = known.lists.get(before)?.isCompilable === true ? before.length : 0
   for (const rule of judged === 0 ? rules : rules.slice(judged))
     if (!isOfDomain(rule, domain) || !isGood(known, rule)) return false
-  compilable.add(rules)
+  list.isCompilable = true
   return true
 }
 
@@ -52,11 +52,10 @@ function isOfDomain({ actions }: RuleRecord, domain: Domain): boolean {
   return actions.every((action) => domainOf(action) === domain)
 }
 
-function isGood({ good }: KnownRules, rule: RuleRecord): boolean {
-  if (good.has(rule)) return true
-  if (checkRule(rule).length > 0) return false
-  good.add(rule)
-  return true
+function isGood(known: KnownRules, rule: RuleRecord): boolean {
+  const found = knownRule(known, rule)
+  found.isGood ||= checkRule(rule).length === 0
+  return found.isGood
 }
 
 /** Throws 400 unless the rule compiles by itself. */

@@ -1,3 +1,4 @@
+import { nextTurn } from '../next-turn.ts'
 import type { DeliveryRecord, EventRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { ClaimedDelivery } from '../store/contract/webhooks.ts'
@@ -69,6 +70,7 @@ export function createCourier(deps: CourierDeps): Courier {
         }
         if (active.size === 0) return
         await Promise.race([...sendsOf(active), nudge.promise])
+        await nextTurn()
       }
     } finally {
       await Promise.allSettled(sendsOf(active))
@@ -77,6 +79,8 @@ export function createCourier(deps: CourierDeps): Courier {
 
   async function run(): Promise<void> {
     while (isWanted && !stopping.signal.aborted) {
+      // All that were answered by one commit wake it in one turn, and one look finds what they wrote.
+      await nextTurn()
       isWanted = false
       await deliverDue().catch(deps.onError)
     }

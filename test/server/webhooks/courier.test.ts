@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
@@ -333,6 +334,38 @@ describe('the courier', () => {
 
     expect(other.received.map(({ headers }) => headers['webhook-id'])).toEqual(ids())
     expect(await deliveries()).toMatchObject([{ sequence: 3, state: 'delivered', attempts: 1 }])
+  })
+
+  it('looks once for all that was written in one turn', async () => {
+    const quiet = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    onTestFinished(() => quiet.close())
+    await seed(quiet, 'acme', [])
+    const first = Promise.withResolvers<void>()
+    let looks = 0
+    const counted: Store = {
+      ...quiet,
+      read(work) {
+        looks += 1
+        first.resolve()
+        return quiet.read(work)
+      },
+    }
+    const woken = createTestCourier(counted)
+    woken.start()
+    await first.promise
+    looks = 0
+
+    const audited = createAuditedStore({ store: quiet, now, onEvents: () => woken.wake() })
+    const names = Array.from({ length: 16 }, (_, index) => `team-${index}`)
+    await Promise.all(
+      names.map((name) =>
+        audited.write(OPERATOR, (writer) => writer.teams.insert({ id: name, org: 'acme', name })),
+      ),
+    )
+    for (let turn = 0; turn < 4; turn += 1) await nextTurn()
+    await woken.stop()
+
+    expect(looks).toBe(1)
   })
 
   it('leaves what it breaks off at the end to be sent again, as if not tried', async () => {

@@ -36,7 +36,8 @@ export function createRemembered<T>(
   weigh: (value: T) => number = () => 1,
 ): Remembered<T> {
   const entries = new Map<string, { readonly value: T; readonly weight: number }>()
-  let keptSince = new Set<string>()
+  /** Some more than once. */
+  let keptSince: string[] = []
   let weight = 0
   /** Differs after whatever may make an answer that is on its way an old one. */
   let version = 0
@@ -51,8 +52,10 @@ export function createRemembered<T>(
     drop(key)
     const entry = { value, weight: weighed }
     entries.set(key, entry)
-    keptSince.add(key)
+    keptSince.push(key)
     weight += entry.weight
+    // Before the first is looked for: that is behind the traces of all that were dropped.
+    if (weight <= maxWeight) return
     for (const oldest of entries.keys()) {
       if (weight <= maxWeight) return
       drop(oldest)
@@ -95,15 +98,17 @@ export function createRemembered<T>(
     },
 
     mark() {
-      if (keptSince.size > 0) keptSince = new Set()
+      if (keptSince.length > 0) keptSince = []
     },
     undo() {
       for (const key of keptSince) drop(key)
+      keptSince = []
       version += 1
     },
     forget() {
       version += 1
       entries.clear()
+      keptSince = []
       weight = 0
     },
   }
