@@ -46,7 +46,10 @@ export function compileBundle(
     revision: bundle.revision,
     ...(home === null ? {} : { home }),
   })
-  const offline = compileOffline([...deps.controlPlane, ...offline_allow])
+  const offline =
+    former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
+      ? former.offline
+      : compileOffline([...deps.controlPlane, ...offline_allow])
   return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, home }
 }
 

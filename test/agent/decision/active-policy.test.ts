@@ -246,6 +246,27 @@ describe('an expired bundle', () => {
     expect(active.decide(ask('control.test', 8420)).decision).toBe('deny')
   })
 
+  it('goes by the list of the bundle in force, whether it is the one before or another', () => {
+    const { active, surroundings, use } = activePolicy()
+    const open = (): boolean[] =>
+      ['mirror.test', 'other.test'].map(
+        (host) => active.decide(ask(host, 443)).decision === 'allow',
+      )
+    const policies = [policyOf(['allow', 'connect:tcp', 'mirror.test', 'other.test'])]
+    const listing = (revision: number, ...offline_allow: string[]): void =>
+      use({ ...offline, policies, revision, settings: { ...offline.settings, offline_allow } })
+    surroundings.nowMs = NOW_MS + 168 * HOUR_MS
+
+    listing(7, 'mirror.test')
+    expect(open()).toEqual([true, false])
+    listing(8, 'mirror.test')
+    expect(open()).toEqual([true, false])
+    listing(9, 'other.test')
+    expect(open()).toEqual([false, true])
+    listing(10)
+    expect(open()).toEqual([false, false])
+  })
+
   it('has the server written as a rule writes it', () => {
     expect(controlPlane('https://palisade.example')).toEqual(['palisade.example:443'])
     expect(controlPlane('http://palisade.example')).toEqual(['palisade.example:80'])
