@@ -59,7 +59,12 @@ function isPlainest(value: unknown, text: string): boolean {
 /** First: `JSON.stringify` would not survive every depth. */
 function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true
-  return levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1))
+  if (levels === 0) return false
+  if (Array.isArray(value)) return value.every((member) => isShallow(member, levels - 1))
+  // Without an array for each object: every document that is read goes through here.
+  for (const name in value)
+    if (!isShallow((value as Readonly<Record<string, unknown>>)[name], levels - 1)) return false
+  return true
 }
 
 function describeSyntaxError(text: string, offset: number): string {

@@ -49,3 +49,26 @@ it('reads what is made of any names and paths', () => {
   expect(vectors.length).toBeGreaterThan(12)
   expect(readSelfTest(formatSelfTest(vectors))).toEqual(vectors)
 })
+
+const PLACES = Array.from({ length: 64 }, (_, place) => place)
+
+it.each([
+  ['', []],
+  ['0', [0]],
+  ['00012,99999', [12, 99_999]],
+  [PLACES.join(), PLACES],
+  [`${PLACES.join()},64`, null],
+  ['100000', null],
+  [',', null],
+  ['1,', null],
+  [',1', null],
+  ['1,,2', null],
+])('reads the places `%s`, wherever they stand, or refuses the line', (text, places) => {
+  const asked = { kind: 'path', action: 'read', path: '/x' } as const
+  expect(readSelfTest([`+${text} - read /x`])).toEqual(
+    places && [{ ...asked, match: places, miss: [] }],
+  )
+  expect(readSelfTest([`+ -${text} read /x`])).toEqual(
+    places && [{ ...asked, match: [], miss: places }],
+  )
+})

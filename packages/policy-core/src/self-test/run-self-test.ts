@@ -62,6 +62,9 @@ function requestOf(vector: SelfTestVector, home: string | undefined): CanonicalR
   return { action, host, port, ...(address === undefined ? {} : { address }) }
 }
 
+/** What most vectors find: they are asked in every change, before it is in force. */
+const NONE: ReadonlySet<string> = new Set()
+
 /** The rules of a policy by place and by id. */
 interface Known {
   readonly rules: readonly Rule[]
@@ -75,18 +78,27 @@ function holds(
   policyId: string,
 ): boolean {
   const { match, miss } = vector
-  if ([...match, ...miss].some((place) => rules[place] === undefined)) return false
+  if (!isAbout(vector, rules)) return false
   const own = deciding.filter((each) => each.origin === 'org' && each.policy_id === policyId)
   if (own.some((each) => decisions.get(each.rule_id) !== each.decision)) return false
-  const named = new Set(own.map(({ rule_id }) => rule_id))
+  const named = namesOf(own)
   const isNamed = (place: number): boolean => named.has(rules[place]?.id ?? '')
   if (reason === 'invalid_request' || miss.some(isNamed)) return false
+  if (match.length === 0) return true
   const denying = match.filter((place) => rules[place]?.decision === 'deny')
   if (denying.length > 0) {
     if (decision !== 'deny' || reason !== 'rule') return false
     // After a deny of the name the address is not looked at.
     return ('address' in vector && vector.address !== undefined) || denying.every(isNamed)
   }
-  if (match.length === 0) return true
   return decision === 'allow' ? match.every(isNamed) : reason !== 'default_deny'
+}
+
+function isAbout({ match, miss }: SelfTestVector, rules: readonly Rule[]): boolean {
+  const isThere = (place: number): boolean => rules[place] !== undefined
+  return match.every(isThere) && miss.every(isThere)
+}
+
+function namesOf(deciding: Decision['rules']): ReadonlySet<string> {
+  return deciding.length === 0 ? NONE : new Set(deciding.map(({ rule_id }) => rule_id))
 }
