@@ -65,16 +65,18 @@ export function createPostgresConnection(
           })
         return (await query(values)).rowCount ?? 0
       }
+      function later(values: Value[]): Promise<void> {
+        const done = run(...values).then(() => undefined)
+        // Whoever asked for several finds the first of their failures.
+        done.catch(() => undefined)
+        return done
+      }
       return {
         get: async (...values) => (isStorable(values) ? (await query(values)).rows[0] : undefined),
         all: async (...values) => (isStorable(values) ? (await query(values)).rows : []),
         run,
-        later(...values) {
-          const done = run(...values).then(() => undefined)
-          // Whoever asked for several finds the first of their failures.
-          done.catch(() => undefined)
-          return done
-        },
+        later: (...values) => later(values),
+        latest: (_key, ...values) => later(values),
       }
     },
 

@@ -31,4 +31,9 @@ export interface Statement<Row> {
    * What it answers may be awaited after another of its kind, or not at all.
    */
   later(...values: Value[]): Promise<void>
+  /**
+   * As `later`, of a row that `key` names, of which nothing but what runs later last is ever seen: a
+   * driver may leave out what still waits of the same statement and key.
+   */
+  latest(key: string, ...values: Value[]): Promise<void>
 }

@@ -75,7 +75,7 @@ export function createEventWriter(
         eventHeads.change(org, (old) => (isNext(old) ? { sequence, hash } : null)) !== null
       ) {
         const row = insert.later(rowOf(org, last))
-        const head = setHead.later(org, sequence, hash)
+        const head = setHead.latest(org, org, sequence, hash)
         await row
         await head
         return

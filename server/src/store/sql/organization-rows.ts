@@ -36,7 +36,7 @@ export function createBumpRevision(
   return async (org) => {
     const known = organizations.change(org, (old) => ({ ...old, revision: old.revision + 1 }))
     if (known !== null) {
-      await set.later(known.revision, org)
+      await set.latest(org, known.revision, org)
       return known.revision
     }
     const { result } = await organizations.write(

@@ -118,13 +118,14 @@ function createPolicyChange(
       return { ...old, updated_at, revision, rules: become(old.rules) }
     }
     if (append !== undefined) {
+      const key = keyOf(at.org, at.policyId)
       const appended = policies.change(
-        keyOf(at.org, at.policyId),
+        key,
         (old) => (append.fits(old.rules) ? changed(old) : null),
         append.weight,
       )
       if (appended !== null) {
-        const stamp = touch.later(updated_at, revision, at.org, at.policyId)
+        const stamp = touch.latest(key, updated_at, revision, at.org, at.policyId)
         const rule = append.later()
         await stamp
         await rule

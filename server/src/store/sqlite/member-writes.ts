@@ -18,8 +18,11 @@ export interface MemberWrites {
   begin(): void
   /** To be called before a statement that runs at once: it finds all that was written before it. */
   before(isWriting: boolean): void
-  /** Runs it before the next statement that runs at once, or else in `finish`. */
-  later(statement: Statement<[Value[]]>, values: Value[]): void
+  /**
+   * Runs it before the next statement that runs at once, or else in `finish`. With a `key` it takes
+   * the place of what waits of the same statement and key.
+   */
+  later(statement: Statement<[Value[]]>, values: Value[], key: string | null): void
   /** The member's writes are part of the group. */
   keep(): void
   /** The member's writes are undone. */
@@ -30,7 +33,8 @@ export interface MemberWrites {
 
 interface Waiting {
   readonly statement: Statement<[Value[]]>
-  readonly values: Value[]
+  values: Value[]
+  readonly key: string | null
 }
 
 export function createMemberWrites(database: Database): MemberWrites {
@@ -39,6 +43,8 @@ export function createMemberWrites(database: Database): MemberWrites {
   const rollBack = guard(() => database.prepare('ROLLBACK TO member'))
   /** Of members that were kept, and of the one at work. */
   let [kept, own]: [Waiting[], Waiting[]] = [[], []]
+  /** Of `kept`, what has a key. */
+  const keyed = new Map<Waiting['statement'], Map<string, Waiting>>()
   let length = 0
   let isMarked = false
   let failure: { readonly error: unknown } | null = null
@@ -46,6 +52,7 @@ export function createMemberWrites(database: Database): MemberWrites {
   function runKept(): void {
     const due = kept
     ;[kept, length] = [[], 0]
+    keyed.clear()
     try {
       run(due)
     } catch (error) {
@@ -54,8 +61,24 @@ export function createMemberWrites(database: Database): MemberWrites {
     }
   }
 
+  /** Puts `each` in the place of what it replaces; answers whether there was any. */
+  function replaced(each: Waiting): boolean {
+    if (each.key === null) return false
+    let ofStatement = keyed.get(each.statement)
+    if (ofStatement === undefined) keyed.set(each.statement, (ofStatement = new Map()))
+    const earlier = ofStatement.get(each.key)
+    if (earlier === undefined) {
+      ofStatement.set(each.key, each)
+      return false
+    }
+    length -= lengthOf(earlier.values)
+    earlier.values = each.values
+    return true
+  }
+
   return {
     begin() {
+      keyed.clear()
       ;[kept, own, length, isMarked, failure] = [[], [], 0, false, null]
     },
 
@@ -72,15 +95,15 @@ export function createMemberWrites(database: Database): MemberWrites {
       run(due)
     },
 
-    later(statement, values) {
-      own.push({ statement, values })
+    later(statement, values, key) {
+      own.push({ statement, values, key })
     },
 
     keep() {
       if (isMarked) guard(() => release.run())
       isMarked = false
       for (const each of own) {
-        kept.push(each)
+        if (!replaced(each)) kept.push(each)
         length += lengthOf(each.values)
       }
       own = []

@@ -23,6 +23,16 @@ export function createSqliteConnection(
         if (isWriting) writes(effect)
         member?.before(isWriting)
       }
+      const run = async (...values: Value[]): Promise<number> => {
+        prepareTo()
+        return guard(() => statement.run(values).changes)
+      }
+      const wait = (key: string | null, values: Value[]): Promise<void> => {
+        if (member === null) return run(...values).then(() => undefined)
+        writes(effect)
+        member.later(statement, values, key)
+        return DONE
+      }
       return {
         async get(...values) {
           prepareTo()
@@ -32,16 +42,9 @@ export function createSqliteConnection(
           prepareTo()
           return guard(() => statement.all(values))
         },
-        async run(...values) {
-          prepareTo()
-          return guard(() => statement.run(values).changes)
-        },
-        later(...values) {
-          if (member === null) return this.run(...values).then(() => undefined)
-          writes(effect)
-          member.later(statement, values)
-          return DONE
-        },
+        run,
+        later: (...values) => wait(null, values),
+        latest: (key, ...values) => wait(key, values),
       }
     },
   }

@@ -156,6 +156,60 @@ describe('a group commit', () => {
     expect(stored()).toEqual([1, 5])
   })
 
+  it('writes of what replaces itself the newest alone, in one group and for each key', async () => {
+    await Promise.all([
+      groups.run(() => statement.latest('a', 1)),
+      groups.run(async () => {
+        await statement.latest('a', 2)
+        await statement.latest('b', 3)
+      }),
+      groups.run(() => statement.latest('a', 4)),
+    ])
+    await groups.run(() => statement.latest('a', 5))
+
+    expect(stored()).toEqual([3, 4, 5])
+  })
+
+  it('keeps what a member replaced that was undone, and what was written for another to see', async () => {
+    const attempts = [
+      groups.run(() => statement.latest('a', 1)),
+      groups.run(async () => {
+        await statement.latest('a', 2)
+        throw new Error('stop')
+      }),
+      groups.run(() => select.all()),
+      groups.run(() => statement.latest('a', 3)),
+    ]
+
+    expect(await outcomes(attempts)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(await attempts[2]).toEqual([{ n: 1 }])
+    expect(stored()).toEqual([1, 3])
+  })
+
+  it('never takes one statement for another, whatever the key', async () => {
+    const negative = connection.prepare('INSERT INTO numbers VALUES (-?)')
+
+    await Promise.all([
+      groups.run(() => statement.latest('a', 1)),
+      groups.run(() => negative.latest('a', 1)),
+      groups.run(() => statement.latest('__proto__', 2)),
+    ])
+
+    expect(stored()).toEqual([-1, 1, 2])
+  })
+
+  it('counts what was replaced no longer as waiting', async () => {
+    open({ members: 64, ms: 60_000, sliceMs: 60_000 })
+    database.exec('CREATE TABLE texts (text TEXT NOT NULL) STRICT')
+    const text = connection.prepare('INSERT INTO texts VALUES (?)')
+
+    await Promise.all(
+      Array.from({ length: 12 }, () => groups.run(() => text.latest('a', 'x'.repeat(1024 * 1024)))),
+    )
+
+    expect(database.prepare('SELECT count(*) FROM texts').pluck().get()).toBe(1)
+  })
+
   it.each(['at the end', 'when another member looks'])(
     'fails all of its members when what waits of one that was kept cannot be written %s',
     async (when) => {
