@@ -25,6 +25,12 @@ import { watchFiles } from './watch-files.ts'
  */
 const PAGE_CACHE_KIB = 4096
 
+/**
+ * Pages in the log (16 MiB) after which a commit also brings the database up to date. A page that was
+ * written often is copied once: measured, four times the default took a fifth off the commits of groups.
+ */
+const CHECKPOINT_PAGES = 4000
+
 /** How long a writer waits for another process (`palisade-server org create`) to finish. */
 const BUSY_TIMEOUT_MS = 5_000
 
@@ -167,6 +173,7 @@ function openConnection(path: string, options: { readonly: boolean }): Database 
         database.pragma('journal_mode = WAL')
         // FULL: a commit is on disk before it is acknowledged, also when the power fails.
         database.pragma('synchronous = FULL')
+        database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
       }
       database.pragma('foreign_keys = ON')
       // Negative: in KiB, not in pages.
