@@ -20,7 +20,8 @@ export const nameSchema = z
   .refine((text) => text.isWellFormed(), 'must not contain an unpaired surrogate')
   .refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters')
   .refine((text) => text !== '', 'must not be empty')
-  .refine((text) => [...text].length <= MAX_CODE_POINTS, TOO_LONG)
+  // Code units are never fewer than code points, and nearly always few enough.
+  .refine((text) => text.length <= MAX_CODE_POINTS || [...text].length <= MAX_CODE_POINTS, TOO_LONG)
   .meta({ description: '1 to 255 characters after trimming and NFC; no control characters' })
 
 /** A team id: a UUID, compared and kept in lower case. */

@@ -172,7 +172,8 @@ function registerBodies(app: FastifyInstance): void {
     const { headers } = request.raw
     request.contentType = headers['content-type']
     // The framework refuses an ill-formed media type before the handler could look things up.
-    if (request.contentType !== undefined) delete headers['content-type']
+    // Not deleted: that makes whatever else is asked of the headers slow.
+    if (request.contentType !== undefined) headers['content-type'] = undefined
     done()
   })
   app.addHook('preValidation', (request, _reply, done) => {
