@@ -26,7 +26,10 @@ export interface ReporterDeps {
 export interface Reporter {
   /** Something may be another than it was. */
   notice(): void
-  /** What is noticed from now on is not sent for so long: many machines have the same to say. */
+  /**
+   * What is noticed from now on is not sent for so long: many machines have the same to say. A grant
+   * that begins or ends is this machine's alone, and is told at once.
+   */
   holdBack(ms: number): void
   /** Breaks off a running attempt; resolves when it has ended. */
   stop(): Promise<void>
@@ -40,7 +43,7 @@ export function createReporter(deps: ReporterDeps): Reporter {
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | null = null
-  let received: string | null = null
+  let received: DeviceReport | null = null
   let failures = 0
   let heldUntilMs = 0
   /** When what was noticed is sent; Infinity while nothing was. */
@@ -66,20 +69,25 @@ export function createReporter(deps: ReporterDeps): Reporter {
       return
     }
     failures = 0
-    received = JSON.stringify(report)
-    const isOutdated = JSON.stringify(deps.read()) !== received
-    wait(isOutdated ? SETTLE_MS : PERIOD_MS * (1 - JITTER + 2 * JITTER * deps.random()))
+    received = report
+    wait(
+      isOther(deps.read(), received)
+        ? SETTLE_MS
+        : PERIOD_MS * (1 - JITTER + 2 * JITTER * deps.random()),
+    )
   }
 
   return {
     notice() {
       // A pause after a failure is not cut short: what is sent then is the newest anyway.
       if (running !== null || failures > 0) return
-      if (JSON.stringify(deps.read()) === received) return
+      const report = deps.read()
+      if (!isOther(report, received)) return
       const nowMs = deps.uptime()
+      const isOwn = isOther(report.break_glass, received?.break_glass)
       // Never later than it was to be: what goes on changing, or a server with hints without end, would
       // put it off for ever.
-      dueMs = Math.min(dueMs, Math.max(nowMs + SETTLE_MS, heldUntilMs))
+      dueMs = Math.min(dueMs, Math.max(nowMs + SETTLE_MS, isOwn ? 0 : heldUntilMs))
       wait(Math.max(dueMs - nowMs, 0))
     },
     holdBack(ms) {
@@ -91,4 +99,8 @@ export function createReporter(deps: ReporterDeps): Reporter {
       await running
     },
   }
+}
+
+function isOther(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) !== JSON.stringify(b)
 }

@@ -63,6 +63,25 @@ describe('the reporter', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('tells of a grant that begins or ends at once, however long others are held back', async () => {
+    const break_glass = { grant_id: 'bgg_1', begun_at: '2026-11-01T00:00:00Z' }
+    reporter.holdBack(HOUR_MS)
+    change({ revision: 8 })
+    await pass(1_000)
+    expect(sent).toEqual([])
+
+    change({ state: 'break_glass', break_glass })
+    await pass(1_000)
+    expect(sent.map(({ state }) => state)).toEqual(['break_glass'])
+
+    reporter.holdBack(HOUR_MS)
+    const { break_glass: _over, ...without } = report
+    report = without
+    change({ state: 'fresh' })
+    await pass(1_000)
+    expect(sent.map(({ state }) => state)).toEqual(['break_glass', 'fresh'])
+  })
+
   it('is held back once for what it has to say, however often others have something to say', async () => {
     reporter.holdBack(10 * MINUTE_MS)
     change({ revision: 8 })
