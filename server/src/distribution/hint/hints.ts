@@ -11,9 +11,9 @@ const SWEEP_MS = 250
 /**
  * So many machines one process is asked to serve, each with one request for an update; reports and the next
  * hints come later. With more of them at once it would be overloaded, and ask machines to wait for
- * longer than the spread.
+ * longer than the spread: an update takes half a millisecond of the processor, or a whole one on a slow machine.
  */
-const MACHINES_PER_SECOND = 500
+const MACHINES_PER_SECOND = 800
 /** Answered in one turn. */
 const AT_ONCE = 64
 

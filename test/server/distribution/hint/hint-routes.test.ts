@@ -44,7 +44,7 @@ describe('a hint', () => {
 
   it('is a number and a spread, at once for whoever knows none or another', async () => {
     const revision = await change()
-    const hint = { revision, spread_seconds: 0.002 }
+    const hint = { revision, spread_seconds: 0.00125 }
 
     const first = await ask(null)
     expect([first.statusCode, first.json()]).toEqual([200, hint])
@@ -64,12 +64,12 @@ describe('a hint', () => {
     await change('rival', rival.as)
     expect((await foreign).json()).toEqual({
       revision: await revisionOf('rival'),
-      spread_seconds: 0.002,
+      spread_seconds: 0.00125,
     })
     await untilWaiting(1)
     const next = await change()
 
-    expect((await waiting).json()).toEqual({ revision: next, spread_seconds: 0.002 })
+    expect((await waiting).json()).toEqual({ revision: next, spread_seconds: 0.00125 })
   })
 
   it('comes for what nobody has announced', async () => {
@@ -100,7 +100,7 @@ describe('a hint', () => {
     expect((await former).json()).toEqual({ revision, spread_seconds: 0 })
     await untilWaiting(1)
     await test.server.close()
-    expect((await later).json()).toEqual({ revision, spread_seconds: 0.002 })
+    expect((await later).json()).toEqual({ revision, spread_seconds: 0.00125 })
   })
 
   it('does not lose its place to a request that somebody has recorded', async () => {
@@ -212,7 +212,7 @@ describe('a hint', () => {
       await ask(null, await enrolTestDevice(test, owner.as, 'acme'))
 
     for (const since of [null, revision - 1])
-      expect((await ask(since)).json()).toEqual({ revision, spread_seconds: 0.01 })
+      expect((await ask(since)).json()).toEqual({ revision, spread_seconds: 0.00625 })
   })
 
   it('is not there where nobody is to be told', async () => {
@@ -293,7 +293,7 @@ describe('a hint', () => {
 
       const chunks: string[] = []
       for await (const chunk of socket) chunks.push(String(chunk))
-      expect(chunks.join('')).toContain(JSON.stringify({ revision, spread_seconds: 0.002 }))
+      expect(chunks.join('')).toContain(JSON.stringify({ revision, spread_seconds: 0.00125 }))
     })
   })
 })
