@@ -6,6 +6,7 @@ import { runCase } from './cases/run-case.ts'
 import { runFleetBench } from './fleet/run-fleet-bench.ts'
 import { withVerdicts } from './goals/goal.ts'
 import { judgeGoals } from './goals/judge-goals.ts'
+import { HELP } from './help.ts'
 import { runHintsBench } from './hints/run-hints-bench.ts'
 import { planRun, type Plan, type PlannedCase } from './plan.ts'
 import { readOptions, type Options } from './read-options.ts'
@@ -88,8 +89,11 @@ async function runDecisions({ quick, only }: Options & { subject: 'decisions' })
   return failed ? 1 : 0
 }
 
-function runSubject(options: Options): Promise<number> {
+async function runSubject(options: Options): Promise<number> {
   switch (options.subject) {
+    case 'help':
+      process.stdout.write(HELP)
+      return 0
     case 'server':
       return runServerBench(options, RESULTS, tell)
     case 'agent':

@@ -6,6 +6,7 @@ import { GROUPS, type Group } from './plan.ts'
 import { SERVER_GROUPS, type ServerGroup } from './server/run-server-bench.ts'
 
 export type Options =
+  | { readonly subject: 'help' }
   | { readonly subject: 'decisions'; readonly quick: boolean; readonly only: Group | null }
   | { readonly subject: 'server'; readonly quick: boolean; readonly only: ServerGroup | null }
   | { readonly subject: 'agent'; readonly quick: boolean; readonly only: AgentGroup | null }
@@ -22,9 +23,11 @@ export function readOptions(argv: readonly string[]): Options | string {
         only: { type: 'string' },
         agents: { type: 'string' },
         minutes: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
       },
       allowPositionals: true,
     })
+    if (values.help) return { subject: 'help' }
     const { quick, only } = values
     const [subject, ...more] = positionals
     if (more.length === 0 && subject === 'fleet') return chooseFleet(values)
@@ -38,7 +41,7 @@ export function readOptions(argv: readonly string[]): Options | string {
     return `\`${positionals.join(' ')}\` is nothing to measure; write \`server\`, \`agent\`, \`hints\` or \`fleet\`, or nothing for decisions`
   } catch (error) {
     const why = error instanceof Error ? error.message.split('.')[0] : String(error)
-    return `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\` or \`fleet [--agents N] [--minutes M]\``
+    return `${why ?? ''}; write \`[server|agent|hints] [--quick] [--only ${GROUPS.join('|')}]\`, \`fleet [--agents N] [--minutes M]\` or \`--help\``
   }
 }
 

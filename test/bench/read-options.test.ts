@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { AGENT_GROUPS } from '../../bench/src/agent/run-agent-bench.ts'
 import { DOMAIN_NAMES, nameOfCase, WORST_INPUTS } from '../../bench/src/case.ts'
 import { BOUNDS, KIND_SIZES } from '../../bench/src/goals/bounds.ts'
-import { planRun, type Group } from '../../bench/src/plan.ts'
+import { HELP } from '../../bench/src/help.ts'
+import { HINTS_GROUPS } from '../../bench/src/hints/run-hints-bench.ts'
+import { GROUPS, planRun, type Group } from '../../bench/src/plan.ts'
+import { SERVER_GROUPS } from '../../bench/src/server/run-server-bench.ts'
 import { readOptions } from '../../bench/src/read-options.ts'
 
 describe('readOptions', () => {
@@ -29,6 +33,14 @@ describe('readOptions', () => {
     expect(readOptions(['hints'])).toEqual({ subject: 'hints', quick: false, only: null })
     expect(readOptions(['machine'])).toContain('write `server`, `agent`, `hints` or `fleet`')
     expect(readOptions(['server', 'agent'])).toContain('is nothing to measure')
+  })
+
+  it('shows its help whatever else is asked for, with every group', () => {
+    expect(readOptions(['--help'])).toEqual({ subject: 'help' })
+    expect(readOptions(['server', '-h'])).toEqual({ subject: 'help' })
+    expect(readOptions(['--halp'])).toContain('or `--help`')
+    for (const group of [...GROUPS, ...SERVER_GROUPS, ...AGENT_GROUPS, ...HINTS_GROUPS])
+      expect(HELP).toContain(group)
   })
 
   it('reads how large a fleet is and how long it runs', () => {
