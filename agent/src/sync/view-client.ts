@@ -1,6 +1,7 @@
 import type { Fetch, FetchAnswer, FetchRequest, Prove } from '@palisade/client'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
+import { createDeadline } from './deadline.ts'
 import type { DeviceAccess } from './device-access.ts'
 import { fault, type Fault } from './fault.ts'
 
@@ -68,22 +69,24 @@ export function createFileFetcher(deps: {
   async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
     const { path, maxBytes, etag = null, timeoutMs = deps.timeoutMs } = wanted
     const url = new URL(path, deps.server).href
-    const timeout = AbortSignal.timeout(timeoutMs)
+    const deadline = createDeadline(signal, timeoutMs)
     try {
       const response = await deps.fetch(url, {
         ...describeRequest(wanted, url, token),
         // A redirect would carry the device token to a place that the enrolment does not name.
         redirect: 'manual',
-        signal: AbortSignal.any([signal, timeout]),
+        signal: deadline.signal,
       })
       if (response.status === 200) return await readAnswer(response, maxBytes)
       await response.body?.cancel()
       return judgeStatus(response, etag)
     } catch (error) {
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
-      if (timeout.aborted)
+      if (deadline.isOver())
         return fault('timeout', `the server did not answer within ${timeoutMs} ms`)
       return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
+    } finally {
+      deadline.lift()
     }
   }
 

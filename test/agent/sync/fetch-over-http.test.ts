@@ -1,8 +1,9 @@
 import type { FetchAnswer } from '@palisade/client'
-import { once } from 'node:events'
+import { getEventListeners, once } from 'node:events'
 import { createServer as createPlain, type RequestListener, type Server } from 'node:http'
 import { createServer as createTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
@@ -12,6 +13,9 @@ import { makeCertificate } from '../../server/tls/make-certificate.ts'
 import { never } from '../fixture/sync-scene.ts'
 
 const fetch = createHttpFetch()
+const HAS_IPV6 = Object.values(networkInterfaces())
+  .flat()
+  .some((each) => each?.address === '::1')
 const AUTHORITY = makeCertificate({ name: 'authority' })
 
 let answer: RequestListener
@@ -176,6 +180,50 @@ describe('fetching by node:http', () => {
     const url = `http://127.0.0.1:${await listen(server)}`
 
     await expect(get(url).then((given) => textOf(given))).rejects.toBeInstanceOf(Error)
+  })
+
+  it('sends nothing for a signal that has aborted', async () => {
+    const asked: (string | undefined)[] = []
+    const url = await start()
+    answer = ({ url: path }, response) => {
+      asked.push(path)
+      response.end('{}')
+    }
+    const stop = new AbortController()
+    stop.abort()
+
+    await expect(get(`${url}/not`, stop.signal)).rejects.toMatchObject({ name: 'AbortError' })
+    await textOf(await get(`${url}/that`))
+
+    expect(asked).toEqual(['/that'])
+  })
+
+  it('watches the signal for as long as the answer goes on, and no longer', async () => {
+    const url = await start()
+    answer = (_request, response) => void response.write('{')
+    const stop = new AbortController()
+    const watching = (): number => getEventListeners(stop.signal, 'abort').length
+
+    const endless = textOf(await get(url, stop.signal))
+    expect(watching()).toBe(1)
+    stop.abort()
+    await expect(endless).rejects.toMatchObject({ name: 'AbortError' })
+    await expect.poll(watching).toBe(0)
+
+    answer = (_request, response) => response.end('{}')
+    const next = new AbortController()
+    expect(await textOf(await get(url, next.signal))).toBe('{}')
+    await expect.poll(() => getEventListeners(next.signal, 'abort').length).toBe(0)
+  })
+
+  it.skipIf(!HAS_IPV6)('reaches an address in brackets', async () => {
+    const server = createPlain((request, response) => response.end(request.headers.host))
+    server.listen(0, '::1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const host = `[::1]:${(server.address() as AddressInfo).port}`
+
+    expect(await textOf(await get(`http://${host}/`))).toBe(host)
   })
 
   it('says why nobody can be reached, also behind a name with several addresses', async () => {
