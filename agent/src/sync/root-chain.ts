@@ -28,7 +28,8 @@ export function followFrom(trusted: Root, roots: readonly string[]): Root | null
 export function hasOtherKeys(former: Root, next: Root): boolean {
   const keysOf = (root: Root, role: Role): string =>
     (root.roles[role]?.keyids ?? [])
-      .map((id) => root.keys[id]?.keyval.public ?? '')
+      // A root may name `constructor`, which every object has.
+      .map((id) => (Object.hasOwn(root.keys, id) ? root.keys[id]?.keyval.public : undefined) ?? '')
       .toSorted()
       .join()
   const daily = ['timestamp', 'snapshot', 'targets'] as const

@@ -319,6 +319,21 @@ describe('the last good policy stays in force after', () => {
 })
 
 describe('keys', () => {
+  it.each(['constructor', '__proto__', 'toString'])(
+    'are followed past a root that names one `%s`, which it lacks',
+    async (name) => {
+      const { repository, sync } = await inForce()
+      repository.rotate(repository.keys, undefined, ({ roles }) => {
+        roles['timestamp']?.keyids.push(name)
+      })
+
+      expect(await sync(repository.release({ policies: wide, revision: 8 }))).toMatchObject({
+        outcome: 'updated',
+        error: null,
+      })
+    },
+  )
+
   it('are followed through any number of roots, also by a machine that was away', async () => {
     const { repository, sync, directory } = await inForce()
     for (let root = 2; root <= 5; root += 1) repository.rotate(createKeys())
