@@ -3,13 +3,12 @@ import { z } from 'zod'
 import { ApiError, invalidArgument, unauthenticatedDevice } from '../../http/api-error.ts'
 import { pathOfTarget } from '../../http/request-target.ts'
 import { parseDeviceToken } from './device-authorization.ts'
-import { createRecent } from '../recent.ts'
 import type { DeviceTokenClaims, DeviceTokens } from './device-tokens.ts'
+import { createKnownKeys } from './known-keys.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import {
   readHeader,
   verifyProof,
-  type NamedKey,
   type Proof,
   type ProvenRequest,
   type ReadHeader,
@@ -18,9 +17,6 @@ import {
 const HEADER = 'DPoP'
 /** When no more proofs can be remembered: long enough that some are forgotten. */
 const RETRY_SECONDS = 60
-
-/** Half of them are remembered even while others come in turns; each takes some two kilobytes. */
-const MAX_KEYS = 10_000
 
 /** The header in a route's schema; loose, because what is not in it would be missing. */
 export const proofSchema = z.looseObject({
@@ -72,7 +68,7 @@ export interface Proofs {
 }
 
 export function createProofs(deps: ProofDeps): Proofs {
-  const keys = createRecent<NamedKey>(MAX_KEYS, () => 1)
+  const keys = createKnownKeys()
 
   function verify(
     request: FastifyRequest,
@@ -92,11 +88,11 @@ export function createProofs(deps: ProofDeps): Proofs {
    */
   function readKeyOf(token: DeviceTokenClaims): ReadHeader {
     return (header) => {
-      const before = keys.find(header)
+      const before = keys.find(token.deviceId, header)
       const key = before ?? readHeader(header)
       if (key === null) return null
       if (!token.isOf(key.thumbprint)) throw badToken()
-      if (before === null) keys.keep(header, key)
+      if (before === null) keys.keep(token.deviceId, header, key)
       return key
     }
   }
