@@ -14,6 +14,7 @@ import { enrolTestDevice, fetchDeviceToken, headersOf, type TestDevice } from '.
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
 const UPDATE = '/api/v1/device/update'
 const NOTHING = `${UPDATE}?root=1`
 
@@ -135,6 +136,38 @@ describe('an update', () => {
       'metadata/timestamp.json',
       expect.stringMatching(/\.snapshot\.json$/),
     ])
+  })
+
+  it('says for some minutes with the same signature whose view it is, while nothing about it changes', async () => {
+    const assigned = async () =>
+      JSON.parse((await read(NOTHING)).answer.json<Bundle>().assignment) as DeviceView
+    const changing = async (members: object, url = '/api/v1/orgs/acme') => {
+      const answer = await test.send('PATCH', url, { as: owner.as, payload: members })
+      expect(answer.statusCode, answer.body).toBe(200)
+    }
+    const first = await assigned()
+    await createPolicy('second')
+    test.advance(4 * MINUTE_MS)
+    expect(await assigned()).toEqual(first)
+
+    test.advance(MINUTE_MS)
+    const second = await assigned()
+    expect(Date.parse(second.signed.issued)).toBe(Date.parse(first.signed.issued) + 5 * MINUTE_MS)
+    expect(await assigned()).toEqual(second)
+
+    test.advance(-MINUTE_MS)
+    expect(Date.parse((await assigned()).signed.issued)).toBe(Math.floor(test.now() / 1000) * 1000)
+    const day = await assigned()
+    await changing({ distribution: { fresh_for_seconds: 3600 } })
+    const hour = await assigned()
+    expect(Date.parse(hour.signed.expires)).toBe(Date.parse(day.signed.expires) - 23 * HOUR_MS)
+
+    const writing = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
+    const request = { org: 'acme', rootKey: null, nextRootKey: null, roles: ['targets'] } as const
+    await rotateDistributionKeys(writing, OPERATOR, request, new Date(test.now()))
+    const byNewKey = await assigned()
+    expect(byNewKey.signed).toEqual(hour.signed)
+    expect(byNewKey.signatures).not.toEqual(hour.signatures)
   })
 
   it('holds no more policies than a slow line takes in time', async () => {
