@@ -55,7 +55,7 @@ export type ViewSettings = z.infer<typeof viewSettingsSchema>
 export const DEVICE_VIEW_TYPE = 'device_view'
 
 /**
- * `GET /api/v1/device/view`: which view the device may fetch, as of now. Signed like a targets file
+ * `GET /api/v1/device/view`: which view the device may fetch, as of some minutes ago at most. Signed like a targets file
  * (canonical JSON, by the targets key), because nothing else binds a machine to one of the views
  * that its organization has signed.
  */
