@@ -54,9 +54,14 @@ export function createFileFetcher(deps: {
       method,
       body,
       headers: {
-        accept: MEDIA_TYPE,
         authorization: `DPoP ${token}`,
-        ...(isPoll ? {} : { dpop: deps.prove({ method, url: target, accessToken: token }) }),
+        // Nothing in vain in what a fleet sends all day.
+        ...(isPoll
+          ? {}
+          : {
+              accept: MEDIA_TYPE,
+              dpop: deps.prove({ method, url: target, accessToken: token }),
+            }),
         ...(etag === null ? {} : { 'if-none-match': etag }),
         // Most likely there is nothing new, and the server would hold the connection for as long as it
         // offers: 70 seconds of each 300, of every machine.

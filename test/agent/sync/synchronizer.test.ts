@@ -54,6 +54,17 @@ describe('a sync', () => {
     expect(asked()[0]).toBeUndefined()
   })
 
+  it('sends no header in vain: a fleet does it all day', async () => {
+    const { server, synchronizer } = await inForce()
+    server.requests.length = 0
+
+    await synchronizer.run(never)
+
+    const [poll] = server.requests
+    const sent = ['accept-encoding', 'authorization', 'connection', 'host', 'if-none-match']
+    expect(Object.keys(poll?.headers ?? {}).toSorted()).toEqual(sent)
+  })
+
   it('fetches nothing anew but what has changed', async () => {
     const { server, repository, sync, synchronizer } = await inForce()
     const third = { ...policyOf(['deny', 'read', '/data/other']), id: 'pol_3' }
