@@ -323,7 +323,8 @@ describe('a named pipe in the place of the database', () => {
     const dataDir = temporaryDirectory()
     execFileSync('mkfifo', [join(dataDir, 'server.db')])
 
-    const outcome = await runServerCommand(['start'], { PALISADE_DATA_DIR: dataDir })
+    const settings = { PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir }
+    const outcome = await runServerCommand(['start'], settings)
 
     expect(outcome.status).not.toBe(0)
     expect(outcome.stderr).toContain('cannot be opened')
