@@ -2,6 +2,7 @@ import type { Fetch, Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
+import { createDeadline } from './deadline.ts'
 import { fault, type Fault } from './fault.ts'
 
 const PATH = '/api/v1/device/token'
@@ -96,23 +97,25 @@ interface Answer {
 
 async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer | Fault> {
   const url = new URL(PATH, deps.server).href
-  const timeout = AbortSignal.timeout(deps.timeoutMs)
+  const deadline = createDeadline(signal, deps.timeoutMs)
   try {
     const response = await deps.fetch(url, {
       method: 'POST',
       headers: { accept: 'application/json', dpop: deps.prove({ method: 'POST', url }) },
       redirect: 'manual',
-      signal: AbortSignal.any([signal, timeout]),
+      signal: deadline.signal,
     })
     const body = await readBoundedBody(response.body, MAX_ANSWER_BYTES)
     if (response.status === 200) return readAnswer(body)
     return judgeBusy(response) ?? judgeRefusal(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')
-    if (timeout.aborted)
+    if (deadline.isOver())
       return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
     const cause: unknown = error instanceof Error ? (error.cause ?? error) : error
     return fault('unreachable', `cannot reach the server: ${describe(cause)}`)
+  } finally {
+    deadline.lift()
   }
 }
 
