@@ -30,6 +30,8 @@ function project(
       // Only to end what hangs: the longest takes 40 s, a shared machine ten times as long.
       testTimeout: 600_000,
       hookTimeout: 600_000,
+      // The default is a second, in which a machine under load does not always come to its turn.
+      expect: { poll: { timeout: 300_000 } },
       // No module keeps state (a rule of its own), so files share a worker: a fifth less time.
       isolate: false,
     },
