@@ -25,10 +25,11 @@ describe('a server that tells hints that are none', () => {
   let polls: number[]
   let restedMs: number
   let answered: number
+  let timeoutMs: number
 
   beforeEach(async () => {
     server = await startPolicyServer()
-    ;[polls, restedMs, answered] = [[], 0, 0]
+    ;[polls, restedMs, answered, timeoutMs] = [[], 0, 0, 60_000]
     const wire = {
       fetch: createHttpFetch(),
       server: server.url,
@@ -38,7 +39,7 @@ describe('a server that tells hints that are none', () => {
     const access = createDeviceAccess({ ...wire, clock: () => NOW_MS, random: () => 0.5 })
     const fetchFile = createFileFetcher({ ...wire, access })
     listener = createHintListener({
-      ask: (since, signal) => askForHint(fetchFile, 500, since, signal),
+      ask: (since, signal) => askForHint(fetchFile, timeoutMs, since, signal),
       async poll() {
         polls.push(restedMs)
         return { outcome: 'unchanged' }
@@ -163,6 +164,7 @@ describe('a server that tells hints that are none', () => {
     'causes no poll by %s (%s), and is asked ever more seldom',
     async (_, code, make) => {
       const count = code === 'timeout' ? 2 : 12
+      if (code === 'timeout') timeoutMs = 500
 
       await lie(count, make)
 

@@ -233,7 +233,7 @@ describe('a proxy that stops', () => {
         asked.resolve()
         return new Promise(() => {})
       },
-      dial: createDial(1_000),
+      dial: createDial(60_000),
       live: createLiveConnections(active.decide, 10),
       idleMs: 5_000,
       maxConnections: 10,
@@ -251,7 +251,7 @@ describe('a proxy that stops', () => {
 
     socket.destroy()
     await closed
-  }, 2_000)
+  })
 })
 
 describe('an origin that misbehaves', () => {

@@ -7,7 +7,7 @@ import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, bundleOf } from '../fixture/bundle.ts'
 import { startTcpServer } from '../fixture/proxy.ts'
 
-const dial = createDial(1_000)
+const dial = createDial(60_000)
 const never = new AbortController().signal
 
 /** Opens a connection to an allowed address while `meanwhile` happens on the way. */

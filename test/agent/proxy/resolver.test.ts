@@ -37,12 +37,15 @@ async function startNameServer(
   return { server: `127.0.0.1:${socket.address().port}`, asked }
 }
 
+/** For an answer that comes. */
+const PATIENT_MS = 60_000
+
 describe('the resolver', () => {
   it('gives the addresses of both families', async () => {
     const { server, asked } = await startNameServer({
       'a.test': { A: ['192.0.2.1', '192.0.2.2'], AAAA: ['2001:db8::1'] },
     })
-    const resolve = createResolver([server], 1_000)
+    const resolve = createResolver([server], PATIENT_MS)
 
     expect(await resolve('a.test')).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1'])
     expect(asked.toSorted()).toEqual(['a.test A', 'a.test AAAA'])
@@ -51,13 +54,13 @@ describe('the resolver', () => {
   it('is content with one family', async () => {
     const { server } = await startNameServer({ 'a.test': { AAAA: ['2001:db8::1'] } })
 
-    expect(await createResolver([server], 1_000)('a.test')).toEqual(['2001:db8::1'])
+    expect(await createResolver([server], PATIENT_MS)('a.test')).toEqual(['2001:db8::1'])
   })
 
   it('asks anew for every request', async () => {
     const records: Record<string, { A: string[] }> = { 'a.test': { A: ['192.0.2.1'] } }
     const { server } = await startNameServer(records)
-    const resolve = createResolver([server], 1_000)
+    const resolve = createResolver([server], PATIENT_MS)
     await resolve('a.test')
 
     records['a.test'] = { A: ['192.0.2.9'] }
@@ -67,15 +70,14 @@ describe('the resolver', () => {
 
   it('fails for a name without addresses, and in time for one without an answer', async () => {
     const { server } = await startNameServer({ 'empty.test': {} })
-    const resolve = createResolver([server], 200)
     const beganMs = performance.now()
 
-    await expect(resolve('empty.test')).rejects.toThrow('ENODATA')
-    await expect(resolve('silent.test')).rejects.toThrow(/ETIMEOUT|no answer/)
+    await expect(createResolver([server], PATIENT_MS)('empty.test')).rejects.toThrow('ENODATA')
+    await expect(createResolver([server], 200)('silent.test')).rejects.toThrow(/ETIMEOUT|no answer/)
     expect(performance.now() - beganMs).toBeLessThan(10_000)
   })
 
   it('asks the system when no server is named', async () => {
-    expect(await createResolver([], 1_000)('127.0.0.1')).toEqual(['127.0.0.1'])
+    expect(await createResolver([], PATIENT_MS)('127.0.0.1')).toEqual(['127.0.0.1'])
   })
 })

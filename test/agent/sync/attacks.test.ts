@@ -61,6 +61,7 @@ describe('the last good policy stays in force after', () => {
   ])('%s', async (_what, answer, code) => {
     const scene = await inForce()
     scene.server.answer = answer
+    if (code === 'timeout') scene.setPatience(500)
 
     expect(await scene.synchronizer.run(never)).toMatchObject({
       outcome: 'failed',
