@@ -1,6 +1,5 @@
-import crypto, { randomBytes, randomUUID } from 'node:crypto'
-import { syncBuiltinESMExports } from 'node:module'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { ApiError } from '../../../server/src/http/api-error.ts'
 import { createOrganization } from '../../../server/src/accounts/create-organization.ts'
 import { createTokenExchange } from '../../../server/src/accounts/exchange-secret.ts'
@@ -13,6 +12,7 @@ import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-k
 import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
 import { createSecretToken } from '../../../server/src/tokens/secret-token.ts'
 import { openTestServer } from '../test-server.ts'
+import { countSlowHashes } from './count-slow-hashes.ts'
 
 describe('an exchange that fails', () => {
   let exchange: ReturnType<typeof createTokenExchange>
@@ -91,18 +91,3 @@ describe('an exchange that fails', () => {
     expect(right).toEqual(unknown[0])
   })
 })
-
-/** Reports each Argon2 of this process until the test is over; the hash itself is the real one. */
-function countSlowHashes(report: (parameters: string) => void): void {
-  const real = crypto.argon2
-  crypto.argon2 = (algorithm, parameters, callback) => {
-    const { memory, passes, parallelism, tagLength } = parameters
-    report(`${algorithm} m=${memory} t=${passes} p=${parallelism} ${tagLength}`)
-    return real(algorithm, parameters, callback)
-  }
-  syncBuiltinESMExports()
-  onTestFinished(() => {
-    crypto.argon2 = real
-    syncBuiltinESMExports()
-  })
-}
