@@ -82,7 +82,7 @@ const PROGRAM = `
 const report = { args: process.argv.slice(2), cwd: process.cwd(), data: process.env.PALISADE_DATA_DIR, options: process.execArgv }
 if (process.argv[2] === 'wait') {
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => process.exit(7))
-  setTimeout(() => {}, 20000)
+  setTimeout(() => console.log('never told to end'), 60_000)
   console.log('waiting')
 } else {
   console.log(JSON.stringify(report))

@@ -240,7 +240,7 @@ describe('the command', () => {
     shell.kill('SIGTERM')
 
     await expect(ended).resolves.toMatchObject({ stdout: 'waiting\n' })
-  }, 10_000)
+  })
 })
 
 describe('usage', () => {
