@@ -81,7 +81,7 @@ it('what is taken, or asked for by nobody any more, makes room', async () => {
   await ask()
   expect(isRefused()).toBe(true)
   leaver.destroy()
-  await expect.poll(() => isRefused(), { timeout: 30_000 }).toBe(false)
+  await expect.poll(() => isRefused()).toBe(false)
 })
 
 it('an answer behind another one makes room, too, when its connection is over', async () => {
@@ -92,7 +92,7 @@ it('an answer behind another one makes room, too, when its connection is over', 
 
   client.destroy()
 
-  await expect.poll(() => isRefused(), { timeout: 30_000 }).toBe(false)
+  await expect.poll(() => isRefused()).toBe(false)
 })
 
 it('who takes too long is cut off', async () => {
@@ -103,7 +103,7 @@ it('who takes too long is cut off', async () => {
   client.resume()
   client.pause()
   const closed = once(client, 'close')
-  await expect.poll(() => isRefused(), { timeout: 30_000 }).toBe(false)
+  await expect.poll(() => isRefused()).toBe(false)
   client.on('error', () => undefined).resume()
   await closed
 })

@@ -141,33 +141,29 @@ describe('webhooks', () => {
     expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([first, last])
   })
 
-  it(
-    'deliver once more at once, not when they are next looked after',
-    { timeout: 20_000 },
-    async () => {
-      vi.useFakeTimers({ toFake: ['setTimeout'] })
-      onTestFinished(() => void vi.useRealTimers())
-      const receiver = await openReceiver()
-      const { id } = await create(receiver.url)
-      await test.server.app.listen({ host: '127.0.0.1', port: 0 })
-      await receiver.count(1)
-      const delivery = await deliveryOf(5)
-      const settled = async () => {
-        const list = await test.send('GET', `${WEBHOOKS}/${id}/deliveries`, { as: owner })
-        return list.json().data[0]?.state === 'delivered'
-      }
-      while (!(await settled())) await nextTurn()
+  it('deliver once more at once, not when they are next looked after', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const receiver = await openReceiver()
+    const { id } = await create(receiver.url)
+    await test.server.app.listen({ host: '127.0.0.1', port: 0 })
+    await receiver.count(1)
+    const delivery = await deliveryOf(5)
+    const settled = async () => {
+      const list = await test.send('GET', `${WEBHOOKS}/${id}/deliveries`, { as: owner })
+      return list.json().data[0]?.state === 'delivered'
+    }
+    while (!(await settled())) await nextTurn()
 
-      const url = `${WEBHOOKS}/${id}/deliveries/${delivery}/redeliver`
-      expect((await test.send('POST', url, { as: owner })).statusCode).toBe(200)
-      await receiver.count(2)
+    const url = `${WEBHOOKS}/${id}/deliveries/${delivery}/redeliver`
+    expect((await test.send('POST', url, { as: owner })).statusCode).toBe(200)
+    await receiver.count(2)
 
-      expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([
-        delivery,
-        delivery,
-      ])
-    },
-  )
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([
+      delivery,
+      delivery,
+    ])
+  })
 
   it('take no more than a hundred requests to deliver again', async () => {
     const { id } = await create()
