@@ -12,6 +12,7 @@ import {
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../bench/src/server/free-port.ts'
 import {
   runServerCommand,
   runServerCommandUnread,
@@ -146,11 +147,9 @@ describe('palisade-server start', () => {
   })
 
   it('serves and stops in order when its log cannot be written', async () => {
-    const listener = createServer().listen(0, '127.0.0.1')
-    await new Promise((resolve) => listener.once('listening', resolve))
-    const { port } = listener.address() as AddressInfo
-    await new Promise((resolve) => listener.close(resolve))
-    const server = await startServerWithFullLog(port, { PALISADE_DATA_DIR: newDataDir() })
+    const server = await startServerWithFullLog(await freePort(), {
+      PALISADE_DATA_DIR: newDataDir(),
+    })
 
     expect((await fetch(`${server.url}/healthz`)).status).toBe(200)
     expect(await server.stop('SIGTERM')).toMatchObject({ status: 0, stderr: '' })

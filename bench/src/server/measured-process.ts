@@ -1,9 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { cpuUsOf, rssOf } from '../measure/process-counters.ts'
+import { freePort } from './free-port.ts'
 
 /** A server in a process of its own, whose work and memory the kernel counts. */
 export interface MeasuredProcess {
@@ -81,15 +81,4 @@ function statusOf(port: number, path: string): Promise<number | null> {
     asked.on('error', () => resolve(null))
     asked.end()
   })
-}
-
-export async function freePort(): Promise<number> {
-  const listener = createServer()
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const address = listener.address()
-  listener.close()
-  await once(listener, 'close')
-  if (typeof address !== 'object' || address === null) throw new Error('there is no free port')
-  return address.port
 }

@@ -1,7 +1,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../../../../bench/src/server/free-port.ts'
 import { parseDatabaseUrl } from '../../../../server/src/store/postgres/database-url.ts'
 import {
   openPostgresStore,
@@ -129,11 +129,3 @@ describe.skipIf(!hasPostgres())('TLS to PostgreSQL', () => {
       .toMatch('does not support SSL')
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

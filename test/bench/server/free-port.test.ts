@@ -1,0 +1,13 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../../bench/src/server/free-port.ts'
+
+it('a free port can be listened on, and is none that a system hands out by itself', async () => {
+  const port = await freePort()
+
+  const listener = createServer().listen(port, '127.0.0.1')
+  onTestFinished(() => void listener.close())
+  await once(listener, 'listening')
+  expect(port).toBeLessThan(32_768)
+})
