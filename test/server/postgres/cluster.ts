@@ -68,7 +68,7 @@ export async function startCluster(
     { ...identity(), stdio: ['ignore', log, log], detached: true },
   )
   child.unref()
-  await untilAnswering({ directory, port: all.port }, () => child.exitCode)
+  await untilAnswering({ directory, port: all.port }, () => child.exitCode ?? child.signalCode)
   return { directory, process: child }
 }
 
@@ -118,13 +118,13 @@ async function query<Row extends object>(
   }
 }
 
-async function untilAnswering(socket: Socket, exitCode: () => number | null): Promise<void> {
+async function untilAnswering(socket: Socket, ending: () => number | string | null): Promise<void> {
   for (;;) {
     try {
       await query(socket, 'postgres', 'SELECT 1')
       return
     } catch (error) {
-      if (exitCode() !== null)
+      if (ending() !== null)
         throw new Error(`postgres ended, see ${socket.directory}/log`, { cause: error })
     }
     await new Promise((resolve) => setTimeout(resolve, 20))

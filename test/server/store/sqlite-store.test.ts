@@ -180,12 +180,13 @@ describe('a SQLite database', () => {
     const startedAt = performance.now()
 
     const writes = await Promise.allSettled(
-      ['a', 'b', 'c'].map((name) =>
-        store.transaction((writer) => writer.secrets.insert(name, new Uint8Array(1))),
+      Array.from({ length: 12 }, (_, index) =>
+        store.transaction((writer) => writer.secrets.insert(`${index}`, new Uint8Array(1))),
       ),
     )
 
-    expect(performance.now() - startedAt).toBeLessThan(8_000)
+    // One after the other they would have taken a minute.
+    expect(performance.now() - startedAt).toBeLessThan(30_000)
     for (const write of writes)
       expect(write).toMatchObject({ reason: { code: 'ERR_STORE_UNAVAILABLE' } })
     other.close()

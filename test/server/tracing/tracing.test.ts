@@ -125,7 +125,7 @@ it('serves and stops as ever while the collector is away, and says so once', asy
   const outcome = await server.stop('SIGTERM')
 
   expect(outcome).toMatchObject({ status: 0, stderr: '' })
-  expect(performance.now() - stoppedMs).toBeLessThan(8_000)
+  expect(performance.now() - stoppedMs).toBeLessThan(30_000)
   expect(outcome.stdout.split('traces cannot be exported')).toHaveLength(2)
 })
 

@@ -122,10 +122,11 @@ describe.skipIf(!hasPostgres())('a PostgreSQL store', () => {
     const startedAt = performance.now()
 
     const outcomes = await Promise.allSettled(
-      ['a', 'b'].map((name) => store.transaction(insert(name))),
+      Array.from({ length: 12 }, (_, index) => store.transaction(insert(`${index}`))),
     )
 
-    expect(performance.now() - startedAt).toBeLessThan(8_000)
+    // One after the other they would have taken a minute.
+    expect(performance.now() - startedAt).toBeLessThan(30_000)
     for (const outcome of outcomes) expect(outcome).toMatchObject({ reason: UNAVAILABLE })
     expect(await find('long')).toBeNull()
     mayEnd.resolve()
@@ -167,7 +168,7 @@ describe.skipIf(!hasPostgres())('a database that stops and starts again', () => 
     await expect
       .poll(() => store.generation() === store.generation(), { timeout: 300_000 })
       .toBe(false)
-    expect(performance.now() - stoppedAt).toBeLessThan(10_000)
+    expect(performance.now() - stoppedAt).toBeLessThan(30_000)
 
     cluster = await startCluster(binaries, directory)
     await store.transaction(insert('after'))
