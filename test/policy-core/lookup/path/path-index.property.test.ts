@@ -21,7 +21,8 @@ import {
 const SIZES = [
   { size: 'a few', patterns: somePatterns(12), runs: 1_500, paths: 20 },
   { size: 'some hundred', patterns: manyPatterns(600), runs: 60, paths: 60 },
-  { size: '5,000', patterns: manyPatterns(5_000), runs: 8, paths: 150 },
+  // Of most lists few paths match anything: of eight together one time in sixty too few.
+  { size: '5,000', patterns: manyPatterns(5_000), runs: 40, paths: 30 },
 ]
 
 test.each(SIZES)(
