@@ -71,7 +71,8 @@ describe('buildNameIndex', () => {
         },
       )
 
-      expect(outcomes.rarerThan({ nothing: 0.1, something: 0.1 })).toEqual([])
+      // Of 500 lists 12.1 % of the nested find something, with a deviation of 0.7.
+      expect(outcomes.rarerThan({ nothing: 0.1, something: 0.08 })).toEqual([])
     })
 
   it('is tested with names that do collide', () => {
