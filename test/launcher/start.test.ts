@@ -19,7 +19,9 @@ let env: Record<string, string>
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'palisade-start-'))
-  env = { PALISADE_PORT: '0', PALISADE_DATA_DIR: join(folder, 'data') }
+  // However busy the machine is, the agent is not asked to come back later.
+  const settings = { PALISADE_PORT: '0', PALISADE_OVERLOAD_DELAY_MS: '0' }
+  env = { ...settings, PALISADE_DATA_DIR: join(folder, 'data') }
 })
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
