@@ -8,8 +8,10 @@ import {
   withConnection,
 } from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { createViewPublisher } from '../../../server/src/distribution/views/view-publisher.ts'
+import type { RuleRecord } from '../../../server/src/store/records.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { publications } from '../../../server/src/store/sql/migrations/publications.ts'
+import { rulesInOrder } from '../../../server/src/store/sql/migrations/rules-in-order.ts'
 import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -155,6 +157,44 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))(
       expect(found).toMatchObject({ versions, former: null, document: null })
       expect(Buffer.from(found.targets ?? []).toString()).toContain('policies/pol_1.json')
       expect(Buffer.from(body).toString()).toContain(`"version":${high + 1}`)
+      await store.close()
+    })
+
+    it('keeps the order of rules of before, and finds their names and ids taken', async () => {
+      const rules = Array.from({ length: 20 }, (_, index): RuleRecord => ({
+        id: `rule_${(index * 7) % 20}`,
+        name: `name ${(index * 3) % 20}`,
+        actions: ['connect:tcp'],
+        decision: 'deny',
+        resources: ['example.com'],
+      }))
+      const rows = rules.map(
+        ({ id, name }) =>
+          `('pol_1', '${id}', '${name}', '["connect:tcp"]', 'deny', '["example.com"]')`,
+      )
+      const open = await prepare(
+        MIGRATIONS.indexOf(rulesInOrder),
+        ROWS,
+        `DELETE FROM rules;
+         INSERT INTO rules (policy_id, id, name, actions, decision, resources)
+           VALUES ${rows.toReversed().join(', ')}`,
+      )
+
+      const store = await open()
+
+      const found = await store.read((reader) => reader.policies.find('acme', 'pol_1'))
+      expect(found?.rules).toEqual(rules.toReversed())
+      const at = { org: 'acme', policyId: 'pol_1', updated_at: AT }
+      const first = { ...rules[0]!, id: 'rule_first', name: 'first' }
+      const added = await store.transaction(({ policies }) => policies.insertRule(at, first))
+      expect(added.rules.at(-1)).toEqual(first)
+      for (const [rule, subject] of [
+        [{ ...first, id: 'rule_other', name: 'name 3' }, 'rule_name'],
+        [{ ...first, id: 'rule_7', name: 'other' }, 'other'],
+      ] as const)
+        await expect(
+          store.transaction(({ policies }) => policies.insertRule(at, rule)),
+        ).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT', subject })
       await store.close()
     })
 

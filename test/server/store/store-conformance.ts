@@ -252,7 +252,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         expect(found).toMatchObject({ updated_at: NOW, rules: [] })
       })
 
-      it('may have rule names of another policy, and none twice', async () => {
+      it('may have rule names and ids of another policy, and none twice', async () => {
         await store.transaction(async (writer) => {
           for (const id of ['pol_1', 'pol_2']) {
             await writer.policies.insert(policy(id))
@@ -266,6 +266,10 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         )
 
         await expect(again).rejects.toMatchObject({ subject: 'rule_name' })
+        const sameId = store.transaction((writer) =>
+          writer.policies.insertRule(at, { ...RULE, name: 'another' }),
+        )
+        await expect(sameId).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT', subject: 'other' })
       })
 
       it('have exactly the rules that replace theirs, in that order, however many', async () => {

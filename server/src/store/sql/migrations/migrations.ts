@@ -12,6 +12,7 @@ import { initial } from './initial.ts'
 import { lastSeen } from './last-seen.ts'
 import { publications } from './publications.ts'
 import { rollouts } from './rollouts.ts'
+import { rulesInOrder } from './rules-in-order.ts'
 import { views } from './views.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -35,4 +36,5 @@ export const MIGRATIONS: readonly Migration[] = [
   publications,
   breakGlass,
   rollouts,
+  rulesInOrder,
 ]
