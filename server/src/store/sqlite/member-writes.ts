@@ -22,7 +22,7 @@ export interface MemberWrites {
    * Runs it before the next statement that runs at once, or else in `finish`. With a `key` it takes
    * the place of what waits of the same statement and key.
    */
-  later(statement: Statement<[Value[]]>, values: Value[], key: string | null): void
+  later(statement: Statement<Value[]>, values: Value[], key: string | null): void
   /** The member's writes are part of the group. */
   keep(): void
   /** The member's writes are undone. */
@@ -32,7 +32,7 @@ export interface MemberWrites {
 }
 
 interface Waiting {
-  readonly statement: Statement<[Value[]]>
+  readonly statement: Statement<Value[]>
   values: Value[]
   readonly key: string | null
 }
@@ -128,7 +128,7 @@ export function createMemberWrites(database: Database): MemberWrites {
 function run(due: readonly Waiting[]): void {
   if (due.length === 0) return
   guard(() => {
-    for (const { statement, values } of due) statement.run(values)
+    for (const { statement, values } of due) statement.run(...values)
   })
 }
 

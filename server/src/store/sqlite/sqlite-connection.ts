@@ -17,7 +17,7 @@ export function createSqliteConnection(
 ): Connection {
   return {
     prepare<Row>(sql: string, effect: Effect = 'everything'): Statement<Row> {
-      const statement = guard(() => database.prepare<[Value[]], Row>(sql))
+      const statement = guard(() => database.prepare<Value[], Row>(sql))
       const isWriting = !statement.readonly
       const prepareTo = (): void => {
         if (isWriting) writes(effect)
@@ -25,7 +25,7 @@ export function createSqliteConnection(
       }
       const run = async (...values: Value[]): Promise<number> => {
         prepareTo()
-        return guard(() => statement.run(values).changes)
+        return guard(() => statement.run(...values).changes)
       }
       const wait = (key: string | null, values: Value[]): Promise<void> => {
         if (member === null) return run(...values).then(() => undefined)
@@ -36,11 +36,11 @@ export function createSqliteConnection(
       return {
         async get(...values) {
           prepareTo()
-          return guard(() => statement.get(values))
+          return guard(() => statement.get(...values))
         },
         async all(...values) {
           prepareTo()
-          return guard(() => statement.all(values))
+          return guard(() => statement.all(...values))
         },
         run,
         later: (...values) => wait(null, values),
