@@ -2,6 +2,7 @@ import type { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { fault, type Fault } from './fault.ts'
 import { rememberSignatures } from './remember-signatures.ts'
 import type { IsSignature } from './signature.ts'
+import type { TrustedSets } from './trusted-sets.ts'
 import type { Marks, ViewFiles } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
@@ -25,6 +26,7 @@ export interface Refresh {
   /** Fetched already. */
   readonly timestamp: Buffer
   readonly isSignature: IsSignature
+  readonly sets: TrustedSets
 }
 
 export interface Refreshed {
@@ -43,11 +45,9 @@ export async function refreshView(
   fetchFile: FetchFile,
   signal: AbortSignal,
 ): Promise<Refreshed> {
-  // Only now: what is on disk is enforced without it, and loading it takes longer than that.
-  const { TrustedMetadataStore } = await import('tuf-js/dist/store.js')
   const roots: string[] = []
   try {
-    const trusted = new TrustedMetadataStore(Buffer.from(refresh.root))
+    const trusted = await refresh.sets.begin(refresh.root)
     const get = createGetter(refresh, fetchFile, signal)
     await updateRoots(trusted, get, roots)
     rememberSignatures(trusted.root.signed.keys, refresh.isSignature)

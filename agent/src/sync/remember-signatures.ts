@@ -7,14 +7,17 @@ type Key = Keys[string]
 
 const ED25519 = 'ed25519'
 const PUBLIC_KEY = /^[0-9a-f]{64}$/
+/** Made here. */
+const REMEMBERING = new WeakSet<Key>()
 
 /**
  * Puts keys in the place of those of tuf-js that ask `isSignature`, which our own lines ask as well, about
- * the text that tuf-js has read. Another kind of key stays as it is.
+ * the text that tuf-js has read. Another kind of key stays as it is, and one that asks already.
  */
 export function rememberSignatures(keys: Keys, isSignature: IsSignature): void {
   for (const [id, key] of Object.entries(keys)) {
     const publicKey = key.keyVal['public'] ?? ''
+    if (REMEMBERING.has(key)) continue
     if (key.keyType === ED25519 && key.scheme === ED25519 && PUBLIC_KEY.test(publicKey))
       keys[id] = withMemory(key, publicKey, isSignature)
   }
@@ -22,7 +25,7 @@ export function rememberSignatures(keys: Keys, isSignature: IsSignature): void {
 
 function withMemory(key: Key, publicKey: string, isSignature: IsSignature): Key {
   const { keyID, keyType, scheme, keyVal, unrecognizedFields = {} } = key
-  return {
+  const remembering: Key = {
     keyID,
     keyType,
     scheme,
@@ -37,4 +40,6 @@ function withMemory(key: Key, publicKey: string, isSignature: IsSignature): Key 
     equals: (other) => key.equals(other),
     toJSON: () => key.toJSON(),
   }
+  REMEMBERING.add(remembering)
+  return remembering
 }

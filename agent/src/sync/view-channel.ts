@@ -8,6 +8,7 @@ import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
 import { createSignatureMemory } from './signature.ts'
+import { createTrustedSets } from './trusted-sets.ts'
 import type { StateStore } from './state-store.ts'
 import { createTrust, type FetchedView, type Trust } from './trust.ts'
 import type { TrustedState } from './trusted-state.ts'
@@ -47,6 +48,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
   const isSignature = createSignatureMemory()
+  const sets = createTrustedSets(isSignature)
   const trust = createTrust({ ...deps, isSignature })
   /** Of the timestamp that is trusted, when this process fetched it. */
   let etag: string | null = null
@@ -63,6 +65,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       kept: keptOf(former, found.id),
       timestamp: found.timestamp,
       isSignature,
+      sets,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
     const root = await trust.keepRoots(roots)
