@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseDatabaseUrl } from '../../../server/src/store/postgres/database-url.ts'
 import { migrate as migratePostgres } from '../../../server/src/store/postgres/migrate.ts'
 import {
@@ -239,6 +239,24 @@ describe.skipIf(!hasPostgres())('a PostgreSQL database', () => {
       connection.execute('SELECT version FROM palisade_store'),
     )
     expect(await rows).toEqual([{ version: newer.length }])
+  })
+
+  it('shows rules to whoever began to read before a newer release took it over', async () => {
+    const url = await unusedDatabase()
+    const migrations = MIGRATIONS.slice(0, MIGRATIONS.indexOf(rulesInOrder))
+    await inDatabase(url, async (connection) => {
+      await migratePostgres(connection, MIGRATIONS.slice(0, 1))
+      await connection.execute(ROWS)
+    })
+    const store = await openPostgresStore(url, { migrations })
+    onTestFinished(() => store.close())
+
+    const found = await store.read(async ({ policies }) => {
+      await (await openPostgresStore(url)).close()
+      return policies.find('acme', 'pol_1')
+    })
+
+    expect(found).toMatchObject({ teams: [TEAM], rules: [{ id: 'rule_1' }] })
   })
 
   it('keeps its old schema when a step of a migration fails', async () => {

@@ -1,4 +1,4 @@
-/** The words of a `CREATE TABLE` for which the databases differ. */
+/** What databases differ in where the schema is made. */
 export interface Dialect {
   /** Text that compares by code points, in every database alike. */
   readonly text: string
@@ -11,6 +11,11 @@ export interface Dialect {
   readonly keyed: string
   /** What follows the columns of a table with a `place`. */
   readonly placed: string
+  /**
+   * Where not, the table is made anew, and whoever reads keeps the former one. Where so, a table that
+   * was made anew is empty to whoever began to read before: then no step may do that.
+   */
+  readonly canDropConstraints: boolean
 }
 
 /** One step of the schema, as SQL. */

@@ -7,4 +7,5 @@ export const SQLITE: Dialect = {
   place: 'INTEGER PRIMARY KEY',
   keyed: 'STRICT, WITHOUT ROWID',
   placed: 'STRICT',
+  canDropConstraints: false,
 }

@@ -2,11 +2,20 @@ import type { Dialect } from '../dialect.ts'
 
 /**
  * The ids of rules come first in their index: they begin with the time, so new ones are neighbours,
- * and a commit of many policies' rules writes one page of it instead of one for each policy. A
- * constraint can be dropped in one database and not in the other, so the table is made anew; the
- * indices, once the names of the old ones are free. One name is what PostgreSQL tells of a conflict.
+ * and a commit of many policies' rules writes one page of it instead of one for each policy.
  */
-export function rulesInOrder({ text, place, placed }: Dialect): string {
+export function rulesInOrder(dialect: Dialect): string {
+  return `
+  ${dialect.canDropConstraints ? DROP_FORMER_INDEX : makeAnew(dialect)}
+  CREATE UNIQUE INDEX rules_id_policy_id_key ON rules (id, policy_id);
+  `
+}
+
+/** In a table made anew, whoever began to read before would find policies without rules. */
+const DROP_FORMER_INDEX = 'ALTER TABLE rules DROP CONSTRAINT rules_policy_id_id_key;'
+
+/** The index of names, once its name is free. */
+function makeAnew({ text, place, placed }: Dialect): string {
   return `
   CREATE TABLE rules_in_order (
     place ${place},
@@ -23,6 +32,5 @@ export function rulesInOrder({ text, place, placed }: Dialect): string {
   DROP TABLE rules;
   ALTER TABLE rules_in_order RENAME TO rules;
   CREATE UNIQUE INDEX rules_policy_id_name_key ON rules (policy_id, name);
-  CREATE UNIQUE INDEX rules_id_policy_id_key ON rules (id, policy_id);
   `
 }
