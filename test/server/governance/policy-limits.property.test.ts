@@ -75,3 +75,26 @@ it('a policy that grows rule by rule has the bytes of its JSON at each step', ()
     { numRuns: 300 * factorOfRun() },
   )
 })
+
+/** So long that no slack in another part makes up for it. */
+const WIDEST = '\u001f'.repeat(1000)
+const RULE: RuleRecord = { id: '', name: '', actions: ['read'], decision: 'deny', resources: [''] }
+
+it.each<[string, Partial<PolicyRecord>]>([
+  ['an id', { id: WIDEST }],
+  ['a name', { name: WIDEST }],
+  ['an organization', { org: WIDEST }],
+  ['a time', { updated_at: WIDEST }],
+  ['another time', { created_at: WIDEST }],
+  ['a team', { teams: [WIDEST] }],
+  ['many teams', { teams: Array.from({ length: 1000 }, () => '') }],
+  ['the names of its members alone', { rules: [RULE] }],
+  ['its first rule', { rules: [{ ...RULE, name: WIDEST }] }],
+  ['another rule', { rules: [RULE, { ...RULE, resources: [WIDEST] }] }],
+])('a policy is taken for no smaller than it is by %s', (_what, part) => {
+  const head = { id: '', org: '', name: '', teams: [], created_at: '', updated_at: '' }
+  const policy: PolicyRecord = { ...head, revision: 1, rules: [], ...part }
+
+  const bytes = Buffer.byteLength(JSON.stringify(formatPolicy(policy)))
+  expect(mostPolicyBytes(createKnownRules(), policy)).toBeGreaterThanOrEqual(bytes)
+})
