@@ -104,7 +104,8 @@ async function sendOne(random: Random, token: string): Promise<RawAnswer[]> {
       world.judge(operation, {
         statusCode: answer.status,
         headers: Object.fromEntries(answer.headers),
-        body: answer.body,
+        // Read byte by byte; of what is judged, characters are counted.
+        body: Buffer.from(answer.body, 'latin1').toString(),
       })
   }
   return answers
