@@ -16,10 +16,10 @@ const REQUEST_COST_MS = 5_000
 /** What it costs besides when nothing came of it: a server that lies is asked twice a minute. */
 const FUTILE_COST_MS = 30_000
 /**
- * After so many spreads all have what has changed: those whose turn came last wait for those before
- * them as well, where the server or the machine is slow.
+ * For so many spreads a machine that has polled is in nobody's way: those whose turn comes last wait
+ * for those before them as well, where the server is slow.
  */
-const SPREADS_UNTIL_ALL_HAVE = 1.5
+const SPREADS_FOR_OTHERS = 1.5
 /** An answer without news that comes sooner was not waited for. */
 const HASTY_MS = 1_000
 
@@ -87,15 +87,15 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
       return 0
     }
     if (signal.aborted) return 0
-    deps.holdBack(spreadMs * (SPREADS_UNTIL_ALL_HAVE + random()))
+    deps.holdBack(spreadMs * (SPREADS_FOR_OTHERS + random()))
     const polled = await deps.poll()
     if (polled?.outcome !== 'updated') credit.spend(FUTILE_COST_MS)
     // Not heard of yet, as far as this machine is concerned.
     if (polled === null || polled.outcome === 'failed') return backOff()
     since = revision
     failures = 0
-    // Until then nobody is in the way of those who have it not; what changes meanwhile is told at once then.
-    return spreadMs * SPREADS_UNTIL_ALL_HAVE
+    // What changes meanwhile is told at once then.
+    return spreadMs * SPREADS_FOR_OTHERS
   }
 
   function backOff(): number {

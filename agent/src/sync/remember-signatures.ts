@@ -7,7 +7,7 @@ type Key = Keys[string]
 
 const ED25519 = 'ed25519'
 const PUBLIC_KEY = /^[0-9a-f]{64}$/
-/** Made here. */
+/** Keys made here: those of a root that is begun with again are not wrapped once more each time. */
 const REMEMBERING = new WeakSet<Key>()
 
 /**

@@ -17,10 +17,10 @@ export interface TrustedSets {
  */
 export function createTrustedSets(
   isSignature: IsSignature,
-  // Only then: what is on disk is enforced without it, and loading it takes longer than that.
+  // With the first set: what is on disk is enforced without the library, and loading it takes longer than that.
   load: () => Promise<Library> = () => import('tuf-js/dist/store.js'),
 ): TrustedSets {
-  /** To find what is loaded takes the loader longer than to parse a file. */
+  /** Kept: to find again what is loaded takes the loader longer than to parse a file. */
   let library: Promise<Library> | null = null
   let former: { readonly root: string; readonly set: TrustedMetadataStore } | null = null
   return {
@@ -29,13 +29,13 @@ export function createTrustedSets(
         library = null
         throw error
       })
-      const { TrustedMetadataStore: Set } = await library
+      const { TrustedMetadataStore: LibrarySet } = await library
       if (former?.root !== root) {
-        const set = new Set(Buffer.from(root))
+        const set = new LibrarySet(Buffer.from(root))
         rememberSignatures(set.root.signed.keys, isSignature)
         former = { root, set }
       }
-      return beginAgain(former.set) ?? new Set(Buffer.from(root))
+      return beginAgain(former.set) ?? new LibrarySet(Buffer.from(root))
     },
   }
 }

@@ -12,8 +12,8 @@ export interface Dialect {
   /** What follows the columns of a table with a `place`. */
   readonly placed: string
   /**
-   * Where not, the table is made anew, and whoever reads keeps the former one. Where so, a table that
-   * was made anew is empty to whoever began to read before: then no step may do that.
+   * Whether a step can drop a constraint. Where not, it makes the table anew, and whoever reads keeps the
+   * former one. Where it can, it must: there a table made anew is empty to whoever began to read before.
    */
   readonly canDropConstraints: boolean
 }
