@@ -26,8 +26,11 @@ export interface WorkerAnswer {
 }
 
 const { fleet, server } = workerData as WorkerTask
-const agents = fleet.machines.map((machine) => createLightAgent(machine, fleet, server))
-let running: LightAgent[] = []
+const agents = fleet.machines.map((machine) => {
+  const agent = createLightAgent(machine, fleet, server)
+  return { agent, untilAllowed: createLookout(agent) }
+})
+let running: typeof agents = []
 
 parentPort?.on('message', (request: WorkerRequest) => void answer(request))
 
@@ -36,24 +39,29 @@ async function answer(request: WorkerRequest): Promise<void> {
   if (request.kind === 'start') {
     const some = agents.slice(running.length, running.length + request.count)
     running = [...running, ...some]
-    for (const agent of some) agent.start()
+    for (const { agent } of some) agent.start()
   }
   if (request.kind === 'wait')
-    allowedAtMs = await Promise.all(running.map((agent) => untilAllowed(agent, request.host)))
-  if (request.kind === 'stop') await Promise.all(running.map((agent) => agent.stop()))
-  const toldAtMs = running.map((agent) => agent.toldAtMs())
-  const silent = running.filter((agent) => agent.hintsFailing() !== null).length
+    allowedAtMs = await Promise.all(running.map(({ untilAllowed }) => untilAllowed(request.host)))
+  if (request.kind === 'stop') await Promise.all(running.map(({ agent }) => agent.stop()))
+  const toldAtMs = running.map(({ agent }) => agent.toldAtMs())
+  const silent = running.filter(({ agent }) => agent.hintsFailing() !== null).length
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- of windows, not of threads
   parentPort?.postMessage({ toldAtMs, allowedAtMs, silent } satisfies WorkerAnswer)
   if (request.kind === 'stop') parentPort?.close()
 }
 
-function untilAllowed(agent: LightAgent, host: string): Promise<number> {
-  return new Promise((resolve) => {
-    const look = (): void => {
-      if (agent.allows(host)) resolve(uptimeMs())
-    }
-    agent.subscribe(look)
-    look()
-  })
+/** Subscribed once: a listener for each change would make each change dearer than the one before. */
+function createLookout(agent: LightAgent): (host: string) => Promise<number> {
+  let look = (): void => {}
+  agent.subscribe(() => look())
+  return (host) =>
+    new Promise((resolve) => {
+      look = () => {
+        if (!agent.allows(host)) return
+        look = () => {}
+        resolve(uptimeMs())
+      }
+      look()
+    })
 }
