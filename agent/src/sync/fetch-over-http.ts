@@ -1,6 +1,7 @@
 import type { Fetch, FetchAnswer, FetchRequest } from '@palisade/client'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage, type RequestOptions } from 'node:http'
+import { readChunks } from './read-chunks.ts'
 
 /** Of a connection that nothing is asked over. */
 const IDLE_MS = 5_000
@@ -76,15 +77,9 @@ function describe(response: IncomingMessage, signal: AbortSignal): FetchAnswer {
     status: response.statusCode ?? 0,
     headers: { get: (name) => readHeader(response.rawHeaders, name) },
     body: {
-      async *[Symbol.asyncIterator]() {
-        try {
-          yield* response
-        } catch (error) {
-          // What ended it shall be named, not that it ended.
-          signal.throwIfAborted()
-          throw error
-        }
-      },
+      [Symbol.asyncIterator]: () =>
+        // What ended it shall be named, not that it ended.
+        readChunks(response, (error) => (signal.aborted ? signal.reason : error)),
       async cancel() {
         if (!response.complete) response.destroy()
         if (response.destroyed || response.readableEnded) return

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http'
+
+/**
+ * The chunks of an answer as they come, for whoever takes each at once: what has come and was not asked
+ * for is held. Leaving a loop over them early ends the connection. Of what ends it, `name` says what to
+ * throw.
+ *
+ * The iterator of `node:stream` does the same for every kind of stream, and takes a fifth of the processor
+ * time that a whole request takes.
+ */
+export function readChunks(
+  response: IncomingMessage,
+  name: (error: unknown) => unknown,
+): AsyncIterator<Uint8Array> {
+  const held: Uint8Array[] = []
+  let waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | null = null
+  let ending: { readonly error: unknown } | 'complete' | null = null
+
+  function take(chunk: Uint8Array): void {
+    if (waiting === null) {
+      held.push(chunk)
+      return
+    }
+    waiting.resolve({ done: false, value: chunk })
+    waiting = null
+  }
+
+  function end(how: NonNullable<typeof ending>): void {
+    ending ??= how
+    if (waiting === null) return
+    if (ending === 'complete') waiting.resolve({ done: true, value: undefined })
+    else waiting.reject(name(ending.error))
+    waiting = null
+  }
+
+  response.on('data', take)
+  response.once('end', () => end('complete'))
+  response.on('error', (error) => end({ error }))
+  response.once('close', () => end({ error: new Error('the connection was closed') }))
+
+  return {
+    async next() {
+      const chunk = held.shift()
+      if (chunk !== undefined) return { done: false, value: chunk }
+      if (ending === 'complete') return { done: true, value: undefined }
+      if (ending !== null) throw name(ending.error)
+      waiting = Promise.withResolvers()
+      return waiting.promise
+    },
+    async return() {
+      response.destroy()
+      return { done: true, value: undefined }
+    },
+  }
+}
