@@ -1,5 +1,5 @@
 import { parseJson } from '@palisade/protocol'
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { formatCanonicalJson } from './canonical-json.ts'
 import { isSignature, type IsSignature } from './signature.ts'
@@ -119,7 +119,7 @@ export function isSignedBy(
 
 /** Lower-case hexadecimal. */
 export function sha256(content: string | Uint8Array): string {
-  return createHash('sha256').update(content).digest('hex')
+  return hash('sha256', content, 'hex')
 }
 
 /** Null for what is no signed file. */
