@@ -1,5 +1,5 @@
 import { quantile } from '../../measure/quantile.ts'
-import { openConnection, type LoadAnswer } from './connection.ts'
+import { openConnection, type LoadAnswer, type LoadConnection } from './connection.ts'
 import { COUNTER, type LoadReport, type LoadRequest } from './load-request.ts'
 
 /** Requests that are sent in turns, and which is next. */
@@ -11,6 +11,8 @@ interface RequestSet {
 }
 
 const sets = new Map<string, RequestSet>()
+/** By port, from one run to the next. */
+const opened = new Map<number, readonly LoadConnection[]>()
 
 function define(name: string, texts: readonly string[]): void {
   const requests = texts.map((text) => Buffer.from(text, 'latin1'))
@@ -37,6 +39,15 @@ function take(set: RequestSet): { request: Buffer; index: number } {
   return { request, index }
 }
 
+/** Those of the runs before, which are kept alive, and as many more as are missing. */
+async function connectionsTo(port: number, count: number): Promise<readonly LoadConnection[]> {
+  const kept = (opened.get(port) ?? []).filter((connection) => connection.isOpen())
+  const missing = Array.from({ length: count - kept.length }, () => openConnection(port))
+  const all = [...kept, ...(await Promise.all(missing))]
+  opened.set(port, all)
+  return all.slice(0, count)
+}
+
 /** Keeps `connections` busy while `wantsMore`; every answer goes to `heard`. */
 async function drive(
   { port, connections }: { readonly port: number; readonly connections: number },
@@ -44,12 +55,12 @@ async function drive(
   wantsMore: () => boolean,
   heard: (answer: LoadAnswer, index: number) => void,
 ): Promise<LoadReport> {
-  const opened = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
+  const busy = await connectionsTo(port, connections)
   const statuses: Record<string, number> = {}
   const tookMs: number[] = []
   const start = performance.now()
   await Promise.all(
-    opened.map(async (connection) => {
+    busy.map(async (connection) => {
       while (wantsMore()) {
         const { request, index } = take(set)
         const asked = performance.now()
@@ -61,7 +72,6 @@ async function drive(
     }),
   )
   const elapsedMs = performance.now() - start
-  for (const connection of opened) connection.close()
   const [p50Ms, p99Ms] = [quantile(tookMs, 0.5), quantile(tookMs, 0.99)]
   return { completed: tookMs.length, elapsedMs, statuses, p50Ms, p99Ms }
 }

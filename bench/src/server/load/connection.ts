@@ -4,7 +4,8 @@ import { connect, type Socket } from 'node:net'
 export interface LoadConnection {
   /** Resolves with the answer's status and header lines, once its body is in. */
   ask(request: Buffer): Promise<LoadAnswer>
-  close(): void
+  /** Whether the server has not ended it. */
+  isOpen(): boolean
 }
 
 export interface LoadAnswer {
@@ -59,6 +60,6 @@ function serve(socket: Socket): LoadConnection {
         socket.write(request)
       })
     },
-    close: () => socket.destroy(),
+    isOpen: () => !socket.destroyed && !socket.readableEnded,
   }
 }
