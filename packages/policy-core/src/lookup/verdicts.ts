@@ -40,9 +40,7 @@ export class Verdicts {
     const flag = flagOf(decision, slot)
     const firsts = new Map<number, number>()
     for (const group of groups) this.#addFirsts(firsts, group, flag)
-    // Resources are numbered rule by rule, so their order is that of the rules.
-    const resources = Uint32Array.from(firsts.values()).toSorted()
-    const rules = Array.from(resources, (resource) => Object.freeze(this.#table.matchOf(resource)))
+    const rules = inOrder(firsts).map((resource) => Object.freeze(this.#table.matchOf(resource)))
     return { decision, reason: 'rule', rules: Object.freeze(rules) }
   }
 
@@ -86,6 +84,12 @@ export class Verdicts {
     this.#keptBy = []
     this.#sizeKept = size
   }
+}
+
+/** Resources are numbered rule by rule, so their order is that of the rules. Nearly always it is one. */
+function inOrder(firsts: ReadonlyMap<number, number>): readonly number[] {
+  const resources = [...firsts.values()]
+  return resources.length < 2 ? resources : Array.from(Uint32Array.from(resources).toSorted())
 }
 
 function decisionOf(flags: number, slot: ActionSlot): RuleDecision | null {
