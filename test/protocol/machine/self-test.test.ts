@@ -72,3 +72,21 @@ it.each([
     places && [{ ...asked, match: [], miss: places }],
   )
 })
+
+it.each([
+  ['+', 'no parts'],
+  ['+0', 'nothing that does not match'],
+  ['+0 -1', 'no action'],
+  ['+0 -1 read', 'nothing that is asked'],
+  ['+0 -1 read ', 'an empty question'],
+  ['+0 -1  /x', 'an empty action'],
+  ['+0 -1 read\t /x', 'white space in its action'],
+  ['+0 1 -1 read /x', 'a space among its places'],
+  ['+0 -1\tread /x', 'another white space after its places'],
+])('refuses the line `%s`, which has %s', (line) => {
+  expect(readSelfTest([line])).toBeNull()
+})
+
+it('leaves what another version may know to that version', () => {
+  expect(readSelfTest(['?0 -1 read /x', '+0 -1 execute /x'])).toEqual([])
+})
