@@ -47,7 +47,8 @@ function send(
       agent: wire.agent,
     })
     // Not by the option of the same name, which watches the stream besides: a tenth of what a request costs.
-    const stop = (): void => void sent.destroy(new Error('aborted', { cause: signal.reason }))
+    // Nor with an error: a connection that is just being laid aside would throw it where nobody catches it.
+    const stop = (): void => void sent.destroy()
     signal.addEventListener('abort', stop)
     sent.once('response', resolve)
     sent.on('error', (error) => reject(signal.aborted ? signal.reason : nameable(error)))
@@ -77,9 +78,7 @@ function describe(response: IncomingMessage, signal: AbortSignal): FetchAnswer {
     status: response.statusCode ?? 0,
     headers: { get: (name) => readHeader(response.rawHeaders, name) },
     body: {
-      [Symbol.asyncIterator]: () =>
-        // What ended it shall be named, not that it ended.
-        readChunks(response, (error) => (signal.aborted ? signal.reason : error)),
+      [Symbol.asyncIterator]: () => readChunks(response, signal),
       async cancel() {
         if (!response.complete) response.destroy()
         if (response.destroyed || response.readableEnded) return

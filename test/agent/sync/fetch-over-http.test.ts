@@ -139,6 +139,10 @@ describe('fetching by node:http', () => {
   it.each([
     ['that is never answered', () => {}],
     ['whose answer is never whole', (_request, response) => void response.write('a')],
+    [
+      'whose answer goes on for as long as its connection',
+      (request) => void request.socket.write('HTTP/1.1 200 OK\r\n\r\na'),
+    ],
   ] as [string, RequestListener][])('ends a request %s by its signal', async (_what, never) => {
     const url = await start()
     let ended = 0
@@ -164,6 +168,33 @@ describe('fetching by node:http', () => {
     }
 
     await expect(textOf(await get(url))).rejects.toMatchObject({ code: 'ECONNRESET' })
+  })
+
+  it('rejects an answer that has broken off before it is read', async () => {
+    const url = await start()
+    answer = (_request, response) => {
+      response.writeHead(200, { 'content-length': 1000 })
+      response.write('abc', () => response.destroy())
+    }
+    const { signal } = new AbortController()
+
+    const given = await get(url, signal)
+    await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0)
+
+    await expect(textOf(given)).rejects.toThrow('closed')
+  })
+
+  it.each([
+    ['before it is read', (abort: () => void) => abort()],
+    ['as it ends', (abort: () => void) => process.nextTick(abort)],
+  ])('rejects an answer that came whole, when its signal ends it %s', async (_when, then) => {
+    const url = await start()
+    const stop = new AbortController()
+
+    const reading = textOf(await get(url, stop.signal))
+    then(() => stop.abort())
+
+    await expect(reading).rejects.toMatchObject({ name: 'AbortError' })
   })
 
   it.each([
