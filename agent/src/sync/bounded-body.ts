@@ -1,4 +1,10 @@
 /**
+ * A chunk takes half a KiB, whatever it holds, and a server may send each byte as one: 1 MiB of those took
+ * 540 MiB. So many are put together at once.
+ */
+const MAX_LOOSE = 1024
+
+/**
  * Reads a body of at most `maxBytes`, counted while it streams, so that no announced
  * length is believed. Null when it is longer; rejects when the body breaks off.
  */
@@ -7,13 +13,17 @@ export async function readBoundedBody(
   maxBytes: number,
 ): Promise<Uint8Array | null> {
   if (body === null) return new Uint8Array()
-  const chunks: Uint8Array[] = []
+  const blocks: Uint8Array[] = []
+  let loose: Uint8Array[] = []
   let received = 0
   // Leaving the loop early ends the connection.
   for await (const chunk of body) {
     received += chunk.byteLength
     if (received > maxBytes) return null
-    chunks.push(chunk)
+    loose.push(chunk)
+    if (loose.length < MAX_LOOSE) continue
+    blocks.push(Buffer.concat(loose))
+    loose = []
   }
-  return Buffer.concat(chunks)
+  return Buffer.concat([...blocks, ...loose])
 }
