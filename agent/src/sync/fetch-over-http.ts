@@ -50,12 +50,16 @@ function send(
     // Nor with an error: a connection that is just being laid aside would throw it where nobody catches it.
     const stop = (): void => void sent.destroy()
     signal.addEventListener('abort', stop)
-    sent.once('response', resolve)
+    let isAnswered = false
+    sent.once('response', (response) => {
+      isAnswered = true
+      resolve(response)
+    })
     sent.on('error', (error) => reject(signal.aborted ? signal.reason : nameable(error)))
     sent.once('close', () => {
       signal.removeEventListener('abort', stop)
       // Without an error, as after an answer that goes on by another protocol.
-      reject(new Error('the server closed the connection'))
+      if (!isAnswered) reject(new Error('the server closed the connection'))
     })
     sent.end(body ?? undefined)
   })

@@ -34,7 +34,9 @@ export function readChunks(
     waiting = null
   }
 
-  const onClose = (): void => end({ error: new Error('the connection was closed') })
+  const onClose = (): void => {
+    if (ending === null) end({ error: new Error('the connection was closed') })
+  }
   response.on('data', take)
   response.once('end', () => end('complete'))
   response.on('error', (error) => end({ error }))
