@@ -7,8 +7,9 @@ import type { Fleet } from './fill-fleet.ts'
 
 const PATIENCE_MS = 10 * 60_000
 /**
- * MiB. A machine's agent is alone on its heap and hardly ever collects it; hundreds on one heap are collected
- * all the time, on every processor: a fifth of what the machine did until the last of them had a change.
+ * MiB. A machine's agent is alone on its heap, and one collection of it is small; hundreds on one heap are
+ * collected all the time, on every processor: a fifth of what the machine did until the last of them had a change.
+ * Without any the processor time of an agent is probably too little; `bench/README.md` says so.
  */
 const HEAP_FLAGS = [
   '--min-semi-space-size=128',
