@@ -16,7 +16,7 @@ export async function readBoundedBody(
   const blocks: Uint8Array[] = []
   let loose: Uint8Array[] = []
   let received = 0
-  // Leaving the loop early ends the connection.
+  // Leaving the loop early ends the connection, unless all of it has come.
   for await (const chunk of body) {
     received += chunk.byteLength
     if (received > maxBytes) return null

@@ -20,7 +20,7 @@ export interface FetchAnswer {
   readonly body: AnswerBody | null
 }
 
-/** Leaving the loop early ends the connection. */
+/** Leaving the loop early ends the connection, unless all of it has come. */
 export interface AnswerBody extends AsyncIterable<Uint8Array> {
   cancel(): Promise<void>
 }
