@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 /** The least that any server on Node does: every ratio is against this. */
 const BODY = Buffer.from('{"message":"hello, world of bench"}')
 
-// As long as the other server keeps a connection while the rows take turns.
+// About as long as the other server keeps a connection while the rows take turns.
 createServer({ keepAliveTimeout: 70_000 }, (_request, response) => {
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': BODY.length })
   response.end(BODY)
