@@ -44,7 +44,13 @@ describe.each<[string, () => IsSignature]>([
     expect(ask('opens', own.key, made)).toBe(false)
     expect(ask('open', other.key, made)).toBe(false)
     expect(ask('open', own.key, other.sign('open'))).toBe(false)
-    expect(ask('open', own.key, made.replace(/^../, '00'))).toBe(false)
+    expect(
+      ask(
+        'open',
+        own.key,
+        made.replace(/^./, (digit) => (digit === '0' ? '1' : '0')),
+      ),
+    ).toBe(false)
     expect(ask('open', own.key, '')).toBe(false)
     // None of which has changed what is believed.
     expect(ask('open', own.key, made)).toBe(true)
