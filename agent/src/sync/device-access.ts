@@ -25,6 +25,8 @@ export interface DeviceAccessDeps {
   /** Origin. */
   readonly server: string
   readonly prove: Prove
+  /** The server refuses a proof: dates the next ones by another clock. False where none shows another time. */
+  readonly redate?: () => boolean
   /** For the whole exchange. */
   readonly timeoutMs: number
   /** Epoch milliseconds. */
@@ -52,7 +54,9 @@ export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
 
   async function renew(signal: AbortSignal): Promise<Held | Fault> {
     const beganMs = clock()
-    const answer = await ask(deps, signal)
+    const first = await ask(deps, signal)
+    const isRedated = 'kind' in first && first.code === 'proof_refused' && deps.redate?.() === true
+    const answer = isRedated ? await ask(deps, signal) : first
     if ('kind' in answer) {
       const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
       failures += 1
