@@ -9,6 +9,7 @@ import {
   formatMeter,
   formatState,
   formatTime,
+  isAhead,
   parseMeter,
   parseState,
   parseTime,
@@ -31,7 +32,7 @@ export interface StateProblem {
 }
 
 export interface ReadState {
-  /** Null when there is no copy, or none that is whole. */
+  /** The one that is ahead; null when there is no copy, or none that is whole. */
   readonly state: TrustedState | null
   /** A copy that was damaged, now out of the way; null when there was none. */
   readonly problem: StateProblem | null
@@ -40,10 +41,11 @@ export interface ReadState {
 /** What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time. */
 export interface StateStore {
   read(nowMs: number): Promise<ReadState>
-  /** Durable when it resolves; a crash at any moment leaves one whole copy at least. */
+  /**
+   * Durable, in both copies, when it resolves: nothing is to be forgotten with one of them. A crash at any moment
+   * leaves one whole copy at least.
+   */
   write(state: TrustedState): Promise<void>
-  /** The same, into both copies: what must not be forgotten with one of them. */
-  writeBoth(state: TrustedState): Promise<void>
   /** Null when it is not there or damaged. */
   readTime(): Promise<KeptTime | null>
   writeTime(time: KeptTime): Promise<void>
@@ -55,7 +57,7 @@ export interface StateStore {
   writeDocument(hash: string, body: Uint8Array): Promise<void>
   /** Removes all documents but these. */
   keepDocuments(hashes: ReadonlySet<string>): Promise<void>
-  /** Moves the newest copy of the state out of the way; answers where it is now. */
+  /** Moves the copy that was read out of the way; answers where it is now. */
   setAside(nowMs: number): Promise<string>
   setDocumentAside(hash: string, nowMs: number): Promise<string>
 }
@@ -65,6 +67,7 @@ export function createStateStore(directory: string): StateStore {
   const time = join(directory, TIME)
   const meter = join(directory, METER)
   const [newest, previous] = COPIES.map((name) => join(directory, name)) as [string, string]
+  let inUse = newest
 
   const documentFile = (hash: string): string => join(documents, `${hash}.json`)
 
@@ -77,42 +80,39 @@ export function createStateStore(directory: string): StateStore {
     )
   }
 
+  /** One copy; out of the way when it is damaged. */
+  async function readCopy(file: string, nowMs: number): Promise<ReadState> {
+    const copy = await readPrivateFile(file, MAX_STATE_BYTES)
+    const state = copy.ok ? parseState(copy.text) : null
+    if (state !== null || (!copy.ok && copy.code === 'ENOENT')) return { state, problem: null }
+    const message = `the kept state ${copy.ok ? 'is damaged' : copy.message}`
+    return { state, problem: { file: await setAside(file, nowMs), message } }
+  }
+
   return {
     async read(nowMs) {
       for (const place of [directory, documents]) await removeLeftovers(place)
-      let problem: StateProblem | null = null
-      for (const file of [newest, previous]) {
-        const found = await readPrivateFile(file, MAX_STATE_BYTES)
-        const state = found.ok ? parseState(found.text) : null
-        if (state !== null) return { state, problem }
-        if (!found.ok && found.code === 'ENOENT') continue
-        const message = `the kept state ${found.ok ? 'is damaged' : found.message}`
-        problem ??= { file: await setAside(file, nowMs), message }
-      }
-      return { state: null, problem }
+      const one = await readCopy(newest, nowMs)
+      const other = await readCopy(previous, nowMs)
+      const isOther =
+        other.state !== null && (one.state === null || isAhead(other.state, one.state))
+      inUse = isOther ? previous : newest
+      return { state: (isOther ? other : one).state, problem: one.problem ?? other.problem }
     },
 
     async write(state) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const text = formatState(state)
-      // Before the newest is replaced it becomes the previous one, whole as it is.
-      const former = await readPrivateFile(newest, MAX_STATE_BYTES)
-      if (former.ok && parseState(former.text) !== null) await writeDurably(previous, former.text)
-      await writeDurably(newest, text)
-    },
-
-    async writeBoth(state) {
-      await mkdir(directory, { recursive: true, mode: 0o700 })
-      const text = formatState(state)
       const former = await readPrivateFile(previous, MAX_STATE_BYTES)
-      // The newest comes last: it alone is read while it is whole, so it is what makes the change.
       await writeDurably(previous, text)
       try {
         await writeDurably(newest, text)
+        inUse = newest
       } catch (error) {
+        // It is ahead of the newest now, and would be read at the next start.
         const undone = former.ok ? writeDurably(previous, former.text) : unlink(previous)
-        // Not to hide why the write failed.
-        await undone.catch(() => {})
+        // Not to hide why the write failed. To remove it needs no room.
+        await undone.catch(() => unlink(previous)).catch(() => {})
         throw error
       }
     },
@@ -151,7 +151,7 @@ export function createStateStore(directory: string): StateStore {
       await syncDirectory(documents)
     },
 
-    setAside: (nowMs) => setAside(newest, nowMs),
+    setAside: (nowMs) => setAside(inUse, nowMs),
     setDocumentAside: (hash, nowMs) => setAside(documentFile(hash), nowMs),
   }
 }

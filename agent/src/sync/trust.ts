@@ -66,6 +66,24 @@ export function createTrust(deps: TrustDeps): Trust {
     return file
   }
 
+  /** One copy of the state; another may be there when it is not usable, because it is out of the way then. */
+  async function restoreCopy() {
+    const read = await store.read(clock.now())
+    if (read.state === null) return { kept: null, problem: read.problem, isUsable: true }
+    state = read.state
+    kept = null
+    root = followRoots(enrolment.root, state.roots)
+    if (isOfEnrolment(enrolment, state)) clock.recall(state.issued_ms)
+    const restored = await restoreView(deps, state)
+    if (typeof restored === 'string') {
+      const problem = { file: await setAside(), message: restored }
+      return { kept: null, problem, isUsable: false }
+    }
+    if (restored !== null && 'file' in restored)
+      return { kept: null, problem: restored, isUsable: true }
+    return { kept: restored, problem: read.problem, isUsable: true }
+  }
+
   return {
     setAside,
     state: () => state,
@@ -75,18 +93,11 @@ export function createTrust(deps: TrustDeps): Trust {
 
     async restore() {
       clock.restore(await store.readTime())
-      const read = await store.read(clock.now())
-      if (read.state === null) return { kept: null, problem: read.problem }
-      state = read.state
-      kept = null
-      root = followRoots(enrolment.root, state.roots)
-      clock.recall(state.issued_ms)
-      const restored = await restoreView(deps, state)
-      if (restored === null) return { kept: null, problem: read.problem }
-      if (typeof restored === 'string')
-        return { kept: null, problem: { file: await setAside(), message: restored } }
-      if ('file' in restored) return { kept: null, problem: restored }
-      return { kept: restored, problem: read.problem }
+      const first = await restoreCopy()
+      if (first.isUsable) return first
+      // The other copy still knows what must not come back.
+      const { kept: other, problem } = await restoreCopy()
+      return { kept: other, problem: first.problem ?? problem }
     },
 
     async keepRoots(roots) {
@@ -111,7 +122,7 @@ export function createTrust(deps: TrustDeps): Trust {
     async keepView(view) {
       const next = withView(state, view)
       await store.write(next)
-      // The other copy of the state is the former one: it must be able to stand in, with its documents.
+      // Those listed before stay as well: to go back to them fetches nothing.
       const listed = view.documents.map(({ sha256 }) => sha256)
       const hashes = new Set([...(kept ?? listHashes(state)), ...listed])
       state = next
@@ -121,7 +132,7 @@ export function createTrust(deps: TrustDeps): Trust {
     },
 
     async keepInBoth(changed) {
-      await store.writeBoth({ ...state, ...changed })
+      await store.write({ ...state, ...changed })
       state = { ...state, ...changed }
     },
 
@@ -137,7 +148,7 @@ function begin(
   { org, device_id, root: pinned }: Enrolment,
   former?: TrustedState,
 ): { readonly state: TrustedState; readonly root: Root | null } {
-  const isOurs = former?.org === org && former.device_id === device_id
+  const isOurs = former !== undefined && isOfEnrolment({ org, device_id }, former)
   // What cannot be used makes no grant good for a second time.
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
   const is_revoked = isOurs && former.is_revoked
@@ -180,13 +191,19 @@ function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
   return current === null || isSignedBy(root, 'targets', current.text) ? grants : withEnded(grants)
 }
 
+function isOfEnrolment(
+  { org, device_id }: Pick<Enrolment, 'org' | 'device_id'>,
+  state: TrustedState,
+): boolean {
+  return state.org === org && state.device_id === device_id
+}
+
 /** What was kept, or why the state, or one document of it, cannot be used. */
 async function restoreView(
   { enrolment, store, clock, isSignature }: TrustDeps,
   state: TrustedState,
 ): Promise<FetchedView | StateProblem | string | null> {
-  if (state.org !== enrolment.org || state.device_id !== enrolment.device_id)
-    return 'the kept state is of another enrolment'
+  if (!isOfEnrolment(enrolment, state)) return 'the kept state is of another enrolment'
   const root = followRoots(enrolment.root, state.roots.slice(0, state.view?.roots))
   if (root === null || followRoots(enrolment.root, state.roots) === null)
     return 'the kept roots do not hold'

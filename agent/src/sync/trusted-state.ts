@@ -40,6 +40,33 @@ const stateSchema = z.strictObject({
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
 
+/**
+ * Whether the previous copy knows of something that the newest does not: that was not written to the
+ * end, or an older one was put in its place. Of two that are as far, one of a machine that was put out
+ * holds.
+ */
+export function isAhead(previous: TrustedState, newest: TrustedState): boolean {
+  if (previous.org !== newest.org || previous.device_id !== newest.device_id) return false
+  if (knowsMore(previous, newest)) return true
+  return previous.is_revoked && !newest.is_revoked && !knowsMore(newest, previous)
+}
+
+function knowsMore(one: TrustedState, other: TrustedState): boolean {
+  // With other keys versions begin anew.
+  if (one.roots.length !== other.roots.length) return one.roots.length > other.roots.length
+  return (
+    one.grants.passed_ms > other.grants.passed_ms ||
+    one.grants.used.some((grant) => !other.grants.used.some(({ id }) => id === grant.id)) ||
+    Object.entries(one.marks).some(([view, marks]) => isPast(marks, other.marks, view))
+  )
+}
+
+function isPast(marks: Marks, others: TrustedState['marks'], view: string): boolean {
+  const known = Object.hasOwn(others, view) ? others[view] : undefined
+  if (known === undefined) return true
+  return (['timestamp', 'snapshot', 'targets'] as const).some((role) => marks[role] > known[role])
+}
+
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
 
 const timeSchema = z.strictObject({ seen_ms: z.number(), floor_ms: z.number() })

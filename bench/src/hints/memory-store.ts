@@ -10,9 +10,6 @@ export function createMemoryStore(): StateStore {
     async write(next) {
       state = next
     },
-    async writeBoth(next) {
-      state = next
-    },
     readMeter: async () => null,
     writeMeter: async () => {},
     readTime: async () => null,
