@@ -57,6 +57,17 @@ export interface Fault {
   readonly retryAfterMs?: number
 }
 
+/**
+ * Names that anybody may have made up are in messages, as long as the answer that holds them; each failed attempt
+ * would write one of 8 MiB to the log.
+ */
+const MAX_MESSAGE = 512
+
 export function fault(code: FaultCode, message: string): Fault {
-  return { kind: 'fault', code, message }
+  const isLong = message.length > MAX_MESSAGE
+  return {
+    kind: 'fault',
+    code,
+    message: isLong ? `${message.slice(0, MAX_MESSAGE - 1)}…` : message,
+  }
 }

@@ -117,6 +117,22 @@ describe('an update in one answer', () => {
     expect(await scene.sync(served, true)).toMatchObject({ revision: 8, error: null })
   })
 
+  it.each([
+    ['a name', (name: string) => JSON.stringify({ [name]: 'x' })],
+    ['a name that stands twice', (name: string) => `{"${name}":"x","${name}":"x"}`],
+  ])('is refused in few words, however long %s in it is', async (_what, files) => {
+    const scene = await inForce()
+    const text = `{"format":"palisade-bundle-1","assignment":"","files":${files('x'.repeat(1e6))}}`
+    scene.server.answer = (_request, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(text)
+
+    const { error } = await scene.synchronizer.run(never, true)
+
+    expect(error?.code).toBe('malformed')
+    expect(error?.message.length).toBeLessThanOrEqual(512)
+    expectKept(scene)
+  })
+
   it('without the roots that lead on is refused, and one with them is not', async () => {
     const scene = await inForce()
     scene.repository.rotate(createKeys())
