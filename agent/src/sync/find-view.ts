@@ -4,7 +4,7 @@ import { MAX_TIMESTAMP } from './refresh-view.ts'
 import type { FetchFile } from './view-client.ts'
 
 export const ASSIGNMENT_PATH = '/api/v1/device/view'
-const MAX_ASSIGNMENT = 4 * 1024
+export const MAX_ASSIGNMENT = 4 * 1024
 
 /** What the server has: nothing of it is verified. */
 export interface FoundView {

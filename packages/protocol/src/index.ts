@@ -1,3 +1,4 @@
+export { countJsonValues } from './count-json-values.ts'
 export { parseJson, type JsonProblem, type JsonResult } from './json.ts'
 export {
   ERROR_CODES,

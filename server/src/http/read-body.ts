@@ -1,7 +1,6 @@
-import { parseJson, type JsonProblem } from '@palisade/protocol'
+import { countJsonValues, parseJson, type JsonProblem } from '@palisade/protocol'
 import type { z } from 'zod'
 import { ApiError, invalidArgument } from './api-error.ts'
-import { countJsonValues } from './count-json-values.ts'
 import { describeIssue, quote, shorten } from './describe-issue.ts'
 import { isJsonMediaType } from './media-type.ts'
 import type { RawBody } from './raw-body.ts'

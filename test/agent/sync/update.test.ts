@@ -78,6 +78,11 @@ describe('an update in one answer', () => {
     ['of another format', (bundle: Bundle) => ({ ...bundle, format: 'x' }), 'malformed'],
     ['that names a place elsewhere', nameElsewhere, 'malformed'],
     ['that is too long', (b: Bundle) => ({ ...b, pad: 'x'.repeat(MAX_UPDATE_BYTES) }), 'too_large'],
+    [
+      'whose assignment is too long',
+      (b: Bundle) => ({ ...b, assignment: unsigned() }),
+      'too_large',
+    ],
     ['that is no object', () => [], 'malformed'],
   ])('%s is refused', async (_what, change, code) => {
     const scene = await inForce()
@@ -148,6 +153,17 @@ describe('an update in one answer', () => {
     expect(await scene.sync(served, true)).toMatchObject({ revision: 8, error: null })
   })
 
+  it('of hundreds of thousands of members is refused before any of them is looked at', async () => {
+    const scene = await inForce()
+    const served = scene.repository.release({ policies, revision: 8 })
+    serveChanged(scene, served, (bundle) => ({ ...bundle, files: manyMembers() }))
+
+    expect(await scene.synchronizer.run(never, true)).toMatchObject({
+      error: { code: 'malformed', message: 'the update holds more than 4096 values' },
+    })
+    expectKept(scene)
+  })
+
   it('that says nothing has changed is believed only by who has something', async () => {
     const scene = await inForce()
     scene.server.answer = (_request, response) => response.writeHead(304).end()
@@ -155,6 +171,15 @@ describe('an update in one answer', () => {
     expectKept(scene)
   })
 })
+
+function manyMembers(): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: 600_000 }, (_, index) => [`x${index}`, '']))
+}
+
+/** Signed by millions, as far as a schema can tell. */
+function unsigned(): string {
+  return `{"signatures":[${'{},'.repeat(2_000_000)}{}],"signed":{}}`
+}
 
 function nameElsewhere(bundle: Bundle): Bundle {
   return { ...bundle, files: { ...bundle.files, '../../etc/passwd': 'x' } }
