@@ -12,7 +12,6 @@ export interface FoundView {
   readonly id: string
   readonly assignment: string
   readonly timestamp: Buffer
-  readonly etag: string | null
 }
 
 /** Where the files of a view are. */
@@ -47,7 +46,7 @@ export async function findView(
   const timestamp = await fetchFile(wanted, signal)
   if (timestamp.kind === 'fault') return timestamp
   if (timestamp.kind !== 'body') return fault('http_status', 'the server answered 404')
-  return { kind: 'found', id, assignment: text, timestamp: timestamp.body, etag: timestamp.etag }
+  return { kind: 'found', id, assignment: text, timestamp: timestamp.body }
 }
 
 function timestampPath(org: string, view: string): string {

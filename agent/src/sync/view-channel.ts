@@ -1,4 +1,5 @@
-import type { Enrolment } from '@palisade/protocol'
+import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
+import { hash } from 'node:crypto'
 import type { TrustedClock } from '../state/trusted-clock.ts'
 import type { Fault } from './fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
@@ -50,7 +51,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const isSignature = createSignatureMemory()
   const sets = createTrustedSets(isSignature)
   const trust = createTrust({ ...deps, isSignature })
-  /** Of the timestamp that is trusted, when this process fetched it. */
+  /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
   async function update(
@@ -82,19 +83,14 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     if (documents.kind === 'fault') return documents
     const keep = async (): Promise<void> => {
       await trust.keepView(view)
-      etag = found.etag
+      etag = tagOf(found.timestamp)
     }
     return { kind: 'offer', view, texts: documents.texts, keep }
   }
 
-  async function follow(
-    fetchFile: FetchFile,
-    tag: string | null,
-    signal: AbortSignal,
-  ): Promise<Offer | Fault> {
+  async function follow(fetchFile: FetchFile, signal: AbortSignal): Promise<Offer | Fault> {
     const found = await findView(fetchFile, org, signal)
-    if (found.kind === 'fault') return found
-    return update({ ...found, etag: tag ?? found.etag }, fetchFile, signal)
+    return found.kind === 'fault' ? found : update(found, fetchFile, signal)
   }
 
   async function ask(
@@ -110,9 +106,9 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       if (polled.kind !== 'changed') return polled
     }
     const fetched = await fetchUpdate(fetchFile, enrolment, heldOf(trust, tag), signal)
-    if (fetched.kind === 'archive') return follow(fetched.fetchFile, fetched.etag, signal)
+    if (fetched.kind === 'archive') return follow(fetched.fetchFile, signal)
     // A server of an earlier version has each file by itself.
-    return fetched.kind === 'absent' ? follow(fetchFile, null, signal) : fetched
+    return fetched.kind === 'absent' ? follow(fetchFile, signal) : fetched
   }
 
   return {
@@ -120,9 +116,17 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     fetch: ask,
     async open(body, signal) {
       const archive = openArchive(body, enrolment)
-      return archive.kind === 'fault' ? archive : follow(archive.fetchFile, null, signal)
+      return archive.kind === 'fault' ? archive : follow(archive.fetchFile, signal)
     },
   }
+}
+
+/**
+ * As the server makes it, of what was verified. Not the one that came with it: whoever gives an older timestamp the tag of
+ * the newest once would have the server itself say from then on that nothing has changed.
+ */
+function tagOf(timestamp: Uint8Array): string {
+  return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
 }
 
 function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held {

@@ -150,6 +150,7 @@ export {
   DEVICE_VIEW_TYPE,
   MAX_POLICIES_OF_VIEW,
   POLICY_DOCUMENT_SCHEMA,
+  TIMESTAMP_TAG_CHARACTERS,
   deviceViewSchema,
   viewIdSchema,
   viewPolicySchema,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { policyOf } from '../fixture/bundle.ts'
 import { packBundle, type Served } from '../fixture/pack-bundle.ts'
 import { expectKept, inForce, never, policies, type Scene } from '../fixture/sync-scene.ts'
-import { createKeys, serve } from '../fixture/view-repository.ts'
+import { createKeys, serve, tagOfTimestamp } from '../fixture/view-repository.ts'
 
 /** Answers updates with what `change` makes of one, and everything else as it is. */
 function serveChanged(
@@ -47,15 +47,19 @@ describe('an update in one answer', () => {
     expect(scene.active.decide({ action: 'read', path: '/other/x' }).decision).toBe('allow')
   })
 
-  it('gives the tag that the next poll is made with', async () => {
+  it('with the tag of a newer one is followed by that one all the same', async () => {
     const scene = await inForce()
     const served = scene.repository.release({ policies, revision: 8 })
-    serveChanged(scene, served, (bundle) => bundle)
-    await scene.synchronizer.run(never, true)
+    const newer = scene.repository.release({ policies: [...policies, other], revision: 9 })
+    const text = packBundle(served, (bundle) => bundle)
+    scene.server.answer = (_request, response) => {
+      const headers = { 'content-type': 'application/json', etag: tagOfTimestamp(newer) }
+      response.writeHead(200, headers).end(text)
+    }
+    expect(await scene.synchronizer.run(never, true)).toMatchObject({ revision: 8, error: null })
 
-    await scene.synchronizer.run(never)
-
-    expect(scene.server.requests.at(-2)?.headers['if-none-match']).toBe('"tag"')
+    expect(await scene.sync(newer)).toMatchObject({ outcome: 'updated', revision: 9 })
+    expect(await scene.sync(newer)).toMatchObject({ outcome: 'unchanged', revision: 9 })
   })
 
   const damage = (bundle: Bundle): Bundle => {

@@ -8,6 +8,9 @@ import { policySchema } from '../governance/policy.ts'
  */
 export const MAX_POLICIES_OF_VIEW = 300
 
+/** Of the SHA-256 of a timestamp in base64url; in quotation marks its entity tag, which machines make themselves. */
+export const TIMESTAMP_TAG_CHARACTERS = 22
+
 /** Version of the policy documents; an agent that meets another one fails closed. */
 export const POLICY_DOCUMENT_SCHEMA = 1
 

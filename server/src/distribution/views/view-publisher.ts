@@ -1,3 +1,4 @@
+import { TIMESTAMP_TAG_CHARACTERS } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { Store } from '../../store/store.ts'
 import { isWithin, termOfTimestamp, type Term } from './due.ts'
@@ -9,7 +10,6 @@ import { createViewSweeper } from './view-sweeper.ts'
 
 /** Timestamps that are remembered; each has about a kilobyte. */
 const MAX_VIEWS = 20_000
-const TAG_CHARACTERS = 22
 
 /**
  * `timestamp.json` as it is sent, and its strong entity tag with the quotes. A text: Node sends it in
@@ -105,6 +105,6 @@ export function createViewPublisher(deps: {
 }
 
 function serve(body: Uint8Array): ServedTimestamp {
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, TAG_CHARACTERS)}"`
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
   return { body: Buffer.from(body).toString(), etag }
 }
