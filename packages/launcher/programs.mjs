@@ -49,7 +49,7 @@ export const CLI = {
  *
  * With the second it has them from the start. By default it begins with 2 MiB and grows as it sees fit, which was different from one
  * process to the next: of eight that answered the same polls and reads, five took half as much processor time again, and
- * their slowest one in a hundred waited 7 to 10 ms instead of 3; with it none of eleven. At rest it takes 4 MiB.
+ * their slowest one in a hundred waited 7 to 17 ms instead of 3 to 7; with it none of eight. At rest it takes 4 MiB.
  *
  * Apart: what has native parts or pages beside its code, what finds its other copies by way of the
  * process, and what only few servers load.
