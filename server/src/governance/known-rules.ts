@@ -1,5 +1,8 @@
 import type { RuleRecord } from '../store/records.ts'
 
+/** Between two rules in JSON. */
+export const COMMA_BYTES = 1
+
 /**
  * What was found out about rules. A record never changes, and of a large policy nearly all stay, so
  * each is judged and counted once; it is forgotten with the record.
@@ -44,11 +47,21 @@ export function knownList({ lists }: KnownRules, rules: Rules): KnownList {
   return made
 }
 
-/** What is known of `rules` holds for `same` as well: the same rules, as the store has them now. */
-export function knowSame({ lists }: KnownRules, rules: Rules, same: Rules): void {
-  if (rules.length !== same.length) return
-  const known = lists.get(rules)
-  if (known !== undefined) lists.set(same, known)
+/**
+ * What is known of the rules `before` holds for `after` as well: the same with a good rule of their domain
+ * behind them, as the store has them now. `bytes` are those of its JSON.
+ */
+export function knowGrown(
+  { lists }: KnownRules,
+  before: Rules,
+  { after, bytes }: { readonly after: Rules; readonly bytes: number },
+): void {
+  const known = lists.get(before)
+  if (known === undefined || after.length !== before.length + 1) return
+  const { isCompilable, restBytes } = known
+  const grown =
+    restBytes === null ? null : restBytes + (before.length === 0 ? 0 : COMMA_BYTES + bytes)
+  lists.set(after, { isCompilable, restBytes: grown })
 }
 
 export function createKnownRules(): KnownRules {

@@ -14,16 +14,11 @@ import { knownList, knownRule, type KnownRules, type Rules } from './known-rules
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
- * could not enforce is never stored. `before` are its rules when `rule` was only added to them.
+ * could not enforce is never stored.
  */
-export function requireCompilable(
-  known: KnownRules,
-  policy: PolicyRecord,
-  rule: RuleRecord,
-  before?: Rules,
-): void {
+export function requireCompilable(known: KnownRules, policy: PolicyRecord, rule: RuleRecord): void {
   requireCompilableRule(known, rule)
-  if (isCompilable(known, policy, before)) return
+  if (isCompilable(known, policy.rules)) return
   const problem = findProblem(policy)
   if (problem === null) return
   const field = problem.rule_id === rule.id ? problem.member : undefined
@@ -31,19 +26,33 @@ export function requireCompilable(
 }
 
 /**
+ * The same for the policy with `rule` behind its own, of which most are known: nothing but the new one
+ * is looked at then, and nothing is kept of what may never be stored.
+ */
+export function requireCompilableWith(
+  known: KnownRules,
+  policy: PolicyRecord,
+  rule: RuleRecord,
+): void {
+  const { rules } = policy
+  const action = (rules[0] ?? rule).actions[0]
+  const fits = action !== undefined && isOfDomain(rule, domainOf(action))
+  if (fits && checkRule(rule).length === 0 && isCompilable(known, rules)) return
+  requireCompilable(known, { ...policy, rules: [...rules, rule] }, rule)
+}
+
+/**
  * Tells the same as compiling would: a policy is refused for what is wrong with one of its rules by
  * itself, or for their domains, and for nothing else. Building the indices of the whole policy took
  * an eighth of adding a rule to a small one, and most of it in a large one.
  */
-function isCompilable(known: KnownRules, { rules }: PolicyRecord, before: Rules = []): boolean {
+function isCompilable(known: KnownRules, rules: Rules): boolean {
   const list = knownList(known, rules)
   if (list.isCompilable) return true
   const action = rules[0]?.actions[0]
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
-  const judged = known.lists.get(before)?.isCompilable === true ? before.length : 0
-  for (const rule of judged === 0 ? rules : rules.slice(judged))
-    if (!isOfDomain(rule, domain) || !isGood(known, rule)) return false
+  for (const rule of rules) if (!isOfDomain(rule, domain) || !isGood(known, rule)) return false
   list.isCompilable = true
   return true
 }

@@ -8,6 +8,7 @@ import { readJson } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
+import { StoreError } from '../store/store-error.ts'
 import { formatRule } from './format-policy.ts'
 import {
   noQuerySchema,
@@ -16,11 +17,16 @@ import {
   type RuleCall,
 } from './governance-call.ts'
 import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
-import { knowSame } from './known-rules.ts'
+import { knowGrown } from './known-rules.ts'
 import { createId } from './object-id.ts'
-import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
+import {
+  requirePolicySize,
+  requirePolicySizeWith,
+  requireRuleCount,
+  ruleBytes,
+} from './policy-limits.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
-import { requireCompilable } from './require-compilable.ts'
+import { requireCompilable, requireCompilableWith } from './require-compilable.ts'
 import { readRuleBody, ruleDomain } from './rule-domain.ts'
 import { nextTimestamp } from './timestamp.ts'
 
@@ -39,20 +45,21 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
     const judge = async () => {
       const body = readRuleBody(createRuleRequestSchema, json, ruleDomain(policy.rules))
       const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
-      const changed = { ...policy, rules: [...policy.rules, rule] }
-      requireCompilable(deps.knownRules, changed, rule, policy.rules)
+      requireCompilableWith(deps.knownRules, policy, rule)
       readQuery(noQuerySchema, call.query)
-      return { rule, changed, ifMatch: readEntityTags('If-Match', call.ifMatch) }
+      return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
     }
     return answerOnce(writer, once, deps.now(), {
       judge,
-      async act({ rule, changed, ifMatch }) {
+      async act({ rule, ifMatch }) {
         requireMatch(ifMatch, formatEntityTag(policy.revision))
-        requireRuleCount(deps.limits, changed.rules.length)
-        requirePolicySize(deps, changed, policy.rules)
-        requireFreeName(policy, rule)
-        const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
-        knowSame(deps.knownRules, changed.rules, written.rules)
+        requireRuleCount(deps.limits, policy.rules.length + 1)
+        const bytes = ruleBytes(rule)
+        requirePolicySizeWith(deps, policy, { rule, bytes })
+        const written = await nameConflict(rule, () =>
+          writer.policies.insertRule(placeOf(deps, policy), rule),
+        )
+        knowGrown(deps.knownRules, policy.rules, { after: written.rules, bytes })
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
       },
     })
@@ -82,8 +89,9 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
 
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
     requirePolicySize(deps, changed)
-    requireFreeName(policy, rule)
-    const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
+    const written = await nameConflict(rule, () =>
+      writer.policies.updateRule(placeOf(deps, policy), rule),
+    )
     return answerUpdate(written, old, rule)
   })
 }
@@ -112,9 +120,15 @@ function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
   return { org: policy.org, policyId: policy.id, updated_at }
 }
 
-function requireFreeName(policy: PolicyRecord, rule: RuleRecord): void {
-  if (policy.rules.some(({ id, name }) => id !== rule.id && name === rule.name))
-    throw conflict(`rule name ${quote(rule.name)} is already used in this policy`)
+/** Says in our words that the store has another rule of this name in the policy. */
+async function nameConflict<T>({ name }: RuleRecord, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (error instanceof StoreError && error.subject === 'rule_name')
+      throw conflict(`rule name ${quote(name)} is already used in this policy`)
+    throw error
+  }
 }
 
 function answerUpdate(policy: PolicyRecord, old: RuleRecord, updated: RuleRecord): Answer {

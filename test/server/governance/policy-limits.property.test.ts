@@ -1,8 +1,19 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
-import { createKnownRules, knowSame } from '../../../server/src/governance/known-rules.ts'
-import { mostPolicyBytes, policyBytes } from '../../../server/src/governance/policy-limits.ts'
+import {
+  createKnownRules,
+  knowGrown,
+  type KnownRules,
+} from '../../../server/src/governance/known-rules.ts'
+import {
+  mostPolicyBytes,
+  policyBytes,
+  policyBytesWith,
+  requirePolicySizeWith,
+  ruleBytes,
+  type AddedRule,
+} from '../../../server/src/governance/policy-limits.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import { factorOfRun } from '../../run-size.ts'
 
@@ -64,17 +75,38 @@ it('a policy that grows rule by rule has the bytes of its JSON at each step', ()
       for (const rule of added) {
         const next = { ...grown, rules: [...grown.rules, rule] }
 
+        const added = { rule, bytes: ruleBytes(rule) }
         const bytes = Buffer.byteLength(JSON.stringify(formatPolicy(next)))
-        expect(mostPolicyBytes(known, next, grown.rules)).toBeGreaterThanOrEqual(bytes)
-        expect(policyBytes(known, next, grown.rules)).toBe(bytes)
+        expect(policyBytesWith(known, grown, added)).toBe(bytes)
+        expect(isTaken(known, bytes, grown, added)).toBe(true)
+        expect(isTaken(known, bytes - 1, grown, added)).toBe(false)
         // As the store gives it back.
-        grown = { ...next, rules: structuredClone(next.rules) }
-        knowSame(known, next.rules, grown.rules)
+        const after = structuredClone(next.rules)
+        knowGrown(known, grown.rules, { after, bytes: added.bytes })
+        grown = { ...next, rules: after }
+        expect(policyBytes(known, grown)).toBe(bytes)
+        expect(mostPolicyBytes(known, grown)).toBeGreaterThanOrEqual(bytes)
       }
     }),
     { numRuns: 300 * factorOfRun() },
   )
 })
+
+/** Whether the rule may be added to the policy when one may have `maxPolicyBytes`. */
+function isTaken(
+  knownRules: KnownRules,
+  maxPolicyBytes: number,
+  policy: PolicyRecord,
+  added: AddedRule,
+): boolean {
+  const limits = { maxPolicies: 1, maxRules: 1, maxPolicyBytes }
+  try {
+    requirePolicySizeWith({ limits, knownRules }, policy, added)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** So long that no slack in another part makes up for it. */
 const WIDEST = '\u001f'.repeat(1000)

@@ -2,8 +2,12 @@ import { checkRule, compilePolicy, PolicyError } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
-import { createKnownRules, knowSame } from '../../../server/src/governance/known-rules.ts'
-import { requireCompilable } from '../../../server/src/governance/require-compilable.ts'
+import { createKnownRules, knowGrown } from '../../../server/src/governance/known-rules.ts'
+import { ruleBytes } from '../../../server/src/governance/policy-limits.ts'
+import {
+  requireCompilable,
+  requireCompilableWith,
+} from '../../../server/src/governance/require-compilable.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import { addressPatterns } from '../../policy-core/arbitraries/address.ts'
 import { namePatterns } from '../../policy-core/arbitraries/name.ts'
@@ -92,15 +96,17 @@ describe('a policy with a new rule', () => {
           let { rules: before } = policy
           for (const [index, body] of bodies.entries()) {
             const rule: RuleRecord = { id: `rule_new${index}`, name: `new${index}`, ...body }
+            const old = { ...policy, rules: before }
             const changed = { ...policy, rules: [...before, rule] }
 
-            const refusal = refusalOf(() => requireCompilable(known, changed, rule, before))
+            const refusal = refusalOf(() => requireCompilableWith(known, old, rule))
 
             expect(refusal).toEqual(expectedRefusal(changed, rule))
             if (refusal !== null) continue
             // As the store gives it back.
-            before = structuredClone(changed.rules)
-            knowSame(known, changed.rules, before)
+            const after = structuredClone(changed.rules)
+            knowGrown(known, before, { after, bytes: ruleBytes(rule) })
+            before = after
           }
         },
       ),
