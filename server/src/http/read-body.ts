@@ -31,7 +31,8 @@ export function readJson(body: RawBody, maxValues = MAX_VALUES): unknown {
     throw new ApiError(415, 'invalid_argument', 'send the body without a content encoding')
   if (body.tooLarge)
     throw new ApiError(413, 'invalid_argument', `the body must be at most ${body.maxBytes} bytes`)
-  if (countJsonValues(body.bytes) > maxValues)
+  // A value takes a byte at least.
+  if (body.bytes.length > maxValues && countJsonValues(body.bytes) > maxValues)
     throw invalidArgument(`the body must hold at most ${maxValues} values`)
   const result = parseJson(decodeUtf8(body.bytes))
   if (!result.ok) throw invalidJson(result.problem)

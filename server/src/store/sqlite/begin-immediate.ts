@@ -7,18 +7,26 @@ const PAUSE_MS = 5
 
 /**
  * Takes the write lock, or throws `ERR_STORE_UNAVAILABLE` when another process holds it beyond
- * `deadline` (`performance.now`). SQLite's own wait would hold up the whole process; a connection
- * that begins here has `busy_timeout = 0`.
+ * `deadline` (`performance.now`).
  */
-export async function beginImmediate(database: Database, deadline: number): Promise<void> {
-  for (;;) {
-    try {
-      guard(() => database.exec('BEGIN IMMEDIATE'))
-      return
-    } catch (error) {
-      if (!isBusy(error) || performance.now() >= deadline) throw error
+export type BeginImmediate = (deadline: number) => Promise<void>
+
+/**
+ * SQLite's own wait would hold up the whole process; a connection that begins here has
+ * `busy_timeout = 0`.
+ */
+export function createBeginImmediate(database: Database): BeginImmediate {
+  const begin = guard(() => database.prepare('BEGIN IMMEDIATE'))
+  return async (deadline) => {
+    for (;;) {
+      try {
+        guard(() => begin.run())
+        return
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= deadline) throw error
+      }
+      await setTimeout(PAUSE_MS)
     }
-    await setTimeout(PAUSE_MS)
   }
 }
 

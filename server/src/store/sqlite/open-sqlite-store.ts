@@ -8,7 +8,7 @@ import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
-import { beginImmediate } from './begin-immediate.ts'
+import { createBeginImmediate } from './begin-immediate.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMemberWrites } from './member-writes.ts'
@@ -54,7 +54,7 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
   try {
     const prepare = opening === 'create' ? migrate : requireNewest
     guard(() => prepare(writing, MIGRATIONS))
-    // From here on `beginImmediate` waits.
+    // From here on `createBeginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
     const reading = openConnection(path, { readonly: true })
     // A restore may have put another database there while this one was being opened.
@@ -80,6 +80,9 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
     memory,
   )
   const generation = createGeneration(writing)
+  const beginImmediate = createBeginImmediate(writing)
+  const beginRead = guard(() => reading.prepare('BEGIN'))
+  const endRead = guard(() => reading.prepare('COMMIT'))
   const requireReadSchema = createSchemaCheck(reading)
   const requireWrittenSchema = createSchemaCheck(writing)
   const readers = createTurnstile()
@@ -87,7 +90,7 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
     member,
     // Counted from the arrival, or everyone in a row would wait his own five seconds.
     async begin(arrivedMs) {
-      await beginImmediate(writing, arrivedMs + BUSY_TIMEOUT_MS)
+      await beginImmediate(arrivedMs + BUSY_TIMEOUT_MS)
       requireWrittenSchema()
       forgetOthers()
       effect = 'progress'
@@ -101,12 +104,12 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
   return {
     read: (work) =>
       readers.pass(async () => {
-        guard(() => reading.exec('BEGIN'))
+        guard(() => beginRead.run())
         try {
           requireReadSchema()
           return await work(reader)
         } finally {
-          if (reading.inTransaction) guard(() => reading.exec('COMMIT'))
+          if (reading.inTransaction) guard(() => endRead.run())
         }
       }),
     transaction: (work) =>
