@@ -30,7 +30,7 @@ interface Extent {
 const FULL: Extent = {
   requests: {
     rounds: 21,
-    warmUps: 3,
+    warmUp: 15_000,
     reads: 5_000,
     writes: 1_000,
     timeoutMs: 20_000,
@@ -43,7 +43,14 @@ const FULL: Extent = {
 
 /** Too short for the optimizing compiler to settle: it shows that everything works. */
 const QUICK: Extent = {
-  requests: { rounds: 5, warmUps: 1, reads: 2_000, writes: 250, timeoutMs: 3_000, connections: 64 },
+  requests: {
+    rounds: 5,
+    warmUp: 2_000,
+    reads: 2_000,
+    writes: 250,
+    timeoutMs: 3_000,
+    connections: 64,
+  },
   startRuns: 3,
   organizations: 0,
   agents: [1000],
