@@ -272,6 +272,34 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
         await expect(sameId).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT', subject: 'other' })
       })
 
+      it('may have a rule with the id of another for its name, and a name again that was undone', async () => {
+        const at = { org: 'acme', policyId: 'pol_1', updated_at: NOW }
+        const [first, second, third] = [
+          { ...RULE, id: 'rule_1', name: 'rule_2' },
+          { ...RULE, id: 'rule_2', name: 'rule_1' },
+          { ...RULE, id: 'rule_3', name: 'again' },
+        ]
+        await store.transaction(async (writer) => {
+          await writer.policies.insert(policy('pol_1'))
+          await writer.policies.insertRule(at, first)
+        })
+        const undone = store.transaction(async (writer) => {
+          await writer.policies.insertRule(at, third)
+          throw new RangeError('undone')
+        })
+        await expect(undone).rejects.toThrow(RangeError)
+
+        for (const rule of [second, third])
+          await store.transaction((writer) => writer.policies.insertRule(at, rule))
+
+        const found = await store.read((reader) => reader.policies.find('acme', 'pol_1'))
+        expect(found?.rules).toEqual([first, second, third])
+        for (const rule of [first, second, third]) {
+          const again = store.transaction((writer) => writer.policies.insertRule(at, rule))
+          await expect(again).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
+        }
+      })
+
       it('have exactly the rules that replace theirs, in that order, however many', async () => {
         const at = { org: 'acme', policyId: 'pol_1', updated_at: LATER }
         const rules = Array.from({ length: 123 }, (_, index) => ({
