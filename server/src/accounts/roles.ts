@@ -1,17 +1,15 @@
 import { PERMISSIONS, type Permission, type Role } from '@palisade/protocol'
 
+const HELD: Readonly<Record<Role, readonly Permission[]>> = {
+  owner: PERMISSIONS,
+  editor: ['policies:read', 'policies:write'],
+  auditor: ['policies:read', 'audit:read'],
+  member: [],
+}
+
 /** What a role may do in its organization. */
 export function permissionsOf(role: Role): readonly Permission[] {
-  switch (role) {
-    case 'owner':
-      return PERMISSIONS
-    case 'editor':
-      return ['policies:read', 'policies:write']
-    case 'auditor':
-      return ['policies:read', 'audit:read']
-    case 'member':
-      return []
-  }
+  return HELD[role]
 }
 
 /** The permissions of `wanted` that are not in `held`, in the order asked. */

@@ -1,4 +1,5 @@
 import type { EventRecord } from '../store/records.ts'
+import { formatInstant } from '../format-instant.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
@@ -32,7 +33,9 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
   return {
     async record(change) {
       if (change.hidden !== true && isSame(change)) return
-      changes.push({ ...change, orgs: await organizationsOf(writer, change.place) })
+      const { place } = change
+      const orgs = isOfOne(place) ? [place.org] : await organizationsOf(writer, place)
+      changes.push({ ...change, orgs })
     },
 
     async append(author, at) {
@@ -75,7 +78,7 @@ async function chain(
     const event = {
       org,
       sequence: head.sequence + 1,
-      at: at.toISOString(),
+      at: formatInstant(at),
       kind,
       actor: author.actor,
       address: author.address,
