@@ -31,7 +31,7 @@ import { readRuleBody, ruleDomain } from './rule-domain.ts'
 import { nextTimestamp } from './timestamp.ts'
 
 /** Appends a rule to a policy. */
-export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
+export function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
@@ -49,7 +49,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
       readQuery(noQuerySchema, call.query)
       return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
     }
-    return answerOnce(writer, once, deps.now(), {
+    return await answerOnce(writer, once, deps.now(), {
       judge,
       async act({ rule, ifMatch }) {
         requireMatch(ifMatch, formatEntityTag(policy.revision))
@@ -67,7 +67,7 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
 }
 
 /** Changes a rule in its place; a PATCH that changes nothing writes nothing. */
-export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
+export function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
@@ -97,7 +97,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
 }
 
 /** Deletes a rule; the policy stays, also without any. */
-export async function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
+export function deleteRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)

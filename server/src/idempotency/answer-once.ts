@@ -54,7 +54,7 @@ export async function answerOnce<Input>(
   now: Date,
   work: { judge: () => Promise<Input>; act: (input: Input) => Promise<Answer> },
 ): Promise<Answer> {
-  if (request.scope === null) return work.act(await work.judge())
+  if (request.scope === null) return await work.act(await work.judge())
   const kept = await findKept(writer, request.scope, now)
   if (kept !== null && kept.body_hash === request.bodyHash) return replay(kept)
   const input = await work.judge()

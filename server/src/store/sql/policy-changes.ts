@@ -89,7 +89,7 @@ function createPolicyChange(
     'governance',
   )
 
-  async function find(org: string, id: string): Promise<PolicyRecord | null> {
+  function find(org: string, id: string): Promise<PolicyRecord | null> {
     return policies.read(keyOf(org, id), () => reader.find(org, id))
   }
 

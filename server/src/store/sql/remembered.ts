@@ -62,14 +62,17 @@ export function createRemembered<T>(
     }
   }
 
+  async function readNew(key: string, load: () => Promise<T | null>): Promise<T | null> {
+    const askedAt = version
+    const value = await load()
+    if (value !== null && version === askedAt) keep(key, value)
+    return value
+  }
+
   return {
-    async read(key, load) {
+    read(key, load) {
       const known = entries.get(key)
-      if (known !== undefined) return known.value
-      const askedAt = version
-      const value = await load()
-      if (value !== null && version === askedAt) keep(key, value)
-      return value
+      return known === undefined ? readNew(key, load) : Promise.resolve(known.value)
     },
 
     async write(key, work, become) {
