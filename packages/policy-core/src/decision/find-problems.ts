@@ -28,24 +28,53 @@ export function findProblems(
   if (!Array.isArray(rules))
     return [{ ...where, member: 'allowlist_v0.rules', message: `${show(rules)} is not an array` }]
 
+  return findInRules(rules, where, reader)
+}
+
+type Finding = Pick<PolicyProblem, 'member' | 'message'>
+
+/** Nothing is made for a rule in which nothing is wrong; see `checkRuleWith`. */
+function findInRules(
+  rules: readonly unknown[],
+  where: Omit<PolicyProblem, keyof Finding>,
+  reader: PatternReader,
+): PolicyProblem[] {
   let domain: Domain | null = null
-  return [...rules].flatMap((given: unknown, index): PolicyProblem[] => {
-    if (!isObject(given)) {
+  const problems: PolicyProblem[] = []
+  for (let index = 0; index < rules.length; index += 1) {
+    const rule = rules[index]
+    if (!isObject(rule)) {
       const member = `allowlist_v0.rules[${index}]`
-      return [{ ...where, member, message: `${show(given)} is not an object` }]
+      problems.push({ ...where, member, message: `${show(rule)} is not an object` })
+      continue
     }
-    const rule = given as unknown as Rule
-    const here = { ...where, rule_id: textOf(rule.id), rule_name: textOf(rule.name) }
-    const wrong = findMistyped(rule)
-    const found = wrong === null ? checkRuleWith(reader, rule) : [wrong]
-    if (found.length > 0) return found.map(({ member, message }) => ({ ...here, member, message }))
-    const [action] = rule.actions
-    if (action === undefined) return []
-    domain ??= domainOf(action)
-    if (domain === domainOf(action)) return []
-    const message = `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; write it in a policy of its own`
-    return [{ ...here, member: 'actions', message }]
-  })
+    const found = findInRule(rule as unknown as Rule, reader, domain)
+    if (found.length === 0) {
+      domain ??= domainOfRule(rule as unknown as Rule)
+      continue
+    }
+    const [rule_id, rule_name] = [textOf(rule['id']), textOf(rule['name'])]
+    for (const { member, message } of found)
+      problems.push({ ...where, rule_id, rule_name, member, message })
+  }
+  return problems
+}
+
+/** `domain` is that of the rules before it, or null. */
+function findInRule(rule: Rule, reader: PatternReader, domain: Domain | null): readonly Finding[] {
+  const wrong = findMistyped(rule)
+  if (wrong !== null) return [wrong]
+  const found = checkRuleWith(reader, rule)
+  if (found.length > 0) return found
+  const action = rule.actions[0]
+  if (action === undefined || domain === null || domain === domainOf(action)) return found
+  const message = `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; write it in a policy of its own`
+  return [{ member: 'actions', message }]
+}
+
+function domainOfRule({ actions }: Rule): Domain | null {
+  const action = actions[0]
+  return action === undefined ? null : domainOf(action)
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -57,12 +86,9 @@ function textOf(value: unknown): string {
 }
 
 /** The first of id and name that is no text. */
-function findMistyped(owner: {
-  readonly id: unknown
-  readonly name: unknown
-}): Pick<PolicyProblem, 'member' | 'message'> | null {
-  for (const member of ['id', 'name'] as const)
-    if (typeof owner[member] !== 'string')
-      return { member, message: `${show(owner[member])} is not a string` }
+function findMistyped(owner: { readonly id: unknown; readonly name: unknown }): Finding | null {
+  const { id, name } = owner
+  if (typeof id !== 'string') return { member: 'id', message: `${show(id)} is not a string` }
+  if (typeof name !== 'string') return { member: 'name', message: `${show(name)} is not a string` }
   return null
 }

@@ -1,7 +1,7 @@
 import { PARSING, type PatternReader } from '../pattern/pattern-reader.ts'
 import { quote, show } from '../quote.ts'
 import { refused, type Parsed } from '../result.ts'
-import { ACTIONS, domainOf, isAction, type Rule } from './policy.ts'
+import { ACTIONS, domainOf, isAction, type Action, type Rule } from './policy.ts'
 
 /** One thing wrong with a rule. */
 export interface RuleProblem {
@@ -21,7 +21,10 @@ export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>
   return checkRuleWith(PARSING, rule)
 }
 
-/** The same with a reader that may know the resources already. */
+/**
+ * The same with a reader that may know the resources already. Every rule of a set passes here once while
+ * nothing is compiled to machine code yet, so nothing is made for a rule in which nothing is wrong.
+ */
 export function checkRuleWith(
   reader: PatternReader,
   rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
@@ -29,10 +32,9 @@ export function checkRuleWith(
   const actions = checkActions(rule.actions)
   if (actions.length > 0) return actions
   const [first] = rule.actions
-  return [
-    ...checkDecision(rule.decision),
-    ...(first === undefined ? [] : checkResources(rule.resources, reader[domainOf(first)])),
-  ]
+  const problems = checkDecision(rule.decision)
+  if (first !== undefined) checkResources(rule.resources, reader[domainOf(first)], problems)
+  return problems
 }
 
 function checkActions(actions: unknown): RuleProblem[] {
@@ -40,12 +42,13 @@ function checkActions(actions: unknown): RuleProblem[] {
   if (!Array.isArray(actions)) return problem(`${show(actions)} is not an array`)
   if (actions.length === 0)
     return problem(`no action; write one of ${ACTIONS.map(quote).join(', ')}`)
-  const known = actions.filter(isAction)
-  if (known.length < actions.length) {
-    const unknown: unknown = actions.find((action) => !isAction(action))
-    return problem(
-      `${show(unknown)} is not an action; write one of ${ACTIONS.map(quote).join(', ')}`,
-    )
+  const known: Action[] = []
+  for (const action of actions) {
+    if (!isAction(action))
+      return problem(
+        `${show(action)} is not an action; write one of ${ACTIONS.map(quote).join(', ')}`,
+      )
+    known.push(action)
   }
   const [first] = known
   const other = known.find((action) => first !== undefined && domainOf(action) !== domainOf(first))
@@ -67,15 +70,19 @@ function checkDecision(decision: unknown): RuleProblem[] {
 function checkResources(
   resources: unknown,
   read: (text: string) => Parsed<unknown>,
-): RuleProblem[] {
-  if (!Array.isArray(resources))
-    return [{ member: 'resources', message: `${show(resources)} is not an array` }]
+  problems: RuleProblem[],
+): void {
+  if (!Array.isArray(resources)) {
+    problems.push({ member: 'resources', message: `${show(resources)} is not an array` })
+    return
+  }
   if (resources.length === 0)
-    return [{ member: 'resources', message: 'no resource; write at least one' }]
-  // Spread, because `flatMap` passes over the holes of a sparse array.
-  return [...resources].flatMap((text: unknown, index) => {
+    problems.push({ member: 'resources', message: 'no resource; write at least one' })
+  // By index, because a sparse array has holes.
+  for (let index = 0; index < resources.length; index += 1) {
+    const text: unknown = resources[index]
     const result: Parsed<unknown> =
       typeof text === 'string' ? read(text) : refused(`${show(text)} is not a string`)
-    return result.ok ? [] : [{ member: `resources[${index}]`, message: result.message }]
-  })
+    if (!result.ok) problems.push({ member: `resources[${index}]`, message: result.message })
+  }
 }
