@@ -41,9 +41,10 @@ export function groupResources(
     return pattern.ok ? network.groupOf(pattern.value) : NO_GROUP
   }
   const groupOf: number[] = []
-  for (const [rule, { actions, resources }] of entries.entries()) {
+  for (let rule = 0; rule < entries.length; rule += 1) {
+    const { actions, resources } = entries[rule]!
     const hasEffect = table.flagsOf(rule) !== 0
-    const [action = 'read'] = actions
+    const action = actions[0] ?? 'read'
     const groupOfText = domainOf(action) === 'filesystem' ? groupOfPath : groupOfHost
     for (const text of resources) groupOf.push(hasEffect ? groupOfText(text) : NO_GROUP)
   }

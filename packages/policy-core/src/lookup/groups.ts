@@ -19,7 +19,8 @@ export function buildGroups(table: RuleTable, groupOf: Int32Array, count: number
   const members = new Uint32Array(firsts[count]!)
   const flags = new Uint8Array(count)
   const next = firsts.slice()
-  for (const [resource, group] of groupOf.entries()) {
+  for (let resource = 0; resource < groupOf.length; resource += 1) {
+    const group = groupOf[resource]!
     if (group < 0) continue
     members[next[group]!] = resource
     next[group]! += 1

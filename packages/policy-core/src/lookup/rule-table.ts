@@ -60,7 +60,8 @@ export function buildRuleTable(entries: readonly RuleEntry[]): RuleTable {
   const firsts = new Uint32Array(entries.length + 1)
   const texts: string[] = []
   const ruleOf: number[] = []
-  for (const [rule, entry] of entries.entries()) {
+  for (let rule = 0; rule < entries.length; rule += 1) {
+    const entry = entries[rule]!
     if (policies.at(-1) !== entry.policy) policies.push(entry.policy)
     policyOf[rule] = policies.length - 1
     ids.push(entry.id)

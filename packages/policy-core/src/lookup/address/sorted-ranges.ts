@@ -17,14 +17,17 @@ export function sortRanges(ranges: readonly IpRange[], width: Width): SortedRang
   const firsts = new Uint32Array(ranges.length * width)
   const prefixes = new Uint8Array(ranges.length)
   const scratch = new DataView(new ArrayBuffer(16))
-  for (const [index, { base, prefix }] of ranges.entries()) {
+  for (let index = 0; index < ranges.length; index += 1) {
+    const { base, prefix } = ranges[index]!
     scratch.setBigUint64(0, width === 1 ? base << 32n : base >> 64n)
     scratch.setBigUint64(8, base)
     for (let word = 0; word < width; word += 1)
       firsts[index * width + word] = scratch.getUint32(4 * word) & maskOf(prefix - 32 * word)
     prefixes[index] = prefix
   }
-  const order = Uint32Array.from(ranges.keys()).toSorted((a, b) => {
+  const order = new Uint32Array(ranges.length)
+  for (let index = 0; index < order.length; index += 1) order[index] = index
+  order.sort((a, b) => {
     const sooner = compareAt(firsts, a, b, width)
     if (sooner !== 0) return sooner
     return prefixes[a]! - prefixes[b]! || a - b

@@ -100,7 +100,8 @@ function buildWildcards(patterns: readonly DomainPatterns[], builder: ChainSetsB
     .toSorted((a, b) => a.domain.length - b.domain.length)
   const suffixes = new SuffixTable(wild.map(({ domain }) => domain))
   const sets = new Int32Array(wild.length * 2)
-  for (const [position, { domain, one, any }] of wild.entries()) {
+  for (let position = 0; position < wild.length; position += 1) {
+    const { domain, one, any } = wild[position]!
     const above = suffixes.findCanonical(domain)
     // Whoever is below this domain is at least two labels below those above it.
     const deeper = grow(builder, above < 0 ? NOTHING : sets[above & ~1]!, any)

@@ -25,7 +25,8 @@ export function placeHashes(hashes: readonly (number | null)[]): Cells | null {
   while (size < hashes.length * 2) size *= 2
   const cells = new Int32Array(size * 2)
   const mask = size - 1
-  for (const [position, hash] of hashes.entries()) {
+  for (let position = 0; position < hashes.length; position += 1) {
+    const hash = hashes[position]!
     if (hash === null) continue
     let cell = hash & mask
     let steps = 0
@@ -42,11 +43,10 @@ export function placeHashes(hashes: readonly (number | null)[]): Cells | null {
 
 /** Tells whether a search could be long among the cells. */
 export function hasLongRun(cells: Int32Array): boolean {
-  const size = cells.length / 2
   let run = 0
-  // Beyond the end, because a search goes on at the beginning.
-  for (let step = 0; step < size + MAX_RUN; step += 1) {
-    run = cells[2 * (step % size) + 1] === 0 ? 0 : run + 1
+  // MAX_RUN cells beyond the end, because a search goes on at the beginning.
+  for (let at = 1; at < cells.length + 2 * MAX_RUN; at += 2) {
+    run = cells[at < cells.length ? at : at % cells.length] === 0 ? 0 : run + 1
     if (run > MAX_RUN) return true
   }
   return false

@@ -79,12 +79,11 @@ export function buildTable(domains: readonly string[]): Table | null {
   const placed = placeHashes(domains.map((domain) => mix(hashDomain(domain))))
   if (placed === null) return null
   const offsets = new Uint32Array(domains.length + 1)
-  for (const [position, { length }] of domains.entries())
-    offsets[position + 1] = offsets[position]! + length
+  for (let position = 0; position < domains.length; position += 1)
+    offsets[position + 1] = offsets[position]! + domains[position]!.length
   const codes = new Uint8Array(offsets.at(-1)!)
-  for (const [position, domain] of domains.entries())
-    for (let at = 0; at < domain.length; at += 1)
-      codes[offsets[position]! + at] = domain.charCodeAt(at)
+  const text = domains.join('')
+  for (let at = 0; at < text.length; at += 1) codes[at] = text.charCodeAt(at)
   return { ...placed, offsets, codes }
 }
 
