@@ -1,8 +1,6 @@
-import { formatInstant } from '../format-instant.ts'
-
 /** RFC 3339 UTC in whole seconds, such as `2026-11-21T08:00:00Z`. */
 export function formatTimestamp(instant: Date): string {
-  return `${formatInstant(instant).slice(0, 19)}Z`
+  return `${instant.toISOString().slice(0, 19)}Z`
 }
 
 /** `now` as the time of a change that followed `previous`: a clock set back never shows in it. */

@@ -1,5 +1,4 @@
 import type { EventRecord } from '../store/records.ts'
-import { formatInstant } from '../format-instant.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
@@ -78,7 +77,7 @@ async function chain(
     const event = {
       org,
       sequence: head.sequence + 1,
-      at: formatInstant(at),
+      at: at.toISOString(),
       kind,
       actor: author.actor,
       address: author.address,
