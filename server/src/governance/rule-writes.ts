@@ -8,7 +8,6 @@ import { readJson } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
-import { StoreError } from '../store/store-error.ts'
 import { formatRule } from './format-policy.ts'
 import {
   noQuerySchema,
@@ -56,9 +55,8 @@ export function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answ
         requireRuleCount(deps.limits, policy.rules.length + 1)
         const bytes = ruleBytes(rule)
         requirePolicySizeWith(deps, policy, { rule, bytes })
-        const written = await nameConflict(rule, () =>
-          writer.policies.insertRule(placeOf(deps, policy), rule),
-        )
+        requireFreeName(policy, rule)
+        const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
         knowGrown(deps.knownRules, policy.rules, { after: written.rules, bytes })
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
       },
@@ -89,9 +87,8 @@ export function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
 
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
     requirePolicySize(deps, changed)
-    const written = await nameConflict(rule, () =>
-      writer.policies.updateRule(placeOf(deps, policy), rule),
-    )
+    requireFreeName(policy, rule)
+    const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
     return answerUpdate(written, old, rule)
   })
 }
@@ -120,15 +117,13 @@ function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
   return { org: policy.org, policyId: policy.id, updated_at }
 }
 
-/** Says in our words that the store has another rule of this name in the policy. */
-async function nameConflict<T>({ name }: RuleRecord, write: () => Promise<T>): Promise<T> {
-  try {
-    return await write()
-  } catch (error) {
-    if (error instanceof StoreError && error.subject === 'rule_name')
-      throw conflict(`rule name ${quote(name)} is already used in this policy`)
-    throw error
-  }
+/**
+ * Not left to the store, which refuses it as well: a statement that fails is undone, and what is known of
+ * the policy forgotten with it, so that each refusal would have all of its rules read and judged again.
+ */
+function requireFreeName(policy: PolicyRecord, rule: RuleRecord): void {
+  if (policy.rules.some(({ id, name }) => name === rule.name && id !== rule.id))
+    throw conflict(`rule name ${quote(rule.name)} is already used in this policy`)
 }
 
 function answerUpdate(policy: PolicyRecord, old: RuleRecord, updated: RuleRecord): Answer {
