@@ -40,8 +40,8 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
   )
   return {
     async due(now, { perOrganization, limit }) {
-      // Asked after each commit, and nearly always there is none: taking turns, also of none, took
-      // as long as writing two rows.
+      // Asked after each commit, and nearly always there is none: taking turns, also of none, was a
+      // fiftieth of the work of adding rules.
       if ((await anyDue.get(now, now)) === undefined) return []
       return due.all(now, now, perOrganization, limit)
     },
