@@ -52,7 +52,8 @@ export const CLI = {
  * their slowest one in a hundred waited 7 to 17 ms instead of 3 to 7; with it none of eight.
  *
  * Sixteen for each half, as it was, copies more of what waits for a commit: four fresh servers each, in turns, took 104, 98 and 96 us
- * for a rule's creation with 16, 32 and 64. A thousand organizations take 551 MiB with 32 and 530 with 16, a server at rest no more.
+ * for a rule's creation with 16, 32 and 64. A thousand organizations take 531 to 551 MiB with 32 and 520 to
+ * 530 with 16, a server at rest no more.
  *
  * Apart: what has native parts or pages beside its code, what finds its other copies by way of the
  * process, and what only few servers load.
