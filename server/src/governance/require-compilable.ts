@@ -27,7 +27,7 @@ export function requireCompilable(known: KnownRules, policy: PolicyRecord, rule:
 
 /**
  * The same for the policy with `rule` behind its own, of which most are known: nothing but the new one
- * is looked at then, and nothing is kept of what may never be stored.
+ * is looked at then, and nothing kept of it, which may never be stored.
  */
 export function requireCompilableWith(
   known: KnownRules,
