@@ -1,13 +1,12 @@
-import { scanIpv4 } from './scan-ipv4.ts'
 import {
+  countDigits,
+  countPlain,
   createHexDigits,
-  PLAIN_GROUP,
-  scanGroup,
-  countZero,
+  readFour,
   valueOf,
-  widthOf,
   type HexDigits,
-} from './scan-group.ts'
+} from './hex-digits.ts'
+import { scanIpv4 } from './scan-ipv4.ts'
 
 /** What `scanIpv6` found, to be used again and again; after a refusal it means nothing. */
 export interface Ipv6Scan {
@@ -44,30 +43,36 @@ export function scanIpv6(text: string, scan: Ipv6Scan): boolean {
   let at = gapStart < 0 ? 0 : 2
   let count = 0
   let zeros = 0
-  let plain = PLAIN_GROUP
+  let plain = 1
   while (at < length) {
-    const group = scanGroup(text, at, digits)
-    const end = at + widthOf(group)
-    if (end === at) {
+    const four = readFour(text, at, digits)
+    const width = countDigits(four)
+    if (width === 0) {
       if (gapStart >= 0 || !isGap(text, at)) return false
       gapStart = count
       at += 1
       continue
     }
     if (count === 8) return false
-    const separator = codeAt(text, end)
+    const separator = codeAt(text, at + width)
     if (separator === DOT) return endInIpv4(text, at, scan, { count, gapStart })
-    groups[count] = valueOf(group)
+    const value = valueOf(four, width)
+    groups[count] = value
     count += 1
-    zeros += countZero(group)
-    plain &= group
-    at = end + 1
+    zeros += countZero(value)
+    plain &= countPlain(four, width)
+    at += width + 1
     if (separator < 0) break
     if (separator !== COLON || at === length) return false
   }
   scan.isPlain = plain !== 0
   scan.zeros = zeros
   return spread(scan, count, gapStart)
+}
+
+/** 1 for a group that is zero, else 0. */
+function countZero(group: number): 0 | 1 {
+  return group === 0 ? 1 : 0
 }
 
 /** Behind a colon, where no group follows: whether a second colon does. */
