@@ -26,8 +26,8 @@ export function parseAddress(text: string): IpAddress | null {
 
 /** Reads four decimal numbers 0 to 255 without leading zeros: no other spelling of IPv4. */
 export function parseIpv4(text: string): IpAddress | null {
-  const bits = scanIpv4(text, 0)
-  return bits < 0 ? null : { family: 4, value: BigInt(bits) }
+  const halves = new Uint16Array(2)
+  return scanIpv4(text, 0, halves, 0) ? { family: 4, value: bitsOf(halves) } : null
 }
 
 /** The 128 bits of an IPv6 address as written, IPv4-mapped ones included. */

@@ -92,10 +92,7 @@ function endInIpv4(
   scan: Ipv6Scan,
   { count, gapStart }: { readonly count: number; readonly gapStart: number },
 ): boolean {
-  const bits = count > 6 ? -1 : scanIpv4(text, start)
-  if (bits < 0) return false
-  scan.groups[count] = bits >>> 16
-  scan.groups[count + 1] = bits & 0xffff
+  if (count > 6 || !scanIpv4(text, start, scan.groups, count)) return false
   scan.isPlain = false
   scan.zeros = 0
   return spread(scan, count + 2, gapStart)

@@ -22,7 +22,7 @@ export function judgeAddress(
   const { addresses, embeddings } = policy
   const { words } = policy.addressReader
   const slot = slotOf(action)
-  const number = family === 4 ? addresses.ipv4(words[0]!) : addresses.ipv6(words)
+  const number = family === 4 ? addresses.ipv4(words[0]! | 0) : addresses.ipv6(words)
   const carried = family === 4 ? 0 : embeddings.read(words)
   if (carried > 0) return judgeCarrying(policy, { slot, port, name, number, carried })
   const set = addresses.sets.at(number, port)
@@ -81,7 +81,7 @@ function judgeCarrying(
   const { addresses, embeddings, names, verdicts } = policy
   const { sets } = addresses
   const outer: Found = [sets, sets.at(number, port)]
-  const inner = Array.from({ length: carried }, (_, at) => addresses.ipv4(embeddings.inner[at]!))
+  const inner = Array.from({ length: carried }, (_, at) => addresses.ipv4(embeddings.inner[at]! | 0))
   const ofName: readonly Found[] = name === null ? [] : [[names.sets, name]]
   const ofAddresses = [outer, ...inner.map((each): Found => [sets, sets.at(each, port)])]
   const deny =

@@ -40,7 +40,7 @@ export class AddressIndex {
     this.#prefixes = prefixes
   }
 
-  /** The number of the set for the 32 bits of an IPv4 address. */
+  /** The number of the set for the 32 bits of an IPv4 address, signed or not. */
   ipv4(bits: number): number {
     return this.#ipv4.find(bits)
   }

@@ -16,14 +16,14 @@ export class AddressReader {
    */
   read(text: string): 0 | 4 | 6 {
     const { words } = this
+    const { groups } = this.#scan
     this.#isMapped = false
-    const bits = text.length > MAX_IPV4_LENGTH ? -1 : scanIpv4(text, 0)
-    if (bits >= 0) {
-      words[0] = bits
+    if (text.length <= MAX_IPV4_LENGTH && scanIpv4(text, 0, groups, 0)) {
+      words[0] = (groups[0]! << 16) | groups[1]!
       return (this.#family = 4)
     }
     if (!scanIpv6(text, this.#scan)) return (this.#family = 0)
-    packGroups(this.#scan.groups, words)
+    packGroups(groups, words)
     this.#isMapped = words[0] === 0 && words[1] === 0 && words[2] === 0xffff
     if (!this.#isMapped) return (this.#family = 6)
     words[0] = words[3]!

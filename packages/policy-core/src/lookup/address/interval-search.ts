@@ -29,8 +29,10 @@ const MASK_SHIFT = 7
 /** Bits of an index at most, so that a mask fits behind the rest of a form. */
 const MAX_INDEX_BITS = 24
 
-/** So many starts are looked at one by one: measured, a third faster than by halves. */
+/** So many starts are looked at one after the other: measured, a third faster than by halves. */
 const MAX_UNDIVIDED = 4
+
+const LAST_ADDRESS = 0xffff_ffff
 
 /** Finds the set of the interval that an IPv4 address lies in. */
 export class Ipv4Search {
@@ -39,30 +41,35 @@ export class Ipv4Search {
   readonly #table: RadixTable
 
   constructor(intervals: Intervals) {
-    this.#starts = intervals.starts
-    this.#sets = intervals.sets
+    const { starts, sets } = intervals
+    // Behind the last interval more of it, because `find` looks that far.
+    this.#starts = new Uint32Array(starts.length + MAX_UNDIVIDED).fill(LAST_ADDRESS)
+    this.#starts.set(starts)
+    this.#sets = new Int32Array(sets.length + MAX_UNDIVIDED).fill(sets.at(-1)!)
+    this.#sets.set(sets)
     this.#table = buildRadixTable(intervals)
   }
 
-  /** The address has 32 bits. */
-  find(address: number): number {
+  /** The address has 32 bits, signed or not. */
+  find(bits: number): number {
     const table = this.#table
     const starts = this.#starts
-    const sets = this.#sets
-    const end = sets.length - 1
+    const address = bits >>> 0
     let start = 0
     let node = table.length > 0 ? 0 : -1
     while (node >= 0) {
-      const prefix = address & table[node + PREFIX_MASK]!
-      if (prefix !== table[node + PREFIX]!) return sets[outside(table, node, prefix)]!
+      const prefix = bits & table[node + PREFIX_MASK]!
+      if (prefix !== table[node + PREFIX]!) return this.#sets[outside(table, node, prefix)]!
       const form = table[node + FORM]!
       // Shifting by a form shifts by its lowest five bits.
-      const cell = table[node + CELLS + ((address >>> form) & (form >>> MASK_SHIFT))]!
+      const cell = table[node + CELLS + ((bits >>> form) & (form >>> MASK_SHIFT))]!
       start = cell - 1
       node = ~cell
     }
-    while (start < end && address >= starts[start + 1]!) start += 1
-    return sets[start]!
+    // Counted rather than searched: where to stop is what a processor cannot guess.
+    let passed = 0
+    for (let at = 1; at <= MAX_UNDIVIDED; at += 1) passed += Number(address >= starts[start + at]!)
+    return this.#sets[start + passed]!
   }
 }
 
