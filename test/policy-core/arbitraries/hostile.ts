@@ -60,7 +60,24 @@ const PATHS = [
   `/${'\u00e9'.repeat(2048)}`,
 ]
 
-const PORTS = [0, -0, -1, 65536, 1.5, NaN, Infinity, 1e308, '443', null, undefined, true, {}, 443n]
+const PORTS = [
+  0,
+  -0,
+  -1,
+  65536,
+  2 ** 32 + 443,
+  443 - 2 ** 16,
+  1.5,
+  NaN,
+  Infinity,
+  1e308,
+  '443',
+  null,
+  undefined,
+  true,
+  {},
+  443n,
+]
 
 /** The hosts above, all of them. */
 export function hostileHosts(): readonly string[] {

@@ -1,25 +1,22 @@
 import type { Verdict } from '../lookup/verdict.ts'
 import type { CanonicalRequest, Decision } from './decision.ts'
 
-/** The bundle that decides, as far as decisions speak of it. */
-export type Bundle = Pick<Decision, 'revision' | 'stale'>
-
-/** Dresses a verdict as a decision. */
+/** Dresses a verdict as a decision of a fresh bundle. */
 export function answer(
   { decision, reason, rules }: Verdict,
   request: CanonicalRequest | null,
-  { revision, stale }: Bundle,
+  revision: number | null,
   hint: string | null,
 ): Decision {
-  return { decision, reason, rules, request, revision, stale, hint }
+  return { decision, reason, rules, request, revision, stale: false, hint }
 }
 
 /** The same for a name whose address could change the outcome. */
 export function answerUnresolved(
   { decision, reason, rules }: Verdict,
   request: CanonicalRequest,
-  { revision, stale }: Bundle,
+  revision: number | null,
   hint: string | null,
 ): Decision {
-  return { decision, reason, rules, request, revision, stale, address_required: true, hint }
+  return { decision, reason, rules, request, revision, stale: false, address_required: true, hint }
 }

@@ -100,10 +100,8 @@ function compileWith(
   const table = buildRuleTable(entries)
   const { groups, domains, ranges, paths } = groupResources(entries, table, reader, meaning)
   const { flagsOf } = groups
-  const revision = set.revision ?? null
   return {
-    freshBundle: { revision, stale: false },
-    staleBundle: { revision, stale: true },
+    revision: set.revision ?? null,
     table,
     groups,
     verdicts: new Verdicts(table, groups),

@@ -10,7 +10,6 @@ import type { Verdicts } from '../lookup/verdicts.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action, Domain, NetworkAction } from '../policy/policy.ts'
-import type { Bundle } from './answer.ts'
 import type { Origin, RuleMatch } from './decision.ts'
 
 /** A resource as it was written, and what it means. */
@@ -47,8 +46,8 @@ export interface CompiledRule {
  * @opaque
  */
 export interface CompiledPolicy {
-  readonly freshBundle: Bundle
-  readonly staleBundle: Bundle
+  /** Of the bundle that the policies came in. */
+  readonly revision: number | null
   /** By policy id, then rule id: the order in which decisions list them. */
   readonly table: RuleTable
   readonly groups: Groups

@@ -1,5 +1,5 @@
 import { denyFor } from '../lookup/verdict.ts'
-import { answer, answerUnresolved, type Bundle } from './answer.ts'
+import { answer, answerUnresolved } from './answer.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { decidePlain } from './decide-plain.ts'
 import type { Decision, UnavailableReason } from './decision.ts'
@@ -33,19 +33,19 @@ export function decide(
   request: unknown,
   options?: DecideOptions,
 ): Decision {
-  const bundle = options?.stale === true ? policy.staleBundle : policy.freshBundle
-  const members = readMembers(request)
-  if (typeof members === 'string') return answer(INVALID, null, bundle, null)
-  return decidePlain(policy, members, bundle) ?? decideCarefully(policy, members, bundle)
+  const decision = decideFresh(policy, readMembers(request))
+  return options?.stale === true ? { ...decision, stale: true } : decision
 }
 
-function decideCarefully(
-  policy: CompiledPolicy,
-  members: RequestMembers,
-  bundle: Bundle,
-): Decision {
+function decideFresh(policy: CompiledPolicy, members: RequestMembers | string): Decision {
+  if (typeof members === 'string') return answer(INVALID, null, policy.revision, null)
+  return decidePlain(policy, members) ?? decideCarefully(policy, members)
+}
+
+function decideCarefully(policy: CompiledPolicy, members: RequestMembers): Decision {
+  const { revision } = policy
   const read = parseMembers(members)
-  if (!read.ok) return answer(INVALID, null, bundle, null)
+  if (!read.ok) return answer(INVALID, null, revision, null)
   const { canonical } = read.value
   const verdict = evaluate(policy, read.value)
   const dress =
@@ -54,7 +54,7 @@ function decideCarefully(
     isUnresolved(policy, verdict, canonical.action)
       ? answerUnresolved
       : answer
-  return dress(verdict, canonical, bundle, hintFor(verdict.reason, canonical))
+  return dress(verdict, canonical, revision, hintFor(verdict.reason, canonical))
 }
 
 /**
@@ -67,6 +67,7 @@ export function denyUnavailable(
   options: DecideOptions & { readonly revision?: number | null | undefined } = {},
 ): Decision {
   const read = parseRequest(request)
-  const bundle = { revision: options.revision ?? null, stale: options.stale ?? false }
-  return answer(denyFor(reason), read.ok ? read.value.canonical : null, bundle, null)
+  const canonical = read.ok ? read.value.canonical : null
+  const deny = answer(denyFor(reason), canonical, options.revision ?? null, null)
+  return { ...deny, stale: options.stale ?? false }
 }

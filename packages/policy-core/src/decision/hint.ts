@@ -29,15 +29,21 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
 }
 
 /**
- * The same hint for a name or an IPv4 address, and below for an IPv6 one and for a path that can be
- * named alone, in as few parts as there are: joining two costs some ten nanoseconds of 200.
+ * The same hint for a name, and below for an address and for a path that can be named alone, in as
+ * few parts as there are: joining two costs some ten nanoseconds of 200.
  */
 export function hintForName(action: NetworkAction, host: string, port: number): string {
   const start = action === 'connect:tcp' ? 'allow connect:tcp ' : 'allow connect:udp '
   return start + host + (port === HTTPS ? ':443' : `:${port}`)
 }
 
-export function hintForIpv6(action: NetworkAction, host: string, port: number): string {
+export function hintForLiteral(
+  action: NetworkAction,
+  host: string,
+  port: number,
+  family: 4 | 6,
+): string {
+  if (family === 4) return hintForName(action, host, port)
   const start = action === 'connect:tcp' ? 'allow connect:tcp [' : 'allow connect:udp ['
   return start + host + (port === HTTPS ? ']:443' : `]:${port}`)
 }

@@ -19,22 +19,45 @@ export function judgeAddress(
   name: number | null,
   family: 4 | 6,
 ): Verdict {
+  const slot = slotOf(action)
+  if (name === null) return judgeLiteral(policy, port, slot, family)
   const { addresses, embeddings } = policy
   const { words } = policy.addressReader
-  const slot = slotOf(action)
   const number = family === 4 ? addresses.ipv4(words[0]! | 0) : addresses.ipv6(words)
   const carried = family === 4 ? 0 : embeddings.read(words)
   if (carried > 0) return judgeCarrying(policy, { slot, port, name, number, carried })
-  const set = addresses.sets.at(number, port)
-  return name === null ? judgeLiteral(policy, set, slot) : judgeAlone(policy, name, set, slot)
+  return judgeAlone(policy, name, addresses.sets.at(number, port), slot)
+}
+
+/** The same without a name. */
+export function judgeLiteral(
+  policy: CompiledPolicy,
+  port: number,
+  slot: ActionSlot,
+  family: 4 | 6,
+): Verdict {
+  const { addresses } = policy
+  const { words } = policy.addressReader
+  if (family === 4) return judgeNumber(policy, addresses.ipv4(words[0]! | 0), port, slot)
+  const number = addresses.ipv6(words)
+  const carried = policy.embeddings.read(words)
+  return carried === 0
+    ? judgeNumber(policy, number, port, slot)
+    : judgeCarrying(policy, { slot, port, name: null, number, carried })
 }
 
 /** An address without a name, that carries no other. */
-function judgeLiteral(policy: CompiledPolicy, address: number, slot: ActionSlot): Verdict {
+function judgeNumber(
+  policy: CompiledPolicy,
+  number: number,
+  port: number,
+  slot: ActionSlot,
+): Verdict {
   const { sets } = policy.addresses
-  return isProtected(sets.flagsOf(address), slot)
+  const set = sets.at(number, port)
+  return isProtected(sets.flagsOf(set), slot)
     ? PROTECTED_DENY
-    : policy.verdicts.ofChain(sets, address, slot)
+    : policy.verdicts.ofChain(sets, set, slot)
 }
 
 /** An address that carries no other, with the name that led to it. */
@@ -81,7 +104,9 @@ function judgeCarrying(
   const { addresses, embeddings, names, verdicts } = policy
   const { sets } = addresses
   const outer: Found = [sets, sets.at(number, port)]
-  const inner = Array.from({ length: carried }, (_, at) => addresses.ipv4(embeddings.inner[at]! | 0))
+  const inner = Array.from({ length: carried }, (_, at) =>
+    addresses.ipv4(embeddings.inner[at]! | 0),
+  )
   const ofName: readonly Found[] = name === null ? [] : [[names.sets, name]]
   const ofAddresses = [outer, ...inner.map((each): Found => [sets, sets.at(each, port)])]
   const deny =

@@ -71,13 +71,23 @@ function readAction(members: Readonly<Record<string, unknown>>): RequestMembers 
     return address === undefined ? { action, host, port } : { action, host, port, address }
   }
   if (action === 'read' || action === 'write') return { action, path: members['path'] }
+  return refuseAction(action)
+}
+
+/** By itself, because what a decision runs through is inlined only as long as it is short. */
+function refuseAction(action: unknown): string {
   const written = typeof action === 'string' ? `${quote(action)} is not an action` : 'no action'
   return `${written}; write one of ${ACTIONS.map(quote).join(', ')}`
 }
 
+/** By the action, which says what members there are. */
+export function isAboutPath(members: RequestMembers): members is PathMembers {
+  return members.action === 'read' || members.action === 'write'
+}
+
 /** Makes the members canonical, or says what is wrong with them. */
 export function parseMembers(members: RequestMembers): Parsed<ParsedRequest> {
-  return 'path' in members ? parsePathRequest(members) : parseConnectRequest(members)
+  return isAboutPath(members) ? parsePathRequest(members) : parseConnectRequest(members)
 }
 
 function parsePathRequest({ action, path: text }: PathMembers): Parsed<ParsedRequest> {

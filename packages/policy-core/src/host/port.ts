@@ -1,6 +1,6 @@
 /** Tells whether `value` is a port: a whole number 1 to 65535. */
 export function isPort(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= 65535
+  return typeof value === 'number' && value > 0 && (value & 0xffff) === value
 }
 
 /** Reads decimal digits without sign, leading zero or white space; null when they are no port. */

@@ -30,6 +30,13 @@ export class AddressReader {
     return (this.#family = 4)
   }
 
+  /** The same for the canonical spelling of an address; 0 for every other. */
+  readCanonical(text: string): 0 | 4 | 6 {
+    const family = this.read(text)
+    if (family === 6) return isCanonicalIpv6(this.#scan) ? 6 : 0
+    return this.#isMapped ? 0 : family
+  }
+
   /** Tells whether the text just read is the canonical one, which `format` would make. */
   isCanonical(): boolean {
     return this.#family === 6 ? isCanonicalIpv6(this.#scan) : this.#family === 4 && !this.#isMapped
