@@ -33,8 +33,8 @@ export class SuffixTable {
   #search(name: string, dots: number): number {
     if (this.#positions !== null) return this.#searchInMap(this.#positions, name, dots)
     const { found } = this.#scan
-    const { cells, mask } = this.#table
-    for (let dot = dots - 1; dot >= 0; dot -= 1) {
+    const { cells, mask, minDots, maxDots } = this.#table
+    for (let dot = Math.min(dots - 1, maxDots); dot >= minDots; dot -= 1) {
       const hash = mix(hashOf(found[dot]!))
       let cell = hash & mask
       let position = cells[2 * cell + 1]! - 1
@@ -59,6 +59,9 @@ export class SuffixTable {
 }
 
 interface Table extends Cells {
+  /** How many dots the domains have at least and at most: nothing is looked up with more or fewer. */
+  readonly minDots: number
+  readonly maxDots: number
   /** Where the characters of each domain start, and behind the last one their number. */
   readonly offsets: Uint32Array
   readonly codes: Uint8Array
@@ -84,7 +87,19 @@ export function buildTable(domains: readonly string[]): Table | null {
   const codes = new Uint8Array(offsets.at(-1)!)
   const text = domains.join('')
   for (let at = 0; at < text.length; at += 1) codes[at] = text.charCodeAt(at)
-  return { ...placed, offsets, codes }
+  return { ...placed, ...countDots(domains), offsets, codes }
+}
+
+function countDots(domains: readonly string[]): Pick<Table, 'minDots' | 'maxDots'> {
+  let minDots = Infinity
+  let maxDots = -1
+  for (const domain of domains) {
+    let dots = 0
+    for (let at = domain.indexOf('.'); at >= 0; at = domain.indexOf('.', at + 1)) dots += 1
+    minDots = Math.min(minDots, dots)
+    maxDots = Math.max(maxDots, dots)
+  }
+  return { minDots: maxDots < 0 ? 0 : minDots, maxDots }
 }
 
 /** Spreads the bits that hashing has only rotated. */
