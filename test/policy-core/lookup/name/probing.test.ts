@@ -69,13 +69,13 @@ describe('names whose places lie in one row, though none of them collide', () =>
   })
 })
 
-/** Names for the first cells of a table of twice as many, one for each. */
+/** Names for the first cells of a table of four times as many, one for each. */
 function inOneRow(count: number, hash: (name: string) => number): string[] {
   const names = new Map<number, string>()
   for (let index = 0; names.size < count; index += 1) {
     const label = Math.imul(index, 0x9e37_79b1) >>> 0
     const name = `${label.toString(36).padStart(7, '0')}${label.toString(16).padStart(8, '0')}.example`
-    const cell = hash(name) & (2 * count - 1)
+    const cell = hash(name) & (4 * count - 1)
     if (cell < count) names.set(cell, name)
   }
   return [...names.values()]
