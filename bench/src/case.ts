@@ -112,11 +112,16 @@ export interface CaseResult {
   readonly left_out: readonly LeftOut[]
 }
 
+/** Whether a case is the mixed stream without peers. */
+export function isAlone(each: Extract<Case, { kind: 'decide' }>): boolean {
+  return each.mix === 'mixed' && each.strings === 'fresh' && !each.peers
+}
+
 /** The name of a case as progress lines and tables print it. */
 export function nameOfCase(each: Case): string {
   switch (each.kind) {
     case 'decide':
-      return `${each.domain} ${each.size} ${each.mix} ${each.strings}`
+      return `${each.domain} ${each.size} ${each.mix} ${each.strings}${isAlone(each) ? ', alone' : ''}`
     case 'kinds':
       return `${each.domain} ${each.size} hostile, one by one`
     case 'explain':

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { runAgentBench } from './agent/run-agent-bench.ts'
 import { nameOfCase, type CaseResult, type LeftOut } from './case.ts'
-import { mergeReadings } from './cases/merge-readings.ts'
+import { mergeRuns } from './cases/merge-readings.ts'
 import { runCase } from './cases/run-case.ts'
 import { runFleetBench } from './fleet/run-fleet-bench.ts'
 import { withVerdicts } from './goals/goal.ts'
@@ -67,7 +67,7 @@ async function runPlanned(planned: PlannedCase, timeoutMs: number): Promise<Case
     readings.push(reading)
   }
   const [single] = readings
-  return single !== undefined && readings.length === 1 ? single : mergeReadings(readings)
+  return single !== undefined && readings.length === 1 ? single : mergeRuns(readings)
 }
 
 async function runDecisions({ quick, only }: Options & { subject: 'decisions' }): Promise<number> {

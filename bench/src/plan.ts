@@ -21,7 +21,7 @@ export interface Plan {
 
 export interface PlannedCase {
   readonly case: Case
-  /** How many processes take a reading; only cases with single readings have more than one. */
+  /** How many processes take a reading; see `mergeRuns`. */
   readonly runs: number
 }
 
@@ -36,6 +36,8 @@ interface Extent {
   readonly budgetMs: number
   /** Processes for a single reading. */
   readonly runs: number
+  /** Processes of which the quietest counts. */
+  readonly quietRuns: number
   readonly lastStartMs: number
   readonly totalMs: number
 }
@@ -48,6 +50,7 @@ const FULL: Extent = {
   mixes: ['allow', 'deny', 'miss', 'hostile'],
   budgetMs: 1500,
   runs: 5,
+  quietRuns: 3,
   lastStartMs: 560_000,
   totalMs: 598_000,
 }
@@ -60,6 +63,7 @@ const QUICK: Extent = {
   mixes: ['hostile'],
   budgetMs: 350,
   runs: 1,
+  quietRuns: 1,
   lastStartMs: 50_000,
   totalMs: 58_000,
 }
@@ -74,6 +78,9 @@ export function planRun(quick: boolean, only: Group | null): Plan {
   const often = (cases: readonly Case[]): PlannedCase[] =>
     cases.map((each) => ({ case: each, runs: extent.runs }))
   const cases = [
+    ...domains.flatMap((domain) =>
+      extent.sizes.map((size) => ({ case: alone(domain, size, extent), runs: extent.quietRuns })),
+    ),
     ...once(domains.flatMap((domain) => extent.sizes.map((size) => mixed(domain, size, extent)))),
     ...(groups.includes('worst') ? often(firstDecisions()) : []),
     ...once(domains.flatMap((domain) => kindCases(domain, extent))),
@@ -87,12 +94,20 @@ export function planRun(quick: boolean, only: Group | null): Plan {
   return { cases, lastStartMs: extent.lastStartMs, totalMs: extent.totalMs }
 }
 
-function mixed(domain: DomainName, size: number, { budgetMs }: Extent): Case {
+function mixed(
+  domain: DomainName,
+  size: number,
+  { budgetMs }: Extent,
+): Extract<Case, { kind: 'decide' }> {
   return { kind: 'decide', domain, size, mix: 'mixed', strings: 'fresh', peers: true, budgetMs }
 }
 
+function alone(domain: DomainName, size: number, extent: Extent): Case {
+  return { ...mixed(domain, size, extent), peers: false, budgetMs: (extent.budgetMs * 2) / 3 }
+}
+
 function detailCases(domain: DomainName, { detailSizes, mixes, budgetMs }: Extent): Case[] {
-  const alone = (size: number, mix: Mix, strings: Strings): Case => ({
+  const withoutPeers = (size: number, mix: Mix, strings: Strings): Case => ({
     kind: 'decide',
     domain,
     size,
@@ -102,8 +117,8 @@ function detailCases(domain: DomainName, { detailSizes, mixes, budgetMs }: Exten
     budgetMs: budgetMs / 3,
   })
   return detailSizes.flatMap((size): Case[] => [
-    alone(size, 'mixed', 'warm'),
-    ...mixes.map((mix) => alone(size, mix, 'fresh')),
+    withoutPeers(size, 'mixed', 'warm'),
+    ...mixes.map((mix) => withoutPeers(size, mix, 'fresh')),
     { kind: 'explain', domain, size, budgetMs: budgetMs / 3 },
   ])
 }

@@ -2,6 +2,26 @@ import type { CaseResult, Figure } from '../case.ts'
 import { quantile } from '../measure/quantile.ts'
 
 /**
+ * One result of several runs of the same case: of decisions the run on the quietest machine, of
+ * single readings the medians. Throws for no runs.
+ */
+export function mergeRuns(results: readonly CaseResult[]): CaseResult {
+  const [first] = results
+  return first?.case.kind === 'decide' ? takeQuietest(results) : mergeReadings(results)
+}
+
+/**
+ * The run in which the limit took the least time. A neighbour on the same core makes the limit half
+ * as slow again and us twice as slow; chosen by the limit alone, whatever we took beside it.
+ */
+export function takeQuietest(results: readonly CaseResult[]): CaseResult {
+  const limitOf = ({ figures }: CaseResult): number => figures[0]?.value ?? Infinity
+  const [quietest] = results.toSorted((a, b) => limitOf(a) - limitOf(b))
+  if (quietest === undefined) throw new RangeError('no results to choose from; give at least one')
+  return quietest
+}
+
+/**
  * One result of several runs of the same case, each with single readings: their medians, with the
  * quartiles of the ratios, or of the values where nothing stands beside them. Throws for no runs.
  */

@@ -50,7 +50,7 @@ function peerGoal(
   size: number,
   must: number,
 ): Goal {
-  const peers = mixedOf(results, domain, size).flatMap(({ contender, to_ours }) =>
+  const peers = mixedOf(results, domain, size, true).flatMap(({ contender, to_ours }) =>
     to_ours === null ? [] : [{ contender, ...to_ours }],
   )
   const best = peers.toSorted((a, b) => a.ratio - b.ratio)[0]
@@ -142,6 +142,7 @@ function mixedOf(
   results: readonly CaseResult[],
   domain: DomainName,
   size: number,
+  peers: boolean,
 ): readonly Figure[] {
   return figuresOf(
     results,
@@ -150,7 +151,8 @@ function mixedOf(
       each.domain === domain &&
       each.size === size &&
       each.mix === 'mixed' &&
-      each.strings === 'fresh',
+      each.strings === 'fresh' &&
+      each.peers === peers,
   )
 }
 
@@ -159,7 +161,9 @@ function ownDecide(
   domain: DomainName,
   size: number,
 ): Figure | undefined {
-  return mixedOf(results, domain, size).find(({ contender }) => contender === 'palisade decide')
+  return mixedOf(results, domain, size, false).find(({ contender }) => {
+    return contender === 'palisade decide'
+  })
 }
 
 function compiled(

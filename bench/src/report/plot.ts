@@ -58,7 +58,7 @@ function linesOf(run: Results, domain: DomainName): readonly Line[] {
   const lines = new Map<string, Point[]>()
   for (const { case: each, figures } of run.results) {
     if (each.kind !== 'decide' || each.domain !== domain) continue
-    if (each.mix !== 'mixed' || each.strings !== 'fresh') continue
+    if (each.mix !== 'mixed' || each.strings !== 'fresh' || !each.peers) continue
     for (const { contender, value } of figures)
       lines.set(contender, [...(lines.get(contender) ?? []), { size: each.size, ns: value }])
   }

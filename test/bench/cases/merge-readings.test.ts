@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { CaseResult } from '../../../bench/src/case.ts'
-import { mergeReadings } from '../../../bench/src/cases/merge-readings.ts'
+import { mergeReadings, mergeRuns, takeQuietest } from '../../../bench/src/cases/merge-readings.ts'
 
 function reading(value: number, ratio: number | null): CaseResult {
   return {
@@ -30,4 +30,32 @@ it('gives the quartiles of the values where nothing stands beside them', () => {
 
 it('refuses to make something of nothing', () => {
   expect(() => mergeReadings([])).toThrow('no results to merge')
+})
+
+it('takes of several runs of decisions that in which the limit was quickest', () => {
+  const run = (limit: number, ours: number): CaseResult => ({
+    case: {
+      kind: 'decide',
+      domain: 'hosts',
+      size: 100,
+      mix: 'mixed',
+      strings: 'fresh',
+      peers: false,
+      budgetMs: 1,
+    },
+    figures: [limit, ours].map((value) => ({
+      contender: 'a',
+      unit: 'ns a decision',
+      value,
+      ratio: 1,
+      spread: null,
+      to_ours: null,
+      rounds: 1,
+    })),
+    left_out: [],
+  })
+  const [slow, quiet, busy] = [run(60, 130), run(50, 140), run(90, 120)]
+
+  expect(mergeRuns([slow, quiet, busy])).toBe(quiet)
+  expect(() => takeQuietest([])).toThrow('no results to choose from')
 })

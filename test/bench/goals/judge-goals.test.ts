@@ -15,9 +15,13 @@ function result(each: Case, ...figures: Figure[]): CaseResult {
   return { case: each, figures, left_out: [] }
 }
 
-function mixed(size: number, ...figures: Figure[]): CaseResult {
-  const kind = { kind: 'decide', mix: 'mixed', strings: 'fresh', peers: true } as const
-  return result({ ...kind, domain: 'hosts', size, budgetMs: 1 }, ...figures)
+function mixed(peers: boolean, size: number, ...figures: Figure[]): CaseResult {
+  const kind = { kind: 'decide', mix: 'mixed', strings: 'fresh' } as const
+  return result({ ...kind, peers, domain: 'hosts', size, budgetMs: 1 }, ...figures)
+}
+
+function alone(size: number, ...figures: Figure[]): CaseResult {
+  return mixed(false, size, ...figures)
 }
 
 function find(goals: readonly Goal[], name: string, size: number | null = null): Goal {
@@ -29,9 +33,12 @@ function find(goals: readonly Goal[], name: string, size: number | null = null):
 }
 
 describe('judgeGoals', () => {
-  it('judges our time against the limit by the median of ratios', () => {
+  it('judges our time against the limit by the median of ratios, without peers', () => {
     const spread = { q1: 2.3, q3: 2.7 }
-    const goals = judgeGoals([mixed(1000, figure(OURS, 150, { ratio: 2.4, spread }))])
+    const goals = judgeGoals([
+      mixed(true, 1000, figure(OURS, 300, { ratio: 2.9, spread })),
+      alone(1000, figure(OURS, 150, { ratio: 2.4, spread })),
+    ])
 
     const goal = find(goals, 'decide / Map.get', 1000)
 
@@ -40,7 +47,7 @@ describe('judgeGoals', () => {
   })
 
   it('divides our time at 10,000 by that at 100', () => {
-    const goals = judgeGoals([mixed(100, figure(OURS, 100)), mixed(10_000, figure(OURS, 160))])
+    const goals = judgeGoals([alone(100, figure(OURS, 100)), alone(10_000, figure(OURS, 160))])
 
     const goal = find(goals, 'growth, 100 to 10,000')
 
@@ -57,7 +64,7 @@ describe('judgeGoals', () => {
       figure('picomatch', 500, beside(250)),
     ]
 
-    const goal = find(judgeGoals([mixed(1000, ...figures)]), 'best peer / decide', 1000)
+    const goal = find(judgeGoals([mixed(true, 1000, ...figures)]), 'best peer / decide', 1000)
 
     expect(goal).toMatchObject({ reached: 250, note: 'picomatch', spread: { q1: 249, q3: 251 } })
     expect(verdictOf(goal, goal.must)).toBe('met')
