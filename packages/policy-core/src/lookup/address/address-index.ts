@@ -25,7 +25,22 @@ interface Parts {
 }
 
 /** Finds what matches an address, however many ranges there are. */
-export class AddressIndex {
+export interface AddressIndex {
+  readonly sets: ChainSets
+  /** The number of the set for the 32 bits of an IPv4 address, signed or not. */
+  ipv4(bits: number): number
+  /** The number of the set for the four words of an IPv6 address that is not IPv4-mapped. */
+  ipv6(words: Uint32Array): number
+  /**
+   * How long the prefix of a range that holds the addresses of the set must be to lie inside all
+   * protected classes that they belong to; 0 when they belong to none.
+   */
+  openingPrefix(set: number): number
+  /** The prefix length of the range that the group is about. */
+  prefixOf(group: number): number
+}
+
+class BuiltAddressIndex implements AddressIndex {
   readonly sets: ChainSets
   readonly #ipv4: Ipv4Search
   readonly #ipv6: Ipv6Search
@@ -40,27 +55,57 @@ export class AddressIndex {
     this.#prefixes = prefixes
   }
 
-  /** The number of the set for the 32 bits of an IPv4 address, signed or not. */
   ipv4(bits: number): number {
     return this.#ipv4.find(bits)
   }
 
-  /** The number of the set for the four words of an IPv6 address that is not IPv4-mapped. */
   ipv6(words: Uint32Array): number {
     return this.#ipv6.find(words)
   }
 
-  /**
-   * How long the prefix of a range that holds the addresses of the set must be to lie inside all
-   * protected classes that they belong to; 0 when they belong to none.
-   */
   openingPrefix(set: number): number {
     return this.#openingPrefixes[set]!
   }
 
-  /** The prefix length of the range that the group is about. */
   prefixOf(group: number): number {
     return this.#prefixes[group]!
+  }
+}
+
+/**
+ * Without a range there are only the protected classes, and many policies are never asked about a
+ * literal address: to build it for them takes a quarter of the time of a small first compilation.
+ */
+class LazyAddressIndex implements AddressIndex {
+  readonly #build: () => AddressIndex
+  #index: AddressIndex | null = null
+
+  constructor(build: () => AddressIndex) {
+    this.#build = build
+  }
+
+  get sets(): ChainSets {
+    return this.#built().sets
+  }
+
+  ipv4(bits: number): number {
+    return this.#built().ipv4(bits)
+  }
+
+  ipv6(words: Uint32Array): number {
+    return this.#built().ipv6(words)
+  }
+
+  openingPrefix(set: number): number {
+    return this.#built().openingPrefix(set)
+  }
+
+  prefixOf(group: number): number {
+    return this.#built().prefixOf(group)
+  }
+
+  #built(): AddressIndex {
+    return (this.#index ??= this.#build())
   }
 }
 
@@ -76,6 +121,15 @@ export function buildAddressIndex(
   protectedClasses: readonly IpRange[],
   flagsOf: (group: number) => number,
 ): AddressIndex {
+  const build = (): AddressIndex => buildNow(patterns, protectedClasses, flagsOf)
+  return patterns.length === 0 ? new LazyAddressIndex(build) : build()
+}
+
+function buildNow(
+  patterns: readonly AddressPattern[],
+  protectedClasses: readonly IpRange[],
+  flagsOf: (group: number) => number,
+): AddressIndex {
   const draft = { sets: createChainSets(flagsOf), openingPrefixes: [0] }
   const intervalsOf = (family: IpRange['family']): Intervals =>
     flattenFamily(
@@ -86,7 +140,7 @@ export function buildAddressIndex(
     )
   const ipv4 = intervalsOf(4)
   const ipv6 = intervalsOf(6)
-  return new AddressIndex({
+  return new BuiltAddressIndex({
     sets: draft.sets.finish(),
     ipv4,
     ipv6,

@@ -11,7 +11,8 @@ const UNSPECIFIED_AND_LOOPBACK: IpRange = { family: 6, base: 0n, prefix: 127 }
 export class EmbeddingIndex {
   /** The IPv4 addresses just read, 32 bits each. */
   readonly inner: Uint32Array
-  readonly #search: Ipv6Search
+  readonly #carrying: readonly IpRange[]
+  #search: Ipv6Search | null = null
   /** The first 16 bits of what carries anything: to compare them takes a fifth of a search. */
   readonly #beginnings: readonly number[]
   readonly #waysOf: readonly (readonly Embedding[])[]
@@ -19,11 +20,8 @@ export class EmbeddingIndex {
 
   constructor() {
     const carrying = [...new Set(EMBEDDINGS.map(({ range }) => range))]
-    const ranges = sortRanges([...carrying, UNSPECIFIED_AND_LOOPBACK], 4)
+    this.#carrying = carrying
     this.#waysOf = [[], ...carrying.map((range) => EMBEDDINGS.filter((way) => way.range === range))]
-    this.#search = new Ipv6Search(
-      flattenRanges(ranges, (range) => (range < carrying.length ? range + 1 : 0)),
-    )
     this.#beginnings = [...new Set(carrying.map(({ base }) => Number(base >> 112n)))]
     this.inner = new Uint32Array(Math.max(...this.#waysOf.map(({ length }) => length)))
   }
@@ -31,6 +29,7 @@ export class EmbeddingIndex {
   /** Reads every IPv4 address inside the IPv6 address of four words; returns how many: mostly 0. */
   read(words: Uint32Array): number {
     if (!this.#beginsLikeOne(words[0]! >>> 16)) return 0
+    this.#search ??= buildSearch(this.#carrying)
     const ways = this.#waysOf[this.#search.find(words)]!
     this.#ways = ways
     for (let at = 0; at < ways.length; at += 1) this.inner[at] = extract(ways[at]!, words)
@@ -46,6 +45,12 @@ export class EmbeddingIndex {
   outerBits(at: number, bits: number): number {
     return this.#ways[at]!.outerBits(bits)
   }
+}
+
+/** Finds the number of the range that an address lies in, from 1 on, or 0. */
+function buildSearch(carrying: readonly IpRange[]): Ipv6Search {
+  const ranges = sortRanges([...carrying, UNSPECIFIED_AND_LOOPBACK], 4)
+  return new Ipv6Search(flattenRanges(ranges, (range) => (range < carrying.length ? range + 1 : 0)))
 }
 
 /** As `Embedding.extract`, without the microsecond that BigInts would cost. */

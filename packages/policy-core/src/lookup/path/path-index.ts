@@ -23,12 +23,27 @@ export interface PathIndex {
 
 /**
  * Builds an index of patterns. What it needs to read paths fast is worked out as paths come, and
- * kept within `limits`.
+ * kept within `limits`. One without patterns is built when it is first asked: most of a small first
+ * compilation is code that has never run, and a quarter of that is this.
  */
 export function buildPathIndex(
   groups: readonly PathGroup[],
   flagsOf: (group: number) => number,
   limits: PathLimits = PATH_LIMITS,
+): PathIndex {
+  if (groups.length > 0) return build(groups, flagsOf, limits)
+  let empty: PathIndex | null = null
+  const index = (): PathIndex => (empty ??= build(groups, flagsOf, limits))
+  return {
+    find: (path) => index().find(path),
+    findCanonical: (path) => index().findCanonical(path),
+  }
+}
+
+function build(
+  groups: readonly PathGroup[],
+  flagsOf: (group: number) => number,
+  limits: PathLimits,
 ): PathIndex {
   const trie = buildPatternTrie(groups)
   const matchSets = createMatchSets(trie, flagsOf, limits)
