@@ -94,6 +94,31 @@ describe('decide', () => {
     expect(reads).toEqual([...new Set(reads)])
   })
 
+  it('says of the bundle what it was told when it was asked', () => {
+    const options = { stale: true }
+    const request = {
+      get action() {
+        options.stale = false
+        return 'read'
+      },
+      path: '/srv/a',
+    }
+
+    expect(decide(POLICY, request, options).stale).toBe(true)
+  })
+
+  it('is not misled by a path that every object inherits', () => {
+    const requests = [tcp('API.example.com'), tcp('EXAMPLE.net'), tcp('::ffff:127.0.0.1')]
+    const expected = requests.map((request) => JSON.stringify(decide(POLICY, request)))
+    const prototype = Object.prototype as { path?: string }
+
+    prototype.path = '/srv/a'
+    const misled = requests.map((request) => JSON.stringify(decide(POLICY, request)))
+    delete prototype.path
+
+    expect(misled).toEqual(expected)
+  })
+
   it.each([
     2 ** 16 + 443,
     2 ** 32 + 443,

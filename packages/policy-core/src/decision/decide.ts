@@ -33,8 +33,10 @@ export function decide(
   request: unknown,
   options?: DecideOptions,
 ): Decision {
+  // Asked before the getters of the request run, which may be the caller's own.
+  const isStale = options?.stale === true
   const decision = decideFresh(policy, readMembers(request))
-  return options?.stale === true ? { ...decision, stale: true } : decision
+  return isStale ? { ...decision, stale: true } : decision
 }
 
 function decideFresh(policy: CompiledPolicy, members: RequestMembers | string): Decision {
@@ -46,12 +48,13 @@ function decideCarefully(policy: CompiledPolicy, members: RequestMembers): Decis
   const { revision } = policy
   const read = parseMembers(members)
   if (!read.ok) return answer(INVALID, null, revision, null)
-  const { canonical } = read.value
-  const verdict = evaluate(policy, read.value)
+  const { value } = read
+  const { canonical } = value
+  const verdict = evaluate(policy, value)
   const dress =
-    'host' in canonical &&
-    canonical.address === undefined &&
-    isUnresolved(policy, verdict, canonical.action)
+    value.kind === 'connect' &&
+    value.address === null &&
+    isUnresolved(policy, verdict, value.action)
       ? answerUnresolved
       : answer
   return dress(verdict, canonical, revision, hintFor(verdict.reason, canonical))

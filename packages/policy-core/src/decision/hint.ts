@@ -1,6 +1,7 @@
 import { formatHostPort } from '../host/host.ts'
 import type { FilesystemAction, NetworkAction } from '../policy/policy.ts'
 import type { CanonicalRequest, Reason } from './decision.ts'
+import { isAboutPath } from './request.ts'
 
 /** What nearly every request is for. */
 const HTTPS = 443
@@ -12,11 +13,11 @@ const HTTPS = 443
 export function hintFor(reason: Reason, request: CanonicalRequest): string | null {
   switch (reason) {
     case 'default_deny':
-      return 'path' in request
+      return isAboutPath(request)
         ? hintForPath(request.action, request.path)
         : `allow ${request.action} ${formatHostPort(request.host, request.port)}`
     case 'protected_address':
-      return 'path' in request || request.address === undefined
+      return isAboutPath(request) || request.address === undefined
         ? null
         : `allow ${request.action} ${formatHostPort(request.address, request.port)}`
     case 'rule':
