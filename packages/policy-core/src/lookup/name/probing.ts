@@ -50,10 +50,13 @@ export function placeHashes(hashes: readonly (number | null)[]): Cells | null {
 
 /** Tells whether a search could be long among the cells. */
 export function hasLongRun(cells: Int32Array): boolean {
-  let run = 0
-  // MAX_RUN cells beyond the end, because a search goes on at the beginning.
-  for (let at = 1; at < cells.length + 2 * MAX_RUN; at += 2) {
-    run = cells[at < cells.length ? at : at % cells.length] === 0 ? 0 : run + 1
+  const mask = cells.length / 2 - 1
+  const isTaken = (cell: number): boolean => cells[2 * (cell & mask) + 1] !== 0
+  // A longer run takes one of these. It may go on at the beginning, as a search does.
+  for (let cell = 0; cell <= mask; cell += MAX_RUN) {
+    let run = 0
+    for (let at = cell; run <= MAX_RUN && isTaken(at); at += 1) run += 1
+    for (let at = cell - 1; run > 0 && run <= MAX_RUN && isTaken(at); at -= 1) run += 1
     if (run > MAX_RUN) return true
   }
   return false
