@@ -156,7 +156,7 @@ function flattenFamily(
   width: Width,
   { sets, openingPrefixes }: Draft,
 ): Intervals {
-  const ranges = [...classes, ...patterns.map(({ range }) => range)]
+  const ranges = classes.concat(patterns.map(({ range }) => range))
   return flattenRanges(sortRanges(ranges, width), (range, parent) => {
     const isClass = range < classes.length
     const set = isClass
@@ -169,9 +169,11 @@ function flattenFamily(
 
 function prefixesByGroup(patterns: readonly AddressPattern[]): Uint8Array {
   const prefixes: number[] = []
-  for (const { range, groups } of patterns) {
+  for (let index = 0; index < patterns.length; index += 1) {
+    const { range, groups } = patterns[index]!
     if (groups.everyPort !== null) prefixes[groups.everyPort] = range.prefix
-    for (const group of groups.byPort?.values() ?? []) prefixes[group] = range.prefix
+    if (groups.byPort === null) continue
+    for (const group of groups.byPort.values()) prefixes[group] = range.prefix
   }
   return Uint8Array.from(prefixes)
 }

@@ -1,3 +1,4 @@
+import { enlarged } from '../enlarged.ts'
 import type { Intervals } from './intervals.ts'
 import { maskOf } from './sorted-ranges.ts'
 
@@ -31,6 +32,9 @@ const MAX_INDEX_BITS = 24
 
 /** So many starts are looked at one after the other: measured, a third faster than by halves. */
 const MAX_UNDIVIDED = 4
+
+/** For a table in the making, which grows as it is needed. */
+const INITIAL_ROOM = 64
 
 const LAST_ADDRESS = 0xffff_ffff
 
@@ -124,9 +128,10 @@ function isBelow(address: Uint32Array, starts: Uint32Array, start: number): bool
 
 /** Begins with the node of all starts but that of the first interval; empty for few of them. */
 export function buildRadixTable({ width, starts, sets }: Intervals): RadixTable {
-  const table: number[] = []
+  let table = new Int32Array(INITIAL_ROOM)
+  let size = 0
   if (sets.length - 1 > MAX_UNDIVIDED) divide(1, sets.length - 1, 0)
-  return Int32Array.from(table)
+  return table.slice(0, size)
 
   /** Divides starts that have all words before `word` in common. */
   function divide(first: number, last: number, word: number): number {
@@ -138,18 +143,24 @@ export function buildRadixTable({ width, starts, sets }: Intervals): RadixTable 
     const shift = common === 32 ? 0 : 32 - common - bits
     const mask = 2 ** bits - 1
     const nextWord = shift === 0 ? word + 1 : word
-    const node = table.length
+    const node = size
+    const cells = node + CELLS
+    size = cells + mask + 1
+    if (size > table.length) table = enlarged(table, size)
     const form = shift | (word << WORD_SHIFT) | (mask << MASK_SHIFT)
-    table.push(first, last, form, maskOf(common), sample & maskOf(common))
-    for (let index = 0; index <= mask; index += 1) table.push(0)
-    let start = first
-    for (let index = 0; index <= mask; index += 1) {
-      const from = start
-      while (start <= last && ((starts[start * width + word]! >>> shift) & mask) === index)
-        start += 1
-      const isDivided = start - from > MAX_UNDIVIDED
-      table[node + CELLS + index] = isDivided ? ~divide(from, start - 1, nextWord) : from
+    table.set([first, last, form, maskOf(common), sample & maskOf(common)], node)
+    const indexOf = (start: number): number => (starts[start * width + word]! >>> shift) & mask
+    let filled = 0
+    for (let from = first, next = first; from <= last; from = next) {
+      const index = indexOf(from)
+      while (next <= last && indexOf(next) === index) next += 1
+      table.fill(from, cells + filled, cells + index)
+      // Dividing may put another array in the table's place.
+      const cell = next - from > MAX_UNDIVIDED ? ~divide(from, next - 1, nextWord) : from
+      table[cells + index] = cell
+      filled = index + 1
     }
+    table.fill(last + 1, cells + filled, cells + mask + 1)
     return node
   }
 }

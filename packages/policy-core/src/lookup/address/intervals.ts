@@ -46,7 +46,8 @@ export function flattenRanges(
     return true
   }
 
-  for (const range of order) {
+  for (let index = 0; index < order.length; index += 1) {
+    const range = order[index]!
     while (around.length > 0 && !isInside(ranges, around.at(-1)!.range, range)) close()
     const set = open(range, around.at(-1)?.set ?? NOTHING)
     cut(firsts, range * width, set)
@@ -70,11 +71,10 @@ function isInside({ width, firsts, prefixes }: SortedRanges, outer: number, rang
 function addBit(words: Uint32Array, prefix: number): boolean {
   if (prefix === 0) return false
   let word = (prefix - 1) >>> 5
-  words[word]! += 2 ** (31 - ((prefix - 1) & 31))
-  const isCarried = (at: number) => words[at] === 0
-  while (word > 0 && isCarried(word)) {
+  words[word]! += (1 << (31 - ((prefix - 1) & 31))) >>> 0
+  while (words[word] === 0 && word > 0) {
     word -= 1
     words[word]! += 1
   }
-  return word > 0 || !isCarried(0)
+  return words[word] !== 0
 }

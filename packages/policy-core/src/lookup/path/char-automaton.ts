@@ -4,7 +4,7 @@ import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
 import type { PatternTrie } from './pattern-trie.ts'
 import { MAX_PATH_LENGTH, SLASH } from './plain-path.ts'
-import { enlarged } from './int-sets.ts'
+import { enlarged } from '../enlarged.ts'
 
 /** In the table for a step that is not to be worked out; one that was not yet is 0. */
 const IMPOSSIBLE = -1

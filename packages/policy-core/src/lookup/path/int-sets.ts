@@ -1,3 +1,5 @@
+import { enlarged } from '../enlarged.ts'
+
 /** Most places that one set may be away from where its hash points. */
 const MAX_PROBES = 32
 
@@ -80,15 +82,6 @@ export function createIntSets(maxSets: number, maxMembers: number): IntSets {
       slots = new Int32Array(16)
     },
   }
-}
-
-/** At least twice as long, so that growing costs the same for each member in the end. */
-export function enlarged(array: Int32Array, least: number): Int32Array<ArrayBuffer> {
-  let length = array.length * 2
-  while (length < least) length *= 2
-  const larger = new Int32Array(length)
-  larger.set(array)
-  return larger
 }
 
 function hashOf(members: Int32Array, count: number): number {
