@@ -16,7 +16,8 @@ export function readGlobPath(path: string, caseSensitive: boolean): GlobPath {
 }
 
 export function parseGlobSegment(text: string): GlobSegment {
-  return text === '**' ? { recursive: true } : { pieces: text.split('*') }
+  if (text === '**') return { recursive: true }
+  return { pieces: text.includes('*') ? text.split('*') : [text] }
 }
 
 /** The segment with its letters folded, for file systems that ignore case. */

@@ -23,6 +23,9 @@ export interface PathMeaning {
   readonly caseSensitive: boolean
 }
 
+/** Nearly every pattern: names of common characters, each `*` alone, `**` as a whole segment. */
+const NOTHING_WRONG = /^~?(?:\/(?:\*\*|\.?(?:[\w-]|\*(?!\*))(?:[\w.-]|\*(?!\*))*))+$/
+
 /** Reads a filesystem resource of a rule. The message of a refusal says what to write instead. */
 export function parsePathPattern(text: string): Parsed<PathPattern> {
   const problem = findPathProblem(text)
@@ -38,9 +41,11 @@ export function placePattern(
   pattern: PathPattern,
   meaning: PathMeaning,
 ): readonly GlobSegment[] | null {
-  const home = pattern.fromHome ? meaning.home : []
-  if (home === null) return null
-  const segments = [...home.map(literalSegment), ...pattern.segments]
+  if (pattern.fromHome && meaning.home === null) return null
+  const segments =
+    pattern.fromHome && meaning.home !== null
+      ? [...meaning.home.map(literalSegment), ...pattern.segments]
+      : pattern.segments
   return meaning.caseSensitive ? segments : segments.map(foldSegment)
 }
 
@@ -53,6 +58,7 @@ export function placedPatternMatches(
 }
 
 function findPathProblem(text: string): string | null {
+  if (NOTHING_WRONG.test(text)) return null
   if (text === '') return 'is empty; write an absolute path such as `/data/**`'
   if (!text.isWellFormed()) return 'contains an unpaired surrogate'
   if (/\p{Cc}/u.test(text)) return 'contains a control character, which a rule cannot name'

@@ -29,8 +29,8 @@ export function collectLabels(): LabelCollector {
 
   const labelOf = (pieces: readonly string[]): number => {
     const next = literals.size + globs.size
-    const [name = ''] = pieces
     if (pieces.length === 1) {
+      const name = pieces[0]!
       const known = literals.get(name)
       if (known === undefined) literals.set(name, next)
       return known ?? next
@@ -45,7 +45,8 @@ export function collectLabels(): LabelCollector {
     placesOf(segments) {
       const places: Place[] = []
       let loops = false
-      for (const segment of segments) {
+      for (let index = 0; index < segments.length; index += 1) {
+        const segment = segments[index]!
         if ('recursive' in segment) {
           loops = true
         } else if (isAnyOne(segment.pieces)) {

@@ -59,27 +59,32 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
   const place: Place[] = ['any one']
   const star = [NONE]
   const loop = [NONE]
-  const children: (Map<number, number> | undefined)[] = [undefined]
+  // One map for all nodes, by node and label: one each is what would take longest.
+  const byLabel = new Map<number, number>()
+  const maxLabels = patterns.reduce((sum, { segments }) => sum + segments.length, 0)
 
   const childOf = (node: number, by: Place): number => {
     const known =
-      by === 'any one' ? star[node]! : by === 'any number' ? loop[node]! : children[node]?.get(by)
+      by === 'any one'
+        ? star[node]!
+        : by === 'any number'
+          ? loop[node]!
+          : byLabel.get(node * maxLabels + by)
     if (known !== undefined && known !== NONE) return known
     const child = parent.length
     parent.push(node)
     place.push(by)
     star.push(NONE)
     loop.push(NONE)
-    children.push(undefined)
     if (by === 'any one') star[node] = child
     else if (by === 'any number') loop[node] = child
-    else (children[node] ??= new Map()).set(by, child)
+    else byLabel.set(node * maxLabels + by, child)
     return child
   }
 
-  const ends = Int32Array.from(patterns, ({ segments }) =>
-    collector.placesOf(segments).reduce(childOf, ROOT),
-  )
+  const ends = new Int32Array(patterns.length)
+  for (let index = 0; index < ends.length; index += 1)
+    ends[index] = collector.placesOf(patterns[index]!.segments).reduce(childOf, ROOT)
   const labels = collector.finish()
   const traits = findTraits(parent, place)
   const kindOf = (node: number): number => {
@@ -90,9 +95,9 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
     if (typeof by !== 'number') return NONE
     return KINDS * by + kindOf(node)
   })
-  const byParent = group(parent, place.keys(), place.length)
-  const byLabel = group(buckets, byParent.items, KINDS * labels.count)
-  const byEnd = group(ends, ends.keys(), place.length)
+  const byParent = group(parent, numbersTo(place.length), place.length)
+  const inBuckets = group(buckets, byParent.items, KINDS * labels.count)
+  const byEnd = group(ends, numbersTo(ends.length), place.length)
   return {
     size: place.length,
     labels,
@@ -101,8 +106,8 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
     loop: Int32Array.from(loop),
     traits,
     globsBelow: findGlobsBelow(labels, parent, place),
-    byLabel: byLabel.items,
-    labelStart: byLabel.start,
+    byLabel: inBuckets.items,
+    labelStart: inBuckets.start,
     groups: byEnd.items.map((index) => patterns[index]!.group),
     groupStart: byEnd.start,
   }
@@ -110,8 +115,8 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
 
 function findTraits(parent: readonly number[], place: readonly Place[]): Uint8Array {
   const traits = new Uint8Array(parent.length)
-  for (const [node, by] of place.entries()) {
-    if (by === 'any number') traits[node]! |= IS_LOOP
+  for (let node = 0; node < place.length; node += 1) {
+    if (place[node] === 'any number') traits[node]! |= IS_LOOP
     else if (node !== ROOT) traits[parent[node]!]! |= LEADS_ON
   }
   return traits
@@ -122,9 +127,11 @@ function findGlobsBelow(
   parent: readonly number[],
   place: readonly Place[],
 ): Map<number, LabelledGlob[]> {
-  const globOf = new Map(globs.map((glob) => [glob.label, glob]))
   const below = new Map<number, LabelledGlob[]>()
-  for (const [node, by] of place.entries()) {
+  if (globs.length === 0) return below
+  const globOf = new Map(globs.map((glob) => [glob.label, glob]))
+  for (let node = 0; node < place.length; node += 1) {
+    const by = place[node]
     const glob = typeof by === 'number' ? globOf.get(by) : undefined
     if (glob === undefined) continue
     const siblings = below.get(parent[node]!)
@@ -134,10 +141,16 @@ function findGlobsBelow(
   return below
 }
 
+function numbersTo(count: number): Int32Array {
+  const numbers = new Int32Array(count)
+  for (let number = 0; number < count; number += 1) numbers[number] = number
+  return numbers
+}
+
 /** The items in buckets, in their order within each; an item whose bucket is below 0 in none. */
 function group(
   bucketOf: ArrayLike<number>,
-  items: Iterable<number>,
+  items: Int32Array,
   buckets: number,
 ): { readonly items: Int32Array<ArrayBuffer>; readonly start: Int32Array } {
   const start = new Int32Array(buckets + 1)
@@ -148,7 +161,8 @@ function group(
   for (let bucket = 0; bucket < buckets; bucket += 1) start[bucket + 1]! += start[bucket]!
   const next = start.slice()
   const grouped = new Int32Array(start[buckets]!)
-  for (const item of items) {
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index]!
     const bucket = bucketOf[item]!
     if (bucket < 0) continue
     grouped[next[bucket]!] = item
