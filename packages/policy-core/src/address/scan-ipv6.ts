@@ -26,9 +26,17 @@ export interface Ipv6Scan {
 const COLON = 58
 const DOT = 46
 
+const DIGITS: HexDigits = /* @__PURE__ */ createHexDigits()
+
 export function createIpv6Scan(): Ipv6Scan {
-  const digits = createHexDigits()
-  return { groups: new Uint16Array(8), gapStart: -1, gapLength: 0, zeros: 0, isPlain: true, digits }
+  return {
+    groups: new Uint16Array(8),
+    gapStart: -1,
+    gapLength: 0,
+    zeros: 0,
+    isPlain: true,
+    digits: DIGITS,
+  }
 }
 
 /**

@@ -57,8 +57,12 @@ function isPlainName(text: string): boolean {
   return (
     LDH_NAME.test(text) &&
     !text.includes('xn--') &&
-    !/^[0-9]/.test(text.slice(text.lastIndexOf('.') + 1))
+    !isDigit(text.charCodeAt(text.lastIndexOf('.') + 1))
   )
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39
 }
 
 /**

@@ -5,6 +5,7 @@ import {
   parseAddress,
   parseIpv4,
   parseIpv6,
+  type AddressScratch,
 } from '../address/ip-address.ts'
 import { firstAddress, singleAddress, type IpRange } from '../address/ip-range.ts'
 import { parseHost } from '../host/host.ts'
@@ -18,10 +19,13 @@ type RangePattern = Parsed<Extract<NetworkPattern, { kind: 'range' }>>
 /** The IPv4-mapped block ::ffff:0:0/96: a range inside it is the IPv4 range. */
 const MAPPED: IpRange = { family: 6, base: 0xffff_0000_0000n, prefix: 96 }
 
+/** Decimal, without a leading zero. */
+const PREFIX_LENGTH = /^(?:0|[1-9]\d{0,2})$/
+
 /** Reads `2001:db8::1`, `[2001:db8::1]:443`, or a CIDR range of either family. */
-export function parseAddressPattern(text: string): RangePattern {
+export function parseAddressPattern(text: string, scratch?: AddressScratch): RangePattern {
   if (text.startsWith('[')) return parseBracketed(text)
-  if (text.includes('/')) return parseCidr(text)
+  if (text.includes('/')) return parseCidr(text, scratch)
   const address = parseAddress(text)
   return address === null
     ? refused(
@@ -55,31 +59,35 @@ function parseBracketed(text: string): RangePattern {
     : parsed({ kind: 'range', range: singleAddress(address), port })
 }
 
-function parseCidr(text: string): RangePattern {
+function parseCidr(text: string, scratch?: AddressScratch): RangePattern {
   const slash = text.indexOf('/')
   const addressText = text.slice(0, slash)
   const prefixText = text.slice(slash + 1)
   const family = addressText.includes(':') ? 6 : 4
-  const base = family === 6 ? parseIpv6(addressText) : (parseIpv4(addressText)?.value ?? null)
+  const base =
+    family === 6
+      ? parseIpv6(addressText, scratch?.ipv6)
+      : (parseIpv4(addressText, scratch?.halves)?.value ?? null)
   if (base === null) return refused(describeNotCidr(text, addressText))
-  const bits = FAMILY_BITS[family]
+  const prefix = Number(prefixText)
+  if (PREFIX_LENGTH.test(prefixText) && prefix <= FAMILY_BITS[family])
+    return parseRange(text, { family, base, prefix })
+  return refused(describePrefix(text, { family, base }))
+}
+
+/** `base` is what stands before the slash. */
+function describePrefix(text: string, { family, base }: Pick<IpRange, 'family' | 'base'>): string {
+  const slash = text.indexOf('/')
+  const prefixText = text.slice(slash + 1)
   if (/^\d+:/.test(prefixText))
-    return refused(
-      `${quote(text)} has a port behind a CIDR range, which stands for every port; write ${quote(text.slice(0, text.lastIndexOf(':')))}`,
-    )
+    return `${quote(text)} has a port behind a CIDR range, which stands for every port; write ${quote(text.slice(0, text.lastIndexOf(':')))}`
   const mask = family === 4 ? prefixOfMask(prefixText) : null
   if (mask !== null) {
     const value = firstAddress({ family: 4, base, prefix: mask })
-    return refused(
-      `${quote(text)} has a netmask instead of a prefix length; write ${quote(`${formatAddress({ family: 4, value })}/${mask}`)}`,
-    )
+    return `${quote(text)} has a netmask instead of a prefix length; write ${quote(`${formatAddress({ family: 4, value })}/${mask}`)}`
   }
-  const prefix = Number(prefixText)
-  if (!/^(?:0|[1-9]\d{0,2})$/.test(prefixText) || prefix > bits)
-    return refused(
-      `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} without leading zeros, such as ${quote(`${addressText}/${bits}`)}`,
-    )
-  return parseRange(text, { family, base, prefix })
+  const bits = FAMILY_BITS[family]
+  return `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} without leading zeros, such as ${quote(`${text.slice(0, slash)}/${bits}`)}`
 }
 
 /** The prefix length that a netmask such as `255.0.0.0` stands for; null when it is none. */

@@ -1,4 +1,9 @@
-import { formatAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
+import {
+  formatAddress,
+  parseIpv4,
+  type AddressScratch,
+  type IpAddress,
+} from '../address/ip-address.ts'
 import { singleAddress } from '../address/ip-range.ts'
 import { formatHostPort, parseHost } from '../host/host.ts'
 import { parsePort } from '../host/port.ts'
@@ -6,15 +11,21 @@ import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
 import { parseAddressPattern } from './parse-address-pattern.ts'
 import { findForeignSyntax } from './foreign-syntax.ts'
-import type { NetworkPattern } from './network-pattern.ts'
+import type { Depth, NetworkPattern } from './network-pattern.ts'
 
-/** Reads a network resource of a rule. The message of a refusal says what to write instead. */
-export function parseNetworkPattern(text: string): Parsed<NetworkPattern> {
+/**
+ * Reads a network resource of a rule. The message of a refusal says what to write instead. Whoever reads
+ * many of them gives what it takes.
+ */
+export function parseNetworkPattern(
+  text: string,
+  scratch?: AddressScratch,
+): Parsed<NetworkPattern> {
   const foreign = findForeignSyntax(text)
   if (foreign !== null) return refused(foreign)
-  if (text.includes('/') || text.startsWith('[') || text.split(':').length > 2)
-    return parseAddressPattern(text)
   const colon = text.indexOf(':')
+  if (text.includes('/') || text.startsWith('[') || text.lastIndexOf(':') > colon)
+    return parseAddressPattern(text, scratch)
   if (colon < 0) return parseHostPattern(text, text, null)
   const port = parsePort(text.slice(colon + 1))
   if (port === null) return refused(describePort(text, text.slice(0, colon), text.slice(colon + 1)))
@@ -31,13 +42,13 @@ function parseHostPattern(
   hostText: string,
   port: number | null,
 ): Parsed<NetworkPattern> {
-  const wildcard = /^(\*\*?)\.(?=.)/.exec(hostText)
-  const domainText = wildcard === null ? hostText : hostText.slice(wildcard[0].length)
+  const depth = depthOf(hostText)
+  const domainText = hostText.slice(WILDCARD_LENGTH[depth])
   if (domainText.includes('*')) return refused(describeWildcard(text, hostText))
   const host = parseHost(domainText)
   if (host === null) return refused(describeHost(text, domainText))
   if (host.kind === 'address') {
-    if (wildcard !== null)
+    if (depth !== 'exact')
       return refused(
         `${quote(text)} puts a wildcard before an address; write a CIDR range such as \`10.0.0.0/8\``,
       )
@@ -45,8 +56,15 @@ function parseHostPattern(
       ? refused(describeSpelling(text, host.address, port))
       : parsed({ kind: 'range', range: singleAddress(host.address), port })
   }
-  const depth = wildcard === null ? 'exact' : wildcard[1] === '*' ? 'one' : 'any'
   return parsed({ kind: 'name', domain: host.name, depth, port })
+}
+
+/** Characters before the domain: those of `*.` and `**.`. */
+const WILDCARD_LENGTH: Readonly<Record<Depth, number>> = { exact: 0, one: 2, any: 3 }
+
+function depthOf(hostText: string): Depth {
+  if (hostText.startsWith('*.') && hostText.length > WILDCARD_LENGTH.one) return 'one'
+  return hostText.startsWith('**.') && hostText.length > WILDCARD_LENGTH.any ? 'any' : 'exact'
 }
 
 /** In a rule another spelling than dotted decimal is surely a mistake. */

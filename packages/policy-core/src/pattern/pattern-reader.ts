@@ -1,4 +1,5 @@
 import type { Parsed } from '../result.ts'
+import { createAddressScratch } from '../address/ip-address.ts'
 import type { NetworkPattern } from './network-pattern.ts'
 import { parseNetworkPattern } from './parse-network-pattern.ts'
 import { parsePathPattern, type PathPattern } from './path-pattern.ts'
@@ -10,7 +11,10 @@ export interface PatternReader {
 }
 
 /** Reads every resource anew. */
-export const PARSING: PatternReader = { network: parseNetworkPattern, filesystem: parsePathPattern }
+export const PARSING: PatternReader = {
+  network: (text) => parseNetworkPattern(text),
+  filesystem: parsePathPattern,
+}
 
 /** A reader that remembers what it has read: the same text is parsed once. */
 export interface RememberingReader extends PatternReader {
@@ -19,7 +23,8 @@ export interface RememberingReader extends PatternReader {
 }
 
 export function createRememberingReader(): RememberingReader {
-  const network = remember(parseNetworkPattern)
+  const scratch = createAddressScratch()
+  const network = remember((text) => parseNetworkPattern(text, scratch))
   const filesystem = remember(parsePathPattern)
   return {
     network: network.read,

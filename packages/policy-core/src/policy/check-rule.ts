@@ -29,12 +29,19 @@ export function checkRuleWith(
   reader: PatternReader,
   rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
 ): RuleProblem[] {
-  const actions = checkActions(rule.actions)
-  if (actions.length > 0) return actions
-  const [first] = rule.actions
+  if (!isOneAction(rule.actions)) {
+    const wrong = checkActions(rule.actions)
+    if (wrong.length > 0) return wrong
+  }
+  const first = rule.actions[0]
   const problems = checkDecision(rule.decision)
   if (first !== undefined) checkResources(rule.resources, reader[domainOf(first)], problems)
   return problems
+}
+
+/** Nearly every rule, and `checkActions` makes a function for its messages. */
+function isOneAction(actions: unknown): boolean {
+  return Array.isArray(actions) && actions.length === 1 && isAction(actions[0])
 }
 
 function checkActions(actions: unknown): RuleProblem[] {
