@@ -139,10 +139,11 @@ function findResolved(
   ranges: readonly AddressPattern[],
   flagsOf: (group: number) => number,
 ): CompiledPolicy['resolvesUnlisted'] {
-  const isCatchAll = ({ range, groups }: AddressPattern, slot: ActionSlot): boolean =>
-    range.prefix === 0 && groups.everyPort !== null && allows(flagsOf(groups.everyPort), slot)
+  const catchAlls = ranges.filter(({ range }) => range.prefix === 0)
+  const isOpen = ({ groups }: AddressPattern, slot: ActionSlot): boolean =>
+    groups.everyPort !== null && allows(flagsOf(groups.everyPort), slot)
   const isResolved = (slot: ActionSlot): boolean =>
-    set.resolve_unlisted_names === true || ranges.some((range) => isCatchAll(range, slot))
+    set.resolve_unlisted_names === true || catchAlls.some((range) => isOpen(range, slot))
   return { 'connect:tcp': isResolved(0), 'connect:udp': isResolved(1) }
 }
 

@@ -46,7 +46,8 @@ export function groupResources(
     const hasEffect = table.flagsOf(rule) !== 0
     const action = actions[0] ?? 'read'
     const groupOfText = domainOf(action) === 'filesystem' ? groupOfPath : groupOfHost
-    for (const text of resources) groupOf.push(hasEffect ? groupOfText(text) : NO_GROUP)
+    for (let index = 0; index < resources.length; index += 1)
+      groupOf.push(hasEffect ? groupOfText(resources[index]!) : NO_GROUP)
   }
   return {
     groups: buildGroups(table, Int32Array.from(groupOf), counter.count()),

@@ -14,7 +14,10 @@ export interface Groups {
 /** `groupOf[resource]` numbers groups from 0 to `count - 1`; less than 0 means no group. */
 export function buildGroups(table: RuleTable, groupOf: Int32Array, count: number): Groups {
   const firsts = new Uint32Array(count + 1)
-  for (const group of groupOf) if (group >= 0) firsts[group + 1]! += 1
+  for (let resource = 0; resource < groupOf.length; resource += 1) {
+    const group = groupOf[resource]!
+    if (group >= 0) firsts[group + 1]! += 1
+  }
   for (let group = 0; group < count; group += 1) firsts[group + 1]! += firsts[group]!
   const members = new Uint32Array(firsts[count]!)
   const flags = new Uint8Array(count)

@@ -27,14 +27,15 @@ export function collectNetworkGroups(counter: GroupCounter): NetworkGroups {
     groupOf(pattern) {
       if (pattern.kind === 'name') {
         const { domain, depth, port } = pattern
-        const draft = domains.get(domain) ?? { domain, exact: null, one: null, any: null }
-        domains.set(domain, draft)
+        let draft = domains.get(domain)
+        if (draft === undefined)
+          domains.set(domain, (draft = { domain, exact: null, one: null, any: null }))
         return groupOfPort((draft[depth] ??= draftPortGroups()), port, counter)
       }
       const { range, port } = pattern
       const key = keyOfRange(range)
-      const draft = ranges.get(key) ?? { range, groups: draftPortGroups() }
-      ranges.set(key, draft)
+      let draft = ranges.get(key)
+      if (draft === undefined) ranges.set(key, (draft = { range, groups: draftPortGroups() }))
       return groupOfPort(draft.groups, port, counter)
     },
     domains: () => [...domains.values()],

@@ -54,8 +54,6 @@ const INACTIVE = 0b10_0000
 export function buildRuleTable(entries: readonly RuleEntry[]): RuleTable {
   const policies: PolicyEntry[] = []
   const policyOf = new Uint32Array(entries.length)
-  const ids: string[] = []
-  const names: string[] = []
   const traits = new Uint8Array(entries.length)
   const firsts = new Uint32Array(entries.length + 1)
   const texts: string[] = []
@@ -66,22 +64,30 @@ export function buildRuleTable(entries: readonly RuleEntry[]): RuleTable {
     const entry = entries[rule]!
     if (policies.at(-1) !== entry.policy) policies.push(entry.policy)
     policyOf[rule] = policies.length - 1
-    ids.push(entry.id)
-    names.push(entry.name)
     traits[rule] = traitsOf(entry)
-    for (const text of entry.resources) {
-      texts.push(text)
+    const { resources } = entry
+    for (let index = 0; index < resources.length; index += 1) {
+      texts.push(resources[index]!)
       ruleOf.push(rule)
     }
     firsts[rule + 1] = texts.length
   }
-  const columns = { policies, policyOf, ids, names, traits, firsts, texts }
-  return createTable({ ...columns, ruleOf: Uint32Array.from(ruleOf) })
+  return createTable({
+    policies,
+    policyOf,
+    ids: entries.map(({ id }) => id),
+    names: entries.map(({ name }) => name),
+    traits,
+    firsts,
+    ruleOf: Uint32Array.from(ruleOf),
+    texts,
+  })
 }
 
 function traitsOf({ actions, decision, policy }: RuleEntry): number {
   let traits = decision === 'deny' || policy.isFullyActive ? 0 : INACTIVE
-  for (const action of actions) {
+  for (let index = 0; index < actions.length; index += 1) {
+    const action = actions[index]!
     traits |= flagOf(decision, slotOf(action))
     if (domainOf(action) === 'filesystem') traits |= FILESYSTEM
   }
