@@ -1,3 +1,4 @@
+import { collectGarbage } from './collect-garbage.ts'
 import { quantile } from './quantile.ts'
 
 const READINGS = 5
@@ -21,10 +22,8 @@ function weighOnce(work: () => object): number {
 }
 
 function memoryInUse(): number {
-  if (globalThis.gc === undefined)
-    throw new Error('memory cannot be weighed; start node with `--expose-gc`')
-  globalThis.gc()
-  globalThis.gc()
+  collectGarbage()
+  collectGarbage()
   const { heapUsed, arrayBuffers } = process.memoryUsage()
   return heapUsed + arrayBuffers
 }
