@@ -33,6 +33,11 @@ export function firstAddress(range: IpRange): bigint {
   return network(range, range.base) << hostBits(range)
 }
 
+/** Tells whether `base` is not the first address. */
+export function hasHostBits({ family, base, prefix }: IpRange): boolean {
+  return BigInt.asUintN(FAMILY_BITS[family] - prefix, base) !== 0n
+}
+
 /** The last address of the range. */
 export function lastAddress(range: IpRange): bigint {
   return firstAddress(range) | ((1n << hostBits(range)) - 1n)

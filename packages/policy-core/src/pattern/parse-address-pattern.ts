@@ -7,7 +7,7 @@ import {
   parseIpv6,
   type AddressScratch,
 } from '../address/ip-address.ts'
-import { firstAddress, singleAddress, type IpRange } from '../address/ip-range.ts'
+import { firstAddress, hasHostBits, singleAddress, type IpRange } from '../address/ip-range.ts'
 import { parseHost } from '../host/host.ts'
 import { parsePort } from '../host/port.ts'
 import { quote } from '../quote.ts'
@@ -98,8 +98,8 @@ function prefixOfMask(text: string): number | null {
 }
 
 function parseRange(text: string, written: IpRange): RangePattern {
-  const first = firstAddress(written)
-  if (first !== written.base) {
+  if (hasHostBits(written)) {
+    const first = firstAddress(written)
     const base =
       written.family === 4 ? formatAddress({ family: 4, value: first }) : formatIpv6(first)
     return refused(
@@ -107,9 +107,11 @@ function parseRange(text: string, written: IpRange): RangePattern {
     )
   }
   const isMapped =
-    written.family === 6 && written.prefix >= MAPPED.prefix && first >> 32n === MAPPED.base >> 32n
+    written.family === 6 &&
+    written.prefix >= MAPPED.prefix &&
+    written.base >> 32n === MAPPED.base >> 32n
   const range: IpRange = isMapped
-    ? { family: 4, base: first & 0xffff_ffffn, prefix: written.prefix - MAPPED.prefix }
+    ? { family: 4, base: written.base & 0xffff_ffffn, prefix: written.prefix - MAPPED.prefix }
     : written
   return parsed({ kind: 'range', range, port: null })
 }
