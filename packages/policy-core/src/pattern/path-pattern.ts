@@ -6,7 +6,7 @@ import {
   type GlobPath,
   type GlobSegment,
 } from '../path/glob.ts'
-import { segmentsOf } from '../path/path.ts'
+import { MAX_PATH_BYTES, segmentsOf } from '../path/path.ts'
 import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
 
@@ -23,7 +23,10 @@ export interface PathMeaning {
   readonly caseSensitive: boolean
 }
 
-/** Nearly every pattern: names of common characters, each `*` alone, `**` as a whole segment. */
+/**
+ * Nearly every pattern: names of common characters, each `*` alone, `**` as a whole segment. Not for
+ * texts of millions of characters, for which the engine has no stack.
+ */
 const NOTHING_WRONG = /^~?(?:\/(?:\*\*|\.?(?:[\w-]|\*(?!\*))(?:[\w.-]|\*(?!\*))*))+$/
 
 /** Reads a filesystem resource of a rule. The message of a refusal says what to write instead. */
@@ -58,7 +61,7 @@ export function placedPatternMatches(
 }
 
 function findPathProblem(text: string): string | null {
-  if (NOTHING_WRONG.test(text)) return null
+  if (text.length <= MAX_PATH_BYTES && NOTHING_WRONG.test(text)) return null
   if (text === '') return 'is empty; write an absolute path such as `/data/**`'
   if (!text.isWellFormed()) return 'contains an unpaired surrogate'
   if (/\p{Cc}/u.test(text)) return 'contains a control character, which a rule cannot name'
