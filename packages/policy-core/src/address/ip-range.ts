@@ -43,6 +43,15 @@ export function lastAddress(range: IpRange): bigint {
   return firstAddress(range) | ((1n << hostBits(range)) - 1n)
 }
 
+/**
+ * A text for a `Map`, which is no number either: of numbers, bigints and texts that are numbers V8
+ * makes hashes without a secret, so that whoever chooses addresses could make them collide; and of a
+ * bigint from the lowest 64 bits alone, which many addresses share.
+ */
+export function keyOfBits(bits: bigint): string {
+  return `x${bits.toString(16)}`
+}
+
 function network(range: IpRange, value: bigint): bigint {
   return value >> hostBits(range)
 }

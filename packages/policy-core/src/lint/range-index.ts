@@ -1,12 +1,13 @@
 import { FAMILY_BITS } from '../address/ip-address.ts'
+import { keyOfBits } from '../address/ip-range.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { CoverIndex } from './cover-index.ts'
 import type { Entry } from './lint-rule.ts'
 
 type RangePattern = NetworkPattern & { readonly kind: 'range' }
 
-/** Ranges of one family, port and prefix length, by their first bits. */
-type Level = Map<bigint, Entry[]>
+/** Ranges of one family, port and prefix length, by their first bits as `keyOfBits` writes them. */
+type Level = Map<string, Entry[]>
 
 /** Finds the ranges around another one. O(prefix lengths that occur) a question. */
 export function createRangeIndex(): CoverIndex<RangePattern> {
@@ -31,6 +32,6 @@ export function createRangeIndex(): CoverIndex<RangePattern> {
   }
 }
 
-function firstBits({ family, base }: RangePattern['range'], prefix: number): bigint {
-  return base >> BigInt(FAMILY_BITS[family] - prefix)
+function firstBits({ family, base }: RangePattern['range'], prefix: number): string {
+  return keyOfBits(base >> BigInt(FAMILY_BITS[family] - prefix))
 }

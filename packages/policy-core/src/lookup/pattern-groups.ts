@@ -1,4 +1,4 @@
-import type { IpRange } from '../address/ip-range.ts'
+import { keyOfBits, type IpRange } from '../address/ip-range.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { Depth, NetworkPattern } from '../pattern/network-pattern.ts'
 import type { AddressPattern } from './address/address-index.ts'
@@ -22,7 +22,7 @@ type DomainDraft = { readonly domain: string } & Record<Depth, PortGroupsDraft |
 
 export function collectNetworkGroups(counter: GroupCounter): NetworkGroups {
   const domains = new Map<string, DomainDraft>()
-  const ranges = new Map<number | string, { range: IpRange; groups: PortGroupsDraft }>()
+  const ranges = new Map<string, { range: IpRange; groups: PortGroupsDraft }>()
   return {
     groupOf(pattern) {
       if (pattern.kind === 'name') {
@@ -43,12 +43,9 @@ export function collectNetworkGroups(counter: GroupCounter): NetworkGroups {
   }
 }
 
-/**
- * A number for IPv4 and a text for IPv6. No bigint: V8 hashes only its lowest 64 bits, which are
- * zero in most prefixes: measured, that was a quarter of compiling 20,000 ranges.
- */
-function keyOfRange({ family, base, prefix }: IpRange): number | string {
-  return family === 4 ? Number(base) * 64 + prefix : `${base.toString(16)}/${prefix}`
+/** As `keyOfBits` would write it, but for IPv4 in half the time. */
+function keyOfRange({ family, base, prefix }: IpRange): string {
+  return `${family === 4 ? Number(base) : keyOfBits(base)}/${prefix}`
 }
 
 /** The distinct path patterns of a policy set; `key` is the pattern's text as it is compared. */

@@ -1,10 +1,9 @@
 import { FAMILY_BITS, type IpAddress } from '../../address/ip-address.ts'
-import { firstAddress, type IpRange } from '../../address/ip-range.ts'
+import { firstAddress, keyOfBits, lastAddress, type IpRange } from '../../address/ip-range.ts'
 import { createByPort, type ByPort } from '../by-port.ts'
 import type { Near } from '../space.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import type { AddressPattern } from './find-address.ts'
-import { lastAddress } from '../../address/ip-range.ts'
 import { firstWhere } from './sorted-ranges.ts'
 
 interface Entry<T> {
@@ -60,11 +59,11 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
     if (range.family !== family) continue
     const bases = prefixes.get(range.prefix) ?? new Map<string, ByPort<T>>()
     prefixes.set(range.prefix, bases)
-    const known = bases.get(keyOf(range.base))
+    const known = bases.get(keyOfBits(range.base))
     const same = known ?? createByPort<T>()
     same.add(item)
     if (known !== undefined) continue
-    bases.set(keyOf(range.base), same)
+    bases.set(keyOfBits(range.base), same)
     entries.push({ range, same })
   }
   entries.sort((a, b) => (a.range.base < b.range.base ? -1 : a.range.base > b.range.base ? 1 : 0))
@@ -79,7 +78,7 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
     for (const [prefix, bases] of prefixes) {
       if (prefix >= range.prefix) continue
       const hostBits = BigInt(FAMILY_BITS[family] - prefix)
-      add(bases.get(keyOf((first >> hostBits) << hostBits)))
+      add(bases.get(keyOfBits((first >> hostBits) << hostBits)))
     }
     const start = firstWhere(0, entries.length, (place) => baseAt(place) >= first)
     for (let place = start; place < entries.length && baseAt(place) <= last; place += 1) {
@@ -88,9 +87,4 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
     }
     return near
   }
-}
-
-/** V8 hashes no more than the last 64 bits of a bigint, which are 0 in the most usual ranges. */
-function keyOf(base: bigint): string {
-  return base.toString(16)
 }

@@ -1,5 +1,5 @@
 import { EMBEDDINGS, type Embedding } from '../../address/embedded-ipv4.ts'
-import { rangeCovers, type IpRange } from '../../address/ip-range.ts'
+import { keyOfBits, rangeCovers, type IpRange } from '../../address/ip-range.ts'
 
 /** Where the bits of an address are read: which outer bit each is, the first bit being 0. */
 export interface BitPlaces {
@@ -20,10 +20,10 @@ export interface EmbeddingGroup {
 }
 
 export function embeddingGroups(): readonly EmbeddingGroup[] {
-  const groups = new Map<bigint, { range: IpRange; ways: EmbeddingBits[] }>()
+  const groups = new Map<string, { range: IpRange; ways: EmbeddingBits[] }>()
   for (const { range, extract, outerBits } of EMBEDDINGS) {
-    const group = groups.get(range.base) ?? { range, ways: [] }
-    groups.set(range.base, group)
+    const group = groups.get(keyOfBits(range.base)) ?? { range, ways: [] }
+    groups.set(keyOfBits(range.base), group)
     const places = Array.from({ length: 32 }, (_, bit) => outerBits(bit + 1) - 1)
     group.ways.push({ places, isInverted: extract(0n) !== 0n, outerBits })
   }

@@ -4,6 +4,7 @@ import {
   type PatternLabels,
   type Place,
 } from './pattern-labels.ts'
+import { NamedChildren } from './named-children.ts'
 import type { PathGroup } from './path-group.ts'
 
 /** No node. */
@@ -59,17 +60,11 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
   const place: Place[] = ['any one']
   const star = [NONE]
   const loop = [NONE]
-  // One map for all nodes, by node and label: one each is what would take longest.
-  const byLabel = new Map<number, number>()
-  const maxLabels = patterns.reduce((sum, { segments }) => sum + segments.length, 0)
+  const named = new NamedChildren()
 
   const childOf = (node: number, by: Place): number => {
     const known =
-      by === 'any one'
-        ? star[node]!
-        : by === 'any number'
-          ? loop[node]!
-          : byLabel.get(node * maxLabels + by)
+      by === 'any one' ? star[node]! : by === 'any number' ? loop[node]! : named.find(node, by)
     if (known !== undefined && known !== NONE) return known
     const child = parent.length
     parent.push(node)
@@ -78,7 +73,7 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
     loop.push(NONE)
     if (by === 'any one') star[node] = child
     else if (by === 'any number') loop[node] = child
-    else byLabel.set(node * maxLabels + by, child)
+    else named.add(node, by, child)
     return child
   }
 
