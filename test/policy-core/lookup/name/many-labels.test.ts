@@ -1,0 +1,53 @@
+import { compilePolicy, decide } from '@palisade/policy-core'
+import { describe, expect, it } from 'vitest'
+import { policy, rule } from '../../policies.ts'
+
+const DEPTHS = Array.from({ length: 24 }, (_, index) => index + 1)
+
+/** `a.a.a.example.com` for 3. */
+function below(depth: number): string {
+  return `${'a.'.repeat(depth)}example.com`
+}
+
+/** What a rule about a name says together with wildcards so many labels above it. */
+describe.each(DEPTHS)('%i labels above', (depth) => {
+  const name = below(depth)
+
+  it('a deny of any depth wins over an allow of the name and over one below it', () => {
+    const compiled = compilePolicy({
+      policies: [
+        policy('p', rule('above', 'deny', ['connect:tcp'], '**.example.com')),
+        policy('q', rule('own', 'allow', ['connect:tcp'], name, `*.${name}`, `**.${name}`)),
+      ],
+    })
+    for (const host of [name, `x.${name}`, `x.y.${name}`])
+      expect(answer(compiled, host)).toEqual(['deny', ['above']])
+  })
+
+  it('an allow of any depth is named beside that of the name', () => {
+    const compiled = compilePolicy({
+      policies: [
+        policy('p', rule('above', 'allow', ['connect:tcp'], '**.example.com')),
+        policy('q', rule('own', 'allow', ['connect:tcp'], name, `*.${name}`)),
+      ],
+    })
+    for (const host of [name, `x.${name}`])
+      expect(answer(compiled, host)).toEqual(['allow', ['above', 'own']])
+    expect(answer(compiled, `x.y.${name}`)).toEqual(['allow', ['above']])
+  })
+
+  it('a deny of one label is about the name one label below alone', () => {
+    const compiled = compilePolicy({
+      policies: [
+        policy('p', rule('above', 'deny', ['connect:tcp'], '*.example.com')),
+        policy('q', rule('own', 'allow', ['connect:tcp'], name)),
+      ],
+    })
+    expect(answer(compiled, name)).toEqual(depth === 1 ? ['deny', ['above']] : ['allow', ['own']])
+  })
+})
+
+function answer(compiled: ReturnType<typeof compilePolicy>, host: string): unknown {
+  const { decision, rules } = decide(compiled, { action: 'connect:tcp', host, port: 443 })
+  return [decision, rules.map(({ rule_id }) => rule_id)]
+}
