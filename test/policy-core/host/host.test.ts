@@ -24,6 +24,31 @@ test.each([
   expect(canonicalHost(host)).toEqual({ kind: 'name', name })
 })
 
+test('a name in ASCII is what the URL parser makes of it, without the dot of the root', () => {
+  let compared = 0
+  for (const text of textsOf(['a', 'A', 'x', 'X', '0', '-', '_', '.'], 5)) {
+    const read = urlHost(text)
+    if (read !== null && /^[0-9.]+$/.test(read)) continue
+    const name = read?.endsWith('.') === true ? read.slice(0, -1) : read
+    const isName = name !== null && /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)
+    expect(canonicalHost(text), text).toEqual(isName ? { kind: 'name', name } : null)
+    compared += 1
+  }
+  expect(compared).toBeGreaterThan(30_000)
+})
+
+test.each([
+  ['253 characters', 'A.'.repeat(126) + 'B', 'a.'.repeat(126) + 'b'],
+  ['253 characters and a dot', 'A.'.repeat(126) + 'B.', 'a.'.repeat(126) + 'b'],
+  ['254 characters', 'A.'.repeat(126) + 'BC', null],
+  ['a label of 63 characters', `${'A'.repeat(63)}.B.`, `${'a'.repeat(63)}.b`],
+  ['a label of 64 characters', `${'A'.repeat(64)}.B.`, null],
+  ['two dots at the end', 'A.B..', null],
+  ['a Kelvin sign, which is a letter k', '\u212a.B', 'k.b'],
+])('%s in capitals', (_title, text, name) => {
+  expect(canonicalHost(text)).toEqual(name === null ? null : { kind: 'name', name })
+})
+
 test('a rule with an `xn--` label that encodes no name says so', () => {
   const rule = { actions: ['connect:tcp'], decision: 'allow', resources: ['*.xn--a.com'] } as const
 
@@ -40,3 +65,15 @@ test.each([
   expect(decide(EMPTY, request).reason).toBe('invalid_request')
   expect(performance.now() - startedMs).toBeLessThan(5_000)
 })
+
+function* textsOf(letters: readonly string[], maxLength: number): Generator<string> {
+  if (maxLength === 0) return
+  for (const letter of letters) {
+    yield letter
+    for (const rest of textsOf(letters, maxLength - 1)) yield letter + rest
+  }
+}
+
+function urlHost(text: string): string | null {
+  return URL.canParse(`http://${text}/`) ? new URL(`http://${text}/`).hostname : null
+}

@@ -13,6 +13,8 @@ export const MAX_NAME_LENGTH = 253
 export const MAX_LABEL_LENGTH = 63
 
 const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
+/** The same in any letter case, perhaps with the dot of the root behind it. */
+const WRITTEN_LDH_NAME = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?$/
 
 /** What the URL parser would strip, decode, or take for the end of the host. */
 const NOT_IN_A_HOST = /[\p{Cc}\p{White_Space}#%/:<>?@[\\\]^|]/u
@@ -27,7 +29,8 @@ const MAX_TEXT_LENGTH = 1024
  */
 export function parseHost(text: string): Host | null {
   if (text.length > MAX_TEXT_LENGTH) return null
-  if (isPlainName(text)) return text.length <= MAX_NAME_LENGTH ? { kind: 'name', name: text } : null
+  const plain = plainName(text)
+  if (plain !== null) return nameHost(plain)
   if (text.includes(':')) return addressHost(parseAddress(text))
   if (NOT_IN_A_HOST.test(text)) return null
   const ascii = whatwgHost(text)
@@ -35,7 +38,7 @@ export function parseHost(text: string): Host | null {
   const ipv4 = parseIpv4(ascii)
   if (ipv4 !== null) return addressHost(ipv4)
   const name = ascii.endsWith('.') ? ascii.slice(0, -1) : ascii
-  return name.length <= MAX_NAME_LENGTH && LDH_NAME.test(name) ? { kind: 'name', name } : null
+  return LDH_NAME.test(name) ? nameHost(name) : null
 }
 
 /** Tells whether the name means the machine itself and is never resolved (RFC 6761 §6.3). */
@@ -48,17 +51,23 @@ export function formatHostPort(host: string, port: number): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
+function nameHost(name: string): Host | null {
+  return name.length <= MAX_NAME_LENGTH ? { kind: 'name', name } : null
+}
+
 function addressHost(address: IpAddress | null): Host | null {
   return address === null ? null : { kind: 'address', address }
 }
 
-/** Canonical already: no capital, no A-label to validate, last label no number. */
-function isPlainName(text: string): boolean {
-  return (
-    LDH_NAME.test(text) &&
-    !text.includes('xn--') &&
-    !isDigit(text.charCodeAt(text.lastIndexOf('.') + 1))
-  )
+/**
+ * The name in canonical form, if that takes no more than small letters and no dot at the end: no
+ * A-label has to be validated, and the last label is no number. Null for every other text.
+ */
+function plainName(text: string): string | null {
+  if (!WRITTEN_LDH_NAME.test(text)) return null
+  const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
+  const isPlain = !name.includes('xn--') && !isDigit(name.charCodeAt(name.lastIndexOf('.') + 1))
+  return isPlain ? name : null
 }
 
 function isDigit(code: number): boolean {
