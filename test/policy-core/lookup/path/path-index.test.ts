@@ -79,6 +79,19 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
     }
   })
 
+  test('tells names that are not plain from those of one letter, whatever their numbers', () => {
+    const letters = Array.from('abcdefghijklmnopqrstuvwxyz')
+    const odd = Array.from({ length: 200 }, (_, index) => `\u00e9${index}`)
+    const names = [...letters, ...odd]
+    const groups = groupsOf(names.map((name) => `/d/${name}`))
+
+    for (const asked of [names, names.toReversed()]) {
+      const index = indexOf(groups, limits)
+      const found = asked.map((name) => groupsIn(index.findCanonical(`/d/${name}`)))
+      expect(found).toEqual(asked.map((name) => [names.indexOf(name)]))
+    }
+  })
+
   test('answers alike whatever it was asked before', () => {
     const groups = groupsOf(['/a/**/b', '/a/*/c*', '/**/x.*', '/a/b/c', '/**/b/**'])
     const paths = ['/a/b', '/a/b/c', '/a/x/c1', '/q/x.y', '/a/b/b/x.', '/b', '/a', '/c/b/a/b']

@@ -61,6 +61,8 @@ export const TINY_LIMITS: readonly Partial<PathLimits>[] = [
 ]
 
 const NAMES = ['a', 'b', 'ab', 'aab', '.a', '...', '~', '[a]', 'a-long-name-of-a-folder', 'x.pem']
+/** Names that are not plain, and have no code. */
+const ODD_NAMES = ['\u00e9', 'a\u00e9b', '\ud83d\udcc1', '\u00fcber-a-long-name.pem']
 const GLOBS = [
   '*',
   '*',
@@ -74,12 +76,14 @@ const GLOBS = [
   'a*a',
   'ab*b',
   'a-*folder',
+  '\u00e9*',
+  '*\u00e9b',
 ]
 
 /** Few names in few places, so that patterns share beginnings and paths meet many of them. */
 export function somePatterns(maxLength: number): fc.Arbitrary<string[]> {
   const part = fc.oneof(
-    { weight: 4, arbitrary: fc.constantFrom(...NAMES) },
+    { weight: 4, arbitrary: fc.constantFrom(...NAMES, ...ODD_NAMES) },
     { weight: 3, arbitrary: fc.constantFrom(...GLOBS) },
     { weight: 2, arbitrary: fc.constant('**') },
   )
@@ -105,7 +109,8 @@ export function manyPatterns(count: number): fc.Arbitrary<string[]> {
 export function somePaths(): fc.Arbitrary<string> {
   const name = fc.oneof(
     { weight: 20, arbitrary: fc.constantFrom(...NAMES, 'home', 'a-b', 'abab', 'xyz') },
-    { weight: 1, arbitrary: fc.constantFrom('\u00e9', 'a*b', 'a\u0007', '\u007f', 'a\ud800', '') },
+    { weight: 2, arbitrary: fc.constantFrom(...ODD_NAMES, '\u00e9b', 'a*b') },
+    { weight: 1, arbitrary: fc.constantFrom('a\u0007', '\u007f', 'a\ud800', '') },
     { weight: 1, arbitrary: fc.constantFrom('.', '..', '.a', '..a', '\0', 'a'.repeat(5_000)) },
   )
   return fc

@@ -65,7 +65,7 @@ function build(
     find,
     findCanonical(path) {
       if (path === '/') return states.matches(START)
-      return find(path) ?? states.walk(START, path, 1)
+      return find(path) ?? automaton.findCanonical(path)
     },
   }
 }

@@ -40,6 +40,25 @@ export class SegmentAutomaton {
     }
   }
 
+  /** What matches a canonical path but `/`, whatever characters its names have. */
+  findCanonical(path: string): MatchSet {
+    let stand = this.#steps.begin()
+    let from = 1
+    for (;;) {
+      const slash = path.indexOf('/', from)
+      const to = slash < 0 ? path.length : slash
+      const isOdd = this.#name.read(path, from) < 0
+      const next = isOdd
+        ? this.#steps.byOddName(stand, path, from, to)
+        : this.#next(stand, path, from, to)
+      if (next === NONE) return this.#walk(stand, path, from)
+      if (to === path.length || (next & IS_SETTLED) !== 0)
+        return this.#states.matches(stateOf(next))
+      stand = next
+      from = to + 1
+    }
+  }
+
   /** The stand after the name that was just read. */
   #next(stand: number, path: string, from: number, to: number): number {
     const { low, high } = this.#name
@@ -55,7 +74,10 @@ export class SegmentAutomaton {
   }
 
   #walkOn(stand: number, path: string, from: number): MatchSet | null {
-    if (!isPlainFrom(path, from)) return null
+    return isPlainFrom(path, from) ? this.#walk(stand, path, from) : null
+  }
+
+  #walk(stand: number, path: string, from: number): MatchSet {
     const matches = this.#states.walk(stateOf(stand), path, from)
     this.#steps.countWalk()
     return matches

@@ -10,12 +10,13 @@ import { Transitions } from './transitions.ts'
 
 /**
  * What the numbers of a transition are, beside the state in its key: the code of a name, which is
- * the name only when it is short, or the globs that it matches. A long name must never pass for a
- * short one.
+ * the name only when it is short, the globs that it matches, or its label. A long name must never
+ * pass for a short one.
  */
 const SHORT = 0
 const LONG = 1
 const GLOBS = 2
+const LABEL = 3
 
 /**
  * The steps from stand to stand by name, each worked out when first needed. All give the stand
@@ -77,6 +78,18 @@ export class SegmentSteps {
     const name = this.#names[label]!
     const next = this.#stands.advance(stand, this.#states.labelsOf(name))
     if (next !== NONE) this.#keepName(stand, name, next)
+    return next
+  }
+
+  /** By a name that is not plain, which has no code. `NONE` when only walking tells. */
+  byOddName(stand: number, path: string, from: number, to: number): number {
+    const label = this.#literals.get(path.slice(from, to))
+    if (label === undefined) return this.byOther(stand, path, from, to)
+    const key = (stand & -STAND) + LABEL
+    const known = this.#transitions.find(key, label, 0)
+    if (known !== NONE) return known
+    const next = this.#stands.advance(stand, this.#states.labelsOf(this.#names[label]!))
+    if (next !== NONE) this.#keep(key, label, 0, next)
     return next
   }
 
