@@ -1,13 +1,56 @@
 import { compilePolicy, decide, explain, type Policy } from '@palisade/policy-core'
 import { expect, test } from 'vitest'
-import { foldCase } from '../../../packages/policy-core/src/path/path.ts'
+import { foldCase, parsePath } from '../../../packages/policy-core/src/path/path.ts'
+import { everyText } from '../every-text.ts'
 import { policy, rule } from '../policies.ts'
+import { formatPath, readPath } from '../reference/path.ts'
 
 /** Every code point whose letter case can change; the others fold to themselves. */
 const CASED = Array.from({ length: 0x11_0000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code))
   .filter((char) => /[\p{CWCF}\p{CWCM}\p{CWKCF}]/u.test(char))
+
+test('a path is canonical, or none, as the reference has it, of all texts of seven characters', () => {
+  const wrong: string[] = []
+  let read = 0
+  for (const text of everyText(['/', '.', 'a', '\u00e9', '\0', '\ud83d'], 6)) {
+    const found = parsePath(`/${text}`)
+    if (found.ok) read += 1
+    const expected = readPath(`/${text}`)
+    if ((found.ok ? found.value : null) !== (expected === null ? null : formatPath(expected)))
+      wrong.push(text)
+  }
+  expect(wrong).toEqual([])
+  expect(read).toBeGreaterThan(2_500)
+})
+
+test.each([
+  ['one byte', 'a', 4095],
+  ['two bytes', '\u00e9', 2047],
+  ['three bytes', '\u20ac', 1365],
+  ['four bytes', '\u{1f4c1}', 1023],
+])('a path of characters of %s each has at most 4096 bytes', (_title, character, most) => {
+  expect(parsePath(`/${character.repeat(most)}`).ok).toBe(true)
+  expect(parsePath(`/${character.repeat(most + 1)}`)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining('longer than 4096 bytes'),
+  })
+})
+
+test.each([
+  ['/a/./b', '`.`'],
+  ['/a/../b', '`..`'],
+  ['/.', '`.`'],
+  ['/..', '`..`'],
+  ['/a/../', '`..`'],
+  ['/../.', '`..`'],
+])('%s has a %s segment, and is told so', (path, segment) => {
+  expect(parsePath(path)).toMatchObject({
+    ok: false,
+    message: expect.stringContaining(`has a ${segment} segment`),
+  })
+})
 
 test('paths that ignore letter case are equal exactly where simple case folding makes them equal', () => {
   const all = CASED.join('')

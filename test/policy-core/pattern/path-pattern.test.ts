@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { parsePathPattern } from '../../../packages/policy-core/src/pattern/path-pattern.ts'
+import { everyText } from '../every-text.ts'
 
 /** What patterns are made of, what they must not have, and a letter of each further kind. */
 const CHARACTERS = ['/', '.', '*', '~', 'a', '-', 'é', '\n']
@@ -8,7 +9,7 @@ describe('parsePathPattern', () => {
   it('takes what the grammar allows, of all texts up to six characters', () => {
     const wrong: string[] = []
     let taken = 0
-    for (const text of textsUpTo(6)) {
+    for (const text of everyText(CHARACTERS, 6)) {
       const { ok } = parsePathPattern(text)
       if (ok !== isInGrammar(text)) wrong.push(text)
       if (ok) taken += 1
@@ -21,13 +22,6 @@ describe('parsePathPattern', () => {
     expect(parsePathPattern(`/${'a'.repeat(20_000_000)}`).ok).toBe(true)
   })
 })
-
-function* textsUpTo(length: number): Generator<string> {
-  yield ''
-  if (length === 0) return
-  for (const start of textsUpTo(length - 1))
-    for (const character of CHARACTERS) yield start + character
-}
 
 /** Said anew: absolute or below `~`, no control character, and of each segment what it may be. */
 function isInGrammar(text: string): boolean {

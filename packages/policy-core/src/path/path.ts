@@ -2,6 +2,10 @@ import { parsed, refused, type Parsed } from '../result.ts'
 
 /** Longest path in bytes of UTF-8, counted as it was received. */
 export const MAX_PATH_BYTES = 4096
+/** Most bytes of UTF-8 that a UTF-16 unit takes. */
+const MAX_BYTES_OF_UNIT = 3
+
+const DOT_SEGMENT = /\/(\.\.?)(?:\/|$)/
 
 /**
  * Reads an absolute path: no empty, `.` or `..` segment, no NUL, well-formed, at most 4096 bytes;
@@ -9,18 +13,14 @@ export const MAX_PATH_BYTES = 4096
  */
 export function parsePath(text: string): Parsed<string> {
   if (!text.startsWith('/')) return refused('the path is not absolute; it must start with `/`')
-  // A UTF-16 unit is at least one byte, so the length alone refuses most of what is too long.
-  if (text.length > MAX_PATH_BYTES || utf8Length(text) > MAX_PATH_BYTES)
-    return refused(`the path is longer than ${MAX_PATH_BYTES} bytes`)
+  if (isTooLong(text)) return refused(`the path is longer than ${MAX_PATH_BYTES} bytes`)
   if (!text.isWellFormed()) return refused('the path contains an unpaired surrogate')
   if (text.includes('\0')) return refused('the path contains a NUL character')
   if (text.includes('//')) return refused('the path has an empty segment (`//`)')
   if (text === '/') return parsed(text)
   const path = text.endsWith('/') ? text.slice(0, -1) : text
-  for (const segment of segmentsOf(path)) {
-    if (segment === '.' || segment === '..')
-      return refused(`the path has a \`${segment}\` segment; resolve it first`)
-  }
+  const dots = DOT_SEGMENT.exec(path)?.[1]
+  if (dots !== undefined) return refused(`the path has a \`${dots}\` segment; resolve it first`)
   return parsed(path)
 }
 
@@ -53,6 +53,12 @@ function foldCodePoint(char: string): string {
   const upper = char.toUpperCase()
   const folded = [...upper].length === 1 ? upper.toLowerCase() : char.toLowerCase()
   return [...folded].length === 1 ? folded : char
+}
+
+/** The length alone tells of nearly every path, without a look at its characters. */
+function isTooLong(text: string): boolean {
+  if (text.length * MAX_BYTES_OF_UNIT <= MAX_PATH_BYTES) return false
+  return text.length > MAX_PATH_BYTES || utf8Length(text) > MAX_PATH_BYTES
 }
 
 function utf8Length(text: string): number {

@@ -1,0 +1,7 @@
+/** Every text of up to `length` of the characters, each once. */
+export function* everyText(characters: readonly string[], length: number): Generator<string> {
+  yield ''
+  if (length === 0) return
+  for (const first of characters)
+    for (const rest of everyText(characters, length - 1)) yield first + rest
+}
