@@ -26,13 +26,8 @@ export {
   type RuleMatch,
   type UnavailableReason,
 } from './decision/decision.ts'
-export {
-  compilePolicy,
-  createCompiler,
-  type CompileOptions,
-  type Compiler,
-  type PolicySet,
-} from './decision/compile-policy.ts'
+export { type CompileOptions, type PolicySet } from './decision/policy-set.ts'
+export { compilePolicy, createCompiler, type Compiler } from './decision/compile-policy.ts'
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'

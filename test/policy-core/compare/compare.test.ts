@@ -3,6 +3,7 @@ import {
   compilePolicy,
   decide,
   isNoWider,
+  PolicyError,
   type Action,
   type Change,
   type Comparison,
@@ -272,6 +273,19 @@ describe('compare', () => {
     expect(isNoWider(rules(''), closed)).toEqual({ answer: 'yes' })
     expect(isNoWider(rules(''), open)).toMatchObject({ witness: { host: `_.${domain}` } })
   })
+
+  it.each([{ policies: [] }, [], null, undefined, 'policies'])(
+    'refuses what is not compiled, such as %j',
+    (given) => {
+      const policy = given as unknown as CompiledPolicy
+      const compiled = compilePolicy({ policies: [] })
+
+      expect(() => compare(policy, compiled)).toThrow(/^`before`: .+ is no compiled policy; give/)
+      expect(() => compare(compiled, policy)).toThrow(/^`after`: /)
+      expect(() => isNoWider(policy, compiled)).toThrow(PolicyError)
+      expect(() => isNoWider(compiled, policy)).toThrow(PolicyError)
+    },
+  )
 
   it('refuses policies that were compiled for different file systems', () => {
     const set = { policies: [] }

@@ -4,7 +4,7 @@ import { effectivePolicies } from '@palisade/policy-core'
 import type {
   CompileOptions,
   PolicySet,
-} from '../../../packages/policy-core/src/decision/compile-policy.ts'
+} from '../../../packages/policy-core/src/decision/policy-set.ts'
 import type { ReferenceDecision } from '../reference/reference-decide.ts'
 
 type WrittenRule = string | Omit<Rule, 'id' | 'name'>

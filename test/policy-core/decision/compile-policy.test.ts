@@ -3,6 +3,7 @@ import {
   decide,
   PolicyError,
   type Action,
+  type CompileOptions,
   type Policy,
   type PolicySet,
 } from '@palisade/policy-core'
@@ -22,6 +23,11 @@ const RULE = rule('r', 'allow', ['read'], '/x')
 
 function policyOf(given: unknown): unknown {
   return { id: 'p', name: 'p', allowlist_v0: { rules: [given] } }
+}
+
+/** One hole. */
+function sparse<T>(): T[] {
+  return Object.assign([], { length: 1 })
 }
 
 describe('policies that do not compile', () => {
@@ -46,6 +52,16 @@ describe('policies that do not compile', () => {
     expect(error.problems[1]?.message).toContain('write the host alone, such as `x.test`')
   })
 
+  test('are told by their place where they have no name', () => {
+    const set = { policies: [policy('p'), null as unknown as Policy] }
+
+    expect(failureOf(set).message).toBe('policies[1]: `null` is not an object')
+  })
+
+  test('may be missing from a list', () => {
+    expect(failureOf({ policies: sparse<Policy>() }).problems[0]?.member).toBe('policies[0]')
+  })
+
   test('are refused whole: one bad rule leaves nothing in force', () => {
     const good = rule('good', 'allow', ['read'], '/**')
 
@@ -54,14 +70,21 @@ describe('policies that do not compile', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['a policy that is no object', null, 'policy'],
-    ['an id that is no text', { id: 7, name: 'p' }, 'id'],
-    ['a name that is no text', { id: 'p', name: null }, 'name'],
+    ['a policy that is no object', null, 'policies[0]'],
+    ['an id that is no text', { id: 7, name: 'p' }, 'policies[0].id'],
+    ['a name that is no text', { id: 'p', name: null }, 'policies[0].name'],
+    ['a scope that is no object', { id: 'p', name: 'p', scope: 'all' }, 'scope'],
+    ['teams that are no list', { id: 'p', name: 'p', scope: { teams: 't' } }, 'scope.teams'],
+    [
+      'a team that is no text',
+      { id: 'p', name: 'p', scope: { teams: ['t', 7] } },
+      'scope.teams[1]',
+    ],
     ['a rule set that is no object', { id: 'p', name: 'p', allowlist_v0: [] }, 'allowlist_v0'],
     ['rules that are no list', { id: 'p', name: 'p', allowlist_v0: {} }, 'allowlist_v0.rules'],
     ['a rule that is no object', policyOf(undefined), 'allowlist_v0.rules[0]'],
-    ['a rule without id', policyOf({ ...RULE, id: undefined }), 'id'],
-    ['a rule whose name is no text', policyOf({ ...RULE, name: {} }), 'name'],
+    ['a rule without id', policyOf({ ...RULE, id: undefined }), 'allowlist_v0.rules[0].id'],
+    ['a rule whose name is no text', policyOf({ ...RULE, name: {} }), 'allowlist_v0.rules[0].name'],
     ['a resource that is no text', policyOf({ ...RULE, resources: [7] }), 'resources[0]'],
   ])('may come from JavaScript: %s is reported, not thrown as a TypeError', (_, given, member) => {
     const error = failureOf({ policies: [given as Policy] })
@@ -76,6 +99,16 @@ describe('policies that do not compile', () => {
     ['`home`', { home: 7 }],
     ['`machine_addresses`', { machine_addresses: '192.0.2.7' }],
     ['`machine_addresses`', { machine_addresses: [7] }],
+    ['`machine_addresses`', { machine_addresses: sparse<string>() }],
+    ['`governed`', { governed: 'false' }],
+    ['`resolve_unlisted_names`', { resolve_unlisted_names: 1 }],
+    ['`revision`', { revision: '5' }],
+    ['`revision`', { revision: -1 }],
+    ['`revision`', { revision: Number.NaN }],
+    ['`set`', []],
+    ['`set`', [{ id: 'p', name: 'p' }]],
+    ['`set`', { id: 'p', name: 'p', allowlist_v0: { rules: [] } }],
+    ['`set`', compilePolicy({ policies: [] })],
   ])('may come from JavaScript: %s of the wrong type in %j is an invalid option', (member, set) => {
     const error = failureOf(set)
 
@@ -105,6 +138,28 @@ describe('policies that do not compile', () => {
 })
 
 describe('options', () => {
+  test.each<[string, unknown]>([
+    ['`options`', null],
+    ['`options`', true],
+    ['`caseSensitive`', { caseSensitive: 'no' }],
+    ['`caseSensitive`', { caseSensitive: null }],
+  ])('%s of the wrong type are refused: %j', (name, options) => {
+    expect(() => compilePolicy({}, options as CompileOptions)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_OPTION_INVALID',
+        message: expect.stringContaining(name),
+      }),
+    )
+  })
+
+  test('of the right types are taken, also where they are undefined', () => {
+    const set = { governed: undefined, resolve_unlisted_names: false, revision: null }
+
+    expect(compilePolicy(set, { caseSensitive: undefined }).revision).toBeNull()
+    expect(compilePolicy({ revision: 0 }).revision).toBe(0)
+    expect(compilePolicy({}).revision).toBeNull()
+  })
+
   test.each(['home/dev', '/home/dev/', '/home/../dev', '', '/a\0b'])(
     'refuse %j as home',
     (home) => {

@@ -2,7 +2,7 @@ import type { Action, Origin, RuleMatch } from '@palisade/policy-core'
 import type {
   CompileOptions,
   PolicySet,
-} from '../../../packages/policy-core/src/decision/compile-policy.ts'
+} from '../../../packages/policy-core/src/decision/policy-set.ts'
 import { readAddress, type Address } from './address.ts'
 import { readNetworkPattern, type NetworkPattern } from './network-pattern.ts'
 import { formatPath, readPath, readPathPattern, type PathPattern } from './path.ts'

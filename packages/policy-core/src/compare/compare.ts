@@ -14,8 +14,8 @@ export const DEFAULT_MAX_STEPS = 10_000_000
  * if and only if a change holds it. Only what differs is looked at, so that two large organizations
  * that differ in one rule are compared in well under a second.
  *
- * Throws `PolicyError` with `ERR_OPTION_INVALID` when the two differ in `caseSensitive`, or when
- * `maxSteps` is not a positive whole number.
+ * Throws `PolicyError` with `ERR_OPTION_INVALID` when one of the two is not compiled, when they differ
+ * in `caseSensitive`, or when `maxSteps` is not a positive whole number.
  */
 export function compare(
   before: CompiledPolicy,
@@ -40,6 +40,8 @@ export function readComparison(
   after: CompiledPolicy,
   { maxSteps = DEFAULT_MAX_STEPS }: CompareOptions,
 ): { readonly older: ListedPolicy; readonly newer: ListedPolicy; readonly meters: Meters } {
+  requireCompiled('before', before)
+  requireCompiled('after', after)
   if (before.caseSensitive !== after.caseSensitive)
     throw new PolicyError(
       'ERR_OPTION_INVALID',
@@ -55,6 +57,15 @@ export function readComparison(
     newer: { patterns: listPatterns(after), machine: after.machine },
     meters: createMeters(maxSteps),
   }
+}
+
+/** A policy set would be the natural mistake, and two empty ones would differ in nothing. */
+function requireCompiled(name: string, policy: Partial<CompiledPolicy> | null): void {
+  if (typeof policy?.linear === 'function') return
+  throw new PolicyError(
+    'ERR_OPTION_INVALID',
+    `${quote(name)}: ${show(policy)} is no compiled policy; give what \`compilePolicy\` returns`,
+  )
 }
 
 function byText(a: Change, b: Change): number {

@@ -1,4 +1,3 @@
-import { parseAddress, type IpAddress } from '../address/ip-address.ts'
 import { machineClasses, protectedClasses } from '../address/protected-address.ts'
 import { PolicyError, type PolicyProblem } from '../errors.ts'
 import { buildAddressIndex, type AddressPattern } from '../lookup/address/address-index.ts'
@@ -10,45 +9,21 @@ import { groupResources } from '../lookup/group-resources.ts'
 import { allows, type ActionSlot } from '../lookup/flags.ts'
 import { Verdicts } from '../lookup/verdicts.ts'
 import { buildRuleTable } from '../lookup/rule-table.ts'
-import { parsePath, segmentsOf } from '../path/path.ts'
 import type { PathMeaning } from '../pattern/path-pattern.ts'
 import { createRememberingReader, type PatternReader } from '../pattern/pattern-reader.ts'
-import type { Policy } from '../policy/policy.ts'
-import { quote, show } from '../quote.ts'
+import { quote } from '../quote.ts'
+import { checkSet, readHome, readMachineAddresses } from './check-set.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { findProblems } from './find-problems.ts'
 import { createLinearRules } from './linear-rules.ts'
+import type { CompileOptions, PolicySet } from './policy-set.ts'
 import { sortRules, type PolicySource } from './sort-rules.ts'
-
-/** Everything an evaluation depends on, besides the request. */
-export interface PolicySet {
-  /** The organization's effective policies (see `effectivePolicies`). */
-  readonly policies?: readonly Policy[] | undefined
-  /** The user's own policies; on a governed machine only their denies count. Scope is ignored. */
-  readonly local?: readonly Policy[] | undefined
-  /** Whether an organization governs the machine. Default: true when `policies` is present. */
-  readonly governed?: boolean | undefined
-  /** Canonical absolute path that `~` stands for; without it rules with `~` match nothing. */
-  readonly home?: string | undefined
-  /** The machine's own addresses, which are protected. Any IP spelling. */
-  readonly machine_addresses?: readonly string[] | undefined
-  /** Whether enforcement points resolve names that no rule allows. Default false. */
-  readonly resolve_unlisted_names?: boolean | undefined
-  /** Revision of the bundle, echoed in every decision. Default null. */
-  readonly revision?: number | null | undefined
-}
-
-/** How policies are read, besides what they say. */
-export interface CompileOptions {
-  /** False for file systems that ignore letter case. Default true. */
-  readonly caseSensitive?: boolean | undefined
-}
 
 /**
  * Compiles policies for decisions: all of them or none. O(resources).
  *
  * Throws `PolicyError` with `ERR_POLICY_INVALID` and every problem found, or `ERR_OPTION_INVALID`
- * when `home` or `machine_addresses` is not canonical, or a list of the set is none.
+ * when `set`, `options` or a member of them is not what it has to be.
  */
 export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
   return compileWith(createRememberingReader(), set, options)
@@ -84,13 +59,9 @@ function compileWith(
   set: PolicySet,
   options: CompileOptions,
 ): CompiledPolicy {
+  checkSet(set, options)
   const caseSensitive = options.caseSensitive ?? true
-  for (const member of ['policies', 'local', 'machine_addresses'] as const) {
-    const list: unknown = set[member]
-    if (list !== undefined && !Array.isArray(list))
-      throw invalidOption(member, `${show(list)} is not an array`)
-  }
-  const machine = machineClasses((set.machine_addresses ?? []).map(readMachineAddress))
+  const machine = machineClasses(readMachineAddresses(set.machine_addresses))
   const meaning: PathMeaning = { home: readHome(set.home), caseSensitive }
   const governed = set.governed ?? set.policies !== undefined
   const org = { policies: set.policies ?? [], origin: 'org', isFullyActive: true } as const
@@ -122,14 +93,22 @@ function compileWith(
 }
 
 function findAll(source: PolicySource, reader: PatternReader): PolicyProblem[] {
-  return source.policies.flatMap((policy) => findProblems(policy, source.origin, reader))
+  const { policies, origin } = source
+  const list = origin === 'org' ? 'policies' : 'local'
+  // Not `flatMap`, which leaves out the holes of a sparse array.
+  return Array.from(policies, (policy, index) =>
+    findProblems(policy, origin, `${list}[${index}]`, reader),
+  ).flat()
 }
 
 function refuseProblems(problems: readonly PolicyProblem[]): void {
   const [first] = problems
   if (first === undefined) return
   const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : ''
-  const summary = `policy ${quote(first.policy_name)} rule ${quote(first.rule_name)} ${first.member}: ${first.message}${more}`
+  const { policy_name, rule_name, member } = first
+  const policy = policy_name === '' ? '' : `policy ${quote(policy_name)} `
+  const rule = rule_name === '' ? '' : `rule ${quote(rule_name)} `
+  const summary = `${policy}${rule}${member}: ${first.message}${more}`
   throw new PolicyError('ERR_POLICY_INVALID', summary, problems)
 }
 
@@ -145,29 +124,4 @@ function findResolved(
   const isResolved = (slot: ActionSlot): boolean =>
     set.resolve_unlisted_names === true || catchAlls.some((range) => isOpen(range, slot))
   return { 'connect:tcp': isResolved(0), 'connect:udp': isResolved(1) }
-}
-
-function readMachineAddress(text: string): IpAddress {
-  const address = typeof text === 'string' ? parseAddress(text) : null
-  if (address !== null) return address
-  throw invalidOption(
-    'machine_addresses',
-    `${show(text)} is not an IP address; write one such as \`192.0.2.7\` or \`2001:db8::1\``,
-  )
-}
-
-function readHome(home: string | undefined): readonly string[] | null {
-  if (home === undefined) return null
-  if (typeof home !== 'string') throw invalidOption('home', `${show(home)} is not a string`)
-  const path = parsePath(home)
-  if (path.ok && path.value === home) return segmentsOf(home)
-  const why = path.ok ? 'it ends in `/`' : path.message
-  throw invalidOption(
-    'home',
-    `${quote(home)} is not a canonical path: ${why}; write one such as \`/home/dev\``,
-  )
-}
-
-function invalidOption(member: keyof PolicySet, message: string): PolicyError {
-  return new PolicyError('ERR_OPTION_INVALID', `${quote(member)}: ${message}`)
 }

@@ -7,19 +7,21 @@ import type { Origin } from './decision.ts'
 
 /**
  * Everything that keeps one policy from being compiled, rule by rule. Nothing is taken for granted
- * about the types: JavaScript callers can give anything.
+ * about the types: JavaScript callers can give anything. `place` is where the policy stands, for one
+ * that cannot be told by its id and name.
  */
 export function findProblems(
   policy: Policy,
   origin: Origin,
+  place: string,
   reader: PatternReader,
 ): PolicyProblem[] {
   const nowhere = { origin, policy_id: '', policy_name: '', rule_id: '', rule_name: '' }
   if (!isObject(policy))
-    return [{ ...nowhere, member: 'policy', message: `${show(policy)} is not an object` }]
+    return [{ ...nowhere, member: place, message: `${show(policy)} is not an object` }]
   const where = { ...nowhere, policy_id: textOf(policy.id), policy_name: textOf(policy.name) }
-  const mistyped = findMistyped(policy)
-  if (mistyped !== null) return [{ ...where, ...mistyped }]
+  const wrong = findMistyped(policy, place) ?? findWrongScope(policy.scope)
+  if (wrong !== null) return [{ ...where, ...wrong }]
   const set: unknown = policy.allowlist_v0
   if (set === undefined) return []
   if (!isObject(set))
@@ -44,11 +46,11 @@ function findInRules(
   for (let index = 0; index < rules.length; index += 1) {
     const rule = rules[index]
     if (!isObject(rule)) {
-      const member = `allowlist_v0.rules[${index}]`
+      const member = placeOf(index)
       problems.push({ ...where, member, message: `${show(rule)} is not an object` })
       continue
     }
-    const found = findInRule(rule as unknown as Rule, reader, domain)
+    const found = findInRule(rule as unknown as Rule, index, domain, reader)
     if (found.length === 0) {
       domain ??= domainOfRule(rule as unknown as Rule)
       continue
@@ -61,8 +63,13 @@ function findInRules(
 }
 
 /** `domain` is that of the rules before it, or null. */
-function findInRule(rule: Rule, reader: PatternReader, domain: Domain | null): readonly Finding[] {
-  const wrong = findMistyped(rule)
+function findInRule(
+  rule: Rule,
+  index: number,
+  domain: Domain | null,
+  reader: PatternReader,
+): readonly Finding[] {
+  const wrong = isNamed(rule) ? null : findMistyped(rule, placeOf(index))
   if (wrong !== null) return [wrong]
   const found = checkRuleWith(reader, rule)
   if (found.length > 0) return found
@@ -85,10 +92,38 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
+function placeOf(rule: number): string {
+  return `allowlist_v0.rules[${rule}]`
+}
+
+/** Nearly every rule is, and its place is not written for nothing. */
+function isNamed({ id, name }: Named): boolean {
+  return typeof id === 'string' && typeof name === 'string'
+}
+
+interface Named {
+  readonly id: unknown
+  readonly name: unknown
+}
+
 /** The first of id and name that is no text. */
-function findMistyped(owner: { readonly id: unknown; readonly name: unknown }): Finding | null {
-  const { id, name } = owner
-  if (typeof id !== 'string') return { member: 'id', message: `${show(id)} is not a string` }
-  if (typeof name !== 'string') return { member: 'name', message: `${show(name)} is not a string` }
+function findMistyped({ id, name }: Named, place: string): Finding | null {
+  if (typeof id !== 'string')
+    return { member: `${place}.id`, message: `${show(id)} is not a string` }
+  if (typeof name !== 'string')
+    return { member: `${place}.name`, message: `${show(name)} is not a string` }
   return null
+}
+
+/** A scope that cannot be read must not pass for one without teams, which is everybody's. */
+function findWrongScope(scope: unknown): Finding | null {
+  if (scope === undefined) return null
+  if (!isObject(scope)) return { member: 'scope', message: `${show(scope)} is not an object` }
+  const teams = scope['teams']
+  if (teams === undefined) return null
+  if (!Array.isArray(teams))
+    return { member: 'scope.teams', message: `${show(teams)} is not an array` }
+  const wrong = teams.findIndex((team) => typeof team !== 'string')
+  if (wrong < 0) return null
+  return { member: `scope.teams[${wrong}]`, message: `${show(teams[wrong])} is not a string` }
 }

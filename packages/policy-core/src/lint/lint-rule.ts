@@ -1,6 +1,7 @@
 import type { ProtectedClass } from '../address/protected-address.ts'
-import { compilePolicy, type CompileOptions, type PolicySet } from '../decision/compile-policy.ts'
+import { compilePolicy } from '../decision/compile-policy.ts'
 import type { Origin } from '../decision/decision.ts'
+import type { CompileOptions, PolicySet } from '../decision/policy-set.ts'
 import type { Segments } from '../language/path-automaton.ts'
 import { segmentsOf } from '../path/path.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'

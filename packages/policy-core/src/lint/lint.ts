@@ -1,4 +1,4 @@
-import type { CompileOptions, PolicySet } from '../decision/compile-policy.ts'
+import type { CompileOptions, PolicySet } from '../decision/policy-set.ts'
 import { createBudget } from './budget.ts'
 import { findApex } from './find-apex.ts'
 import { findBroad } from './find-broad.ts'

@@ -25,8 +25,8 @@ const NOBODY: readonly Candidate[] = [
  * tell one that reads the policy in another way: another version, a defective machine.
  *
  * The same for the same policy on every platform, and small: at most 12 vectors, seldom more than
- * a kilobyte. Rules that would make it long, or cannot be read, are left out; never throws. What matches
- * is found by trying pattern after pattern, without the indices that `decide` has.
+ * a kilobyte. Rules that would make it long, or do not compile, are left out; never throws for a policy
+ * of the right types. What matches is found by trying pattern after pattern, without the indices that `decide` has.
  */
 export function makeSelfTest(policy: Policy): SelfTestVector[] {
   const rules = policy.allowlist_v0?.rules ?? []

@@ -1,0 +1,90 @@
+import { parseAddress, type IpAddress } from '../address/ip-address.ts'
+import { PolicyError } from '../errors.ts'
+import { parsePath, segmentsOf } from '../path/path.ts'
+import { quote, show } from '../quote.ts'
+import type { CompileOptions, PolicySet } from './policy-set.ts'
+
+/** What a set may have without any policy. */
+const OTHER_MEMBERS: ReadonlySet<string> = new Set<keyof PolicySet>([
+  'governed',
+  'home',
+  'machine_addresses',
+  'resolve_unlisted_names',
+  'revision',
+])
+
+/**
+ * Throws `ERR_OPTION_INVALID` for a set or options that JavaScript alone can give. Something else in
+ * the place of a set, such as the list of policies itself, would be a set that says nothing: a
+ * check would find nothing wrong with it.
+ */
+export function checkSet(set: PolicySet, options: CompileOptions): void {
+  requireSet(set)
+  for (const member of ['policies', 'local', 'machine_addresses'] as const)
+    requireType(member, set[member], Array.isArray, 'an array')
+  for (const member of ['governed', 'resolve_unlisted_names'] as const)
+    requireType(member, set[member], isBoolean, '`true` or `false`')
+  requireType('revision', set.revision ?? undefined, isRevision, 'a whole number from 0')
+  requireType('options', options, isObject, 'an object')
+  requireType('caseSensitive', options.caseSensitive, isBoolean, '`true` or `false`')
+}
+
+/** The segments of the home directory; null when none is given. */
+export function readHome(home: string | undefined): readonly string[] | null {
+  if (home === undefined) return null
+  if (typeof home !== 'string') throw invalidOption('home', `${show(home)} is not a string`)
+  const path = parsePath(home)
+  if (path.ok && path.value === home) return segmentsOf(home)
+  const why = path.ok ? 'it ends in `/`' : path.message
+  throw invalidOption(
+    'home',
+    `${quote(home)} is not a canonical path: ${why}; write one such as \`/home/dev\``,
+  )
+}
+
+/** The machine's own addresses, which may be in any spelling. */
+export function readMachineAddresses(texts: readonly string[] = []): IpAddress[] {
+  // Not `map`, which leaves out the holes of a sparse array.
+  return Array.from(texts, (text) => {
+    const address = typeof text === 'string' ? parseAddress(text) : null
+    if (address !== null) return address
+    throw invalidOption(
+      'machine_addresses',
+      `${show(text)} is not an IP address; write one such as \`192.0.2.7\` or \`2001:db8::1\``,
+    )
+  })
+}
+
+function requireSet(set: unknown): void {
+  if (isObject(set) && ('policies' in set || 'local' in set)) return
+  const other = isObject(set) ? Object.keys(set).find((key) => !OTHER_MEMBERS.has(key)) : undefined
+  if (isObject(set) && other === undefined) return
+  const what = other === undefined ? show(set) : `an object with ${quote(other)}`
+  throw invalidOption('set', `${what} is not a policy set; write \`{ policies: [...] }\``)
+}
+
+function requireType(
+  member: string,
+  value: unknown,
+  isRight: (value: unknown) => boolean,
+  wanted: string,
+): void {
+  if (value !== undefined && !isRight(value))
+    throw invalidOption(member, `${show(value)} is not ${wanted}`)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isBoolean(value: unknown): boolean {
+  return typeof value === 'boolean'
+}
+
+function isRevision(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}
+
+function invalidOption(member: string, message: string): PolicyError {
+  return new PolicyError('ERR_OPTION_INVALID', `${quote(member)}: ${message}`)
+}

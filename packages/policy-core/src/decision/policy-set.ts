@@ -1,0 +1,25 @@
+import type { Policy } from '../policy/policy.ts'
+
+/** Everything an evaluation depends on, besides the request. */
+export interface PolicySet {
+  /** The organization's effective policies (see `effectivePolicies`). */
+  readonly policies?: readonly Policy[] | undefined
+  /** The user's own policies; on a governed machine only their denies count. Scope is ignored. */
+  readonly local?: readonly Policy[] | undefined
+  /** Whether an organization governs the machine. Default: true when `policies` is present. */
+  readonly governed?: boolean | undefined
+  /** Canonical absolute path that `~` stands for; without it rules with `~` match nothing. */
+  readonly home?: string | undefined
+  /** The machine's own addresses, which are protected. Any IP spelling. */
+  readonly machine_addresses?: readonly string[] | undefined
+  /** Whether enforcement points resolve names that no rule allows. Default false. */
+  readonly resolve_unlisted_names?: boolean | undefined
+  /** Revision of the bundle, echoed in every decision. Default null. */
+  readonly revision?: number | null | undefined
+}
+
+/** How policies are read, besides what they say. */
+export interface CompileOptions {
+  /** False for file systems that ignore letter case. Default true. */
+  readonly caseSensitive?: boolean | undefined
+}
