@@ -136,6 +136,36 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ shadow: 0.1, double: 0.1 })).toEqual([])
   })
 
+  it('names that a deny is said to leave open are allowed', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
+      const whole = compilePolicy(from.set, from.options)
+      // What one user denies does not close what the organization has left open.
+      const orgOnly = compilePolicy({ ...from.set, local: [] }, from.options)
+      const entries = readLintSet(from.set, from.options).rules.flatMap((rule) => rule.entries)
+      for (const { code, rules } of lint(from.set, from.options)) {
+        if (!LEFT_OPEN.has(code)) continue
+        const [deny, opener] = rules.map((rule) =>
+          entries.find(
+            (entry) =>
+              nameOf(entry, entry.text) === nameOf({ rule: { identity: rule } }, rule.resource),
+          ),
+        )
+        if (deny?.pattern.kind !== 'name' || opener?.pattern.kind !== 'name') continue
+        const compiled = deny.rule.identity.origin === 'org' ? orgOnly : whole
+        const port = deny.pattern.port ?? opener.pattern.port ?? 443
+        const host = hostLeftOpen(code, deny.pattern)
+        const outcome = opener.rule.actions.map(
+          (action) => decide(compiled, { action, host, port }).decision,
+        )
+        expect(outcome, JSON.stringify(from.set)).toContain('allow')
+        tally(deny.pattern.port === opener.pattern.port ? code : 'of another port')
+      }
+      tally('sets')
+    })
+
+    expect(outcomes.rarerThan({ 'of another port': 0.001 })).toEqual([])
+  })
+
   it('the order of rules and policies does not show', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 1000 }, policySets(), ({ set, options }, tally) => {
       const findings = lint(set, options)
@@ -147,6 +177,19 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ some: 0.3 })).toEqual([])
   })
 })
+
+const LEFT_OPEN: ReadonlySet<string> = new Set([
+  'deny_without_apex',
+  'deny_one_level',
+  'deny_one_action',
+])
+
+/** A name that the finding is about, below labels that no generated rule names. */
+function hostLeftOpen(code: string, { depth, domain }: { depth: string; domain: string }): string {
+  if (code === 'deny_without_apex') return domain
+  if (code === 'deny_one_level') return `left.open.${domain}`
+  return depth === 'exact' ? domain : `open.${domain}`
+}
 
 /** By all pairs and without an index: in force, of a shared action, and covering. */
 function mayCause(other: Entry, entry: Entry): boolean {

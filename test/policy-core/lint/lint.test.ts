@@ -136,6 +136,57 @@ describe('lint', () => {
       ['deny_one_action d c.b.test <- a **.b.test'],
     ],
     [
+      'what a deny of every port leaves open on the one port that is allowed',
+      of(allow('a', '**.b.test:443', 'b.test:443'), deny('d', '**.c.b.test')),
+      ['deny_without_apex d **.c.b.test <- a **.b.test:443'],
+    ],
+    [
+      'the levels that it leaves open there',
+      of(allow('a', '**.b.test:443', 'b.test'), deny('d', '*.c.b.test', 'c.b.test')),
+      ['deny_one_level d *.c.b.test <- a **.b.test:443'],
+    ],
+    [
+      'nothing where the one port is denied for them',
+      of(
+        allow('a', '**.b.test:443', 'b.test'),
+        deny('d', '*.c.b.test', '**.c.b.test:443', 'c.b.test'),
+      ),
+      [],
+    ],
+    [
+      'the second allow, where the port of the first is denied',
+      of(
+        allow('a', '**.b.test:22', 'b.test'),
+        allow('b', '**.b.test:443'),
+        deny('d', '*.c.b.test', '**.c.b.test:22', 'c.b.test'),
+      ),
+      ['deny_one_level d *.c.b.test <- b **.b.test:443'],
+    ],
+    [
+      'nothing where another port is allowed than denied',
+      of(allow('a', '**.b.test:22', 'b.test'), deny('d', '*.c.b.test:443', 'c.b.test')),
+      [],
+    ],
+    [
+      'a deny of TCP on every port where HTTP/3 is allowed',
+      of(
+        rule('a', 'allow', ['connect:tcp', 'connect:udp'], '**.b.test:443', 'b.test'),
+        deny('d', '**.c.b.test', 'c.b.test'),
+      ),
+      [
+        'deny_one_action d **.c.b.test <- a **.b.test:443',
+        'deny_one_action d c.b.test <- a **.b.test:443',
+      ],
+    ],
+    [
+      'nothing where another service is allowed by UDP',
+      of(
+        rule('a', 'allow', ['connect:tcp', 'connect:udp'], '**.b.test:53', 'b.test:53'),
+        deny('d', '**.c.b.test', 'c.b.test'),
+      ),
+      [],
+    ],
+    [
       'a deny of reads where writes are allowed',
       of(
         rule('a', 'allow', ['read', 'write'], '~/**'),
@@ -423,6 +474,15 @@ describe('lint', () => {
     expect(findings.find(({ code }) => code === 'redundant')?.mend).toBe(
       'keep `10.0.0.0/8` and remove `0.0.0.0/0`, which is too broad',
     )
+  })
+
+  it('refuses the policies alone, of which nothing would be found', () => {
+    const policies = [policy('p', allow('a', '**.com'))]
+
+    expect(() => lint(policies as PolicySet)).toThrow(
+      expect.objectContaining({ code: 'ERR_OPTION_INVALID' }),
+    )
+    expect(lint({ policies })).not.toEqual([])
   })
 
   it('throws what compiling throws', () => {

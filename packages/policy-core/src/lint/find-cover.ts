@@ -6,7 +6,14 @@ import type { Budget } from './budget.ts'
 import type { CoverIndex } from './cover-index.ts'
 import { covers } from './covers.ts'
 import { createCoverIndex } from './create-cover-index.ts'
-import type { Entry, LintPattern, LintRule, LintSet } from './lint-rule.ts'
+import {
+  onPort,
+  portOf,
+  type Entry,
+  type LintPattern,
+  type LintRule,
+  type LintSet,
+} from './lint-rule.ts'
 import { isInForceWith } from './precedence.ts'
 
 /** What makes a resource pointless; `unknown` when the budget did not suffice to tell. */
@@ -21,6 +28,16 @@ export interface CoverFinder {
     action: Action,
     pattern?: LintPattern,
   ) => Cover
+  /**
+   * The first allow of which `isOpener` holds, among those that cover `pattern` on one port at least
+   * and count wherever `deny` does.
+   */
+  readonly openerOf: (
+    deny: Entry,
+    action: Action,
+    pattern: LintPattern,
+    isOpener: (allow: Entry) => Answer,
+  ) => Cover
   /** The first resource of the same decision without which nothing would be lost. */
   readonly doubleOf: (entry: Entry, action: Action) => Cover
 }
@@ -34,9 +51,12 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   const indices = new Map<string, Indexed>()
   for (const rule of set.rules)
     for (const action of rule.active ? rule.actions : [])
-      addTo(indices, rule, `${rule.decision} ${action}`)
+      addTo(indices, rule, `${rule.decision} ${action}`, ({ pattern }) => pattern)
+  for (const rule of set.rules)
+    for (const action of rule.active && rule.decision === 'allow' ? rule.actions : [])
+      addTo(indices, rule, `open ${action}`, ({ pattern }) => onPort(pattern, null))
   const candidates = (
-    decision: RuleDecision,
+    decision: RuleDecision | 'open',
     action: Action,
     pattern: LintPattern,
   ): Iterable<Entry> => indices.get(`${decision} ${action}`)?.index.candidates(pattern) ?? []
@@ -45,6 +65,13 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
       firstCover(candidates(decision, action, pattern), budget, (other) =>
         isInForceWith(other.rule, entry.rule) ? covers(other.pattern, pattern, budget) : 'no',
       ),
+    openerOf: (deny, action, pattern, isOpener) =>
+      firstCover(candidates('open', action, onPort(pattern, null)), budget, (allow) => {
+        const inner = onPort(pattern, portOf(pattern) ?? portOf(allow.pattern))
+        if (!isInForceWith(allow.rule, deny.rule)) return 'no'
+        const answer = covers(allow.pattern, inner, budget)
+        return answer === 'yes' ? isOpener(allow) : answer
+      }),
     doubleOf: (entry, action) =>
       firstCover(candidates(entry.rule.decision, action, entry.pattern), budget, (other) =>
         isDouble(entry, other, set.machine, budget),
@@ -53,7 +80,12 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
 }
 
 /** Of equal resources for equal teams the first stands for all: the others decide the same. */
-function addTo(indices: Map<string, Indexed>, rule: LintRule, key: string): void {
+function addTo(
+  indices: Map<string, Indexed>,
+  rule: LintRule,
+  key: string,
+  patternOf: (entry: Entry) => LintPattern,
+): void {
   const { index, known } = indices.get(key) ?? { index: createCoverIndex(), known: new Set() }
   indices.set(key, { index, known })
   const force = `${rule.identity.origin} ${rule.teams?.id ?? 'everybody'}`
@@ -61,7 +93,7 @@ function addTo(indices: Map<string, Indexed>, rule: LintRule, key: string): void
     const entryKey = `${force} ${entry.key}`
     if (known.has(entryKey)) continue
     known.add(entryKey)
-    index.add(entry, entry.pattern)
+    index.add(entry, patternOf(entry))
   }
 }
 

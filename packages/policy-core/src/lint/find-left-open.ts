@@ -6,7 +6,7 @@ import { deeperThan, widen } from './deeper-than.ts'
 import type { CoverFinder } from './find-cover.ts'
 import { findOpener } from './find-opener.ts'
 import { createFinding, type Finding } from './finding.ts'
-import { refer, type Entry } from './lint-rule.ts'
+import { keyOf, onPort, portOf, refer, type Entry } from './lint-rule.ts'
 import type { NamesAround } from './names-around.ts'
 
 /** What a deny with a wildcard leaves to a wider allow, though it surely was meant to close it. */
@@ -74,18 +74,18 @@ const ALSO: ReadonlyMap<Action, Action> = new Map([
   ['read', 'write'],
 ])
 
-/** Ports on which one name is reached by TCP and UDP alike: all, and HTTP/3's. */
-const SHARED_PORTS: ReadonlySet<number | null> = new Set([null, 443])
+/** The port on which names are reached by TCP and UDP alike: by HTTP/3. */
+const SHARED_PORT = 443
 
 function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
   const { pattern, rule, text } = entry
-  if (pattern.kind !== 'path' && !SHARED_PORTS.has(pattern.port)) return []
+  if ((portOf(pattern) ?? SHARED_PORT) !== SHARED_PORT) return []
   for (const action of rule.actions) {
     const other = ALSO.get(action)
     if (other === undefined || rule.actions.includes(other)) continue
-    const opener = findOpener(entry, other, pattern, finder)
+    const opener = findOpener(entry, other, onPort(pattern, SHARED_PORT), finder)
     // Of an allow that is denied as a whole enough is said already.
-    if (opener === null || (opener !== 'unknown' && opener.key === entry.key)) continue
+    if (opener === null || (opener !== 'unknown' && isOnPort(opener, entry))) continue
     if (opener === 'unknown') return [describeUndecided(entry)]
     return [
       createFinding(
@@ -97,6 +97,13 @@ function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
     ]
   }
   return []
+}
+
+/** Tells whether the deny is about all of the allow, perhaps on more ports. */
+function isOnPort({ key, pattern }: Entry, deny: Entry): boolean {
+  return (
+    key === deny.key || (portOf(deny.pattern) === null && keyOf(onPort(pattern, null)) === deny.key)
+  )
 }
 
 function describeUndecided(entry: Entry): Finding {

@@ -1,18 +1,18 @@
-import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import type { Answer } from '../language/path-containment.ts'
 import type { Action } from '../policy/policy.ts'
 import type { Cover, CoverFinder } from './find-cover.ts'
-import type { Entry, LintPattern } from './lint-rule.ts'
+import { onPort, portOf, type Entry, type LintPattern } from './lint-rule.ts'
 
 /** Who allows all addresses allows all names, whatever they resolve to. */
-const CATCH_ALLS: readonly NetworkPattern[] = ([4, 6] as const).map((family) => ({
+const CATCH_ALLS: readonly LintPattern[] = ([4, 6] as const).map((family) => ({
   kind: 'range',
   range: { family, base: 0n, prefix: 0 },
   port: null,
 }))
 
 /**
- * The first allow that leaves open all of `pattern`, which a deny was surely meant to close; null
- * also when another deny closes it.
+ * The first allow that leaves open all of `pattern`, on one of its ports at least, which a deny was
+ * surely meant to close; null also when another deny closes it.
  */
 export function findOpener(
   deny: Entry,
@@ -20,13 +20,19 @@ export function findOpener(
   pattern: LintPattern,
   finder: CoverFinder,
 ): Cover {
-  const wanted = pattern.kind === 'name' ? [pattern, ...CATCH_ALLS] : [pattern]
+  const catchAlls = CATCH_ALLS.map((all) => onPort(all, portOf(pattern)))
+  const wanted = pattern.kind === 'name' ? [pattern, ...catchAlls] : [pattern]
+  const isOpen = (allow: Entry, each: LintPattern): Answer => {
+    const port = portOf(pattern) ?? portOf(allow.pattern)
+    const closers = [pattern, each].map((closed) =>
+      finder.coverOf(deny, 'deny', action, onPort(closed, port)),
+    )
+    if (closers.every((closer) => closer === null)) return 'yes'
+    return closers.some((closer) => closer !== null && closer !== 'unknown') ? 'no' : 'unknown'
+  }
   for (const each of wanted) {
-    const opener = finder.coverOf(deny, 'allow', action, each)
-    if (opener === null) continue
-    const closers = [pattern, each].map((closed) => finder.coverOf(deny, 'deny', action, closed))
-    if (closers.every((closer) => closer === null)) return opener
-    if (!closers.some((closer) => closer !== null && closer !== 'unknown')) return 'unknown'
+    const opener = finder.openerOf(deny, action, each, (allow) => isOpen(allow, each))
+    if (opener !== null) return opener
   }
   return null
 }

@@ -142,11 +142,22 @@ function readPattern(text: string, rule: Rule, meaning: PathMeaning): LintPatter
   return segments && { kind: 'path', fromHome, segments }
 }
 
-function keyOf(pattern: LintPattern): string {
+/** Equal for patterns that match the same. */
+export function keyOf(pattern: LintPattern): string {
   if (pattern.kind === 'name') return `${pattern.depth} ${pattern.domain} ${pattern.port ?? '*'}`
   if (pattern.kind === 'range') {
     const { family, base, prefix } = pattern.range
     return `ipv${family} ${base} ${prefix} ${pattern.port ?? '*'}`
   }
   return `${pattern.fromHome ? '~' : ''}${segmentsKey(pattern.segments)}`
+}
+
+/** The port of a network pattern; null for all ports, and for paths. */
+export function portOf(pattern: LintPattern): number | null {
+  return pattern.kind === 'path' ? null : pattern.port
+}
+
+/** The pattern on another port, or on all of them. */
+export function onPort(pattern: LintPattern, port: number | null): LintPattern {
+  return pattern.kind === 'path' ? pattern : { ...pattern, port }
 }
