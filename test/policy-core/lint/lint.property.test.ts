@@ -166,6 +166,26 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ 'of another port': 0.001 })).toEqual([])
   })
 
+  it('what is said to be written without read is', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
+      const whole = compilePolicy(from.set, from.options)
+      const orgOnly = compilePolicy({ ...from.set, local: [] }, from.options)
+      for (const { code, rules, message } of lint(from.set, from.options)) {
+        const [fault] = rules
+        if (code !== 'write_without_read' || fault === undefined) continue
+        const path = /such as `(.+)` in it/.exec(message)?.[1] ?? fault.resource ?? ''
+        if (!path.startsWith('/')) continue
+        const compiled = fault.origin === 'org' ? orgOnly : whole
+        expect(decide(compiled, { action: 'write', path }).decision).toBe('allow')
+        expect(decide(compiled, { action: 'read', path }).decision).toBe('deny')
+        tally(path === fault.resource ? 'the resource itself' : 'a path in it')
+      }
+      tally('sets')
+    })
+
+    expect(outcomes.rarerThan({ 'the resource itself': 0.001, 'a path in it': 0.005 })).toEqual([])
+  })
+
   it('the order of rules and policies does not show', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 1000 }, policySets(), ({ set, options }, tally) => {
       const findings = lint(set, options)

@@ -1,4 +1,11 @@
-import { lint, LINT_SEVERITIES, PolicyError, type PolicySet } from '@palisade/policy-core'
+import {
+  compilePolicy,
+  decide,
+  lint,
+  LINT_SEVERITIES,
+  PolicyError,
+  type PolicySet,
+} from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
 import { policy, rule } from '../policies.ts'
 
@@ -315,6 +322,24 @@ describe('lint', () => {
     ],
     ['hosts in one writing', of(allow('a', '例えカナkana.test', 'пример.test', 'bücher.test')), []],
     [
+      'nothing where what cannot be read cannot be written either',
+      of(
+        rule('w', 'allow', write, '/out/**'),
+        rule('r', 'allow', read, '/out/*/**'),
+        rule('d', 'deny', write, '/out'),
+      ),
+      [],
+    ],
+    [
+      'nothing of a home where what is left of it is denied everywhere',
+      of(
+        rule('w', 'allow', write, '~/out/**'),
+        rule('r', 'allow', read, '~/out/*/**'),
+        rule('d', 'deny', write, '~/out'),
+      ),
+      [],
+    ],
+    [
       'writes without reads',
       of(rule('w', 'allow', write, '/t/**', '/u/*'), rule('r', 'allow', read, '/t/*', '/u/**')),
       ['write_without_read w /t/**'],
@@ -483,6 +508,21 @@ describe('lint', () => {
       expect.objectContaining({ code: 'ERR_OPTION_INVALID' }),
     )
     expect(lint({ policies })).not.toEqual([])
+  })
+
+  it('gives a path that can be written for one that cannot be read', () => {
+    const set = of(
+      rule('w', 'allow', write, '/data/**'),
+      rule('r', 'allow', read, '/data/pub/**'),
+      rule('d', 'deny', write, '/data', '/data/priv/**'),
+    )
+
+    const [finding] = lint(set).filter(({ code }) => code === 'write_without_read')
+    const path = /such as `(.+)` in it/.exec(finding?.message ?? '')?.[1] ?? ''
+
+    expect(path).toMatch(/^\/data\/[^/]+/)
+    expect(decide(compilePolicy(set), { action: 'write', path }).decision).toBe('allow')
+    expect(decide(compilePolicy(set), { action: 'read', path }).decision).toBe('deny')
   })
 
   it('throws what compiling throws', () => {

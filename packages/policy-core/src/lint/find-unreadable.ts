@@ -4,33 +4,34 @@ import { literalSegment } from '../path/glob.ts'
 import { segmentsOf } from '../path/path.ts'
 import { quote } from '../quote.ts'
 import { withinBudget, type Budget } from './budget.ts'
-import type { CoverFinder } from './find-cover.ts'
+import type { Cover, CoverFinder } from './find-cover.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type PlacedPath } from './lint-rule.ts'
 
-/** More reads than anybody writes by hand to cover one write. */
+/** More reads and denies than anybody writes by hand about one write. */
 const MAX_ROUNDS = 32
 
 /**
- * Allowed writes that no allowed reads cover, alone or together: a writable mount needs both. Asks
- * for a path that can be written and not be read, takes in a read that covers it, and asks again.
+ * Allowed writes that no allowed reads cover, alone or together, and no denies: a writable mount needs
+ * both. Asks for a path that can be written and not be read, takes in a read that covers it or a deny
+ * of writing it, and asks again.
  */
 export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget): Finding[] {
   const { pattern } = entry
   if (!isWriteOnly(entry) || pattern.kind !== 'path') return []
-  const whole = findRead(entry, pattern, finder)
+  const whole = findSettling(entry, pattern, finder)
   if (whole !== null && whole !== 'unknown') return []
-  const reads: Segments[] = []
+  const settled: Segments[] = []
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const question = { inAll: [pattern.segments], inNone: reads }
+    const question = { inAll: [pattern.segments], inNone: settled }
     const found = withinBudget(budget, (meter) => findPath(question, meter))
     if (found.kind === 'none') return []
     if (found.kind === 'unknown') break
     const segments = segmentsOf(found.path).map(literalSegment)
-    const read = findRead(entry, { ...pattern, segments }, finder)
-    if (read === null) return [describe(entry, pattern, found.path)]
-    if (read === 'unknown' || read.fromHome !== pattern.fromHome) break
-    reads.push(read.segments)
+    const settling = findSettling(entry, { ...pattern, segments }, finder)
+    if (settling === null) return [describe(entry, pattern, found.path)]
+    if (settling === 'unknown' || settling.fromHome !== pattern.fromHome) break
+    settled.push(settling.segments)
   }
   return [
     createFinding(
@@ -46,15 +47,20 @@ function isWriteOnly({ rule: { decision, actions } }: Entry): boolean {
   return decision === 'allow' && actions.includes('write') && !actions.includes('read')
 }
 
-/** A read that covers the pattern and is allowed wherever the write is. */
-function findRead(
+/** A read or a denied write that covers the pattern, and counts wherever the write does. */
+function findSettling(
   write: Entry,
   pattern: PlacedPath,
   finder: CoverFinder,
 ): PlacedPath | null | 'unknown' {
-  const read = finder.coverOf(write, 'allow', 'read', pattern)
-  if (read === 'unknown') return read
-  return read?.pattern.kind === 'path' ? read.pattern : null
+  const deny = finder.coverOf(write, 'deny', 'write', pattern)
+  const settling = isPathEntry(deny) ? deny : finder.coverOf(write, 'allow', 'read', pattern)
+  if (isPathEntry(settling)) return settling.pattern
+  return deny === 'unknown' || settling === 'unknown' ? 'unknown' : null
+}
+
+function isPathEntry(cover: Cover): cover is Entry & { readonly pattern: PlacedPath } {
+  return cover !== null && cover !== 'unknown' && cover.pattern.kind === 'path'
 }
 
 function describe(entry: Entry, { fromHome }: PlacedPath, path: string): Finding {
