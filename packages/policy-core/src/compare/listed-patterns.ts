@@ -9,7 +9,7 @@ import {
   type NetworkAction,
 } from '../policy/policy.ts'
 import type { AddressPattern } from './address/find-address.ts'
-import { keyOfSegments } from './format-pattern.ts'
+import { keyOfSegments } from '../pattern/format-pattern.ts'
 import type { NamePattern } from './name/find-name.ts'
 import type { Cause, Listed, Side } from './space.ts'
 

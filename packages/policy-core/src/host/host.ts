@@ -46,8 +46,12 @@ export function isLocalhostName(name: string): boolean {
   return name === 'localhost' || name.endsWith('.localhost')
 }
 
-/** The host and port as they stand in a rule: an IPv6 address in brackets. */
-export function formatHostPort(host: string, port: number): string {
+/**
+ * The host and port as they stand in a rule: an IPv6 address in brackets. Without a port, which means
+ * every port, the host alone.
+ */
+export function formatHostPort(host: string, port: number | null): string {
+  if (port === null) return host
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 

@@ -1,3 +1,4 @@
+import { formatHostPort } from '../host/host.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
@@ -29,7 +30,6 @@ function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): F
   )
   if (isSettled) return []
   const apex: NetworkPattern = { ...pattern, depth: 'exact' }
-  const meant = pattern.port === null ? domain : `${domain}:${pattern.port}`
   for (const action of rule.actions) {
     const opener = findOpener(entry, action, apex, finder)
     if (opener === 'unknown') return [describeUndecided(entry)]
@@ -39,7 +39,7 @@ function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): F
         'deny_without_apex',
         [refer(entry), refer(opener)],
         `${quote(entry.text)} does not deny ${quote(domain)} itself, which ${quote(opener.text)} allows`,
-        `deny ${quote(meant)} as well, or allow it by name if it shall stay open`,
+        `deny ${quote(formatHostPort(domain, pattern.port))} as well, or allow it by name if it shall stay open`,
       ),
     ]
   }

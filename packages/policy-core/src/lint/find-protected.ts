@@ -1,6 +1,6 @@
 import { FAMILY_BITS, formatAddress } from '../address/ip-address.ts'
 import { rangeCovers, type IpRange } from '../address/ip-range.ts'
-import { isLocalhostName } from '../host/host.ts'
+import { formatHostPort, isLocalhostName } from '../host/host.ts'
 import { quote } from '../quote.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type LintRule } from './lint-rule.ts'
@@ -21,13 +21,12 @@ function findClosedName(entry: Entry, { isOpened }: Openings): Finding[] {
   const { pattern, rule } = entry
   if (pattern.kind !== 'name' || !isLocalhostName(pattern.domain)) return []
   if (rule.actions.some((action) => isOpened(action, LOOPBACK))) return []
-  const meant = pattern.port === null ? '127.0.0.1' : `127.0.0.1:${pattern.port}`
   return [
     createFinding(
       'protected_name',
       [refer(entry)],
       `${quote(entry.text)} means the machine itself, which a name never opens`,
-      `allow ${quote(meant)}`,
+      `allow ${quote(formatHostPort('127.0.0.1', pattern.port))}`,
     ),
   ]
 }

@@ -1,12 +1,12 @@
 import { foldSegment } from '../path/glob.ts'
 import { foldCase } from '../path/path.ts'
+import { keyOfSegments } from '../pattern/format-pattern.ts'
 import { quote } from '../quote.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { groupBy } from './group-by.ts'
 import { refer, type Entry, type LintRule, type LintSet } from './lint-rule.ts'
 import { ownersOf, type Owners } from './owners.ts'
 import { isInForceWith } from './precedence.ts'
-import { segmentsKey } from './segments-key.ts'
 
 /** Names of rules in one policy, and of policies, that are equal but for letter case. */
 export function findSimilarNames(set: LintSet): Finding[] {
@@ -42,7 +42,7 @@ export function findSimilarResources({ rules, caseSensitive }: LintSet): Finding
 
 function foldedKey({ pattern, key }: Entry): string {
   if (pattern.kind !== 'path') return key
-  return `${pattern.fromHome ? '~' : ''}${segmentsKey(pattern.segments.map(foldSegment))}`
+  return `${pattern.fromHome ? '~' : ''}${keyOfSegments(pattern.segments.map(foldSegment))}`
 }
 
 /** One finding for each spelling but the first. */

@@ -4,12 +4,12 @@ import type { Origin } from '../decision/decision.ts'
 import type { CompileOptions, PolicySet } from '../decision/policy-set.ts'
 import type { Segments } from '../language/path-automaton.ts'
 import { segmentsOf } from '../path/path.ts'
+import { keyOfSegments } from '../pattern/format-pattern.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import { parseNetworkPattern } from '../pattern/parse-network-pattern.ts'
 import { parsePathPattern, placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
 import { domainOf, type Action, type Policy, type Rule } from '../policy/policy.ts'
 import type { FindingRule } from './finding.ts'
-import { segmentsKey } from './segments-key.ts'
 import { createTeamsReader, type Teams } from './teams.ts'
 
 /** A path pattern. Where no home is given, what follows `~` stands alone. */
@@ -149,7 +149,7 @@ export function keyOf(pattern: LintPattern): string {
     const { family, base, prefix } = pattern.range
     return `ipv${family} ${base} ${prefix} ${pattern.port ?? '*'}`
   }
-  return `${pattern.fromHome ? '~' : ''}${segmentsKey(pattern.segments)}`
+  return `${pattern.fromHome ? '~' : ''}${keyOfSegments(pattern.segments)}`
 }
 
 /** The port of a network pattern; null for all ports, and for paths. */

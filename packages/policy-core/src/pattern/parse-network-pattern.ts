@@ -70,7 +70,7 @@ function depthOf(hostText: string): Depth {
 /** In a rule another spelling than dotted decimal is surely a mistake. */
 function describeSpelling(text: string, address: IpAddress, port: number | null): string {
   const meant = formatAddress(address)
-  return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(port === null ? meant : formatHostPort(meant, port))}`
+  return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(formatHostPort(meant, port))}`
 }
 
 function describeWildcard(text: string, hostText: string): string {

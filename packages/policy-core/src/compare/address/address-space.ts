@@ -8,7 +8,7 @@ import {
 import { coversNetwork } from '../../language/network-language.ts'
 import type { NetworkAction } from '../../policy/policy.ts'
 import { commonPort } from '../free-port.ts'
-import { formatNetworkPattern } from '../format-pattern.ts'
+import { formatNetworkPattern } from '../../pattern/format-pattern.ts'
 import { found, type Meters } from '../meter.ts'
 import type { Near, Question, Region, Side, Space } from '../space.ts'
 import { indexAddresses, indexDeepAddresses, meets } from './address-index.ts'

@@ -1,7 +1,7 @@
 import { coversNetwork } from '../../language/network-language.ts'
 import type { NetworkAction } from '../../policy/policy.ts'
 import { commonPort } from '../free-port.ts'
-import { formatNetworkPattern } from '../format-pattern.ts'
+import { formatNetworkPattern } from '../../pattern/format-pattern.ts'
 import { found, type Meters } from '../meter.ts'
 import type { Region, Side, Space } from '../space.ts'
 import { findName, type NamePattern } from './find-name.ts'

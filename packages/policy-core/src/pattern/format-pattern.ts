@@ -1,21 +1,19 @@
 import { FAMILY_BITS, formatAddress } from '../address/ip-address.ts'
 import { formatHostPort } from '../host/host.ts'
 import type { GlobSegment } from '../path/glob.ts'
-import type { NetworkPattern } from '../pattern/network-pattern.ts'
+import type { NetworkPattern } from './network-pattern.ts'
 
 const STARS = { exact: '', one: '*.', any: '**.' } as const
 
 /** The pattern as a rule writes it; equal for patterns that mean the same. */
 export function formatNetworkPattern(pattern: NetworkPattern): string {
   const { port } = pattern
-  if (pattern.kind === 'name') {
-    const host = `${STARS[pattern.depth]}${pattern.domain}`
-    return port === null ? host : `${host}:${port}`
-  }
+  if (pattern.kind === 'name')
+    return formatHostPort(`${STARS[pattern.depth]}${pattern.domain}`, port)
   const { family, base, prefix } = pattern.range
   const address = formatAddress({ family, value: base })
   if (prefix < FAMILY_BITS[family]) return `${address}/${prefix}`
-  return port === null ? address : formatHostPort(address, port)
+  return formatHostPort(address, port)
 }
 
 /** Equal for path patterns that are written alike once the home directory is put in. */
