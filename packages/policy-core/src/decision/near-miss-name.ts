@@ -1,3 +1,4 @@
+import { formatHostPort } from '../host/host.ts'
 import {
   patternCoversAddress,
   patternCoversName,
@@ -24,21 +25,23 @@ export function missOfName(resource: CompiledResource, request: Connect): Miss |
   return pattern.port === null || pattern.port === port ? otherDepth(pattern, name) : null
 }
 
-function otherDepth({ depth, domain }: NamePattern, name: string): Miss | null {
+function otherDepth({ depth, domain, port }: NamePattern, name: string): Miss | null {
+  // Without it the advice would open every port.
+  const written = formatHostPort(domain, port)
   if (name === domain)
     return {
       miss: 'apex_not_covered',
-      message: `a wildcard does not cover the domain itself; add \`${domain}\``,
+      message: `a wildcard does not cover the domain itself; add \`${written}\``,
     }
   if (!name.endsWith(`.${domain}`)) return null
   if (depth === 'one')
     return {
       miss: 'too_many_labels',
-      message: `\`*.\` covers one label only; \`**.${domain}\` covers any depth`,
+      message: `\`*.\` covers one label only; \`**.${written}\` covers any depth`,
     }
   return {
     miss: 'subdomain_not_covered',
-    message: `the rule covers that name alone; \`**.${domain}\` covers the names below it`,
+    message: `the rule covers that name alone; \`**.${written}\` covers the names below it`,
   }
 }
 

@@ -42,7 +42,8 @@ function missOfDepth(pattern: readonly GlobSegment[], path: GlobPath): Miss | nu
   return globMatches([...pattern, { recursive: true }], path)
     ? {
         miss: 'contents_not_covered',
-        message: 'the rule covers that path alone; add `/**` to cover what is below it',
+        message:
+          'the rule covers that path alone; end it in `/**` to cover what is below it as well',
       }
     : null
 }

@@ -1,3 +1,4 @@
+import { formatHostPort } from '../host/host.ts'
 import { quote } from '../quote.ts'
 import { describeBroadDomain } from './broad-domain.ts'
 import { createFinding, type Finding } from './finding.ts'
@@ -19,7 +20,7 @@ export function findApex(entry: Entry, around: NamesAround): Finding[] {
       'apex_not_covered',
       [refer(entry)],
       `${quote(entry.text)} does not cover ${quote(domain)} itself, which no rule names`,
-      `add ${quote(domain)} if it is needed`,
+      `add ${quote(formatHostPort(domain, pattern.port))} if it is needed`,
     ),
   ]
 }

@@ -1,3 +1,4 @@
+import { formatNetworkPattern } from '../pattern/format-pattern.ts'
 import { quote } from '../quote.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry } from './lint-rule.ts'
@@ -6,13 +7,17 @@ import { describeConfusable } from './scripts.ts'
 
 const ENCODED = 'xn--'
 
-/** Host names with a label that reads like another one. */
+/**
+ * Host names with a label that reads like another one. In ASCII, as `xn--`, it does not: whoever writes
+ * it so has looked.
+ */
 export function findConfusable(entry: Entry): Finding[] {
   const { pattern } = entry
   if (pattern.kind !== 'name' || !pattern.domain.includes(ENCODED)) return []
   const labels = pattern.domain.split('.')
   const topLevel = labels.at(-1) ?? ''
   for (const label of labels) {
+    if (entry.text.toLowerCase().includes(label)) continue
     const decoded = decode(label)
     const why = decoded === null ? null : describeConfusable(decoded, decode(topLevel) ?? topLevel)
     if (decoded === null || why === null) continue
@@ -21,7 +26,7 @@ export function findConfusable(entry: Entry): Finding[] {
         'confusable_host',
         [refer(entry)],
         `${quote(decoded)} (${quote(label)}) in ${quote(entry.text)} ${why}`,
-        `make sure that it is the name you mean, and write ${quote(label)}, which cannot be mistaken`,
+        `make sure that it is the name you mean, and write ${quote(formatNetworkPattern(pattern))}, which cannot be mistaken`,
       ),
     ]
   }

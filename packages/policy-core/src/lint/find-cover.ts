@@ -79,7 +79,7 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   }
 }
 
-/** Of equal resources for equal teams the first stands for all: the others decide the same. */
+/** Of equal resources for equal actions and teams the first stands for all: they decide the same. */
 function addTo(
   indices: Map<string, Indexed>,
   rule: LintRule,
@@ -88,7 +88,7 @@ function addTo(
 ): void {
   const { index, known } = indices.get(key) ?? { index: createCoverIndex(), known: new Set() }
   indices.set(key, { index, known })
-  const force = `${rule.identity.origin} ${rule.teams?.id ?? 'everybody'}`
+  const force = `${rule.identity.origin} ${rule.teams?.id ?? 'everybody'} ${rule.actions.join()}`
   for (const entry of rule.entries) {
     const entryKey = `${force} ${entry.key}`
     if (known.has(entryKey)) continue
@@ -116,8 +116,9 @@ export function firstCover(
 }
 
 /**
- * Tells whether `other` makes `entry` superfluous. Of two that make each other superfluous only
- * the later one is, so that all findings may be followed at once.
+ * Tells whether `other` makes `entry` superfluous. Of two that make each other superfluous for this
+ * action the one of the rule with more actions stays, or else the first, so that all findings may be
+ * followed at once.
  */
 function isDouble(
   entry: Entry,
@@ -127,10 +128,15 @@ function isDouble(
 ): Answer {
   if (other === entry || !isInForceWith(other.rule, entry.rule)) return 'no'
   const answer = replaces(other, entry, machine, budget)
-  if (answer !== 'yes' || other.rank < entry.rank) return answer
+  if (answer !== 'yes' || staysBeside(other, entry)) return answer
   if (!isInForceWith(entry.rule, other.rule)) return 'yes'
   const back = replaces(entry, other, machine, budget)
   return back === 'unknown' ? back : back === 'yes' ? 'no' : 'yes'
+}
+
+function staysBeside(other: Entry, entry: Entry): boolean {
+  const more = other.rule.actions.length - entry.rule.actions.length
+  return more === 0 ? other.rank < entry.rank : more > 0
 }
 
 function replaces(

@@ -107,7 +107,7 @@ function describe({ entry, kind, actions, causes }: Judged): Finding[] {
           isSame
             ? `${text} is the same pattern as ${list}`
             : `${text} changes nothing: all of it is covered by ${list}`,
-          mendDouble(entry, causes),
+          mendDoubles(text, [entry], causes),
         ),
       ]
     }
@@ -115,11 +115,12 @@ function describe({ entry, kind, actions, causes }: Judged): Finding[] {
 }
 
 /** Who removes the narrow one may never get rid of the broad one. */
-function mendDouble({ text, pattern }: Entry, causes: readonly Entry[]): string {
-  const broad = causes.find((cause) => describeBroad(cause.pattern) !== null)
-  return broad === undefined || describeBroad(pattern) !== null
-    ? `remove ${quote(text)}`
-    : `keep ${quote(text)} and remove ${quote(broad.text)}, which is too broad`
+function mendDoubles(what: string, entries: readonly Entry[], causes: readonly Entry[]): string {
+  const broad = causes.filter(({ pattern }) => describeBroad(pattern) !== null)
+  const isBroad = entries.some(({ pattern }) => describeBroad(pattern) !== null)
+  if (broad.length === 0 || isBroad) return `remove ${what}`
+  const are = new Set(broad.map(({ text }) => text)).size === 1 ? 'is' : 'are'
+  return `keep ${what} and remove ${listOf(broad)}, which ${are} too broad`
 }
 
 function describeRule(rule: LintRule, judged: readonly Judged[]): Finding {
@@ -140,7 +141,11 @@ function describeRule(rule: LintRule, judged: readonly Judged[]): Finding {
     isSame
       ? `each of the rule's ${judged.length} resources is the same pattern as one of ${list}`
       : `the rule changes nothing: its ${judged.length} resources are covered by ${list}`,
-    'remove the rule',
+    mendDoubles(
+      'the rule',
+      judged.map(({ entry }) => entry),
+      causes,
+    ),
   )
 }
 
