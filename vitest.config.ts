@@ -21,8 +21,8 @@ function project(
   include: string[],
 ): TestProjectInlineConfiguration {
   return {
-    ssr: { resolve: { conditions: ['source'] } },
-    resolve: { conditions: ['source'] },
+    ssr: { resolve: { conditions: ['palisade-source'] } },
+    resolve: { conditions: ['palisade-source'] },
     test: {
       name,
       include,

@@ -22,7 +22,7 @@ export async function bundle(program: string, form: 'module' | 'script'): Promis
     cwd: import.meta.dirname,
     platform: 'browser',
     tsconfig: false,
-    resolve: { conditionNames: ['source'] },
+    resolve: { conditionNames: ['palisade-source'] },
     plugins: [
       {
         name: 'program',

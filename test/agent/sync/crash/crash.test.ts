@@ -39,7 +39,7 @@ interface Ended {
 async function updateOnce(scene: Scene, directory: string, point: Point | null): Promise<Ended> {
   const enrolment = { ...scene.repository.enrolment, server: scene.server.url }
   const at = point === null ? [] : [String(point.at), ...(point.isHalf ? ['half'] : [])]
-  const args = ['--conditions=source', CHILD, directory, JSON.stringify(enrolment), ...at]
+  const args = ['--conditions=palisade-source', CHILD, directory, JSON.stringify(enrolment), ...at]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.on('data', (text: Buffer) => (said += text.toString()))
