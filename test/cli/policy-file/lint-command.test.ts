@@ -31,10 +31,28 @@ describe('palisade lint', () => {
       '  severity  rule      code      finding, and what to do',
       '  warning   api (r1)  shadowed  allowing `api.example.com` has no effect: all of it is denied by `**.example.com`',
       '                                remove `api.example.com`, or narrow the deny',
+      '                                see ban (r2) of policy `the bans`',
       '',
       'p.json: 2 policies, 2 rules, 1 warning; `--all` shows 1 more',
       '',
     ])
+  })
+
+  it('names some of the rules that cause a finding, each once', async () => {
+    const denies = ['a', 'b', 'c', 'd', 'e'].map((name) =>
+      rule(`${name} deny-${name}`, 'deny connect:tcp', [`${name}.test`, `x.${name}.test`]),
+    )
+    const allowed = ['a.test', 'x.a.test', 'b.test', 'c.test', 'd.test', 'e.test']
+    const open = rule('r open', 'allow connect:tcp', allowed)
+
+    const { out } = await lint({ policies: [policy('p', open, ...denies)] })
+
+    expect(out.match(/see .*/g)?.map((line) => line.trimEnd())).toEqual([
+      'see deny-a (a)',
+      'see deny-b (b)',
+      'see deny-c (c)',
+    ])
+    expect(out).toContain('and 2 more rules')
   })
 
   it('shows with `--all` what is merely worth a look, which is no failure', async () => {

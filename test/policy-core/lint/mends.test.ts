@@ -67,6 +67,17 @@ describe('a finding', () => {
     expect(decide(compilePolicy(set), { action: 'read', path }).decision).toBe('deny')
   })
 
+  it('speaks of one deny or several', () => {
+    const rules = allow('a', 'x.test', 'y.test')
+
+    expect(findingOf('shadowed', of(rules, deny('d', '**.test')))?.mend).toBe(
+      'remove the rule, or narrow the deny',
+    )
+    expect(findingOf('shadowed', of(rules, deny('d', 'x.test', 'y.test')))?.mend).toBe(
+      'remove the rule, or narrow the denies',
+    )
+  })
+
   it('does not advise to keep a whole rule that is too broad', () => {
     const narrow = allow('a', '10.0.0.0/8', '192.168.0.0/16')
 

@@ -1,9 +1,11 @@
-import type { Finding, Severity } from '@palisade/policy-core'
+import type { Finding, FindingRule, Severity } from '@palisade/policy-core'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 
 /** A generated file may be wrong in every rule; nobody reads more than this. */
 const MAX_FINDINGS = 200
+/** Rules that cause one finding; JSON has all. */
+const MAX_CAUSES = 3
 
 /** A finding, with where each of its rules stands when that is known: file, line and column. */
 export interface PlacedFinding extends Finding {
@@ -47,15 +49,40 @@ export function formatSummary(findings: readonly Finding[], shown: readonly Find
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
 
 function formatGroup(findings: readonly PlacedFinding[], style: Style): string {
-  const rows = findings.map(({ code, severity, rules: [fault], places, message, mend }) => [
-    `  ${severity}`,
-    fault === undefined || fault.rule_id === ''
-      ? ''
-      : `${fault.rule_name} (${places?.[0] ?? fault.rule_id})`,
-    code,
-    [message, mend],
+  const rows = findings.map((finding) => [
+    `  ${finding.severity}`,
+    isAboutPolicy(finding.rules[0]) ? '' : ruleAt(finding, 0),
+    finding.code,
+    [finding.message, finding.mend, ...causesOf(finding)],
   ])
   return formatTable(['  severity', 'rule', 'code', 'finding, and what to do'], rows, style)
+}
+
+/** The other rules that the message speaks of by their patterns alone. */
+function causesOf(finding: PlacedFinding): string[] {
+  const [fault, ...causes] = finding.rules
+  const names = causes.flatMap((cause, index) => {
+    if (isAboutPolicy(cause) || isSameRule(cause, fault)) return []
+    const policy = cause.policy_id === fault?.policy_id ? '' : ` of policy \`${cause.policy_name}\``
+    return [`see ${ruleAt(finding, index + 1)}${policy}`]
+  })
+  const distinct = [...new Set(names)]
+  const more = distinct.length - MAX_CAUSES
+  return more > 0 ? [...distinct.slice(0, MAX_CAUSES), `and ${more} more rules`] : distinct
+}
+
+/** A rule of a finding by its name, and where it stands. */
+function ruleAt({ rules, places }: PlacedFinding, index: number): string {
+  const rule = rules[index]
+  return `${rule?.rule_name ?? ''} (${places?.[index] ?? rule?.rule_id ?? ''})`
+}
+
+function isAboutPolicy(rule: FindingRule | undefined): boolean {
+  return rule === undefined || rule.rule_id === ''
+}
+
+function isSameRule(a: FindingRule, b: FindingRule | undefined): boolean {
+  return a.origin === b?.origin && a.policy_id === b.policy_id && a.rule_id === b.rule_id
 }
 
 function policyOf({ rules: [fault], places }: PlacedFinding): string {

@@ -132,7 +132,7 @@ function describeRule(rule: LintRule, judged: readonly Judged[]): Finding {
       'shadowed',
       rules,
       `the rule has no effect: its ${judged.length} resources are denied by ${list}`,
-      'remove the rule, or narrow the denies',
+      `remove the rule, or narrow the ${new Set(causes).size === 1 ? 'deny' : 'denies'}`,
     )
   const isSame = judged.every((each) => each.causes.every(({ key }) => key === each.entry.key))
   return createFinding(
