@@ -17,7 +17,7 @@ const INVALID = denyFor('invalid_request')
 
 /**
  * Decides one request: a matching deny wins, then a matching allow, otherwise deny. Pure, does no
- * I/O, and never throws: a value that is no valid request is denied with `invalid_request`.
+ * I/O, and never throws, whatever the request is: what is no valid one is denied with `invalid_request`.
  *
  * A connect request is `{action, host, port, address?}`, a filesystem request `{action, path}`.
  * For an allowed name without `address` the answer carries `address_required`: resolve the name

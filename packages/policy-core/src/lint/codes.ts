@@ -1,7 +1,7 @@
 /** How much a finding matters: `error` and `warning` ask for a change, `info` for a look. */
 export type Severity = 'error' | 'warning' | 'info'
 
-/** What a finding is about; the table below says what each means. */
+/** What a finding is about; `LINT_SEVERITIES` has a table of what each means. */
 export type LintCode =
   | 'repeated_id'
   | 'shadowed'
@@ -39,9 +39,9 @@ export type LintCode =
  * | `deny_one_action`     | warning  | UDP reaches what TCP may not, or a write what no read may     |
  * | `deny_every_address`  | warning  | a deny decides, so that allowed names have no address left    |
  * | `literal_syntax`      | warning  | braces, sets and variables stand for themselves in paths      |
- * | `too_broad`           | warning  | strangers can get such names, or the range is nearly all      |
+ * | `too_broad`           | warning  | strangers can get such names, of a short list of providers, or the range is nearly all |
  * | `protected_name`      | warning  | the name means this machine, which a name never opens         |
- * | `confusable_host`     | warning  | the name reads like another one                               |
+ * | `confusable_host`     | warning  | letters of another script make it read like another name; look-alikes among Latin letters (`rn`, `1`) are not found |
  * | `similar_resource`    | warning  | paths that differ by letter case: one matches nothing meant   |
  * | `write_without_read`  | warning  | a writable mount needs both                                   |
  * | `inactive`            | info     | as it has to be: the user's own allow counts when nobody governs |

@@ -25,7 +25,7 @@ import { readOpenings } from './openings.ts'
  * against another only where it applies to the same teams. Without `home`, what is said of `~`
  * holds wherever it is.
  *
- * Containment is decided exactly, within a fixed budget; what is beyond it is found `undecided`.
+ * Whether one resource lies in another is decided exactly, within a fixed budget; what is beyond it is found `undecided`.
  * Throws `PolicyError` as `compilePolicy` does.
  */
 export function lint(set: PolicySet, options: CompileOptions = {}): readonly Finding[] {
