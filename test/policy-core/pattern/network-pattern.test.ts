@@ -5,9 +5,37 @@ describe('what is to be written instead', () => {
   it.each(['*', '*.', '**', '**.'])('of %j, which stands for every host', (text) => {
     expect(parseNetworkPattern(text)).toEqual({
       ok: false,
-      message: `\`${text}\` stands for every host; write \`0.0.0.0/0\` and \`::/0\` for every address, or name a domain such as \`**.example.com\``,
+      message: `\`${text}\` stands for every host; write \`0.0.0.0/0\` and \`::/0\` for every address and port, or name a domain such as \`**.example.com\``,
     })
   })
+
+  it.each([
+    ['10.0.0.*', ['10.0.0.0/24']],
+    ['10.0.*.*:443', ['10.0.0.0/16']],
+    ['10.*', ['10.0.0.0/8']],
+    ['.example.com', ['**.example.com', 'example.com']],
+    ['.example.com:443', ['**.example.com:443', 'example.com:443']],
+    ['example.com:*', ['example.com']],
+    ['::ffff:1.2.3.4/8', ['1.0.0.0/8']],
+    ['::ffff:1.2.3.4/104', ['::ffff:100:0/104']],
+    ['2001:db8::1/32', ['2001:db8::/32']],
+    ['10.0.0.1/8', ['10.0.0.0/8']],
+  ])('of %s, and that can be read', (text, meant) => {
+    const read = parseNetworkPattern(text)
+    const [written, ...advised] = quotedIn(read.ok ? '' : read.message)
+
+    expect(written).toBe(text)
+    expect(advised).toEqual(meant)
+    expect(advised.map((each) => parseNetworkPattern(each).ok)).not.toContain(false)
+  })
+
+  it.each(['10.0.0.0.*', '256.*', '*.0.0.1', '10.*.0', 'a.*', '1e1.*', '10.0.0.*.example', '*10'])(
+    'of %s is no range',
+    (text) => {
+      expect(parseNetworkPattern(text)).toMatchObject({ ok: false })
+      expect(JSON.stringify(parseNetworkPattern(text))).not.toContain('/24')
+    },
+  )
 
   it('of a netmask, which IPv4 alone has', () => {
     expect(parseNetworkPattern('10.0.0.0/255.0.0.0')).toEqual({
@@ -21,3 +49,7 @@ describe('what is to be written instead', () => {
     })
   })
 })
+
+function quotedIn(message: string): readonly string[] {
+  return [...message.matchAll(/`([^`]*)`/g)].map(([, text = '']) => text)
+}

@@ -18,6 +18,17 @@ describe('parsePathPattern', () => {
     expect(taken).toBeGreaterThan(10_000)
   })
 
+  it.each([
+    ['/data/**.pem', '`**/*.pem` for any depth, `*.pem` for one name'],
+    ['/data/a**', '`**` stands alone between slashes'],
+    ['/data/***', '`**` stands alone between slashes'],
+    ['', 'the resource is empty; write an absolute path'],
+  ])('says what to write instead of %j', (text, meant) => {
+    const read = parsePathPattern(text)
+
+    expect(read.ok ? '' : read.message).toContain(meant)
+  })
+
   it('takes a name of any length', () => {
     expect(parsePathPattern(`/${'a'.repeat(20_000_000)}`).ok).toBe(true)
   })

@@ -99,11 +99,8 @@ function prefixOfMask(text: string): number | null {
 
 function parseRange(text: string, written: IpRange): RangePattern {
   if (hasHostBits(written)) {
-    const first = firstAddress(written)
-    const base =
-      written.family === 4 ? formatAddress({ family: 4, value: first }) : formatIpv6(first)
     return refused(
-      `${quote(text)} has host bits set; did you mean ${quote(`${base}/${written.prefix}`)}?`,
+      `${quote(text)} has host bits set; did you mean ${quote(withoutHostBits(written))}?`,
     )
   }
   const isMapped =
@@ -114,6 +111,15 @@ function parseRange(text: string, written: IpRange): RangePattern {
     ? { family: 4, base: written.base & 0xffff_ffffn, prefix: written.prefix - MAPPED.prefix }
     : written
   return parsed({ kind: 'range', range, port: null })
+}
+
+/** Of an IPv4-mapped address few bits are meant to be counted as those of the IPv4 address. */
+function withoutHostBits({ family, base, prefix }: IpRange): string {
+  const isMapped = family === 6 && base >> 32n === MAPPED.base >> 32n && prefix <= FAMILY_BITS[4]
+  if (family === 6 && !isMapped)
+    return `${formatIpv6(firstAddress({ family, base, prefix }))}/${prefix}`
+  const value = firstAddress({ family: 4, base: base & 0xffff_ffffn, prefix })
+  return `${formatAddress({ family: 4, value })}/${prefix}`
 }
 
 function describeNotCidr(text: string, addressText: string): string {

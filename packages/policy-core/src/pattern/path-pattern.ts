@@ -32,7 +32,7 @@ const NOTHING_WRONG = /^~?(?:\/(?:\*\*|\.?(?:[\w-]|\*(?!\*))(?:[\w.-]|\*(?!\*))*
 /** Reads a filesystem resource of a rule. The message of a refusal says what to write instead. */
 export function parsePathPattern(text: string): Parsed<PathPattern> {
   const problem = findPathProblem(text)
-  if (problem !== null) return refused(`${quote(text)} ${problem}`)
+  if (problem !== null) return refused(`${text === '' ? 'the resource' : quote(text)} ${problem}`)
   const fromHome = text.startsWith('~')
   const path = fromHome ? text.slice(1) : text
   const segments = path === '' || path === '/' ? [] : segmentsOf(path)
@@ -96,6 +96,9 @@ function findSegmentProblem(segment: string): string | null {
   if (segment === '') return 'has an empty segment; write one `/` between names'
   if (segment === '.' || segment === '..')
     return `has a \`${segment}\` segment; write the path without it`
+  const tail = /^\*\*([^*]+)$/.exec(segment)?.[1]
+  if (tail !== undefined)
+    return `has \`**\` inside the segment ${quote(segment)}; write ${quote(`**/*${tail}`)} for any depth, ${quote(`*${tail}`)} for one name`
   if (segment !== '**' && segment.includes('**'))
     return `has \`**\` inside the segment ${quote(segment)}; \`**\` stands alone between slashes, write \`*\` inside a name`
   return null

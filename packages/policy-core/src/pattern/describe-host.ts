@@ -1,0 +1,52 @@
+import { formatAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
+import { formatHostPort, parseHost } from '../host/host.ts'
+import { quote } from '../quote.ts'
+
+/** Why what stands behind the colon is no port, and what to write. */
+export function describePort(text: string, host: string, port: string): string {
+  if (port === '') return `${quote(text)} has an empty port; write ${quote(host)} for every port`
+  if (port === '*')
+    return `${quote(text)} has a wildcard for a port; write ${quote(host)} for every port`
+  return `${quote(text)} has no valid port; write a number from 1 to 65535 without leading zeros`
+}
+
+/** In a rule another spelling than dotted decimal is surely a mistake. */
+export function describeSpelling(text: string, address: IpAddress, port: number | null): string {
+  const meant = formatAddress(address)
+  return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(formatHostPort(meant, port))}`
+}
+
+/** Why `*` cannot stand where it does in the host. */
+export function describeWildcard(text: string, hostText: string): string {
+  if (/^\*\*?\.?$/.test(hostText))
+    return `${quote(text)} stands for every host; write \`0.0.0.0/0\` and \`::/0\` for every address and port, or name a domain such as \`**.example.com\``
+  const range = rangeOfOctets(hostText)
+  if (range !== null)
+    return `${quote(text)} puts a wildcard into an address; write ${quote(range)}, a range, which stands for every port`
+  return `${quote(text)} has a wildcard that is not the whole leftmost label; write \`*.example.com\` for one label or \`**.example.com\` for any depth`
+}
+
+/** Why the text without its wildcard is no host. */
+export function describeHost(text: string, domainText: string): string {
+  if (domainText === '') return `${quote(text)} names no host; write one such as \`example.com\``
+  if (/^\.[^.]/.test(text) && parseHost(domainText.slice(1))?.kind === 'name')
+    return `${quote(text)} has an empty label; write ${quote(`**${text}`)} for every name below, or ${quote(text.slice(1))} for itself`
+  if (domainText.includes('..') || domainText.startsWith('.'))
+    return `${quote(text)} has an empty label; write a name such as \`example.com\``
+  if (/^(?:[0-9]+|0x[0-9a-f]*)\.?$/i.test(domainText.slice(domainText.lastIndexOf('.') + 1)))
+    return `${quote(text)} ends in a number but is not an IPv4 address; write four numbers from 0 to 255 such as \`192.0.2.7\``
+  if (/(?:^|\.)xn--/i.test(domainText))
+    return `${quote(text)} is not a valid host name: an \`xn--\` label must encode a name; write the name in its own letters`
+  return `${quote(text)} is not a valid host name; write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
+}
+
+/** The range meant by `10.0.0.*`, `10.0.*.*` or `10.*`; null for anything else. */
+function rangeOfOctets(hostText: string): string | null {
+  const octets = /^((?:\d{1,3}\.){1,3})(?:\*\.){0,2}\*$/
+    .exec(hostText)?.[1]
+    ?.slice(0, -1)
+    .split('.')
+  if (octets === undefined || hostText.split('.').length > 4) return null
+  const first = [...octets, '0', '0', '0'].slice(0, 4).join('.')
+  return parseIpv4(first) === null ? null : `${first}/${8 * octets.length}`
+}
