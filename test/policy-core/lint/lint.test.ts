@@ -297,6 +297,17 @@ describe('lint', () => {
     ['localhost', of(allow('a', 'localhost:80')), ['protected_name a localhost:80']],
     ['localhost that is opened', of(allow('a', 'localhost:80', '127.0.0.1:80')), []],
     [
+      'localhost that is opened on another port',
+      of(allow('a', 'localhost:80', '127.0.0.1:81')),
+      ['protected_name a localhost:80'],
+    ],
+    ['localhost that is opened on every port', of(allow('a', 'localhost:80', '127.0.0.1')), []],
+    [
+      'localhost on every port that is opened on one',
+      of(allow('a', 'localhost', '127.0.0.1:81')),
+      [],
+    ],
+    [
       'hosts that read like others, but not in ASCII',
       of(allow('a', 'аpple.test', 'xn--80ak6aa92e.test', 'XN--80AK6AA92E.org')),
       ['confusable_host a аpple.test'],

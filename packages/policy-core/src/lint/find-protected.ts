@@ -20,7 +20,7 @@ export function findProtected(rule: LintRule, openings: Openings): Finding[] {
 function findClosedName(entry: Entry, { isOpened }: Openings): Finding[] {
   const { pattern, rule } = entry
   if (pattern.kind !== 'name' || !isLocalhostName(pattern.domain)) return []
-  if (rule.actions.some((action) => isOpened(action, LOOPBACK))) return []
+  if (rule.actions.some((action) => isOpened(action, LOOPBACK, pattern.port))) return []
   return [
     createFinding(
       'protected_name',
@@ -39,7 +39,7 @@ function findClosedRange(entry: Entry, { classes, isOpened }: Openings): Finding
     ({ range }) =>
       range.prefix > pattern.range.prefix &&
       rangeCovers(pattern.range, range) &&
-      !rule.actions.some((action) => isOpened(action, range)),
+      !rule.actions.some((action) => isOpened(action, range, pattern.port)),
   )
   const [first] = closed
   if (first === undefined) return []

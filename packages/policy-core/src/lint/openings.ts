@@ -7,7 +7,8 @@ import type { LintSet } from './lint-rule.ts'
 /** The protected classes, and which of them some allow lies in, and so means to open. */
 export interface Openings {
   readonly classes: readonly ProtectedClass[]
-  readonly isOpened: (action: Action, range: IpRange) => boolean
+  /** Whether that is so on the port; on any at all for null. */
+  readonly isOpened: (action: Action, range: IpRange, port: number | null) => boolean
 }
 
 export function readOpenings({ rules, machine }: LintSet): Openings {
@@ -15,18 +16,19 @@ export function readOpenings({ rules, machine }: LintSet): Openings {
   const opened = new Set<string>()
   for (const { entry, action } of eachEntry(rules, 'allow')) {
     if (entry.pattern.kind !== 'range') continue
-    const { range } = entry.pattern
+    const { range, port } = entry.pattern
     // The machine's own addresses are single ones, which only they themselves lie in.
-    opened.add(`${action} ${rangeKey(range)}`)
-    for (const each of fixed)
-      if (rangeCovers(each.range, range)) opened.add(`${action} ${rangeKey(each.range)}`)
+    const ranges = [range, ...fixed.map((each) => each.range)]
+    for (const each of ranges.filter((outer) => rangeCovers(outer, range)))
+      for (const on of ['some', port ?? 'every']) opened.add(keyOf(action, each, on))
   }
   return {
     classes: protectedClasses(machine),
-    isOpened: (action, range) => opened.has(`${action} ${rangeKey(range)}`),
+    isOpened: (action, range, port) =>
+      opened.has(keyOf(action, range, port ?? 'some')) || opened.has(keyOf(action, range, 'every')),
   }
 }
 
-function rangeKey({ family, base, prefix }: IpRange): string {
-  return `${family} ${base}/${prefix}`
+function keyOf(action: Action, { family, base, prefix }: IpRange, on: number | string): string {
+  return `${action} ${family} ${base}/${prefix} ${on}`
 }
