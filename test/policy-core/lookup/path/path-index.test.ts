@@ -79,6 +79,15 @@ describe.each(READINGS)('an index that reads $reading', ({ limits }) => {
     }
   })
 
+  test('tells names apart that differ by spaces', () => {
+    const names = ['a', ' a', 'a ', 'a a', '\u00a0a']
+    const groups = groupsOf(names.map((name) => `/d/${name}`))
+    const index = indexOf(groups, limits)
+
+    const found = names.map((name) => groupsIn(index.findCanonical(`/d/${name}`)))
+    expect(found).toEqual(names.map((_, at) => [at]))
+  })
+
   test('tells names that are not plain from those of one letter, whatever their numbers', () => {
     const letters = Array.from('abcdefghijklmnopqrstuvwxyz')
     const odd = Array.from({ length: 200 }, (_, index) => `\u00e9${index}`)
