@@ -94,7 +94,8 @@ interface Carrying {
   readonly carried: number
 }
 
-type Found = readonly [sets: ChainSets, set: number]
+/** Asked for the number at each use: that of a set at one port holds only until the next. */
+type Found = readonly [sets: ChainSets, number: () => number]
 
 /** What the name says, then the address and those inside it. */
 function judgeCarrying(
@@ -103,17 +104,17 @@ function judgeCarrying(
 ): Verdict {
   const { addresses, embeddings, names, verdicts } = policy
   const { sets } = addresses
-  const outer: Found = [sets, sets.at(number, port)]
+  const outer: Found = [sets, () => sets.at(number, port)]
   const inner = Array.from({ length: carried }, (_, at) =>
     addresses.ipv4(embeddings.inner[at]! | 0),
   )
-  const ofName: readonly Found[] = name === null ? [] : [[names.sets, name]]
-  const ofAddresses = [outer, ...inner.map((each): Found => [sets, sets.at(each, port)])]
+  const ofName: readonly Found[] = name === null ? [] : [[names.sets, () => name]]
+  const ofAddresses = [outer, ...inner.map((each): Found => [sets, () => sets.at(each, port)])]
   const deny =
     conclude(verdicts, ofName, 'deny', slot) ?? conclude(verdicts, ofAddresses, 'deny', slot)
   if (deny !== null) return deny
   const prefix = openingPrefix(policy, number, inner)
-  if (prefix > 0 && !isOpened(policy, outer[1], slot, prefix)) return PROTECTED_DENY
+  if (prefix > 0 && !isOpened(policy, outer, slot, prefix)) return PROTECTED_DENY
   return conclude(verdicts, [...ofName, outer], 'allow', slot) ?? DEFAULT_DENY
 }
 
@@ -125,13 +126,13 @@ function conclude(
   slot: ActionSlot,
 ): Verdict | null {
   const has = decision === 'deny' ? denies : allows
-  const speaking = found.filter(([sets, set]) => has(sets.flagsOf(set), slot))
+  const speaking = found.filter(([sets, number]) => has(sets.flagsOf(number()), slot))
   const [first, ...others] = speaking
   if (first === undefined) return null
   return others.length === 0
-    ? verdicts.ofChain(...first, slot)
+    ? verdicts.ofChain(first[0], first[1](), slot)
     : verdicts.together(
-        speaking.flatMap(([sets, set]) => sets.groupsOf(set)),
+        speaking.flatMap(([sets, number]) => sets.groupsOf(number())),
         decision,
         slot,
       )
@@ -156,11 +157,11 @@ function openingPrefix(
 /** Whether an allow of the address has a prefix as long as that. */
 function isOpened(
   { addresses, groups }: CompiledPolicy,
-  outer: number,
+  [sets, number]: Found,
   slot: ActionSlot,
   prefix: number,
 ): boolean {
-  return addresses.sets
-    .groupsOf(outer)
+  return sets
+    .groupsOf(number())
     .some((group) => allows(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix)
 }

@@ -1,4 +1,5 @@
 import { enterClass, PORT_SENSITIVE, withGroup, type ActionSlot } from './flags.ts'
+import { MAX_PAIRS, PairPlaces } from './pair-places.ts'
 import type { Verdict } from './verdict.ts'
 
 /** The set that nothing is in: the root of every chain. */
@@ -22,10 +23,6 @@ export interface ChainSetsBuilder {
   readonly enterClass: (parent: number) => number
   readonly finish: () => ChainSets
 }
-
-/** How many sets at one port have a number at a time. */
-export const MAX_AT_PORT: number = 1 << 13
-const PORTS = 0x1_0000
 
 export function createChainSets(flagsOf: (group: number) => number): ChainSetsBuilder {
   const parents = [NOTHING]
@@ -73,17 +70,16 @@ interface Columns {
  *
  * A set is a number, and what is known of it stands in columns: an object for each set that was
  * asked for would be another load in every decision, and take more memory than all columns do.
- * Behind the numbers of the builder are those of sets at one port, given as requests come; each is
- * given anew when `MAX_AT_PORT` others were, so a number holds for one decision.
+ * Behind the numbers of the builder are those of sets at one port, given as requests come. The next
+ * one may take the number of any other: what `at` gave holds until `at` is called again.
  */
 export class ChainSets {
   readonly #columns: Columns
   readonly #flagsOf: (group: number) => number
   readonly #mentioned: ReadonlySet<number>
   readonly #flags: Uint8Array
-  readonly #atPort = new Map<number, number>()
-  readonly #keys: number[] = []
-  #next = 0
+  /** Made when a port first matters. */
+  #atPort: PairPlaces | null = null
   #first: (Verdict | null)[] = []
   #second: (Verdict | null)[] = []
 
@@ -92,11 +88,11 @@ export class ChainSets {
     this.#columns = columns
     this.#flagsOf = flagsOf
     this.#mentioned = new Set([...byPort.values()].flatMap((ports) => [...ports.keys()]))
-    this.#flags = new Uint8Array(flags.length + (byPort.size > 0 ? MAX_AT_PORT : 0))
+    this.#flags = new Uint8Array(flags.length + (byPort.size > 0 ? MAX_PAIRS : 0))
     this.#flags.set(flags)
   }
 
-  /** The set for a request to `port`. */
+  /** The set for a request to `port`: a number that holds until this is called again. */
   at(set: number, port: number): number {
     return (this.#flags[set]! & PORT_SENSITIVE) === 0 ? set : this.#numberAt(set, port)
   }
@@ -108,8 +104,10 @@ export class ChainSets {
 
   /** The groups in a set that `at` gave, those of its parents first; made anew each time. */
   groupsOf(set: number): number[] {
-    const key = this.#keys[set - this.#columns.flags.length] ?? set * PORTS
-    return membersOf(this.#columns, Math.floor(key / PORTS), key % PORTS).filter(isGroup)
+    const place = set - this.#columns.flags.length
+    const pairs = place < 0 ? null : this.#atPort
+    const [own, port] = pairs === null ? [set, 0] : [pairs.setOf(place), pairs.portOf(place)]
+    return membersOf(this.#columns, own, port).filter(isGroup)
   }
 
   /** What was decided about the action in a set that `at` gave; a cache of `Verdicts` alone. */
@@ -131,28 +129,20 @@ export class ChainSets {
 
   #numberAt(set: number, port: number): number {
     // Ports that no rule names are all alike.
-    const key = set * PORTS + (this.#mentioned.has(port) ? port : 0)
-    const known = this.#atPort.get(key)
-    if (known !== undefined) return known
-    const place = this.#next
-    this.#next = (place + 1) % MAX_AT_PORT
-    const number = this.#columns.flags.length + place
-    const before = this.#keys[place]
-    if (before !== undefined) this.#giveUp(number, before)
-    this.#keys[place] = key
-    this.#atPort.set(key, number)
-    this.#flags[number] = membersOf(this.#columns, set, port).reduce(
+    const asked = this.#mentioned.has(port) ? port : 0
+    const pairs = (this.#atPort ??= new PairPlaces())
+    const first = this.#columns.flags.length
+    const known = pairs.find(set, asked)
+    if (known >= 0) return first + known
+    const number = first + pairs.take(set, asked)
+    if (number < this.#first.length) this.#first[number] = null
+    if (number < this.#second.length) this.#second[number] = null
+    this.#flags[number] = membersOf(this.#columns, set, asked).reduce(
       (flags, member) =>
         member === CLASS ? enterClass(flags) : withGroup(flags, this.#flagsOf(member)),
       0,
     )
     return number
-  }
-
-  #giveUp(number: number, key: number): void {
-    this.#atPort.delete(key)
-    if (number < this.#first.length) this.#first[number] = null
-    if (number < this.#second.length) this.#second[number] = null
   }
 }
 
