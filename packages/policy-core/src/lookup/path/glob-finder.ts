@@ -12,10 +12,10 @@ export interface GlobFinder {
 interface Branch {
   /** The label of the glob that ends here in `*`. */
   open: number | null
-  /** The last pieces, which end the name, and the labels of their globs. */
-  readonly ends: Pieces<number>
-  /** The pieces that a further `*` follows. */
-  readonly next: Pieces<Branch>
+  /** The last pieces, which end the name, and the labels of their globs. Null while there is none. */
+  ends: Pieces<number> | null
+  /** The pieces that a further `*` follows, likewise: an empty `Map` is larger than a branch. */
+  next: Pieces<Branch> | null
 }
 
 /** Texts by their length, so that only the lengths that occur are cut out of a name. */
@@ -30,14 +30,14 @@ export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
   const beginnings: Pieces<Branch> = new Map()
   for (const { label, pieces } of globs) {
     const last = pieces.at(-1) ?? ''
-    let next = beginnings
-    let branch = createBranch()
+    let branch: Branch | null = null
     for (const piece of pieces.slice(0, -1)) {
+      const next: Pieces<Branch> = branch === null ? beginnings : (branch.next ??= new Map())
       branch = getOrAdd(next, piece, createBranch)
-      next = branch.next
     }
+    if (branch === null) continue
     if (last === '') branch.open = label
-    else getOrAdd(branch.ends, last, () => label)
+    else getOrAdd((branch.ends ??= new Map()), last, () => label)
   }
   let visits = 0
 
@@ -52,12 +52,12 @@ export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
       for (let reached = pending.pop(); reached !== undefined; reached = pending.pop()) {
         const { branch, from } = reached
         if (branch.open !== null) into.push(branch.open)
-        for (const [length, labels] of branch.ends) {
+        for (const [length, labels] of branch.ends ?? []) {
           visits += 1
           const label = name.length - length < from ? undefined : labels.get(name.slice(-length))
           if (label !== undefined) into.push(label)
         }
-        for (const [length, branches] of branch.next) {
+        for (const [length, branches] of branch.next ?? []) {
           visits += findPieces(branches, { name, from, length }, (next, end) => {
             pending.push({ branch: next, from: end })
           })
@@ -100,7 +100,7 @@ function findPieces(
 }
 
 function createBranch(): Branch {
-  return { open: null, ends: new Map(), next: new Map() }
+  return { open: null, ends: null, next: null }
 }
 
 function getOrAdd<T>(pieces: Pieces<T>, text: string, create: () => T): T {

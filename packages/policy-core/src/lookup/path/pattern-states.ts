@@ -1,4 +1,3 @@
-import { createGlobFinder } from './glob-finder.ts'
 import { createIntSets } from './int-sets.ts'
 import type { LabelledGlob } from './pattern-labels.ts'
 import type { MatchSets } from './match-sets.ts'
@@ -43,7 +42,6 @@ export function createPatternStates(
   limits: PathLimits,
 ): PatternStates {
   const { literals } = trie.labels
-  const globs = createGlobFinder(trie.labels.globs)
   const walk = new PatternWalk(trie)
   const sets = createIntSets(limits.states, limits.stateNodes)
   const scratch = new Int32Array(trie.size)
@@ -67,7 +65,7 @@ export function createPatternStates(
   const labelsOf = (name: string): number[] => {
     const literal = literals.get(name)
     const labels = literal === undefined ? [] : [literal]
-    globs.find(name, labels)
+    trie.globFinder.find(name, labels)
     return labels
   }
   begin()

@@ -4,6 +4,7 @@ import {
   type PatternLabels,
   type Place,
 } from './pattern-labels.ts'
+import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
 import { NamedChildren } from './named-children.ts'
 import type { PathGroup } from './path-group.ts'
 
@@ -33,6 +34,8 @@ export const KINDS = 3
 export interface PatternTrie {
   readonly size: number
   readonly labels: PatternLabels
+  /** Of all globs in `labels`; one, for it takes most of the memory. */
+  readonly globFinder: GlobFinder
   readonly parent: Int32Array
   /** The child that any one name leads to, or `NONE`. */
   readonly star: Int32Array
@@ -96,6 +99,7 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
   return {
     size: place.length,
     labels,
+    globFinder: createGlobFinder(labels.globs),
     parent: Int32Array.from(parent),
     star: Int32Array.from(star),
     loop: Int32Array.from(loop),

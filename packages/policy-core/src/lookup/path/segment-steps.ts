@@ -1,4 +1,4 @@
-import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
+import type { GlobFinder } from './glob-finder.ts'
 import { createIntSets, type IntSets } from './int-sets.ts'
 import { MAX_EXACT, NameCode } from './name-code.ts'
 import type { PathLimits } from './path-limits.ts'
@@ -41,12 +41,12 @@ export class SegmentSteps {
   #start: number
   #isFull = false
 
-  constructor({ labels }: PatternTrie, states: PatternStates, limits: PathLimits) {
+  constructor({ labels, globFinder }: PatternTrie, states: PatternStates, limits: PathLimits) {
     this.#literals = labels.literals
     for (const [name, label] of labels.literals) this.#names[label] = name
     this.#states = states
     this.#limits = limits
-    this.#finder = createGlobFinder(labels.globs)
+    this.#finder = globFinder
     this.#globSets = createIntSets(limits.states, limits.stateNodes)
     this.#stands = new Stands(states, limits)
     this.#transitions = new Transitions(limits.transitions)
