@@ -1,0 +1,55 @@
+import * as fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { Pieces } from '../../../../packages/policy-core/src/lookup/path/pieces.ts'
+import { everyCase } from '../../every-case.ts'
+
+const text = (maxLength: number): fc.Arbitrary<string> =>
+  fc.string({ unit: fc.constantFrom('a', 'b', '\u00e9'), maxLength })
+
+test('pieces are found at the start, at the end and leftmost within, however many there are', () => {
+  const cases = fc.record({
+    pieces: fc.array(text(3), { maxLength: 12 }),
+    name: text(12),
+    from: fc.integer({ min: 0, max: 6 }),
+  })
+
+  const outcomes = everyCase({ runs: 20_000 }, cases, ({ pieces, name, ...given }, tally) => {
+    const from = Math.min(given.from, name.length)
+    const all = new Pieces<string>()
+    for (const piece of pieces) expect(all.getOrAdd(piece, () => piece)).toBe(piece)
+    const distinct = [...new Set(pieces)]
+    const starting = distinct.filter((piece) => name.startsWith(piece))
+    const ending = distinct.filter(
+      (piece) => piece !== '' && name.endsWith(piece) && name.length - piece.length >= from,
+    )
+    const within = distinct.filter((piece) => name.includes(piece, from))
+
+    expect(ends((found) => all.atStart(name, found))).toEqual(
+      sorted(starting.map((piece) => [piece, piece.length])),
+    )
+    // An empty last piece is a glob that ends in `*`, of which nobody asks here.
+    expect(ends((found) => all.atEnd(name, from, found)).filter(([piece]) => piece !== '')).toEqual(
+      sorted(ending.map((piece) => [piece, name.length])),
+    )
+    expect(ends((found) => all.within(name, from, found))).toEqual(
+      sorted(within.map((piece) => [piece, name.indexOf(piece, from) + piece.length])),
+    )
+    tally(distinct.length < 2 ? 'one or none' : within.length > 0 ? 'some found' : 'none found')
+  })
+
+  expect(
+    outcomes.rarerThan({ 'one or none': 0.05, 'some found': 0.3, 'none found': 0.02 }),
+  ).toEqual([])
+})
+
+type End = readonly [piece: string, end: number]
+
+function ends(look: (found: (piece: string, end: number) => void) => number): readonly End[] {
+  const all: End[] = []
+  look((piece, end) => all.push([piece, end]))
+  return sorted(all)
+}
+
+function sorted(all: readonly End[]): readonly End[] {
+  return all.toSorted(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+}
