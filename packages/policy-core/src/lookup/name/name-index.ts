@@ -22,6 +22,8 @@ export interface DomainPatterns {
 
 /** How many labels are cut off a name that is compiled before it is read by characters. */
 const MAX_CUTS = 8
+/** Of longer names the domains above are long as well: hashing each takes longer than one pass. */
+const MAX_CUT_LENGTH = 80
 
 /** Finds what matches a name in time that depends on the name alone. */
 export class NameIndex {
@@ -142,6 +144,7 @@ function findAbove(
   suffixes: SuffixTable,
   name: string,
 ): number {
+  if (name.length > MAX_CUT_LENGTH) return suffixes.findCanonical(name)
   let dot = -1
   for (let labels = 1; labels <= MAX_CUTS; labels += 1) {
     dot = name.indexOf('.', dot + 1)
