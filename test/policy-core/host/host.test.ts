@@ -1,6 +1,7 @@
 import { canonicalHost, checkRule, compilePolicy, decide } from '@palisade/policy-core'
 import { expect, test } from 'vitest'
 import { everyText } from '../every-text.ts'
+import { policy, rule } from '../policies.ts'
 
 const EMPTY = compilePolicy({ policies: [] })
 
@@ -54,6 +55,20 @@ test('a rule with an `xn--` label that encodes no name says so', () => {
   const rule = { actions: ['connect:tcp'], decision: 'allow', resources: ['*.xn--a.com'] } as const
 
   expect(checkRule(rule)[0]?.message).toContain('`xn--`')
+})
+
+test('a rule may name the longest names there are, with wildcard and port', () => {
+  const domain = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(59)}`
+  const name = `x.${domain}`
+  const rules = [`**.${domain}:65535`, `${name}:65535`].map((resource, index) =>
+    rule(`r${index}`, 'allow', ['connect:tcp'], resource),
+  )
+  const compiled = compilePolicy({ policies: [policy('p', ...rules)] })
+  const decisionOf = (host: string, port: number) =>
+    decide(compiled, { action: 'connect:tcp', host, port }).decision
+
+  expect(name).toHaveLength(253)
+  expect([decisionOf(name, 65_535), decisionOf(name, 6_553)]).toEqual(['allow', 'deny'])
 })
 
 test.each([
