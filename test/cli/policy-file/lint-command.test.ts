@@ -68,6 +68,13 @@ describe('palisade lint', () => {
     expect(all.out).toContain('no errors or warnings\n')
   })
 
+  it('has nothing to say of a file without policies', async () => {
+    expect(await lint({ user_teams: [] })).toMatchObject({
+      code: 0,
+      out: 'p.json: 0 policies, 0 rules, all good\n',
+    })
+  })
+
   it('prints every finding with `--json`', async () => {
     const { code, out } = await lint(SHADOWED, '--json')
 

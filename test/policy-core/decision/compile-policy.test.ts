@@ -74,6 +74,7 @@ describe('policies that do not compile', () => {
     ['an id that is no text', { id: 7, name: 'p' }, 'policies[0].id'],
     ['a name that is no text', { id: 'p', name: null }, 'policies[0].name'],
     ['a scope that is no object', { id: 'p', name: 'p', scope: 'all' }, 'scope'],
+    ['a misspelt scope', { id: 'p', name: 'p', scope: { team: ['t'] } }, 'scope'],
     ['teams that are no list', { id: 'p', name: 'p', scope: { teams: 't' } }, 'scope.teams'],
     [
       'a team that is no text',
@@ -106,6 +107,8 @@ describe('policies that do not compile', () => {
     ['`revision`', { revision: -1 }],
     ['`revision`', { revision: Number.NaN }],
     ['`set`', []],
+    ['`set`', Promise.resolve({ policies: [] })],
+    ['`set`', new Map([['policies', []]])],
     ['`set`', [{ id: 'p', name: 'p' }]],
     ['`set`', { id: 'p', name: 'p', allowlist_v0: { rules: [] } }],
     ['`set`', compilePolicy({ policies: [] })],

@@ -156,6 +156,11 @@ describe('lint', () => {
       [],
     ],
     [
+      'no deny of localhost, which no allow of a name opens',
+      of(allow('a', '**.localhost:443'), deny('d', '*.a.localhost')),
+      ['apex_not_covered a **.localhost:443', 'protected_name a **.localhost:443'],
+    ],
+    [
       'a deny of TCP on every port where HTTP/3 is allowed',
       of(
         rule('a', 'allow', ['connect:tcp', 'connect:udp'], '**.b.test:443', 'b.test'),
@@ -312,6 +317,11 @@ describe('lint', () => {
       of(allow('a', 'аpple.test', 'xn--80ak6aa92e.test', 'XN--80AK6AA92E.org')),
       ['confusable_host a аpple.test'],
     ],
+    [
+      'a host that reads like another beside the same label in ASCII',
+      of(allow('a', 'аpple.xn--pple-43d.test')),
+      ['confusable_host a аpple.xn--pple-43d.test'],
+    ],
     ['hosts in one writing', of(allow('a', '例えカナkana.test', 'пример.test', 'bücher.test')), []],
     [
       'nothing where what cannot be read cannot be written either',
@@ -454,6 +464,20 @@ describe('lint', () => {
     )
 
     expect(found(set)).toContain(`undecided a /**/a${stars}`)
+  })
+
+  it('has time for the rest beside one name on many ports', () => {
+    const ports = Array.from({ length: 710 }, (_, index) => index + 1)
+    const set = of(
+      allow('a', ...ports.map((port) => `**.db.test:${port}`), 'db.test'),
+      deny('d', ...ports.map((port) => `*.db.test:${port + 2000}`)),
+      allow('e', 'evil.org'),
+      deny('f', 'evil.org'),
+    )
+
+    const codes = lint(set).map(({ code }) => code)
+    expect(codes).toContain('shadowed')
+    expect(codes).not.toContain('undecided')
   })
 
   it('refuses the policies alone, of which nothing would be found', () => {

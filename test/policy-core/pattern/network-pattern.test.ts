@@ -16,6 +16,8 @@ describe('what is to be written instead', () => {
     ['.example.com', ['**.example.com', 'example.com']],
     ['.example.com:443', ['**.example.com:443', 'example.com:443']],
     ['example.com:*', ['example.com']],
+    ['127.1:*', ['127.0.0.1']],
+    ['10.0.0.*:*', ['10.0.0.0/24']],
     ['::ffff:1.2.3.4/8', ['1.0.0.0/8']],
     ['::ffff:1.2.3.4/104', ['::ffff:100:0/104']],
     ['2001:db8::1/32', ['2001:db8::/32']],

@@ -31,7 +31,8 @@ Examples:
       const { source, placeOf } = await loadPolicyFile(context.io, file)
       const counts = countOf(source)
       // All policies, whoever's they are: lint heeds their teams by itself.
-      const findings = lint(source).map((finding) =>
+      const { user_teams: _, ...set } = source
+      const findings = lint(set).map((finding) =>
         placeOf === undefined ? finding : { ...finding, places: finding.rules.map(placeOf) },
       )
       await present(context, options.json, { file, ...counts, findings }, () => {

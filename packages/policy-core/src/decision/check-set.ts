@@ -73,8 +73,9 @@ function requireType(
     throw invalidOption(member, `${show(value)} is not ${wanted}`)
 }
 
+/** Also one of another realm; but no promise, date or map, which have no members either. */
 function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return Object.prototype.toString.call(value) === '[object Object]'
 }
 
 function isBoolean(value: unknown): boolean {

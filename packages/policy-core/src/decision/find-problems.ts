@@ -119,6 +119,9 @@ function findMistyped({ id, name }: Named, place: string): Finding | null {
 function findWrongScope(scope: unknown): Finding | null {
   if (scope === undefined) return null
   if (!isObject(scope)) return { member: 'scope', message: `${show(scope)} is not an object` }
+  const other = Object.keys(scope).find((member) => member !== 'teams')
+  if (other !== undefined)
+    return { member: 'scope', message: `unknown member ${quote(other)}; write \`teams\`` }
   const teams = scope['teams']
   if (teams === undefined) return null
   if (!Array.isArray(teams))

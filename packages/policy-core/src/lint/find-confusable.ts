@@ -16,8 +16,9 @@ export function findConfusable(entry: Entry): Finding[] {
   if (pattern.kind !== 'name' || !pattern.domain.includes(ENCODED)) return []
   const labels = pattern.domain.split('.')
   const topLevel = labels.at(-1) ?? ''
-  for (const label of labels) {
-    if (entry.text.toLowerCase().includes(label)) continue
+  const written = writtenLabels(entry.text)
+  for (const [index, label] of labels.entries()) {
+    if (written.at(index - labels.length) === label) continue
     const decoded = decode(label)
     const why = decoded === null ? null : describeConfusable(decoded, decode(topLevel) ?? topLevel)
     if (decoded === null || why === null) continue
@@ -31,6 +32,11 @@ export function findConfusable(entry: Entry): Finding[] {
     ]
   }
   return []
+}
+
+/** The labels as they were written, wildcards and all; the last without its port. */
+function writtenLabels(text: string): readonly string[] {
+  return text.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '').split('.')
 }
 
 /** A label in its own letters; null when it is in ASCII as it stands. */

@@ -7,6 +7,7 @@ import type { CoverIndex } from './cover-index.ts'
 import { covers } from './covers.ts'
 import { createCoverIndex } from './create-cover-index.ts'
 import {
+  keyOf,
   onPort,
   portOf,
   type Entry,
@@ -44,17 +45,21 @@ export interface CoverFinder {
 
 interface Indexed {
   readonly index: CoverIndex<LintPattern>
-  readonly known: Set<string>
+  /** How many of each key it has. */
+  readonly known: Map<string, number>
 }
 
 export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   const indices = new Map<string, Indexed>()
   for (const rule of set.rules)
     for (const action of rule.active ? rule.actions : [])
-      addTo(indices, rule, `${rule.decision} ${action}`, ({ pattern }) => pattern)
+      addTo(indices, rule, `${rule.decision} ${action}`, {
+        patternOf: ({ pattern }) => pattern,
+        most: 1,
+      })
   for (const rule of set.rules)
     for (const action of rule.active && rule.decision === 'allow' ? rule.actions : [])
-      addTo(indices, rule, `open ${action}`, ({ pattern }) => onPort(pattern, null))
+      addTo(indices, rule, `open ${action}`, OPEN)
   const candidates = (
     decision: RuleDecision | 'open',
     action: Action,
@@ -66,12 +71,16 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
         isInForceWith(other.rule, entry.rule) ? covers(other.pattern, pattern, budget) : 'no',
       ),
     openerOf: (deny, action, pattern, isOpener) =>
-      firstCover(candidates('open', action, onPort(pattern, null)), budget, (allow) => {
-        const inner = onPort(pattern, portOf(pattern) ?? portOf(allow.pattern))
-        if (!isInForceWith(allow.rule, deny.rule)) return 'no'
-        const answer = covers(allow.pattern, inner, budget)
-        return answer === 'yes' ? isOpener(allow) : answer
-      }),
+      firstCover(
+        candidates(isOfOnePort(pattern) ? 'allow' : 'open', action, pattern),
+        budget,
+        (allow) => {
+          const inner = onPort(pattern, portOf(pattern) ?? portOf(allow.pattern))
+          if (!isInForceWith(allow.rule, deny.rule)) return 'no'
+          const answer = covers(allow.pattern, inner, budget)
+          return answer === 'yes' ? isOpener(allow) : answer
+        },
+      ),
     doubleOf: (entry, action) =>
       firstCover(candidates(entry.rule.decision, action, entry.pattern), budget, (other) =>
         isDouble(entry, other, set.machine, budget),
@@ -79,21 +88,39 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   }
 }
 
+/** What an index has of each resource, and how many that are equal in it. */
+interface Kept {
+  readonly patternOf: (entry: Entry) => LintPattern
+  readonly most: number
+}
+
+/** Allows whatever their ports. Of one name on thousands of ports a few say what there is to say. */
+const OPEN: Kept = { patternOf: ({ pattern }) => onPort(pattern, null), most: 4 }
+
+function isOfOnePort(pattern: LintPattern): boolean {
+  return portOf(pattern) !== null
+}
+
 /** Of equal resources for equal actions and teams the first stands for all: they decide the same. */
 function addTo(
   indices: Map<string, Indexed>,
   rule: LintRule,
   key: string,
-  patternOf: (entry: Entry) => LintPattern,
+  { patternOf, most }: Kept,
 ): void {
-  const { index, known } = indices.get(key) ?? { index: createCoverIndex(), known: new Set() }
+  const { index, known } = indices.get(key) ?? {
+    index: createCoverIndex(),
+    known: new Map<string, number>(),
+  }
   indices.set(key, { index, known })
   const force = `${rule.identity.origin} ${rule.teams?.id ?? 'everybody'} ${rule.actions.join()}`
   for (const entry of rule.entries) {
-    const entryKey = `${force} ${entry.key}`
-    if (known.has(entryKey)) continue
-    known.add(entryKey)
-    index.add(entry, patternOf(entry))
+    const pattern = patternOf(entry)
+    const entryKey = `${force} ${keyOf(pattern)}`
+    const count = known.get(entryKey) ?? 0
+    if (count >= most) continue
+    known.set(entryKey, count + 1)
+    index.add(entry, pattern)
   }
 }
 

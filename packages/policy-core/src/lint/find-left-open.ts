@@ -1,4 +1,4 @@
-import { formatHostPort } from '../host/host.ts'
+import { formatHostPort, isLocalhostName } from '../host/host.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
@@ -12,7 +12,10 @@ import type { NamesAround } from './names-around.ts'
 
 /** What a deny with a wildcard leaves to a wider allow, though it surely was meant to close it. */
 export function findLeftOpen(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
-  if (entry.rule.decision === 'allow') return []
+  const { pattern, rule } = entry
+  if (rule.decision === 'allow') return []
+  // Which no allow opens.
+  if (pattern.kind === 'name' && isLocalhostName(pattern.domain)) return []
   return [
     ...findOpenApex(entry, around, finder),
     ...findOpenLevels(entry, around, finder),

@@ -24,8 +24,9 @@ export function parseNetworkPattern(
     return parseAddressPattern(text, scratch)
   if (colon < 0) return parseHostPattern(text, text, null)
   const port = parsePort(text.slice(colon + 1))
-  if (port === null) return refused(describePort(text, text.slice(0, colon), text.slice(colon + 1)))
-  return parseHostPattern(text, text.slice(0, colon), port)
+  const host = parseHostPattern(text, text.slice(0, colon), port)
+  if (port !== null || !host.ok) return host
+  return refused(describePort(text, text.slice(0, colon), text.slice(colon + 1)))
 }
 
 function parseHostPattern(
