@@ -68,8 +68,10 @@ function addressHost(address: IpAddress | null): Host | null {
  * A-label has to be validated, and the last label is no number. Null for every other text.
  */
 function plainName(text: string): string | null {
-  if (!WRITTEN_LDH_NAME.test(text)) return null
-  const name = (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
+  // What is canonical stays the text that the rule holds, not a copy: 20 bytes a resource.
+  const isCanonical = LDH_NAME.test(text)
+  if (!isCanonical && !WRITTEN_LDH_NAME.test(text)) return null
+  const name = isCanonical ? text : (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
   const isPlain = !name.includes('xn--') && !isDigit(name.charCodeAt(name.lastIndexOf('.') + 1))
   return isPlain ? name : null
 }
