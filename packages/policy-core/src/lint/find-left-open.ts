@@ -88,7 +88,7 @@ function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
     if (other === undefined || rule.actions.includes(other)) continue
     const opener = findOpener(entry, other, onPort(pattern, SHARED_PORT), finder)
     // Of an allow that is denied as a whole enough is said already.
-    if (opener === null || (opener !== 'unknown' && isOnPort(opener, entry))) continue
+    if (opener === null || (opener !== 'unknown' && deniesAllOf(entry, opener))) continue
     if (opener === 'unknown') return [describeUndecided(entry)]
     return [
       createFinding(
@@ -103,7 +103,7 @@ function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
 }
 
 /** Tells whether the deny is about all of the allow, perhaps on more ports. */
-function isOnPort({ key, pattern }: Entry, deny: Entry): boolean {
+function deniesAllOf(deny: Entry, { key, pattern }: Entry): boolean {
   return (
     key === deny.key || (portOf(deny.pattern) === null && keyOf(onPort(pattern, null)) === deny.key)
   )
