@@ -466,6 +466,17 @@ describe('lint', () => {
     expect(found(set)).toContain(`undecided a /**/a${stars}`)
   })
 
+  it('finds the allow of every port behind many whose ports are denied', () => {
+    const ports = [1, 2, 3, 4, 5]
+    const set = of(
+      allow('a', ...ports.map((port) => `**.b.test:${port}`)),
+      allow('b', '**.b.test', 'b.test'),
+      deny('d', '*.c.b.test', 'c.b.test', ...ports.map((port) => `**.c.b.test:${port}`)),
+    )
+
+    expect(found(set)).toContain('deny_one_level d *.c.b.test <- b **.b.test')
+  })
+
   it('has time for the rest beside one name on many ports', () => {
     const ports = Array.from({ length: 710 }, (_, index) => index + 1)
     const set = of(

@@ -1,7 +1,7 @@
 import { lastAddress } from '../address/ip-range.ts'
 import { protectionsOf, type ProtectedClass } from '../address/protected-address.ts'
 import type { Answer } from '../language/path-containment.ts'
-import type { Action, RuleDecision } from '../policy/policy.ts'
+import { domainOf, type Action, type RuleDecision } from '../policy/policy.ts'
 import type { Budget } from './budget.ts'
 import type { CoverIndex } from './cover-index.ts'
 import { covers } from './covers.ts'
@@ -59,28 +59,29 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
       })
   for (const rule of set.rules)
     for (const action of rule.active && rule.decision === 'allow' ? rule.actions : [])
-      addTo(indices, rule, `open ${action}`, OPEN)
+      if (domainOf(action) === 'network') addTo(indices, rule, `open ${action}`, OPEN)
   const candidates = (
     decision: RuleDecision | 'open',
     action: Action,
     pattern: LintPattern,
   ): Iterable<Entry> => indices.get(`${decision} ${action}`)?.index.candidates(pattern) ?? []
+  function* candidatesToOpen(action: Action, pattern: LintPattern): Generator<Entry> {
+    yield* candidates('allow', action, pattern)
+    // A pattern of every port is open where an allow of one port is.
+    if (pattern.kind !== 'path' && pattern.port === null) yield* candidates('open', action, pattern)
+  }
   return {
     coverOf: (entry, decision, action, pattern = entry.pattern) =>
       firstCover(candidates(decision, action, pattern), budget, (other) =>
         isInForceWith(other.rule, entry.rule) ? covers(other.pattern, pattern, budget) : 'no',
       ),
     openerOf: (deny, action, pattern, isOpener) =>
-      firstCover(
-        candidates(isOfOnePort(pattern) ? 'allow' : 'open', action, pattern),
-        budget,
-        (allow) => {
-          const inner = onPort(pattern, portOf(pattern) ?? portOf(allow.pattern))
-          if (!isInForceWith(allow.rule, deny.rule)) return 'no'
-          const answer = covers(allow.pattern, inner, budget)
-          return answer === 'yes' ? isOpener(allow) : answer
-        },
-      ),
+      firstCover(candidatesToOpen(action, pattern), budget, (allow) => {
+        const inner = onPort(pattern, portOf(pattern) ?? portOf(allow.pattern))
+        if (!isInForceWith(allow.rule, deny.rule)) return 'no'
+        const answer = covers(allow.pattern, inner, budget)
+        return answer === 'yes' ? isOpener(allow) : answer
+      }),
     doubleOf: (entry, action) =>
       firstCover(candidates(entry.rule.decision, action, entry.pattern), budget, (other) =>
         isDouble(entry, other, set.machine, budget),
@@ -96,10 +97,6 @@ interface Kept {
 
 /** Allows whatever their ports. Of one name on thousands of ports a few say what there is to say. */
 const OPEN: Kept = { patternOf: ({ pattern }) => onPort(pattern, null), most: 4 }
-
-function isOfOnePort(pattern: LintPattern): boolean {
-  return portOf(pattern) !== null
-}
 
 /** Of equal resources for equal actions and teams the first stands for all: they decide the same. */
 function addTo(
