@@ -77,7 +77,41 @@ describe('the resolver', () => {
     expect(performance.now() - beganMs).toBeLessThan(10_000)
   })
 
-  it('asks the system when no server is named', async () => {
-    expect(await createResolver([], PATIENT_MS)('127.0.0.1')).toEqual(['127.0.0.1'])
+  it('asks the system when no server is named, for the name as an absolute one', async () => {
+    const asked: string[] = []
+    const resolve = createResolver([], PATIENT_MS, {
+      readHosts: async () => '127.0.0.1 localhost other.a.test\n',
+      lookup: async (name) => {
+        asked.push(name)
+        return ['192.0.2.1']
+      },
+    })
+
+    expect(await resolve('a.test')).toEqual(['192.0.2.1'])
+    expect(await resolve('intranet')).toEqual(['192.0.2.1'])
+    expect(asked).toEqual(['a.test.', 'intranet.'])
+  })
+
+  it('takes a name of the hosts file from there', async () => {
+    const hosts = [
+      '192.0.2.7\tFirst.Test a.test # c.test',
+      '#192.0.2.8 a.test',
+      '2001:db8::7 a.test',
+      '',
+    ]
+    const resolve = createResolver([], PATIENT_MS, {
+      readHosts: async () => hosts.join('\r\n'),
+      lookup: async (name) => {
+        throw new Error(`asked for ${name}`)
+      },
+    })
+
+    expect(await resolve('a.test')).toEqual(['192.0.2.7', '2001:db8::7'])
+    expect(await resolve('first.test')).toEqual(['192.0.2.7'])
+    await expect(resolve('c.test')).rejects.toThrow('asked for c.test.')
+  })
+
+  it('finds the names of this machine', async () => {
+    expect(await createResolver([], PATIENT_MS)('localhost')).toContain('127.0.0.1')
   })
 })
