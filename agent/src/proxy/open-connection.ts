@@ -24,8 +24,8 @@ export type Opening =
 
 /**
  * Opens a connection to where policy allows, trying the permitted addresses in order. Dialling takes
- * time in which a new policy may come into force: the connected socket is put under the guard of
- * `place` first and decided again then, so that no change falls in between.
+ * time in which a new policy may come into force. So each address is decided right before its dial,
+ * and again once its socket is under the guard of `place`, so that no change falls in between.
  */
 export async function openConnection(
   deps: OpenDeps,
@@ -38,16 +38,25 @@ export async function openConnection(
   if (judgement.kind === 'unresolved') return { kind: 'failed', reason: 'resolution_failed' }
   const others = judgement.addresses.filter(({ address }) => !deps.isSelf(address, target.port))
   if (others.length === 0) return { kind: 'loop' }
+  let denied: MachineDecision | null = null
   for (const { address } of others) {
     if (signal.aborted) return { kind: 'failed', reason: 'cancelled' }
+    const request = { action: 'connect:tcp', ...target, address }
+    const before = deps.decide(request)
+    if (before.decision === 'deny') {
+      denied = before
+      continue
+    }
     const socket = await deps.dial(address, target.port, signal).catch(() => null)
     if (socket === null) continue
-    const request = { action: 'connect:tcp', ...target, address }
     place.guard(request, () => socket.destroy())
     const decision = deps.decide(request)
     if (decision.decision === 'allow') return { kind: 'open', socket, address, decision }
     socket.destroy()
-    return { kind: 'refused', decision }
+    denied = decision
   }
-  return { kind: 'failed', reason: signal.aborted ? 'cancelled' : 'dial_failed' }
+  if (signal.aborted) return { kind: 'failed', reason: 'cancelled' }
+  return denied === null
+    ? { kind: 'failed', reason: 'dial_failed' }
+    : { kind: 'refused', decision: denied }
 }

@@ -4,15 +4,15 @@ import { createDial } from '../../../agent/src/proxy/dial.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
 import { openConnection, type Opening } from '../../../agent/src/proxy/open-connection.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
-import { bundleClaims, bundleOf } from '../fixture/bundle.ts'
+import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
 import { startTcpServer } from '../fixture/proxy.ts'
 
 const dial = createDial(60_000)
 const never = new AbortController().signal
 
-/** Opens a connection to an allowed address while `meanwhile` happens on the way. */
+/** Opens a connection to an allowed address while `meanwhile` happens at each dial. */
 async function openWhile(
-  meanwhile: (deny: () => void) => void,
+  meanwhile: (change: (...rules: readonly RuleLine[]) => void, address: string) => void,
 ): Promise<{ opening: Opening; sockets: Socket[]; dialled: string[] }> {
   const port = await startTcpServer(() => {})
   const { active, use } = activePolicy()
@@ -29,9 +29,10 @@ async function openWhile(
       resolve: async () => ['127.0.0.2', '127.0.0.1'],
       dial: async (address, targetPort, signal) => {
         dialled.push(address)
-        const socket = await dial(address, targetPort, signal)
+        const connecting = dial(address, targetPort, signal)
+        meanwhile((...rules) => use({ ...bundleOf(...rules), revision: 8 }), address)
+        const socket = await connecting
         sockets.push(socket)
-        meanwhile(() => use({ ...bundleClaims(), revision: 8 }))
         return socket
       },
       isSelf: () => false,
@@ -57,10 +58,35 @@ describe('openConnection', () => {
   })
 
   it('obeys a policy that came into force while it dialled', async () => {
-    const { opening, sockets } = await openWhile((deny) => deny())
+    const { opening, sockets } = await openWhile((change, address) => {
+      if (address === '127.0.0.1') change()
+    })
 
     expect(opening).toMatchObject({ kind: 'refused', decision: { decision: 'deny', revision: 8 } })
     expect(sockets[0]?.destroyed).toBe(true)
+  })
+
+  it('does not dial an address that a policy of the meantime denies', async () => {
+    const { opening, sockets, dialled } = await openWhile((change) =>
+      change(['allow', 'connect:tcp', '*.a.test'], ['deny', 'connect:tcp', '127.0.0.1']),
+    )
+
+    expect(dialled).toEqual(['127.0.0.2'])
+    expect(sockets).toEqual([])
+    expect(opening).toMatchObject({
+      kind: 'refused',
+      decision: { decision: 'deny', request: { address: '127.0.0.1' }, revision: 8 },
+    })
+  })
+
+  it('goes on to an address that a policy of the meantime still allows', async () => {
+    const { opening, sockets, dialled } = await openWhile((change) =>
+      change(['allow', 'connect:tcp', '127.0.0.1'], ['deny', 'connect:tcp', '127.0.0.2']),
+    )
+
+    expect(dialled).toEqual(['127.0.0.2', '127.0.0.1'])
+    expect(opening).toMatchObject({ kind: 'open', decision: { revision: 8 } })
+    sockets[0]?.destroy()
   })
 })
 
