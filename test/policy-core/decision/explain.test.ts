@@ -287,3 +287,26 @@ test('a request is read once, so that what it answers later changes nothing', ()
     matched: [{ rule_id: 'r', deciding: true }],
   })
 })
+
+test('of rules that say the same under the same ids, each is shown as the one that decided', () => {
+  const same = rule('r', 'allow', ['read'], '/x')
+  const compiled = compilePolicy({ policies: [policy('p', same, same), policy('q', same)] })
+
+  const { matched } = explain(compiled, { action: 'read', path: '/x' })
+
+  expect(matched.map(({ policy_id, deciding }) => [policy_id, deciding])).toEqual([
+    ['p', true],
+    ['p', true],
+    ['q', true],
+  ])
+})
+
+test('every one of 5,000 deciding rules is marked as deciding', () => {
+  const ids = Array.from({ length: 5000 }, (_, index) => String(index).padStart(4, '0'))
+  const rules = ids.map((id) => rule(id, 'allow', ['connect:tcp'], '**.t'))
+
+  const { matched } = explain(compilePolicy({ policies: [policy('p', ...rules)] }), tcp('a.t'))
+
+  expect(matched.map(({ rule_id }) => rule_id)).toEqual(ids)
+  expect(matched.every(({ deciding }) => deciding)).toBe(true)
+})
