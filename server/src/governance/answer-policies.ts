@@ -6,6 +6,7 @@ import type { Store, StoreReader } from '../store/store.ts'
 import type { AnswerTurns } from './answer-turns.ts'
 import type { AnswersBeingSent } from './answers-being-sent.ts'
 import type { AnswersInFlight } from './answers-in-flight.ts'
+import { readAsOf } from './policy-lookup.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 /** Somebody may write without a pause; then everything is read at once. */
@@ -33,7 +34,7 @@ export interface LargeAnswerDeps {
 /**
  * Answers with many policies, 40 MB and more, without holding up everybody else: one policy at a
  * time is read and put into words, and others have their turns in between, also at the store. All
- * are of one revision, which changes with every policy; when it has moved, it begins again, and
+ * are of one revision, which changes with every policy; when one of them has changed, it begins again, and
  * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` and `AnswersBeingSent` do.
  * To be sent by `AnswersBeingSent`.
  */
@@ -48,7 +49,7 @@ export async function answerPolicies(
     const body = await inFlight.take(keyOf(org, shown), () =>
       turns.run(org, () => {
         beingSent.requireRoom(org)
-        return readSliced(store, org, shown)
+        return readSliced(store, shown)
       }),
     )
     if (body !== null) return toAnswer(shown, body)
@@ -75,18 +76,14 @@ function keyOf(org: string, { revision, heads, around }: ShownPolicies): string 
   return createHash('sha256').update(told).digest('base64')
 }
 
-/** Null when the organization is at another revision by now. */
+/** Null when one of the policies has changed since its head was read. */
 async function readSliced(
   store: Pick<Store, 'read'>,
-  org: string,
   shown: ShownPolicies,
 ): Promise<Buffer | null> {
   const texts: Buffer[] = []
-  for (const { id } of shown.heads) {
-    const policy = await store.read(async (reader) => {
-      const organization = await reader.organizations.find(org)
-      return organization?.revision === shown.revision ? reader.policies.find(org, id) : null
-    })
+  for (const head of shown.heads) {
+    const policy = await readAsOf(store, head)
     if (policy === null) return null
     texts.push(Buffer.from(JSON.stringify(shown.format(policy))))
     await nextTurn()

@@ -1,6 +1,6 @@
 import { notFound } from '../http/api-error.ts'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
-import type { StoreReader } from '../store/store.ts'
+import type { Store, StoreReader } from '../store/store.ts'
 
 /** The policy with the id, or 404; an id of another organization is unknown here. */
 export async function findPolicy(
@@ -23,4 +23,16 @@ export function findRule(policy: PolicyRecord, ruleId: string): RuleRecord {
 /** All policies without their rules, by ascending id. */
 export async function listHeads(reader: StoreReader, org: string): Promise<PolicyHeadRecord[]> {
   return reader.policies.list(org, { afterId: '', limit: await reader.policies.count(org) })
+}
+
+/**
+ * The policy of the head, read from a snapshot of its own; null when it has changed since. Its
+ * revision changes with its name, its teams and its rules.
+ */
+export async function readAsOf(
+  store: Pick<Store, 'read'>,
+  { org, id, revision }: PolicyHeadRecord,
+): Promise<PolicyRecord | null> {
+  const policy = await store.read((reader) => reader.policies.find(org, id))
+  return policy?.revision === revision ? policy : null
 }

@@ -3,42 +3,58 @@ import {
   checkRequestSchema,
   effectivePolicyQuerySchema,
   type CheckRequest,
-  type PolicyBody,
 } from '@palisade/protocol'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
 import type { Principal } from '../accounts/principal.ts'
 import type { Answer } from '../http/answer.ts'
-import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
+import { ApiError, invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import { quote } from '../http/describe-issue.ts'
 import { readBody } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
+import type { PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { answerPolicies, type LargeAnswerDeps } from './answer-policies.ts'
 import type { CompiledPolicies } from './compiled-policies.ts'
 import { formatPolicy, formatSummary } from './format-policy.ts'
-import { listHeads } from './policy-lookup.ts'
+import { listHeads, readAsOf } from './policy-lookup.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
 
-/** Judges a request as a machine of the given user or teams would. */
+/** Policies may change while they are read; each attempt begins with what they are by then. */
+const MAX_ATTEMPTS = 5
+
+/**
+ * Decides a request as a machine of the given user or teams would. The policies are read one at a
+ * time, each from its own snapshot, so that other requests have their turns in between.
+ */
 export async function checkAccess(
   deps: GovernanceDeps,
   call: GovernanceCall,
   compiledPolicies: CompiledPolicies,
 ): Promise<Answer> {
-  return deps.store.read(async (reader) => {
-    const access = await enter(reader, call)
-    const body = readBody(checkRequestSchema, call.body)
-    readQuery(noQuerySchema, call.query)
-    requireOwnOrReadable(access, call.principal, body.user)
-    const teams = await teamsOf(reader, call.org, body)
-    const { revision, resolve_unlisted_names } = access.organization
-    const compiled = await compiledPolicies.take({ org: call.org, revision, teams }, async () => ({
-      policies: await policiesFor(reader, call.org, teams),
-      resolve_unlisted_names,
-      revision,
-    }))
-    return { status: 200, headers: {}, body: decide(compiled, body.request) }
-  })
+  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
+    const { set, request, revision } = await deps.store.read((reader) => readQuestion(reader, call))
+    const compiled = await compiledPolicies.take(set, (head) => readAsOf(deps.store, head))
+    if (compiled === null) continue
+    return { status: 200, headers: {}, body: { ...decide(compiled, request), revision } }
+  }
+  throw new ApiError(
+    429,
+    'limit_exceeded',
+    'the policies change faster than they can be read; wait and try again',
+    { headers: { 'retry-after': '1' } },
+  )
+}
+
+async function readQuestion(reader: StoreReader, call: GovernanceCall) {
+  const access = await enter(reader, call)
+  const body = readBody(checkRequestSchema, call.body)
+  readQuery(noQuerySchema, call.query)
+  requireOwnOrReadable(access, call.principal, body.user)
+  const teams = await teamsOf(reader, call.org, body)
+  const heads = await listEffective(reader, call.org, teams)
+  const { revision, resolve_unlisted_names } = access.organization
+  const set = { org: call.org, heads, resolve_unlisted_names }
+  return { set, request: body.request, revision }
 }
 
 /** The policies that apply to one user, or to a machine without one. */
@@ -52,11 +68,9 @@ export async function getEffectivePolicy(
     requireOwnOrReadable(access, call.principal, user)
     const teams = await teamsOf(reader, call.org, { user })
     const { revision } = access.organization
-    const heads = await listHeads(reader, call.org)
-    const mine = new Set(effectivePolicies(heads.map(formatSummary), teams).map(({ id }) => id))
     return {
       revision,
-      heads: heads.filter(({ id }) => mine.has(id)),
+      heads: await listEffective(reader, call.org, teams),
       format: formatPolicy,
       around: [`{"revision":${revision},"policies":[`, ']}'],
     }
@@ -99,11 +113,13 @@ async function teamsOf(
   return subject.teams ?? []
 }
 
-async function policiesFor(
+/** The policies that apply to somebody in `teams`, without their rules, by ascending id. */
+async function listEffective(
   reader: StoreReader,
   org: string,
   teams: readonly string[],
-): Promise<PolicyBody[]> {
-  const policies = await reader.policies.listWithRules(org)
-  return effectivePolicies(policies.map(formatPolicy), teams)
+): Promise<PolicyHeadRecord[]> {
+  const heads = await listHeads(reader, org)
+  const mine = new Set(effectivePolicies(heads.map(formatSummary), teams).map(({ id }) => id))
+  return heads.filter(({ id }) => mine.has(id))
 }

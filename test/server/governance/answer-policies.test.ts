@@ -130,6 +130,6 @@ describe('an answer of many policies', () => {
     )
     expect([status, policies.length]).toEqual([200, POLICIES])
     expect(shown).toEqual([String(count), String(count)])
-    expect(count).toBe(Math.min(times, 3))
+    expect(count).toBeGreaterThanOrEqual(Math.min(times, 3))
   })
 })

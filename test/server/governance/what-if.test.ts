@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { openGovernedApp, START, type GovernedApp } from '../http/governed-app.ts'
 import { createPolicy, createRule } from './policies.ts'
 
 const CHECK = '/api/v1/orgs/acme/check'
 const EFFECTIVE = '/api/v1/orgs/acme/effective-policy'
+const NEW_TEAM = { id: '99999999-9999-4999-8999-999999999999', name: 'newcomers' }
 let governed: GovernedApp
 let everybody: string
 let backend: string
@@ -25,6 +26,21 @@ function check(payload: object, as = 'olga') {
 
 function effective(query: Record<string, string>, as = 'olga') {
   return governed.send({ as, url: EFFECTIVE, query })
+}
+
+/** Policies of 40,000 short names each. */
+async function fill({ store }: GovernedApp, count: number): Promise<void> {
+  const at = { org: 'acme', created_at: START.toISOString(), updated_at: START.toISOString() }
+  const actions = ['connect:tcp' as const]
+  const resources = Array.from({ length: 40_000 }, (_, index) => `h${index}.x`)
+  await store.transaction(async ({ policies }) => {
+    for (let number = 0; number < count; number += 1) {
+      const id = `pol_${String(number).padStart(28, '0')}`
+      await policies.insert({ ...at, id, name: id, teams: [] })
+      const rule = { id: `rule_${id.slice(4)}`, name: 'r', actions, decision: 'allow' as const }
+      await policies.insertRule({ ...at, policyId: id }, { ...rule, resources })
+    }
+  })
 }
 
 describe('check', () => {
@@ -52,6 +68,14 @@ describe('check', () => {
     expect(nobody.json().decision).toBe('deny')
   })
 
+  it('answers with the revision of the organization, also when its policies stayed as they are', async () => {
+    const before = await check({ user: 'mia', request })
+    await governed.store.transaction((writer) => writer.teams.insert({ ...NEW_TEAM, org: 'acme' }))
+    const after = await check({ user: 'mia', request })
+
+    expect(after.json()).toEqual({ ...before.json(), revision: before.json().revision + 1 })
+  })
+
   it('denies a request that means nothing, with 200', async () => {
     const response = await check({ request: { action: 'fly', host: null } })
 
@@ -65,6 +89,25 @@ describe('check', () => {
       expect((await check(body, 'mia')).statusCode).toBe(403)
     expect((await check({ user: 'mia', request }, 'audrey')).statusCode).toBe(200)
     expect((await check({ user: 'mia', request }, 'rita')).statusCode).toBe(404)
+  })
+
+  it('refuses a member of a large organization each time, without reading its policies again', async () => {
+    const large = await openGovernedApp()
+    try {
+      await fill(large, 8)
+      const payload = { user: 'mia', request }
+      const ask = () => large.send({ as: 'mia', method: 'POST', url: CHECK, payload })
+      const first = await ask()
+      const reads = vi.spyOn(large.store, 'read')
+      const second = await ask()
+
+      for (const { statusCode, body } of [first, second])
+        expect([statusCode, JSON.parse(body).error.code]).toEqual([403, 'limit_exceeded'])
+      // Whom it is asked for, and the question.
+      expect(reads.mock.calls.length).toBeLessThanOrEqual(2)
+    } finally {
+      await large.close()
+    }
   })
 
   it.each([
