@@ -1,13 +1,14 @@
 /**
- * Every error that the agent throws on purpose. All of them stop it at start, with exit code 78.
+ * Every error that the agent throws on purpose. All of them stop it at start: with exit code 1 when
+ * another start may succeed, and with 78 when a setting has to change.
  *
  * - `ERR_CONFIG_INVALID`: environment variables; one line for each problem.
  * - `ERR_ENROLMENT_INVALID`: enrolment or key file is missing, open to others, or not what it should be.
  * - `ERR_ENROLMENT_REFUSED`: the server does not take the enrolment token.
  * - `ERR_LOCAL_POLICIES_INVALID`: the user's own rules do not compile; one line for each problem.
  * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.
- * - `ERR_LOCKED`: another agent works on the data directory.
- * - `ERR_SOCKET`: the socket of the local API is in use or cannot be made.
+ * - `ERR_LOCKED`: another agent works on the data directory, or answers on the socket.
+ * - `ERR_SOCKET`: the socket of the local API cannot be made.
  * - `ERR_PROXY_PORT`: the port of the proxy is in use or may not be used.
  */
 export class AgentError extends Error {
@@ -29,7 +30,27 @@ export class AgentError extends Error {
     this.code = code
     this.problems = problems
   }
+
+  /** Whether another start may succeed with the same settings. */
+  get isTransient(): boolean {
+    return this.code === 'ERR_LOCKED' || TRANSIENT.has(systemErrorCode(this.cause) ?? '')
+  }
 }
+
+/** System errors that end without a change of settings. */
+const TRANSIENT: ReadonlySet<string> = new Set([
+  'EADDRINUSE',
+  'EADDRNOTAVAIL',
+  'EAGAIN',
+  'EBUSY',
+  'EDQUOT',
+  'EIO',
+  'EMFILE',
+  'ENFILE',
+  'ENOBUFS',
+  'ENOMEM',
+  'ENOSPC',
+])
 
 /** The `code` of a system error (`ENOENT`), or null for any other value. */
 export function systemErrorCode(error: unknown): string | null {

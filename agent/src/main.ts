@@ -6,7 +6,7 @@ import { AgentError } from './errors.ts'
 import { startAgent } from './start-agent.ts'
 import { agentVersion } from './version.ts'
 
-const EXIT_BUG = 1
+const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 const EXIT_CONFIG = 78
 /** Longer than any of the closings takes; after it the process ends anyway. */
@@ -27,6 +27,9 @@ Environment:
   PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)
   The agent asks its server directly; HTTP_PROXY and its kin are not for it.
 
+Exit status:
+  0 after a signal, 1 when another start may succeed, 2 bad usage, 78 when a setting has to change
+
 Examples:
   palisade-agent start
   PALISADE_PROXY_PORT=0 PALISADE_DATA_DIR=/var/lib/palisade palisade-agent start
@@ -41,7 +44,7 @@ async function start(): Promise<void> {
     if (stopping) return
     stopping = true
     stop.abort()
-    setTimeout(() => process.exit(EXIT_BUG), STOP_TIMEOUT_MS).unref()
+    setTimeout(() => process.exit(EXIT_FAILED), STOP_TIMEOUT_MS).unref()
     // Without an agent yet, `start` goes on and finds that it shall stop.
     if (agent !== null) void finish(agent)
   }
@@ -64,7 +67,7 @@ function fail(error: unknown): never {
   if (error instanceof AgentError) {
     for (const problem of error.problems)
       process.stderr.write(`palisade-agent: ${toLine(problem)}\n`)
-    process.exit(EXIT_CONFIG)
+    process.exit(error.isTransient ? EXIT_FAILED : EXIT_CONFIG)
   }
   const id = randomUUID()
   const message = error instanceof Error ? error.message : String(error)
@@ -73,7 +76,7 @@ function fail(error: unknown): never {
   )
   if (process.argv.includes('--debug') && error instanceof Error)
     process.stderr.write(`${error.stack ?? ''}\n`)
-  process.exit(EXIT_BUG)
+  process.exit(EXIT_FAILED)
 }
 
 /** What a file or a variable holds must not steer a terminal, nor pass for a line of ours. */

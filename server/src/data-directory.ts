@@ -12,7 +12,8 @@ export const DATABASE_FILE = 'server.db'
 
 /**
  * Opens the store in the data directory; with `create`, directory (mode 0700) and database (mode
- * 0600) are made when they are not there. Throws ConfigError.
+ * 0600) are made when they are not there. Throws ConfigError when the operator has to change
+ * something, and StoreError when another start may succeed.
  */
 export function openDataDirectory(path: string, opening: Opening = 'create'): Store {
   if (opening === 'create') ensureDirectory(path)
@@ -21,8 +22,23 @@ export function openDataDirectory(path: string, opening: Opening = 'create'): St
     return openSqliteStore(file, opening)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
-    throw new ConfigError([describeRefusal(file, error)], { cause: error })
+    throw refusalOf(describeRefusal(file, error), error)
   }
+}
+
+/**
+ * Without a code the file itself is not one that SQLite can use. Any code that is not listed may go
+ * away: a full disk, a lock, a lack of descriptors.
+ */
+const NEEDS_A_CHANGE =
+  /^(SQLITE_(NOTADB|CORRUPT|READONLY|PERM)|E(ACCES|PERM|ROFS|NOTDIR|ISDIR|NOENT|EXIST|LOOP|NAMETOOLONG)$)/
+
+function refusalOf(message: string, error: unknown): Error {
+  const cause = error instanceof StoreError ? error.cause : error
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : null
+  return code === null || NEEDS_A_CHANGE.test(code)
+    ? new ConfigError([message], { cause: error })
+    : new StoreError('ERR_STORE_UNAVAILABLE', message, { cause: error })
 }
 
 function describeRefusal(file: string, { code, message, cause }: StoreError): string {
@@ -62,11 +78,9 @@ function ensureDirectory(path: string): void {
     accessSync(path, constants.W_OK | constants.X_OK)
   } catch (error) {
     if (error instanceof ConfigError) throw error
-    throw new ConfigError(
-      [
-        `data directory \`${path}\` cannot be created or written${reasonOf(error)}; set \`PALISADE_DATA_DIR\` to one that can`,
-      ],
-      { cause: error },
+    throw refusalOf(
+      `data directory \`${path}\` cannot be created or written${reasonOf(error)}; set \`PALISADE_DATA_DIR\` to one that can`,
+      error,
     )
   }
 }

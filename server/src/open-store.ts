@@ -38,25 +38,27 @@ function refusalOf(label: string, error: StoreError): Error {
     return new ConfigError([error.message], { cause: error })
   if (error.code === 'ERR_STORE_SCHEMA_TOO_NEW')
     return new ConfigError([`${error.message} (\`${label}\`)`], { cause: error })
-  const mend = mendOf(error.cause)
+  const problem = describeAnswer(label, error.cause)
   const message = `database \`${label}\` cannot be opened: ${error.message}`
-  return mend === null
+  return problem === null
     ? new StoreError(error.code, message, { cause: error })
-    : new ConfigError([`${message}; ${mend}`], { cause: error })
+    : new ConfigError([problem], { cause: error })
 }
 
-/** What to change, by SQLSTATE; null when waiting may help. */
-function mendOf(cause: unknown): string | null {
-  switch (cause instanceof Error && 'code' in cause ? cause.code : null) {
+/** The problem and its correction, by SQLSTATE; null when waiting may help. */
+function describeAnswer(label: string, cause: unknown): string | null {
+  const database = `database \`${label}\``
+  const code = cause instanceof Error && 'code' in cause ? cause.code : null
+  switch (code) {
     case '28P01':
     case '28000':
-      return 'check user and password in `DATABASE_URL`, and `pg_hba.conf`'
+      return `${database} refuses the role or its password (${code}); check both in \`DATABASE_URL\`, and \`pg_hba.conf\``
     case '3D000':
-      return 'create the database'
+      return `PostgreSQL has no ${database}; create it, or correct its name in \`DATABASE_URL\``
     case '42501':
-      return 'its role must be allowed to create tables; make it the owner of the database'
+      return `${database} does not let the role create tables; make the role its owner`
     case '42P07':
-      return 'it has tables of something else; create a database for Palisade alone'
+      return `${database} has tables of another application; create a database for Palisade alone`
     default:
       return null
   }

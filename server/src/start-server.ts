@@ -1,12 +1,18 @@
 import { createServer as createListener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { CommandFailure } from './cli/command-failure.ts'
 import { ConfigError } from './config/config-error.ts'
 import type { Config } from './config/config.ts'
 import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './log/log-destination.ts'
 import { openStore } from './open-store.ts'
 import type { Sources } from './sources.ts'
-import { CertificateError, loadCertificate, type Certificate } from './tls/certificate.ts'
+import {
+  CertificateError,
+  loadCertificate,
+  type Certificate,
+  type CertificateFiles,
+} from './tls/certificate.ts'
 import { warnOfExpiry, watchCertificate, type CertificateWatch } from './tls/watch-certificate.ts'
 
 /** Longest wait for running requests after a signal. */
@@ -15,8 +21,8 @@ const STANDARD_OUTPUT = 1
 
 /**
  * Serves until `stop` resolves, and for the delay that load balancers get to notice; then finishes
- * what is running and closes the store. Throws ConfigError when the address or the store cannot be
- * used; then nothing was created.
+ * what is running and closes the store. Throws ConfigError when a setting has to change, CommandFailure
+ * or StoreError when another start may succeed; then nothing was created.
  */
 export async function startServer(
   config: Config,
@@ -37,22 +43,21 @@ export async function startServer(
   }
 }
 
-/** Throws ConfigError with everything that is wrong outside the store. */
+/** Checks the certificate, then the address. Throws ConfigError or CommandFailure. */
 async function requireUsable(config: Config, sources: Sources): Promise<Certificate | undefined> {
-  const problems: string[] = []
-  const collect = (error: unknown): undefined => {
-    if (!(error instanceof ConfigError) && !(error instanceof CertificateError)) throw error
-    problems.push(...error.problems)
-  }
-  await requireFreeAddress(config).catch(collect)
-  let certificate: Certificate | undefined
-  try {
-    if (config.tls !== null) certificate = loadCertificate(config.tls, sources.now())
-  } catch (error) {
-    collect(error)
-  }
-  if (problems.length > 0) throw new ConfigError(problems)
+  const certificate = config.tls === null ? undefined : readCertificate(config.tls, sources)
+  await requireFreeAddress(config)
   return certificate
+}
+
+function readCertificate(files: CertificateFiles, sources: Sources): Certificate {
+  try {
+    return loadCertificate(files, sources.now())
+  } catch (error) {
+    throw error instanceof CertificateError
+      ? new ConfigError(error.problems, { cause: error })
+      : error
+  }
 }
 
 /** Takes over a renewed certificate when its file changes, and at SIGHUP. */
@@ -111,30 +116,31 @@ async function requireFreeAddress(config: Config): Promise<void> {
   await new Promise((resolve) => listener.close(resolve))
 }
 
+/** Only a setting that can never work is a ConfigError: the unit does not restart after that. */
 function unusable({ host, port }: Config, cause: unknown): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   switch (code) {
     case 'EADDRINUSE':
-      return new ConfigError(
-        [
-          `port ${port} of \`${host}\` is in use; set \`PALISADE_PORT\` to another, or to 0 for any`,
-        ],
-        { cause },
+      return new CommandFailure(
+        'refused',
+        `port ${port} of \`${host}\` is in use; set \`PALISADE_PORT\` to another, or to 0 for any`,
       )
+    case 'EADDRNOTAVAIL':
+    case 'EAI_AGAIN':
+      return new CommandFailure('refused', notOfThisMachine(host))
+    case 'EINVAL':
+    case 'ENOTFOUND':
+      return new ConfigError([notOfThisMachine(host)], { cause })
     case 'EACCES':
       return new ConfigError(
         [`port ${port} may not be used (EACCES); set \`PALISADE_PORT\` to 1024 or above`],
         { cause },
       )
-    case 'EADDRNOTAVAIL':
-    case 'EINVAL':
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return new ConfigError(
-        [`\`${host}\` is not an address of this machine; set \`PALISADE_HOST\` to one that is`],
-        { cause },
-      )
     default:
       return cause
   }
+}
+
+function notOfThisMachine(host: string): string {
+  return `\`${host}\` is not an address of this machine; set \`PALISADE_HOST\` to one that is`
 }

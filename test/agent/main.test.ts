@@ -238,7 +238,7 @@ describe('palisade-agent start', () => {
     expect(stderr.trimEnd().split('\n')).toHaveLength(2)
   })
 
-  it('ends with 78 when the port is taken, and leaves no socket', async () => {
+  it('ends with 1 when the port is taken, and leaves no socket', async () => {
     const { env, dataDir } = await setUp()
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
@@ -250,14 +250,14 @@ describe('palisade-agent start', () => {
 
     const { code, stderr } = await run(['start'], { ...env, PALISADE_PROXY_PORT: port }).ended
 
-    expect(code).toBe(78)
+    expect(code).toBe(1)
     expect(stderr).toBe(
       `palisade-agent: port ${port} on 127.0.0.1 is taken; set PALISADE_PROXY_PORT to another port, or to 0 for any free one\n`,
     )
     expect(await readdir(join(dataDir, 'agent'))).toEqual(['enrolment.json', 'enrolment.json.key'])
   })
 
-  it('ends with 78 beside a living agent, which goes on', async () => {
+  it('ends with 1 beside a living agent, which goes on', async () => {
     const machine = await setUp()
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7))
@@ -266,7 +266,7 @@ describe('palisade-agent start', () => {
 
     const { code, stderr } = await run(['start'], env).ended
 
-    expect(code).toBe(78)
+    expect(code).toBe(1)
     expect(stderr).toContain('an agent is already running')
     expect((await askAgent(socketPath, 'GET', '/v1/status')).status).toBe(200)
   })
@@ -280,7 +280,7 @@ describe('palisade-agent start', () => {
     const other = join(await temporaryDirectory(), 'other.sock')
 
     const { code, stderr } = await run(['start'], { ...env, PALISADE_AGENT_SOCKET: other }).ended
-    expect(code).toBe(78)
+    expect(code).toBe(1)
     expect(stderr).toMatch(
       /^palisade-agent: an agent is already running on `[^`]+\/agent`; stop it/,
     )

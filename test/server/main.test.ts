@@ -54,31 +54,50 @@ const policiesOf = (server: RunningServer, org: string) =>
   `${server.url}/v2/orgs/${org}/governance/policies`
 
 describe('palisade-server start', () => {
-  async function refusal(settings: Record<string, string>): Promise<string> {
+  async function refusal(settings: Record<string, string>, status = 78): Promise<string> {
     const outcome = await runServerCommand(['start'], settings)
-    expect(outcome.status, outcome.stdout).toBe(78)
+    expect(outcome.status, outcome.stderr).toBe(status)
     expect(outcome.stdout).toBe('')
     return outcome.stderr
   }
 
-  it('refuses a taken port in one line and creates nothing', async () => {
+  it('ends with 1 in one line when the port is taken, and creates nothing', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     onTestFinished(() => void other.close())
     const port = String((other.address() as AddressInfo).port)
     const dataDir = newDataDir()
 
-    const stderr = await refusal({ PALISADE_PORT: port, PALISADE_DATA_DIR: dataDir })
+    const stderr = await refusal({ PALISADE_PORT: port, PALISADE_DATA_DIR: dataDir }, 1)
 
     expect(stderr).toMatch(/^palisade-server: port \d+ of `127\.0\.0\.1` is in use; .*\n$/)
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('refuses an address that is not of this machine', async () => {
-    for (const host of ['192.0.2.1', 'fe80::1%absent', 'a'.repeat(300)])
-      expect(await refusal({ PALISADE_HOST: host, PALISADE_DATA_DIR: newDataDir() })).toMatch(
-        /^palisade-server: `\S+` is not an address of this machine; .*\n$/,
-      )
+  it.each([
+    ['1 for an address that this machine may get later', '192.0.2.1', 1],
+    ['78 for an interface that is no address', 'fe80::1%absent', 78],
+    ['78 for a host that has no address', 'a'.repeat(300), 78],
+  ])('ends with %s', async (_title, host, status) => {
+    const settings = { PALISADE_HOST: host, PALISADE_DATA_DIR: newDataDir() }
+
+    expect(await refusal(settings, status)).toMatch(
+      /^palisade-server: `\S+` is not an address of this machine; .*\n$/,
+    )
+  })
+
+  it('ends with 1 while another process keeps the database locked', async () => {
+    const dataDir = newDataDir()
+    await init(dataDir)
+    const file = join(dataDir, 'server.db')
+    const other = new Sqlite(file)
+    onTestFinished(() => void other.close())
+    other.pragma('journal_mode = DELETE')
+    other.exec('BEGIN EXCLUSIVE')
+
+    expect(await refusal({ PALISADE_PORT: '0', PALISADE_DATA_DIR: dataDir }, 1)).toBe(
+      `palisade-server: database \`${file}\` cannot be opened (SQLITE_BUSY); another process keeps it locked\n`,
+    )
   })
 
   it('refuses a data directory that is a file, below a file, or not its own', async () => {

@@ -9,7 +9,7 @@ import { AgentError, systemErrorCode } from '../errors.ts'
  * Makes sure that no living agent listens on `path`, and removes the socket that a dead one left.
  * Makes the directory when there is none.
  *
- * Throws `ERR_SOCKET`.
+ * Throws `ERR_LOCKED` when another agent answers there, and `ERR_SOCKET`.
  */
 export async function claimSocket(path: string): Promise<void> {
   try {
@@ -28,7 +28,7 @@ export async function claimSocket(path: string): Promise<void> {
  * Makes `server` listen on a Unix socket that only this user can open, from its first moment on.
  * Replaces nothing: of two agents that claimed the path at the same time, one fails here.
  *
- * Throws `ERR_SOCKET`.
+ * Throws `ERR_LOCKED` when another agent answers there, and `ERR_SOCKET`.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   // bind(2) happens within listen(): the socket never exists with a wider mode.
@@ -80,5 +80,5 @@ function refusal(path: string, error: unknown): AgentError {
 
 function alreadyRunning(path: string, cause?: unknown): AgentError {
   const message = `an agent is already running on \`${path}\`; stop it or set PALISADE_DATA_DIR`
-  return new AgentError('ERR_SOCKET', [message], cause)
+  return new AgentError('ERR_LOCKED', [message], cause)
 }

@@ -97,6 +97,20 @@ describe.skipIf(!isRoot)(
       await again.stop('SIGTERM')
     })
 
+    it('ends a start with 1, which succeeds once there is room', async () => {
+      const disk = mountDisk('4m')
+      const settings = { PALISADE_DATA_DIR: join(disk, 'data') }
+      fill(join(disk, 'ballast'))
+
+      const outcome = await runServerCommand(['start'], settings)
+
+      expect(outcome.status).toBe(1)
+      expect(outcome.stderr).toMatch(/^palisade-server: .*(ENOSPC|SQLITE_FULL).*\n$/)
+      rmSync(join(disk, 'ballast'))
+      const server = await startServerProcess(settings)
+      expect((await server.stop('SIGTERM')).status).toBe(0)
+    })
+
     it('that may only be read keeps a server from starting, which says so', async () => {
       const disk = mountDisk('4m')
       const settings = { PALISADE_DATA_DIR: join(disk, 'data') }
