@@ -3,6 +3,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -28,6 +29,15 @@ afterEach(() => {
 })
 
 const READY = 'curl -x'
+const DEVICE = '0192f0c1-7a5e-7c3d-9b1e-2f4a6c8e0d13'
+
+function writeEnrolment(enrolment: object): string {
+  const agentDir = join(folder, 'data', 'agent')
+  mkdirSync(agentDir, { recursive: true })
+  const file = join(agentDir, 'enrolment.json')
+  writeFileSync(file, JSON.stringify(enrolment), { mode: 0o600 })
+  return file
+}
 
 describe('start', () => {
   it('shows the token once, refuses a second start, stops on a signal, and starts again', async () => {
@@ -118,16 +128,50 @@ describe('start, when it cannot', () => {
     expect(run.stderr).not.toMatch(/\n\s+at /)
   })
 
-  it('does not touch an enrolment to a server elsewhere', async () => {
-    const agentDir = join(folder, 'data', 'agent')
-    mkdirSync(agentDir, { recursive: true })
-    const enrolment = { server: 'https://palisade.example.com', org: 'acme', user: 'alice' }
-    writeFileSync(join(agentDir, 'enrolment.json'), JSON.stringify(enrolment), { mode: 0o600 })
+  it.each(['https://palisade.example.com', 'http://127.0.0.1:8420'])(
+    'leaves a machine alone that another server at %s has enrolled',
+    async (server) => {
+      const file = writeEnrolment({ server, org: 'acme', user: 'alice', device_id: DEVICE })
+      const before = readFileSync(file, 'utf8')
+
+      const run = await start([], env).finished
+
+      expect(run).toMatchObject({ code: 78, stdout: '' })
+      expect(run.stderr).toContain(`enrolled to organization \`acme\` at \`${server}\``)
+      expect(run.stderr).toContain('palisade-agent -- start')
+      expect(readFileSync(file, 'utf8')).toBe(before)
+      expect(readdirSync(join(folder, 'data'))).toEqual(['agent'])
+    },
+  )
+
+  it('leaves a foreign enrolment alone in a directory that holds a server of its own', async () => {
+    const first = start([], env)
+    await first.said(READY)
+    first.child.kill('SIGTERM')
+    await first.finished
+    const file = join(folder, 'data', 'agent', 'enrolment.json')
+    const own = JSON.parse(readFileSync(file, 'utf8'))
+    const foreign = JSON.stringify({ ...own, device_id: DEVICE, server: 'http://127.0.0.1:1' })
+    writeFileSync(file, foreign)
 
     const run = await start([], env).finished
 
     expect(run.code).toBe(78)
-    expect(run.stderr).toContain('enrolled to `https://palisade.example.com`')
+    expect(run.stderr).toContain('which `npm start` did not make')
+    expect(readFileSync(file, 'utf8')).toBe(foreign)
+  })
+
+  it('looks at the enrolment that PALISADE_ENROLMENT names', async () => {
+    const server = 'http://127.0.0.1:8420'
+    const file = writeEnrolment({ server, org: 'acme', user: null, device_id: DEVICE })
+    const data = join(folder, 'other')
+
+    const run = await start([], { ...env, PALISADE_DATA_DIR: data, PALISADE_ENROLMENT: file })
+      .finished
+
+    expect(run.code).toBe(78)
+    expect(run.stderr).toContain(`in \`${file}\``)
+    expect(readdirSync(data)).toEqual([])
   })
 
   it.each([[['--nonsense']], [['--json']], [['extra']]])(

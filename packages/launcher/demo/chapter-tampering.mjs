@@ -21,10 +21,11 @@ import { syncAgent } from './sync-agent.mjs'
  * @param {World} world
  * @returns {Promise<View>}
  */
-export async function fetchView({ server, dataDir }) {
+export async function fetchView(world) {
+  const { server } = world
   /** @type {View} */
   const served = new Map()
-  const prove = createProver(`${enrolmentFile(dataDir)}.key`)
+  const prove = createProver(`${enrolmentFile(world)}.key`)
   /**
    * @param {string} path
    * @param {RequestInit} init

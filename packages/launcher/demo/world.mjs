@@ -73,7 +73,8 @@ export async function createWorld(given, cleanups) {
   const surroundings = { root: given.root, node: given.node, dataDir, cwd: folder, env: withDns }
   const note = (/** @type {Service} */ service) => cleanups.push(service.stop)
   const credentials = await initOrganization(surroundings, { org: 'acme', owner: 'alice' })
-  if (credentials === null) throw new LaunchError('the demo found its own directory in use')
+  if (typeof credentials === 'string')
+    throw new LaunchError('the demo found its own directory in use')
   const server = await startServer(surroundings, note)
   const { url } = server
   const enrolment = await ensureEnrolled(surroundings, { url, org: 'acme', owner: 'alice' })

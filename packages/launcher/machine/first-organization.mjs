@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { captureChild } from '../process/capture-child.mjs'
@@ -14,16 +15,25 @@ import { bundleOf, SERVER } from '../programs.mjs'
  */
 
 /**
- * Creates the organization and its owner on an empty store.
+ * Creates the organization and its owner on an empty store. For a machine that is enrolled already,
+ * creates nothing unless the store knows that device.
  *
  * @param {import('./start-server.mjs').Surroundings} surroundings
- * @param {{ org: string, owner: string }} names
- * @returns {Promise<Credentials | null>} null when there is an organization already
+ * @param {{ org: string, owner: string, device?: string | undefined }} names
+ * @returns {Promise<Credentials | 'not_empty' | 'unknown_device'>}
  */
-export async function initOrganization(surroundings, { org, owner }) {
+export async function initOrganization(surroundings, { org, owner, device }) {
+  const { dataDir, env } = surroundings
+  const inDirectory = (env['DATABASE_URL'] || '') === ''
+  if (device !== undefined && inDirectory && !existsSync(join(dataDir, 'server.db')))
+    return 'unknown_device'
   const args = ['init', '--org', org, '--owner', owner, '--json', '--if-empty']
-  const { stdout } = await runServerCommand(surroundings, args)
-  return stdout.trim() === '' ? null : JSON.parse(stdout)
+  if (device !== undefined) args.push('--device', device)
+  const run = await captureServer(surroundings, args)
+  const answer = run.stdout.trim() === '' ? null : JSON.parse(run.stdout)
+  if (answer?.outcome === 'unknown_device') return 'unknown_device'
+  requireSuccess(run, args)
+  return answer ?? 'not_empty'
 }
 
 /**
@@ -32,12 +42,25 @@ export async function initOrganization(surroundings, { org, owner }) {
  * @param {import('./start-server.mjs').Surroundings} surroundings
  * @param {readonly string[]} args
  */
-export async function runServerCommand({ root, cwd, node, env }, args) {
-  const main = join(root, bundleOf(SERVER))
-  const run = await captureChild(node, [main, ...args], { cwd, env })
-  if (run.code !== 0) {
-    const said = run.stderr.trim() || `palisade-server ${args[0]} ended with ${run.code}`
-    throw new LaunchError(said, run.code)
-  }
+export async function runServerCommand(surroundings, args) {
+  const run = await captureServer(surroundings, args)
+  requireSuccess(run, args)
   return run
+}
+
+/**
+ * @param {import('./start-server.mjs').Surroundings} surroundings
+ * @param {readonly string[]} args
+ */
+function captureServer({ root, cwd, node, env }, args) {
+  return captureChild(node, [join(root, bundleOf(SERVER)), ...args], { cwd, env })
+}
+
+/**
+ * @param {{ code: number, stderr: string }} run
+ * @param {readonly string[]} args
+ */
+function requireSuccess({ code, stderr }, [command]) {
+  if (code === 0) return
+  throw new LaunchError(stderr.trim() || `palisade-server ${command} ended with ${code}`, code)
 }

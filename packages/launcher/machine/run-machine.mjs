@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { credentialRows, formatBanner } from './banner.mjs'
 import { claimMachine } from './claim.mjs'
-import { ensureEnrolled, readOwnEnrolment } from './enrolment.mjs'
+import { ensureEnrolled, foreignEnrolment, readEnrolment } from './enrolment.mjs'
 import { initOrganization } from './first-organization.mjs'
 import { startAgent } from './start-agent.mjs'
 import { startServer } from './start-server.mjs'
@@ -47,11 +47,8 @@ export async function runMachine(given, print) {
  * @param {{ print: (text: string) => void, signal: AbortSignal }} control
  */
 async function startEverything(surroundings, services, { print, signal }) {
-  const { dataDir, env } = surroundings
-  const enrolled = readOwnEnrolment(dataDir)
-  const org = enrolled?.org ?? (env['PALISADE_ORG'] || 'acme')
-  const owner = enrolled?.user ?? (env['PALISADE_OWNER'] || 'alice')
-  const credentials = await initOrganization(surroundings, { org, owner })
+  const { dataDir } = surroundings
+  const { org, owner, credentials } = await prepareOrganization(surroundings)
   /** @param {Service} service */
   const note = (service) => {
     services.push(service)
@@ -70,6 +67,23 @@ async function startEverything(surroundings, services, { print, signal }) {
     for (const [label, value] of rows) print(`  ${label.padEnd(14)}${value}\n`)
     throw error
   }
+}
+
+/**
+ * The organization of this machine, made when the store is empty; refuses a machine that another
+ * server has enrolled.
+ *
+ * @param {import('./start-server.mjs').Surroundings} surroundings
+ */
+async function prepareOrganization(surroundings) {
+  const { env } = surroundings
+  const enrolled = readEnrolment(surroundings)
+  const org = enrolled?.org ?? (env['PALISADE_ORG'] || 'acme')
+  const owner = enrolled?.user ?? (env['PALISADE_OWNER'] || 'alice')
+  const device = enrolled?.device_id
+  const made = await initOrganization(surroundings, { org, owner, device })
+  if (made === 'unknown_device') throw foreignEnrolment(surroundings, enrolled)
+  return { org, owner, credentials: made === 'not_empty' ? null : made }
 }
 
 /**

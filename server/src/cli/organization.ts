@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts'
 import { createAuditedStore } from '../history/audited-store.ts'
 import type { Sources } from '../sources.ts'
 import { StoreError } from '../store/store-error.ts'
+import type { StoreReader } from '../store/store.ts'
 import { withStore } from './with-store.ts'
 
 export interface InitOptions {
@@ -13,6 +14,7 @@ export interface InitOptions {
   readonly owner: string
   readonly json?: true
   readonly ifEmpty?: true
+  readonly device?: string
 }
 
 export interface CreateOrganizationOptions {
@@ -32,6 +34,14 @@ export async function initCommand(
 ): Promise<void> {
   checkNames(options)
   await withStore(config, 'create', async (store) => {
+    if (!(await store.read((reader) => knowsDevice(reader, options)))) {
+      const outcome = { outcome: 'unknown_device', org: options.org, device_id: options.device }
+      if (options.json === true) process.stdout.write(`${JSON.stringify(outcome)}\n`)
+      throw new CommandFailure(
+        'refused',
+        `organization \`${options.org}\` has no device \`${options.device}\` here; it was enrolled by another server`,
+      )
+    }
     try {
       const request = { name: options.org, owner: options.owner, entitled: true }
       const created = await createOrganization(
@@ -51,6 +61,14 @@ export async function initCommand(
       throw error
     }
   })
+}
+
+/** A machine that another server has enrolled must not get an organization of its own here. */
+async function knowsDevice(
+  reader: StoreReader,
+  { org, device }: Pick<InitOptions, 'org' | 'device'>,
+): Promise<boolean> {
+  return device === undefined || (await reader.devices.find(org, device)) !== null
 }
 
 /** `org create`: one more organization. */

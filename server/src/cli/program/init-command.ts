@@ -12,6 +12,7 @@ export function addInit(program: Command): void {
     .requiredOption('--owner <user>', 'name of its owner')
     .option('--json', 'print one JSON object')
     .option('--if-empty', 'do nothing when there is an organization already')
+    .option('--device <id>', 'make nothing unless this device of the organization is known')
     .addHelpText('after', '\nExample:\n  $ palisade-server init --org acme --owner alice --json')
     .action((options: InitOptions) => initCommand(readProcessConfig(), systemSources(), options))
 }
