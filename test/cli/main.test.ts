@@ -55,7 +55,7 @@ describe('the built command', () => {
       /^$/,
       /^error: none\.json: no such file/,
     ],
-    [['check', 'read', '/x'], 2, /^$/, /start it with `npm start`/],
+    [['check', 'read', '/x'], 2, /^$/, /it is not running; no machine is enrolled/],
     [['policy', 'list'], 78, /^$/, /palisade login/],
     [['policy', 'delete', 'x'], 2, /^$/, /--yes/],
     [['--version'], 0, /^\d+\.\d+\.\d+\n$/, /^$/],

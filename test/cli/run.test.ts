@@ -98,8 +98,8 @@ describe('the command line', () => {
     ['login without server', ['login'], 2, '`--server` is missing'],
     ['login at a strange server', ['login', '--server', 'ftp://x'], 2, 'http or https URL'],
     ['no credentials', ['policy', 'list'], 78, 'palisade login'],
-    ['status without agent', ['status'], 1, 'start it with `npm start`'],
-    ['sync without agent', ['sync', '--json'], 1, 'start it with `npm start`'],
+    ['status without agent', ['status'], 1, 'it is not running; no machine is enrolled'],
+    ['sync without agent', ['sync', '--json'], 1, 'it is not running; no machine is enrolled'],
   ])('answers %s with its exit code and says what to write', async (_name, argv, code, message) => {
     const result = await runCli(argv)
 

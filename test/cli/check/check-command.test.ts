@@ -139,7 +139,9 @@ describe('palisade check', () => {
       const result = await runCli([command, 'read', '/x'])
 
       expect(result).toMatchObject({ code: 2, out: '' })
-      expect(result.err).toMatch(/^error: [^\n]*not running; start it with `npm start`[^\n]*\n$/)
+      expect(result.err).toMatch(
+        /^error: [^\n]*not running; no machine is enrolled[^\n]*`--policies FILE`\n$/,
+      )
     }
   })
 

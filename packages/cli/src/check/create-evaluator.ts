@@ -6,7 +6,7 @@ import { askAgent } from '../machine/agent.ts'
 import { loadPolicyFile, type AudienceOptions } from '../policy-file/load-policy-file.ts'
 import type { Evaluator } from './answer.ts'
 
-const ADVICE = 'start it with `npm start`, or name a policy file with `--policies FILE`'
+const INSTEAD = '; or name a policy file with `--policies FILE`'
 
 export interface EvaluatorOptions extends AudienceOptions {
   readonly policies?: string
@@ -21,8 +21,8 @@ export async function createEvaluator(
     throw usageError('`--team` and `--home` need `--policies`; the agent knows its own')
   if (file === undefined) {
     return {
-      decide: (request) => askAgent(io, EXIT.usage, (agent) => agent.decide(request), ADVICE),
-      explain: (request) => askAgent(io, EXIT.usage, (agent) => agent.explain(request), ADVICE),
+      decide: (request) => askAgent(io, EXIT.usage, (agent) => agent.decide(request), INSTEAD),
+      explain: (request) => askAgent(io, EXIT.usage, (agent) => agent.explain(request), INSTEAD),
     }
   }
   const { compiled } = await loadPolicyFile(io, file, audience)

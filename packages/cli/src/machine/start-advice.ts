@@ -1,0 +1,78 @@
+import { access, readFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Io } from '../io.ts'
+
+type Surroundings = Pick<Io, 'env' | 'cwd'>
+
+/** The data directory of this run, where the agent keeps its files in `agent/`. */
+export function dataDirectory({ env, cwd }: Surroundings): string {
+  return resolve(cwd, env['PALISADE_DATA_DIR'] || '.palisade')
+}
+
+/**
+ * The command that starts the agent which this run has asked for. `npm start` only where it made
+ * the machine: on any other machine it would make a server and an organization.
+ */
+export async function adviseStart(io: Surroundings): Promise<string> {
+  const dataDir = dataDirectory(io)
+  const socket = io.env['PALISADE_AGENT_SOCKET'] || ''
+  const enrolment = io.env['PALISADE_ENROLMENT'] || ''
+  const file = enrolment === '' ? join(dataDir, 'agent', 'enrolment.json') : enrolment
+  const command = (words: string): string => `\`${prefixOf(io, dataDir)}${words}\``
+  const start = command(`${programOf(io, 'palisade-agent')} start`)
+  if (!(await isThere(resolve(io.cwd, file))))
+    return (
+      `no machine is enrolled in \`${dataDir}\`: set PALISADE_DATA_DIR to the directory of its agent, ` +
+      `or enrol it with ${command(`${programOf(io, 'palisade')} enrol`)} and start it with ${start}; ` +
+      'to try Palisade, `npm start` runs server and agent'
+    )
+  if (socket === '' && enrolment === '' && (await isMadeByNpmStart(dataDir, file)))
+    return `start it with ${command('npm start')}`
+  return `start it with ${start}`
+}
+
+/** `npm start` leaves the log of its server, which is on this machine. */
+async function isMadeByNpmStart(dataDir: string, file: string): Promise<boolean> {
+  if (!(await isThere(join(dataDir, 'server.log')))) return false
+  const text = await readFile(file, 'utf8').catch(() => '')
+  return /"server": *"http:\/\/(?:127\.|localhost[:"]|\[::1\])/.test(text)
+}
+
+/** The variables that a command needs to find the same agent. */
+function prefixOf({ env, cwd }: Surroundings, dataDir: string): string {
+  const root = npmRoot(env)
+  const usual = join(root ?? cwd, '.palisade')
+  const settings = [
+    ['PALISADE_DATA_DIR', dataDir === usual ? '' : dataDir],
+    ['PALISADE_ENROLMENT', env['PALISADE_ENROLMENT'] || ''],
+    ['PALISADE_AGENT_SOCKET', env['PALISADE_AGENT_SOCKET'] || ''],
+  ] as const
+  return settings
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}=${quote(value)} `)
+    .join('')
+}
+
+function programOf({ env }: Surroundings, name: string): string {
+  return npmRoot(env) === null ? name : `npm run -s ${name} --`
+}
+
+/** The checkout, when npm runs this command there. */
+function npmRoot(env: Surroundings['env']): string | null {
+  if (env['npm_lifecycle_event'] !== 'palisade') return null
+  const manifest = env['npm_package_json'] || ''
+  return manifest === '' ? null : dirname(manifest)
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await access(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function quote(value: string): string {
+  return /^[\w./:@%+=-]+$/.test(value) ? value : `'${value.replaceAll("'", `'\\''`)}'`
+}
