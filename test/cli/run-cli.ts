@@ -23,6 +23,7 @@ export async function runCli(argv: readonly string[], setting: CliSetting = {}):
     env: {},
     cwd: '/nonexistent/cwd',
     home: '/nonexistent/home',
+    hostName: 'laptop',
     now: () => Date.parse('2026-11-21T12:00:00.000Z'),
     colour: false,
     progress: false,

@@ -11,6 +11,8 @@ export interface Io {
   readonly cwd: string
   /** The user's home directory. */
   readonly home: string
+  /** Of this machine, for people. */
+  readonly hostName: string
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Colour on stdout. */

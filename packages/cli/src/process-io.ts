@@ -1,5 +1,5 @@
 import { fstatSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { homedir, hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
@@ -28,6 +28,7 @@ export function createProcessIo(): Io {
     get home() {
       return homeDirectory()
     },
+    hostName: hostname() || 'this machine',
     now: Date.now,
     colour: terminal && (env['NO_COLOR'] ?? '') === '',
     progress: stderr.isTTY,

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { addEnrolCommand } from './account/enrol-command.ts'
-import { addLoginCommand, addLogoutCommand } from './account/login-command.ts'
+import { addLoginCommand } from './account/login-command.ts'
+import { addLogoutCommand } from './account/logout-command.ts'
 import { addDeviceCommands } from './administration/device-commands.ts'
 import { addEnrolmentCommands } from './administration/enrolment-commands.ts'
 import { addEventsCommand } from './administration/events-command.ts'

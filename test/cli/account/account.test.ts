@@ -121,6 +121,25 @@ describe('palisade login', () => {
     expect(asked).toEqual(['Server', 'Organization', 'User name', 'Token or password'])
   })
 
+  it('asks again after an empty answer, and ends when the person cancels', async () => {
+    await using server = await startGovernanceServer()
+    const answers = ['', 'acme', '', 'alice']
+    const secrets = ['', null]
+    const asked: string[] = []
+    const next = (from: (string | null)[]) => async (message: string) => {
+      asked.push(message)
+      return from.shift() ?? null
+    }
+
+    const result = await runCli(['login', '--server', server.url], {
+      prompts: { text: next(answers), secret: next(secrets), confirm: async () => null },
+    })
+
+    expect(result).toMatchObject({ code: 1, err: 'error: cancelled\n' })
+    const names = ['Organization', 'Organization', 'User name', 'User name']
+    expect(asked).toEqual([...names, 'Token or password', 'Token or password'])
+  })
+
   it.each([
     ['', 'is empty'],
     ['a\nb\n', 'more than a token'],

@@ -3,9 +3,13 @@ import {
   type AccessTokensClient,
   type OrganizationClient,
 } from '@palisade/client'
+import { configurationError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
-import { credentialsPath, readCredentials } from './credentials-file.ts'
+import { formatAge } from '../terminal/age.ts'
+import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts'
+import { isToken, type StoredCredentials } from './credentials.ts'
 import { resolveAccount } from './resolve-account.ts'
+import { signIn } from './sign-in.ts'
 
 /** What this run administers, as the account of this run. */
 export interface Connection {
@@ -18,7 +22,10 @@ export interface Connection {
 }
 
 export async function connectOrganization(io: Io): Promise<Connection> {
-  const account = resolveAccount(await readCredentials(credentialsPath(io)), io.env)
+  const path = credentialsPath(io)
+  const stored = await withoutPassword(io, path, await readCredentials(path))
+  requireUnexpired(io, stored)
+  const account = resolveAccount(stored, io.env)
   const client = createServerClient({
     server: account.server,
     credentials: { username: account.username, secret: account.token },
@@ -30,4 +37,25 @@ export async function connectOrganization(io: Io): Promise<Connection> {
     organization: client.organization(account.org),
     personalTokens: client.accessTokens,
   }
+}
+
+/** A file of an earlier version may hold a password: it is replaced by a token of this machine. */
+async function withoutPassword(
+  io: Io,
+  path: string,
+  stored: StoredCredentials | null,
+): Promise<StoredCredentials | null> {
+  if (stored === null || io.env['PALISADE_TOKEN'] || isToken(stored.token)) return stored
+  const account = resolveAccount(stored, io.env)
+  const kept = await signIn(io, { ...stored, server: account.server })
+  await writeCredentials(path, kept)
+  return kept
+}
+
+function requireUnexpired({ now, env }: Io, stored: StoredCredentials | null): void {
+  const expiresAt = stored?.expires_at
+  if (expiresAt === undefined || env['PALISADE_TOKEN'] || Date.parse(expiresAt) > now()) return
+  throw configurationError(
+    `the token of this machine expired ${formatAge(expiresAt, now())}; run \`palisade login\``,
+  )
 }

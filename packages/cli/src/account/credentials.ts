@@ -1,7 +1,7 @@
-import { parseJson } from '@palisade/protocol'
+import { ORGANIZATION_TOKEN_PREFIX, parseJson, PERSONAL_TOKEN_PREFIX } from '@palisade/protocol'
 
-/** What `palisade login` keeps. */
-export interface StoredCredentials {
+/** The account of a run: `token` may be a password that the environment holds. */
+export interface Account {
   /** Base of the server, canonical. */
   readonly server: string
   readonly org: string
@@ -11,6 +11,14 @@ export interface StoredCredentials {
   readonly token: string
 }
 
+/** What `palisade login` keeps. */
+export interface StoredCredentials extends Account {
+  /** Of a token that `palisade login` made for this machine, and that `logout` revokes. */
+  readonly token_id?: string
+  /** RFC 3339; beside `token_id`. */
+  readonly expires_at?: string
+}
+
 const MEMBERS = ['server', 'org', 'username', 'token'] as const
 
 /** Reads the text of a credentials file; null when it is not one. */
@@ -18,10 +26,27 @@ export function parseCredentials(text: string): StoredCredentials | null {
   const json = parseJson(text)
   if (!json.ok || typeof json.value !== 'object' || json.value === null) return null
   const value = json.value
-  const [server, org, username, token] = MEMBERS.map((name): unknown => Reflect.get(value, name))
-  return isText(server) && isText(org) && isText(username) && isText(token)
-    ? { server, org, username, token }
-    : null
+  const textOf = (name: string): unknown => Reflect.get(value, name)
+  const [server, org, username, token] = MEMBERS.map(textOf)
+  if (!isText(server) || !isText(org) || !isText(username) || !isText(token)) return null
+  const [token_id, expires_at] = [textOf('token_id'), textOf('expires_at')]
+  return {
+    server,
+    org,
+    username,
+    token,
+    ...(isText(token_id) && isText(expires_at) ? { token_id, expires_at } : {}),
+  }
+}
+
+/** Tells a token by its prefix; every other secret is a password, which is never stored. */
+export function isToken(secret: string): boolean {
+  return secret.startsWith(PERSONAL_TOKEN_PREFIX) || isOrganizationToken(secret)
+}
+
+/** Signs in as the organization itself. */
+export function isOrganizationToken(secret: string): boolean {
+  return secret.startsWith(ORGANIZATION_TOKEN_PREFIX)
 }
 
 function isText(value: unknown): value is string {

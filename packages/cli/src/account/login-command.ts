@@ -1,4 +1,4 @@
-import { createServerClient, parseServerUrl } from '@palisade/client'
+import { parseServerUrl } from '@palisade/client'
 import type { Command } from 'commander'
 import { isIP } from 'node:net'
 import { CliError, usageError } from '../cli-error.ts'
@@ -6,9 +6,11 @@ import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { write } from '../terminal/write.ts'
-import { credentialsPath, deleteCredentials, writeCredentials } from './credentials-file.ts'
-import type { StoredCredentials } from './credentials.ts'
+import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts'
+import type { Account, StoredCredentials } from './credentials.ts'
+import { tryToRevoke } from './logout-command.ts'
 import { readSecretLine } from './read-secret.ts'
+import { signIn } from './sign-in.ts'
 
 interface LoginOptions {
   readonly server?: string
@@ -33,7 +35,9 @@ export function addLoginCommand(program: Command, context: RunContext): void {
       'after',
       `
 What is missing is asked on a terminal. The token is kept in credentials.json (mode 0600) in
-$PALISADE_CONFIG_DIR, by default ~/.config/palisade. PALISADE_SERVER, PALISADE_ORG,
+$PALISADE_CONFIG_DIR, by default ~/.config/palisade. A password is not kept: it is exchanged for a
+personal token of this machine, which expires after 90 days, may do what you may, and is revoked by
+\`palisade logout\` and replaced by the next login. PALISADE_SERVER, PALISADE_ORG,
 PALISADE_USERNAME and PALISADE_TOKEN override what is kept.
 
 Examples:
@@ -44,37 +48,36 @@ Examples:
       const { io, style } = context
       const account = await completeAccount(io, options)
       await warnClearText(context, account.server)
-      await createServerClient({
-        server: account.server,
-        credentials: { username: account.username, secret: account.token },
-        fetch: io.fetch,
-      }).authenticate()
       const file = credentialsPath(io)
-      await writeCredentials(file, account)
-      const { server, org, username } = account
-      await present(context, options.json, { server, org, username, file }, () =>
-        style.plain(`signed in to ${server} as ${username}, organization ${org}`).concat('\n'),
+      const previous = await readCredentials(file).catch(() => null)
+      const kept = await signIn(io, account)
+      await keep(context, file, kept)
+      if (previous !== null) await tryToRevoke(context, previous)
+      const { server, org, username, token_id = null, expires_at = null } = kept
+      await present(
+        context,
+        options.json,
+        { server, org, username, file, token_id, expires_at },
+        () => {
+          const signedIn = `signed in to ${server} as ${username}, organization ${org}`
+          const made = `the password is not kept; this machine has a token until ${expires_at}`
+          return `${style.plain(signedIn)}\n${token_id === null ? '' : `${style.plain(made)}\n`}`
+        },
       )
     })
 }
 
-/** `palisade logout` */
-export function addLogoutCommand(program: Command, context: RunContext): void {
-  program
-    .command('logout')
-    .summary('forget the stored token')
-    .description('Delete the stored credentials. The token itself stays valid until it is revoked.')
-    .option('--json', 'print one JSON object')
-    .addHelpText('after', '\nExamples:\n  palisade logout')
-    .action(async (options: { readonly json?: true }) => {
-      const removed = await deleteCredentials(credentialsPath(context.io))
-      await present(context, options.json, { signed_out: removed }, () =>
-        removed ? 'signed out\n' : 'nobody was signed in\n',
-      )
-    })
+/** A token that could not be kept would stay valid without an owner. */
+async function keep(context: RunContext, file: string, kept: StoredCredentials): Promise<void> {
+  try {
+    await writeCredentials(file, kept)
+  } catch (error) {
+    await tryToRevoke(context, kept)
+    throw error
+  }
 }
 
-async function completeAccount(io: Io, options: LoginOptions): Promise<StoredCredentials> {
+async function completeAccount(io: Io, options: LoginOptions): Promise<Account> {
   const { env } = io
   const server = parseServerUrl(
     options.server ??
@@ -87,23 +90,31 @@ async function completeAccount(io: Io, options: LoginOptions): Promise<StoredCre
 }
 
 async function ask(io: Io, option: string, message: string, initial: string): Promise<string> {
-  if (io.prompts === null) throw usageError(`\`--${option}\` is missing and nobody can be asked`)
-  return answered(await io.prompts.text(message, initial), `\`--${option}\``)
+  const { prompts } = io
+  if (prompts === null)
+    throw usageError(
+      `not a terminal, and \`--${option}\` is missing; write it, or set its variable`,
+    )
+  return untilAnswered(() => prompts.text(message, initial))
 }
 
 async function readToken(io: Io, options: LoginOptions): Promise<string> {
   if (options.tokenStdin === true) return readSecretLine(io, 'token')
   const given = io.env['PALISADE_TOKEN']
   if (given !== undefined && given !== '') return given
-  if (io.prompts === null)
-    throw usageError('nobody can be asked for the token; write `--token-stdin` and pipe it in')
-  return answered(await io.prompts.secret('Token or password'), 'the token')
+  const { prompts } = io
+  if (prompts === null)
+    throw usageError('not a terminal; write `--token-stdin` and pipe the token in')
+  return untilAnswered(() => prompts.secret('Token or password'))
 }
 
-function answered(answer: string | null, what: string): string {
-  if (answer === null) throw new CliError('ERR_CANCELLED', EXIT.failed, 'cancelled')
-  if (answer === '') throw usageError(`${what} must not be empty`)
-  return answer
+/** An empty answer is a slip of the hand: the question is asked again. */
+async function untilAnswered(question: () => Promise<string | null>): Promise<string> {
+  for (;;) {
+    const answer = await question()
+    if (answer === null) throw new CliError('ERR_CANCELLED', EXIT.failed, 'cancelled')
+    if (answer !== '') return answer
+  }
 }
 
 async function warnClearText({ io, style }: RunContext, server: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { parseServerUrl } from '@palisade/client'
 import { configurationError } from '../cli-error.ts'
-import type { StoredCredentials } from './credentials.ts'
+import type { Account, StoredCredentials } from './credentials.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>
 
@@ -15,11 +15,8 @@ const VARIABLES = {
  * The account that a command works with: the stored one, each part overridden by
  * `PALISADE_SERVER`, `PALISADE_ORG`, `PALISADE_USERNAME` and `PALISADE_TOKEN`. Throws exit 78.
  */
-export function resolveAccount(
-  stored: StoredCredentials | null,
-  env: Environment,
-): StoredCredentials {
-  const part = (name: keyof StoredCredentials): string => {
+export function resolveAccount(stored: StoredCredentials | null, env: Environment): Account {
+  const part = (name: keyof Account): string => {
     // An empty variable is an unset one.
     const value = env[VARIABLES[name]] || stored?.[name]
     if (value !== undefined) return value
@@ -33,7 +30,7 @@ export function resolveAccount(
   return { server, org: part('org'), username: part('username'), token: part('token') }
 }
 
-/** Whoever can set one variable must not be able to have the stored secret sent to his server. */
+/** A caller who sets one variable must not have the stored secret sent to a server of theirs. */
 function refuseOtherServer(server: string, stored: StoredCredentials): void {
   if (server === canonical(stored.server)) return
   throw configurationError(
