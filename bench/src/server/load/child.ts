@@ -1,42 +1,20 @@
 import { quantile } from '../../measure/quantile.ts'
 import { openConnection, type LoadAnswer, type LoadConnection } from './connection.ts'
-import { COUNTER, type LoadReport, type LoadRequest } from './load-request.ts'
-
-/** Requests that are sent in turns, and which is next. */
-interface RequestSet {
-  readonly requests: readonly Buffer[]
-  readonly counterAt: readonly number[]
-  next: number
-  counter: number
-}
+import type { LoadReport, LoadRequest } from './load-request.ts'
+import { createRequestSet, takeRequest, type RequestSet } from './request-set.ts'
 
 const sets = new Map<string, RequestSet>()
 /** By port, from one run to the next. */
 const opened = new Map<number, readonly LoadConnection[]>()
 
 function define(name: string, texts: readonly string[]): void {
-  const requests = texts.map((text) => Buffer.from(text, 'latin1'))
-  const counterAt = texts.map((text) => text.indexOf(COUNTER))
-  sets.set(name, { requests, counterAt, next: 0, counter: 0 })
+  sets.set(name, createRequestSet(texts))
 }
 
 function setOf(name: string): RequestSet {
   const set = sets.get(name)
   if (set === undefined) throw new Error(`no set of requests \`${name}\``)
   return set
-}
-
-/** The next request of the set, and its place in it. */
-function take(set: RequestSet): { request: Buffer; index: number } {
-  const index = set.next
-  set.next = (index + 1) % set.requests.length
-  const request = set.requests[index] ?? Buffer.alloc(0)
-  const at = set.counterAt[index] ?? -1
-  if (at >= 0) {
-    set.counter += 1
-    request.write(String(set.counter).padStart(COUNTER.length, '0'), at, 'latin1')
-  }
-  return { request, index }
 }
 
 /** Those of the runs before, which are kept alive, and as many more as are missing. */
@@ -62,7 +40,7 @@ async function drive(
   await Promise.all(
     busy.map(async (connection) => {
       while (wantsMore()) {
-        const { request, index } = take(set)
+        const { request, index } = takeRequest(set)
         const asked = performance.now()
         const answer = await connection.ask(request)
         tookMs.push(performance.now() - asked)
