@@ -3,6 +3,7 @@ import { rangeOf, type Range } from '../measure/range.ts'
 import { CREATE, CREATE_ALONE, POLICY, POLL, POLL_SEEN, TIMESTAMP } from './cases/request-rows.ts'
 import type { LargeResult } from './cases/large-store.ts'
 import type { StartResult } from './cases/start.ts'
+import type { HostileResult } from './hostile/measure-hostile.ts'
 import type { Row } from './rounds.ts'
 
 export interface ServerFigures {
@@ -11,12 +12,13 @@ export interface ServerFigures {
   readonly large: LargeResult | null
   /** Milliseconds until all views are signed. */
   readonly publish: Range | null
+  readonly hostile: HostileResult | null
 }
 
 const MIB = 1024 * 1024
 
 /** Every goal of the server with what the run reached. */
-export function judgeServer({ rows, start, large, publish }: ServerFigures): RangedGoal[] {
+export function judgeServer({ rows, start, large, publish, hostile }: ServerFigures): RangedGoal[] {
   const row = (name: string): Row | undefined => rows.find((each) => each.name === name)
   const ratio = (name: string, must: number, aim: number): RangedGoal => {
     const range = row(name)?.ratio ?? null
@@ -43,6 +45,37 @@ export function judgeServer({ rows, start, large, publish }: ServerFigures): Ran
     most('idle memory', 'MiB', 130, inMib(start?.idle_rss ?? null)),
     { ...most('100 policies, 500 views, all signed', 'ms', 300, publish), aim: 100 },
     most('1,000 x 100 x 50, memory', 'MiB', 600, large === null ? null : single(large.peak_rss)),
+    ...(hostile === null ? [] : hostileGoals(hostile)),
+  ]
+}
+
+/** The worst row decides; one row each would hide it among nine. */
+function hostileGoals({ rows, peak_rss, survives_small_heap }: HostileResult): RangedGoal[] {
+  const goal = (name: string, unit: string, must: number, values: readonly number[]) => {
+    const range = rangeOf(values)
+    return { name, unit, isAtLeast: false, must, aim: null, reached: range.most, range }
+  }
+  return [
+    goal(
+      'bystander p99 beside the worst hostile load',
+      'x its rest',
+      5,
+      rows.map((row) => row.p99_ms / row.rest_p99_ms),
+    ),
+    goal(
+      'the same in time',
+      'ms',
+      50,
+      rows.map((row) => row.p99_ms),
+    ),
+    goal(
+      'bystander answered 5xx or not at all',
+      'requests',
+      0,
+      rows.map((row) => row.failed),
+    ),
+    goal('hostile loads, memory', 'MiB', 600, [peak_rss / MIB]),
+    goal('servers with 256 MiB of heap that end', 'processes', 0, [survives_small_heap ? 0 : 1]),
   ]
 }
 

@@ -15,6 +15,8 @@ export interface MeasuredProcess {
   cpuUs(): number
   /** Bytes; `peak` is the most that there was. */
   rss(): { readonly now: number; readonly peak: number }
+  /** Whether the process has not ended by itself. */
+  isRunning(): boolean
   stop(): Promise<void>
 }
 
@@ -51,6 +53,7 @@ async function startOn(
     startMs,
     cpuUs: () => cpuUsOf(pid),
     rss: () => rssOf(pid),
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     async stop() {
       const ended = once(child, 'exit')
       child.kill('SIGTERM')

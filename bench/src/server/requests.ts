@@ -78,15 +78,18 @@ export function createRuleRequests(organizations: readonly SignedIn[]): string[]
   )
 }
 
-function formatRequest(
+/** A whole HTTP/1.1 request; a body is JSON in ASCII. */
+export function formatRequest(
   method: string,
   path: string,
   authorization: string | null,
   body = '',
+  headers: readonly string[] = [],
 ): string {
   return [
     `${method} ${path} HTTP/1.1`,
     'host: 127.0.0.1',
+    ...headers,
     ...(authorization === null ? [] : [`authorization: ${authorization}`]),
     ...(body === '' ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
     '',

@@ -11,12 +11,13 @@ import { measurePublish } from './cases/publish.ts'
 import { measureRequests, type RequestOptions } from './cases/request-rows.ts'
 import { measureStart } from './cases/start.ts'
 import { judgeServer } from './goals.ts'
+import { measureHostile, type HostileOptions } from './hostile/measure-hostile.ts'
 import { startLoad, type Load } from './load/start-load.ts'
 import { plotPolls } from './report/plot-polls.ts'
 import type { ServerResults } from './report/results.ts'
-import { formatAgents, formatRows } from './report/tables.ts'
+import { formatAgents, formatHostile, formatRows } from './report/tables.ts'
 
-export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents', 'publish'] as const
+export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents', 'publish', 'hostile'] as const
 export type ServerGroup = (typeof SERVER_GROUPS)[number]
 
 interface Extent {
@@ -25,6 +26,7 @@ interface Extent {
   /** Organizations of the large store; 0 leaves it out. */
   readonly organizations: number
   readonly agents: readonly number[]
+  readonly hostile: HostileOptions
 }
 
 const FULL: Extent = {
@@ -39,6 +41,7 @@ const FULL: Extent = {
   startRuns: 7,
   organizations: 1000,
   agents: [1000, 10_000, 100_000],
+  hostile: { forMs: 10_000, hugePolicies: 85, machines: 100_000 },
 }
 
 /** Too short for the optimizing compiler to settle: it shows that everything works. */
@@ -54,6 +57,7 @@ const QUICK: Extent = {
   startRuns: 3,
   organizations: 0,
   agents: [1000],
+  hostile: { forMs: 3000, hugePolicies: 20, machines: 10_000 },
 }
 
 /** Measures the server beside a bare one; answers the exit status. */
@@ -82,11 +86,14 @@ export async function runServerBench(
     const { organizations } = extent
     const large =
       wants('large') && organizations > 0 ? await measureLarge(load, folder, organizations) : null
-    const goals = judgeServer({ rows, start, large, publish })
+    tell('hostile')
+    const hostile = wants('hostile') ? await measureHostile(folder, extent.hostile, tell) : null
+    const goals = judgeServer({ rows, start, large, publish, hostile })
     process.stdout.write(
       [
         rows.length > 0 ? formatRows(rows) : '',
         agents.length > 0 ? formatAgents(agents) : '',
+        hostile === null ? '' : formatHostile(hostile.rows),
         formatRangedGoals(only === null ? goals : goals.filter(({ reached }) => reached !== null)),
       ].join(''),
     )
@@ -102,6 +109,7 @@ export async function runServerBench(
       large,
       publish,
       agents,
+      hostile,
     } as const
     // A quick run, or a part of one, must not replace the figures of a whole one.
     if (only === null && !quick) write(results, run, tell)

@@ -15,7 +15,7 @@ const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({
   requests: 1,
 })
 const judge = (rows: readonly Row[]) => {
-  const goals = judgeServer({ rows, start: null, large: null, publish: null })
+  const goals = judgeServer({ rows, start: null, large: null, publish: null, hostile: null })
   return (name: string) => {
     const goal = goals.find((each) => each.name === name)
     return goal === undefined ? 'no such goal' : verdictOf(goal, goal.must)
@@ -36,7 +36,7 @@ describe('the goals of the server', () => {
 
   it('compare them within each round, because the machine may be slower in another', () => {
     const rows = [row(CREATE, 1, 400, 40, 80), row(CREATE_ALONE, 1, 100, 10, 80)]
-    const goals = judgeServer({ rows, start: null, large: null, publish: null })
+    const goals = judgeServer({ rows, start: null, large: null, publish: null, hostile: null })
     const goal = goals.find(({ name }) => name === `${CREATE}, a second`)
 
     expect(goal?.reached).toBe(4)
@@ -44,11 +44,41 @@ describe('the goals of the server', () => {
   })
 
   it('are met by nothing that was not measured', () => {
-    const goals = judgeServer({ rows: [], start: null, large: null, publish: null })
+    const goals = judgeServer({ rows: [], start: null, large: null, publish: null, hostile: null })
 
     expect(new Set(goals.map((goal) => verdictOf(goal, goal.must)))).toEqual(
       new Set(['not measured']),
     )
+  })
+})
+
+describe('the goals beside hostile loads', () => {
+  const hostile = (p99Ms: number, failed: number, survives: boolean) => ({
+    rows: [
+      {
+        name: 'load',
+        rest_p50_ms: 1,
+        rest_p99_ms: 10,
+        p50_ms: 2,
+        p99_ms: p99Ms,
+        failed,
+        statuses: { '429': 1 },
+      },
+    ],
+    peak_rss: 600 * 1024 * 1024,
+    survives_small_heap: survives,
+  })
+  const verdicts = (result: ReturnType<typeof hostile>) =>
+    judgeServer({ rows: [], start: null, large: null, publish: null, hostile: result })
+      .slice(-5)
+      .map((goal) => verdictOf(goal, goal.must))
+
+  it('are met at their bounds', () => {
+    expect(new Set(verdicts(hostile(50, 0, true)))).toEqual(new Set(['met']))
+  })
+
+  it('are missed by a slow, a failed and an ended server', () => {
+    expect(verdicts(hostile(51, 1, false))).toEqual(['missed', 'missed', 'missed', 'met', 'missed'])
   })
 })
 

@@ -27,7 +27,8 @@ const ORGANIZATIONS = 10
 const WRITE_ORGANIZATIONS = 32
 const PRIME_TIMEOUT_MS = 30_000
 
-const MAIN = join(import.meta.dirname, '../../../../', bundleOf(SERVER))
+/** The server as it ships. */
+export const SERVER_MAIN = join(import.meta.dirname, '../../../../', bundleOf(SERVER))
 const SINGLE = join(import.meta.dirname, '../single-commit-server.ts')
 const BARE_SERVER = join(import.meta.dirname, '../bare-server.ts')
 
@@ -44,7 +45,7 @@ export function startServer(
   port?: number,
 ): Promise<MeasuredProcess> {
   const all = { ...SETTINGS, PALISADE_DATA_DIR: dataDir, ...settings }
-  return startProcess([...SERVER.nodeOptions, MAIN, 'start'], all, '/readyz', port)
+  return startProcess([...SERVER.nodeOptions, SERVER_MAIN, 'start'], all, '/readyz', port)
 }
 
 /** The same, but for its store. */

@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { DeviceTokens } from '../../../../server/src/distribution/proof/device-tokens.ts'
 import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
+import type { permissionsOf } from '../../../../server/src/accounts/roles.ts'
 import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
 import { createThumbprint } from './device-tokens.ts'
 
@@ -68,8 +69,8 @@ export async function fillMember(
   member: {
     readonly org: string
     readonly username: string
-    readonly role: 'owner' | 'editor'
-    readonly permissions: readonly ('organization:admin' | 'policies:read' | 'policies:write')[]
+    readonly role: 'owner' | 'editor' | 'auditor' | 'member'
+    readonly permissions: ReturnType<typeof permissionsOf>
   },
 ): Promise<{ readonly username: string; readonly token: string }> {
   const { org, username, role, permissions } = member

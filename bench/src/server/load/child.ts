@@ -1,5 +1,7 @@
 import { quantile } from '../../measure/quantile.ts'
 import { openConnection, type LoadAnswer, type LoadConnection } from './connection.ts'
+import { pace } from './pace.ts'
+import { press } from './press.ts'
 import type { LoadReport, LoadRequest } from './load-request.ts'
 import { createRequestSet, takeRequest, type RequestSet } from './request-set.ts'
 
@@ -109,6 +111,10 @@ async function answer(request: LoadRequest): Promise<LoadReport | null> {
       return prime(request)
     case 'run':
       return run(request)
+    case 'pace':
+      return pace(request, setOf(request.set))
+    case 'press':
+      return press(request, setOf(request.set))
   }
 }
 

@@ -25,6 +25,22 @@ export type LoadRequest =
       /** Stops here, however many were sent. */
       readonly timeoutMs: number
     }
+  | {
+      /** Sends requests of a set at a fixed rate, each timed from the moment it was due. */
+      readonly kind: 'pace'
+      readonly port: number
+      readonly set: string
+      readonly perSecond: number
+      readonly forMs: number
+    }
+  | {
+      /** Keeps connections busy with a set, and opens again those that the server ends. */
+      readonly kind: 'press'
+      readonly port: number
+      readonly set: string
+      readonly connections: number
+      readonly forMs: number
+    }
 
 export const COUNTER = '########'
 

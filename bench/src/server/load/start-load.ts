@@ -6,7 +6,7 @@ import type { LoadReport, LoadRequest } from './load-request.ts'
 /** The process that makes load, so that its work is not the server's. */
 export interface Load {
   ask(request: LoadRequest & { kind: 'define' }): Promise<null>
-  ask(request: LoadRequest & { kind: 'prime' | 'run' }): Promise<LoadReport>
+  ask(request: LoadRequest & { kind: 'prime' | 'run' | 'pace' | 'press' }): Promise<LoadReport>
   stop(): void
 }
 

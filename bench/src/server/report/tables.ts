@@ -2,6 +2,7 @@ import Table from 'cli-table3'
 import { formatNumber } from '../../report/format-number.ts'
 import type { AgentsResult } from '../cases/agents.ts'
 import { formatRange } from '../../report/ranged-goals-table.ts'
+import type { HostileRow } from '../hostile/measure-hostile.ts'
 import type { Row } from '../rounds.ts'
 
 const STYLE = { head: [], border: [], compact: true }
@@ -41,6 +42,28 @@ export function formatAgents(results: readonly AgentsResult[]): string {
       formatNumber(poll.ratio.median),
       formatNumber(1e6 / poll.cpu_us.median),
       formatNumber(rss / 1024 / 1024),
+    ])
+  return `${table.toString()}\n`
+}
+
+/** What a bystander meets at rest and beside each kind of hostile load. */
+export function formatHostile(rows: readonly HostileRow[]): string {
+  const table = new Table({
+    head: ['hostile load', 'rest p99 ms', 'p50 ms', 'p99 ms', 'x rest', 'failed', 'its answers'],
+    colAligns: ['left', 'right', 'right', 'right', 'right', 'right', 'left'],
+    style: STYLE,
+  })
+  for (const row of rows)
+    table.push([
+      row.name,
+      formatNumber(row.rest_p99_ms),
+      formatNumber(row.p50_ms),
+      formatNumber(row.p99_ms),
+      formatNumber(row.p99_ms / row.rest_p99_ms),
+      String(row.failed),
+      Object.entries(row.statuses)
+        .map(([status, count]) => `${count} x ${status}`)
+        .join(', '),
     ])
   return `${table.toString()}\n`
 }
