@@ -13,10 +13,10 @@ import { adminRoutes } from './accounts/admin-routes.ts'
 import { createAuthenticator, type Authenticate } from './accounts/authenticate.ts'
 import type { SessionTokens } from './accounts/oidc/external-sessions.ts'
 import { openSessionTokens, type SessionTokenDeps } from './accounts/oidc/open-session-tokens.ts'
-import { createFailureThrottle } from './accounts/failure-throttle.ts'
-import { createPasswordQueue, type PasswordQueue } from './accounts/password-queue.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
-import type { Throttles } from './accounts/throttled.ts'
+import { createPasswordQueue, type PasswordQueue } from './accounts/sign-in/password-queue.ts'
+import { createPasswordProof, type ProvePassword } from './accounts/sign-in/prove-password.ts'
+import { createSignInLimits, type SignInLimits } from './accounts/sign-in/sign-in-limits.ts'
 import { tokenRoutes } from './accounts/token-routes.ts'
 import { createTokenUse, notingUse, type TokenUse } from './accounts/token-use.ts'
 import type { Config } from './config/config.ts'
@@ -79,7 +79,8 @@ const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
 const SESSION_TOKENS = token<SessionTokens>('SessionTokens')
 const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
-const THROTTLES = token<Throttles>('Throttles')
+const SIGN_IN_LIMITS = token<SignInLimits>('SignInLimits')
+const PROVE_PASSWORD = token<ProvePassword>('ProvePassword')
 const TOKEN_USE = token<TokenUse>('TokenUse')
 const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
 
@@ -106,7 +107,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)
-      const passwordQueue = c.resolve(PASSWORD_QUEUE)
+      const signInLimits = c.resolve(SIGN_IN_LIMITS)
+      const provePassword = c.resolve(PROVE_PASSWORD)
       return [
         governanceRoutes({
           store: audited,
@@ -118,10 +120,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         documentSchemaRoutes(),
         tokenRoutes({
           store,
-          passwordQueue,
+          signInLimits,
+          provePassword,
           tokenUse: c.resolve(TOKEN_USE),
           accessTokens: c.resolve(ACCESS_TOKENS),
-          throttles: c.resolve(THROTTLES),
           accessTokenMinutes: config.accessTokenMinutes,
           ...sources,
         }),
@@ -129,14 +131,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         adminRoutes({
           store: audited,
           authenticate,
-          passwordQueue,
-          throttles: c.resolve(THROTTLES),
+          passwordQueue: c.resolve(PASSWORD_QUEUE),
+          signInLimits,
+          provePassword,
           ...sources,
         }),
         distributionRoutes({
           store: audited,
           authenticate,
-          throttles: c.resolve(THROTTLES),
+          signInLimits,
           ...machines,
           publicUrl: () => config.publicUrl ?? origin(),
           limits: config.limits,
@@ -242,11 +245,18 @@ function registerAuthentication(
   container.register(PASSWORD_QUEUE, {
     useFactory: instanceCachingFactory(() => createPasswordQueue()),
   })
-  container.register(THROTTLES, {
-    useFactory: instanceCachingFactory(() => ({
-      account: createFailureThrottle(sources.now),
-      address: createFailureThrottle(sources.now),
-    })),
+  container.register(SIGN_IN_LIMITS, {
+    useFactory: instanceCachingFactory(() => createSignInLimits(sources.monotonicMs)),
+  })
+  container.register(PROVE_PASSWORD, {
+    useFactory: instanceCachingFactory((c) =>
+      createPasswordProof({
+        store,
+        signInLimits: c.resolve(SIGN_IN_LIMITS),
+        passwordQueue: c.resolve(PASSWORD_QUEUE),
+        ...sources,
+      }),
+    ),
   })
   container.register(TOKEN_USE, {
     useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),

@@ -20,6 +20,8 @@ export interface TestServer {
   readonly store: Store
   /** Milliseconds. */
   advance(ms: number): void
+  /** Sets the wall clock back; the monotonic one goes on. */
+  setBack(ms: number): void
   /** Epoch milliseconds by the server's clock. */
   now(): number
   createOrganization(name: string, owner: string, entitled?: boolean): Promise<CreatedOrganization>
@@ -52,8 +54,10 @@ export async function openTestServer(
   { settings = {}, log, overload = UNLIMITED }: TestServerOptions = {},
 ): Promise<TestServer> {
   let clockMs = Date.parse('2026-11-21T08:00:00.250Z')
+  let monotonicMs = 1_000
   const sources = {
     now: () => new Date(clockMs),
+    monotonicMs: () => monotonicMs,
     random: (bytes: number) => randomBytes(bytes),
     newId: () => randomUUID(),
   }
@@ -85,6 +89,10 @@ export async function openTestServer(
     store,
     advance(ms) {
       clockMs += ms
+      monotonicMs += ms
+    },
+    setBack(ms) {
+      clockMs -= ms
     },
     now: () => clockMs,
     createOrganization: (name, owner, entitled = true) =>

@@ -4,16 +4,16 @@ import type { Store } from '../store/store.ts'
 import type { AccessTokenIssuer, AccessTokenSubject } from '../tokens/access-token-jwt.ts'
 import { claimedKind, hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
-import type { PasswordQueue } from './password-queue.ts'
-import { verifyPassword } from './password.ts'
-import { throttled, type Throttles } from './throttled.ts'
+import { clientNetwork } from './sign-in/client-network.ts'
+import type { ProvePassword } from './sign-in/prove-password.ts'
+import type { SignInLimits } from './sign-in/sign-in-limits.ts'
 import type { TokenUse } from './token-use.ts'
 
 export interface ExchangeDeps {
   readonly store: Store
   readonly accessTokens: AccessTokenIssuer
-  readonly throttles: Throttles
-  readonly passwordQueue: PasswordQueue
+  readonly signInLimits: SignInLimits
+  readonly provePassword: ProvePassword
   readonly tokenUse: TokenUse
   readonly accessTokenMinutes: number
   readonly now: () => Date
@@ -35,39 +35,34 @@ interface Proof {
 
 /**
  * Exchanges a password, personal token or organization token for an access token. Throws 401, the
- * same for every way of being wrong, or 429 after 20 failures a minute of the account or address.
+ * same for every way of being wrong, or 429 as `SignInLimits` says.
  */
 export function createTokenExchange(
   deps: ExchangeDeps,
 ): (credentials: Credentials) => Promise<TokenResponse> {
   return async (credentials) => {
-    const proof =
-      claimedKind(credentials.secret) === null
-        ? // The throttle is asked when the turn comes, or a burst would slip through while it waits.
-          await deps.passwordQueue.run(() => attempt(deps, credentials, provePassword))
-        : await attempt(deps, credentials, proveToken)
+    const isPassword = claimedKind(credentials.secret) === null
+    const proof = await (isPassword ? byPassword(deps, credentials) : byToken(deps, credentials))
+    if (proof === null) throw unauthenticated('the name or the secret is wrong')
     return issue(deps, proof)
   }
 }
 
-async function attempt(
+async function byPassword(
   deps: ExchangeDeps,
-  credentials: Credentials,
-  prove: (deps: ExchangeDeps, credentials: Credentials) => Promise<Proof | null>,
-): Promise<Proof> {
-  const proof = await throttled(deps.throttles, credentials, () => prove(deps, credentials))
-  if (proof !== null) return proof
-  throw unauthenticated('the name or the secret is wrong')
+  { name, secret, address }: Credentials,
+): Promise<Proof | null> {
+  const user = await deps.provePassword({ name, password: secret, address })
+  if (user === null) return null
+  const passwordGeneration = user.password_generation
+  return { subject: { kind: 'user', name, tokenId: null, passwordGeneration }, expiresAt: null }
 }
 
-async function provePassword(deps: ExchangeDeps, { name, secret }: Credentials) {
-  const user = await deps.store.read((reader) => reader.users.find(name))
-  if (!(await verifyPassword(secret, user?.password_hash ?? null))) return null
-  const passwordGeneration = user?.password_generation ?? 0
-  return {
-    subject: { kind: 'user' as const, name, tokenId: null, passwordGeneration },
-    expiresAt: null,
-  }
+/** A good token is let in wherever others fail: nobody guesses 256 bits. */
+async function byToken(deps: ExchangeDeps, credentials: Credentials): Promise<Proof | null> {
+  const proof = await proveToken(deps, credentials)
+  if (proof === null) deps.signInLimits.countWrongToken(clientNetwork(credentials.address))
+  return proof
 }
 
 async function proveToken(

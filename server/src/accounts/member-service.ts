@@ -12,10 +12,10 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize, requirePermission, type Access } from './authorize.ts'
-import type { PasswordQueue } from './password-queue.ts'
 import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller, type Principal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
+import type { PasswordQueue } from './sign-in/password-queue.ts'
 
 export interface MemberServiceDeps {
   readonly store: AuditedStore
@@ -60,7 +60,9 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
 
     async create(caller, org, { username, role, password }, once) {
       const password_hash =
-        password === undefined ? null : await hashNewPassword(deps, password, 'password')
+        password === undefined
+          ? null
+          : await hashNewPassword(deps, caller, { password, field: 'password' })
       return store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         requireRank(access.permissions, role)

@@ -1,7 +1,8 @@
 import { invalidArgument } from '../http/api-error.ts'
 import { claimedKind } from '../tokens/secret-token.ts'
-import type { PasswordQueue } from './password-queue.ts'
 import { hashPassword } from './password.ts'
+import type { Caller } from './principal.ts'
+import type { PasswordQueue } from './sign-in/password-queue.ts'
 
 /** The hash of a password that somebody chose. Throws 400 naming `field`, or 429 when too many wait. */
 export async function hashNewPassword(
@@ -9,11 +10,13 @@ export async function hashNewPassword(
     readonly passwordQueue: PasswordQueue
     readonly random: (bytes: number) => Uint8Array
   },
-  password: string,
-  field: string,
+  caller: Caller,
+  { password, field }: { readonly password: string; readonly field: string },
 ): Promise<string> {
   // The token endpoint would take it for a token, and never for this password.
   if (claimedKind(password) !== null)
     throw invalidArgument(`\`${field}\` must not look like an access token`, { field })
-  return deps.passwordQueue.run(() => hashPassword(password, deps.random))
+  return deps.passwordQueue.run({ lane: caller.author.actor, isKnown: true }, () =>
+    hashPassword(password, deps.random),
+  )
 }

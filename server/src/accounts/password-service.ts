@@ -9,16 +9,17 @@ import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { findMember, requireRank } from './member-service.ts'
 import { hashNewPassword } from './new-password.ts'
-import { tooManyRequests, type PasswordQueue } from './password-queue.ts'
-import { verifyPassword } from './password.ts'
 import { formatPrincipal, type Caller } from './principal.ts'
 import { revokePersonalTokens } from './revoke-user.ts'
-import { throttled, type Throttles } from './throttled.ts'
+import type { PasswordQueue } from './sign-in/password-queue.ts'
+import type { ProvePassword } from './sign-in/prove-password.ts'
+import type { SignInLimits } from './sign-in/sign-in-limits.ts'
 
 export interface PasswordServiceDeps {
   readonly store: AuditedStore
   readonly passwordQueue: PasswordQueue
-  readonly throttles: Throttles
+  readonly signInLimits: SignInLimits
+  readonly provePassword: ProvePassword
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
 }
@@ -28,7 +29,7 @@ export interface PasswordServiceDeps {
  * stay unless the request says otherwise. Everything throws ApiError.
  */
 export interface PasswordService {
-  /** One's own, proved by the old one; a wrong one counts in the throttles. */
+  /** One's own, proved by the old one; a wrong one counts in the limits. */
   change(caller: Caller, request: ChangePasswordRequest): Promise<PasswordChanged>
   /** That of a member whom his organization made and no other has, by somebody who outranks him. */
   reset(
@@ -51,7 +52,10 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
         throw invalidArgument('`new_password` must differ from the old one', {
           field: 'new_password',
         })
-      const hash = await hashNewPassword(deps, new_password, 'new_password')
+      const hash = await hashNewPassword(deps, caller, {
+        password: new_password,
+        field: 'new_password',
+      })
       return store.write(caller.author, async (writer) => {
         const user = await writer.users.find(username)
         // Somebody else changed it meanwhile: what was proved is worth nothing any more.
@@ -63,10 +67,11 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
     },
 
     async reset(caller, org, username, { password, revoke_tokens }) {
-      countReset(deps, caller)
+      // A hash takes its place in a queue that everybody signs in by.
+      deps.signInLimits.countReset(formatPrincipal(caller))
       // Also before: whoever is refused anyway gets no slow hash made.
       await store.read((reader) => requireMayReset(reader, caller, org, username))
-      const hash = await hashNewPassword(deps, password, 'password')
+      const hash = await hashNewPassword(deps, caller, { password, field: 'password' })
       return store.write(caller.author, async (writer) => {
         await requireMayReset(writer, caller, org, username)
         await writer.users.updatePassword(username, hash)
@@ -82,24 +87,13 @@ async function proveOld(
   { username, author }: Caller & { readonly username: string },
   password: string,
 ): Promise<number> {
-  const attempt = { name: username, address: author.address ?? '' }
-  const generation = await deps.passwordQueue.run(() =>
-    throttled(deps.throttles, attempt, async () => {
-      const user = await deps.store.read((reader) => reader.users.find(username))
-      const isRight = await verifyPassword(password, user?.password_hash ?? null)
-      return isRight && user !== null ? user.password_generation : null
-    }),
-  )
-  if (generation === null) throw permissionDenied('`password` is not your password')
-  return generation
-}
-
-/** A hash takes its place in a queue that everybody signs in by. Throws 429. */
-function countReset({ throttles: { account } }: PasswordServiceDeps, caller: Caller): void {
-  const key = `reset ${formatPrincipal(caller)}`
-  const wait = account.retryAfterSeconds(key)
-  if (wait > 0) throw tooManyRequests(wait)
-  account.recordFailure(key)
+  const user = await deps.provePassword({
+    name: username,
+    password,
+    address: author.address ?? '',
+  })
+  if (user === null) throw permissionDenied('`password` is not your password')
+  return user.password_generation
 }
 
 async function requireMayReset(

@@ -32,6 +32,7 @@ export async function revokeUser(
   const at = now.toISOString()
   await writer.users.updatePassword(username, null)
   await writer.users.endExternalSessions(username, at)
+  await writer.knownNetworks.forget(username)
   const made = await writer.accessTokens.listMadeBy(formatUser(username))
   for (const { id } of made) await writer.accessTokens.revoke(id, at)
   const personal_tokens = await revokePersonalTokens(writer, username, now)

@@ -1,5 +1,6 @@
 import type { Enrolment } from '@palisade/protocol'
-import { throttled, type Throttles } from '../accounts/throttled.ts'
+import { clientNetwork } from '../accounts/sign-in/client-network.ts'
+import type { SignInLimits } from '../accounts/sign-in/sign-in-limits.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { RequestOrigin } from '../history/author.ts'
 import { permissionDenied, unauthenticatedDevice } from '../http/api-error.ts'
@@ -11,7 +12,7 @@ import { enrolDevice, formatEnrolment, type EnrolDeps } from './enrol-device.ts'
 
 export interface EnrolMachineDeps extends EnrolDeps {
   readonly store: AuditedStore
-  readonly throttles: Throttles
+  readonly signInLimits: SignInLimits
   /** Origin under which devices reach this server. */
   readonly publicUrl: () => string
 }
@@ -38,11 +39,11 @@ export function createMachineEnrolment(
   const { store } = deps
 
   return async ({ secret, key, from }) => {
-    const attempt = { name: secret, address: from.address }
-    const token = await throttled(deps.throttles, attempt, () =>
-      store.read((reader) => findToken(reader, secret, deps.now())),
-    )
-    if (token === null) throw refusal()
+    const token = await store.read((reader) => findToken(reader, secret, deps.now()))
+    if (token === null) {
+      deps.signInLimits.countWrongToken(clientNetwork(from.address))
+      throw refusal()
+    }
     const actor = `enrolment:${token.org}:${token.id}`
     return store.write({ ...from, actor }, async (writer) => {
       const current = await findToken(writer, secret, deps.now())

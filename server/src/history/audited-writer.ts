@@ -22,7 +22,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  * in the history.
  *
  * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
- * was used, when a rollout was judged, and how far deliveries have come, which are no change of anything.
+ * was used, when a rollout was judged, how far deliveries have come, and the networks of users, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   return new AuditedWriter(writer, record)
@@ -140,6 +140,10 @@ class AuditedWriter implements StoreWriter {
 
   get deviceReports() {
     return this.#writer.deviceReports
+  }
+
+  get knownNetworks() {
+    return this.#writer.knownNetworks
   }
 
   get deliveries() {

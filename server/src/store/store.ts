@@ -1,4 +1,6 @@
 import type {
+  KnownNetworkReader,
+  KnownNetworkWriter,
   MembershipReader,
   MembershipWriter,
   OrganizationReader,
@@ -65,7 +67,7 @@ export interface Store {
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When access tokens and devices were last used, what devices report, when rollouts were judged, how far deliveries have come and the answers kept for
+   * When access tokens, devices and networks of users were last used, what devices report, when rollouts were judged, how far deliveries have come and the answers kept for
    * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
    * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
    * changed them.
@@ -80,6 +82,7 @@ export interface Store {
 export interface StoreReader {
   readonly organizations: OrganizationReader
   readonly users: UserReader
+  readonly knownNetworks: KnownNetworkReader
   readonly memberships: MembershipReader
   readonly teams: TeamReader
   readonly policies: PolicyReader
@@ -107,6 +110,7 @@ export interface StoreReader {
 export interface StoreWriter extends StoreReader {
   readonly organizations: OrganizationWriter
   readonly users: UserWriter
+  readonly knownNetworks: KnownNetworkWriter
   readonly memberships: MembershipWriter
   readonly teams: TeamWriter
   readonly policies: PolicyWriter

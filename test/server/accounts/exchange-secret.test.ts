@@ -3,8 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { ApiError } from '../../../server/src/http/api-error.ts'
 import { createOrganization } from '../../../server/src/accounts/create-organization.ts'
 import { createTokenExchange } from '../../../server/src/accounts/exchange-secret.ts'
-import { createFailureThrottle } from '../../../server/src/accounts/failure-throttle.ts'
-import { createPasswordQueue } from '../../../server/src/accounts/password-queue.ts'
+import { createPasswordQueue } from '../../../server/src/accounts/sign-in/password-queue.ts'
+import { createPasswordProof } from '../../../server/src/accounts/sign-in/prove-password.ts'
+import { createSignInLimits } from '../../../server/src/accounts/sign-in/sign-in-limits.ts'
 import { createTokenUse } from '../../../server/src/accounts/token-use.ts'
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -42,12 +43,18 @@ describe('an exchange that fails', () => {
         return store.read(body)
       },
     }
+    const signInLimits = createSignInLimits(() => 1)
     const keys = createAccessTokenKeys({ store, now })
     exchange = createTokenExchange({
       store: counted,
       accessTokens: createAccessTokenIssuer({ keys, ...sources }),
-      throttles: { account: createFailureThrottle(now), address: createFailureThrottle(now) },
-      passwordQueue: createPasswordQueue(),
+      signInLimits,
+      provePassword: createPasswordProof({
+        store: counted,
+        signInLimits,
+        passwordQueue: createPasswordQueue(),
+        now,
+      }),
       tokenUse: createTokenUse({ store, now }),
       accessTokenMinutes: 15,
       now,

@@ -87,13 +87,13 @@ describe('passwords', () => {
 
     it('cannot be guessed faster here than at the token endpoint', async () => {
       const bob = await addMember('bob')
-      for (let failure = 0; failure < 20; failure += 1)
+      for (let failure = 0; failure < 60; failure += 1)
         expect((await change(bob, { password: 'wrong', new_password: NEW })).statusCode).toBe(403)
 
       const refused = await change(bob, { password: OLD, new_password: NEW })
 
       expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60'])
-      expect(await statusOf('bob', OLD, '192.0.2.9')).toBe(429)
+      expect(await statusOf('bob', OLD)).toBe(429)
       test.advance(60_000)
       expect((await change(bob, { password: OLD, new_password: NEW })).statusCode).toBe(200)
     })

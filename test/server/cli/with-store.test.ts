@@ -26,7 +26,12 @@ import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
 import { hasPostgres, unusedDatabase } from '../postgres/test-postgres.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
-const SOURCES = { now: () => new Date(), random: randomBytes, newId: randomUUID }
+const SOURCES = {
+  now: () => new Date(),
+  monotonicMs: () => performance.now(),
+  random: randomBytes,
+  newId: randomUUID,
+}
 
 /** Every command that looks for something that is there already. */
 const COMMANDS: readonly [string, (config: Config) => Promise<void>][] = [

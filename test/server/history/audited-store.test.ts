@@ -252,7 +252,8 @@ describe('the audited store', () => {
       .filter((file) => /\.transaction\(/.test(readFileSync(join(root, file), 'utf8')))
 
     expect(files.toSorted()).toEqual([
-      // When a token was last used is no change of anything.
+      // Neither are the networks of a user and the last use of a token a change of anything.
+      'accounts/sign-in/prove-password.ts',
       'accounts/token-use.ts',
       // When a rollout was judged is progress.
       'distribution/rollout/rollout-watch.ts',

@@ -12,7 +12,12 @@ it('a server whose database a newer release took over answers 503 and logs once 
   const path = join(directory, 'server.db')
   const store = openSqliteStore(path)
   const log = captureLog()
-  const sources = { now: () => new Date(), random: randomBytes, newId: randomUUID }
+  const sources = {
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    random: randomBytes,
+    newId: randomUUID,
+  }
   const server = await createServer({
     config: readConfig({}, directory),
     sources,

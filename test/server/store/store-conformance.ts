@@ -7,6 +7,7 @@ import { describeGrants } from './grant-conformance.ts'
 import { describeGeneration } from './generation-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
 import { describeIdempotency } from './idempotency-conformance.ts'
+import { describeKnownNetworks } from './known-network-conformance.ts'
 import { describeMemory } from './memory-conformance.ts'
 import type { OpenStore } from './open-again.ts'
 import { describeRollouts } from './rollout-conformance.ts'
@@ -511,6 +512,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       () => open,
     )
     describeIdempotency(() => store)
+    describeKnownNetworks(() => store)
     describeRollouts(() => store)
     describeWebhooks(() => store)
 

@@ -22,7 +22,12 @@ let close: () => Promise<void>
 beforeAll(async () => {
   const directory = temporaryDirectory(afterAll)
   const store = openSqliteStore(join(directory, 'server.db'))
-  const sources = { now: () => new Date(), random: randomBytes, newId: randomUUID }
+  const sources = {
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    random: randomBytes,
+    newId: randomUUID,
+  }
   server = await createServer({
     config: readConfig({ PALISADE_PORT: '0' }, directory),
     sources,

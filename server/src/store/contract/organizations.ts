@@ -34,6 +34,17 @@ export interface UserWriter extends UserReader {
   endExternalSessions(username: string, at: string): Promise<void>
 }
 
+/** The networks that a user has signed in from with a password. No change of anything: not audited. */
+export interface KnownNetworkReader {
+  /** When it was noted last (`Date.toISOString`); null when it is not among the newest 16. */
+  seenAt(username: string, network: string): Promise<string | null>
+}
+
+export interface KnownNetworkWriter extends KnownNetworkReader {
+  note(username: string, network: string, at: string): Promise<void>
+  forget(username: string): Promise<void>
+}
+
 export interface MembershipReader {
   find(org: string, username: string): Promise<MembershipRecord | null>
   /** By username. */

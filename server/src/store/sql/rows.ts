@@ -8,6 +8,7 @@ import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createDeviceReportReader, createDeviceReportWriter } from './device-report-rows.ts'
 import { createGrantReader, createGrantWriter } from './grant-rows.ts'
+import { createKnownNetworkReader, createKnownNetworkWriter } from './known-network-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
   createBumpRevision,
@@ -38,6 +39,7 @@ export function createReader(connection: Connection): StoreReader {
   return {
     organizations: createOrganizationReader(connection),
     users: createUserReader(connection),
+    knownNetworks: createKnownNetworkReader(connection),
     memberships: createMembershipReader(connection),
     teams: createTeamReader(connection),
     policies: createPolicyReader(connection),
@@ -65,6 +67,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
   return {
     organizations: createOrganizationWriter(connection, bumpRevision, memory),
     users: createUserWriter(connection),
+    knownNetworks: createKnownNetworkWriter(connection),
     memberships: createMembershipWriter(connection, bumpRevision, memory),
     teams: createTeamWriter(connection, bumpRevision),
     policies: createPolicyWriter(connection, bumpRevision, memory),

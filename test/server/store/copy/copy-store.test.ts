@@ -28,6 +28,7 @@ const newPath = () => join(temporaryDirectory(), 'server.db')
 
 const sources = {
   now: () => new Date(AT),
+  monotonicMs: () => performance.now(),
   random: (bytes: number) => randomBytes(bytes),
   newId: () => randomUUID(),
 }

@@ -9,6 +9,7 @@ import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
+import { knownNetworks } from './known-networks.ts'
 import { lastSeen } from './last-seen.ts'
 import { publications } from './publications.ts'
 import { rollouts } from './rollouts.ts'
@@ -37,4 +38,5 @@ export const MIGRATIONS: readonly Migration[] = [
   breakGlass,
   rollouts,
   rulesInOrder,
+  knownNetworks,
 ]

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { tooManyRequests } from './password-queue.ts'
+import type { ClientNetwork } from './client-network.ts'
+import { countFailures } from './count-failures.ts'
+
+/** Of one network; as many of one account from all networks that it has not signed in from. */
+const FROM_NETWORK = 20
+/** Of the /48 around it: the networks of one site, which may have 65,536. */
+const FROM_WIDE_NETWORK = 100
+/** Of one account from a network that it has signed in from. */
+const FROM_KNOWN_NETWORK = 60
+
+/** A password that somebody tries. */
+export interface PasswordAttempt {
+  /** Claimed; hostile text of any length. */
+  readonly name: string
+  readonly network: ClientNetwork
+  /** Whether the account has signed in from this network before. */
+  readonly isKnown: boolean
+}
+
+/**
+ * Bounds on wrong secrets, each a minute. Every method throws 429 rather than answer.
+ *
+ * A stranger must not lock others out. So a network that an account has signed in from has a bound
+ * of its own with that account, which failures elsewhere do not touch; and tokens, whose 256 bits
+ * cannot be guessed, are bounded by network alone, and only after the token was found wrong.
+ */
+export interface SignInLimits {
+  requirePasswordTry(attempt: PasswordAttempt): void
+  countWrongPassword(attempt: PasswordAttempt): void
+  /** Counts a token that is not good. */
+  countWrongToken(network: ClientNetwork): void
+  /** Counts a reset of somebody's password by `actor`. */
+  countReset(actor: string): void
+}
+
+export function createSignInLimits(monotonicMs: () => number): SignInLimits {
+  const near = countFailures(FROM_NETWORK, monotonicMs)
+  const wide = countFailures(FROM_WIDE_NETWORK, monotonicMs)
+  const elsewhere = countFailures(FROM_NETWORK, monotonicMs)
+  const known = countFailures(FROM_KNOWN_NETWORK, monotonicMs)
+  const resets = countFailures(FROM_NETWORK, monotonicMs)
+  const waitOfNetwork = (network: ClientNetwork) =>
+    Math.max(near.waitSeconds(network.near), wide.waitSeconds(network.wide))
+  const countNetwork = (network: ClientNetwork) => {
+    near.add(network.near)
+    wide.add(network.wide)
+  }
+
+  return {
+    requirePasswordTry({ name, network, isKnown }) {
+      const account = hashName(name)
+      requireNoWait(
+        isKnown
+          ? known.waitSeconds(`${account} ${network.near}`)
+          : Math.max(waitOfNetwork(network), elsewhere.waitSeconds(account)),
+      )
+    },
+    countWrongPassword({ name, network, isKnown }) {
+      const account = hashName(name)
+      if (isKnown) return known.add(`${account} ${network.near}`)
+      countNetwork(network)
+      elsewhere.add(account)
+    },
+    countWrongToken(network) {
+      requireNoWait(waitOfNetwork(network))
+      countNetwork(network)
+    },
+    countReset(actor) {
+      requireNoWait(resets.waitSeconds(actor))
+      resets.add(actor)
+    },
+  }
+}
+
+function requireNoWait(seconds: number): void {
+  if (seconds > 0) throw tooManyRequests(seconds)
+}
+
+function hashName(name: string): string {
+  return createHash('sha256').update(name).digest('base64')
+}
