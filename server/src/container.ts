@@ -3,6 +3,7 @@ import '@abraham/reflection'
 import type { FastifyInstance } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { Server as TlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import {
   container as root,
   instanceCachingFactory,
@@ -29,6 +30,7 @@ import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
 import { createAuditedStore } from './history/audited-store.ts'
 import { eventRoutes } from './history/event-routes.ts'
+import { conflict } from './http/api-error.ts'
 import { createApp } from './http/create-app.ts'
 import { createReadiness } from './http/readiness.ts'
 import { createLog, type Log, type LogSettings } from './log/create-log.ts'
@@ -36,7 +38,7 @@ import { reportSchemaChange } from './log/report-schema-change.ts'
 import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { observeIssuer } from './metrics/observe-issuer.ts'
-import { formatOrigin } from './origin.ts'
+import { formatOrigin, isEveryAddress } from './origin.ts'
 import { watchOverload, type WatchedOverload } from './overload/watch-overload.ts'
 import type { Sources } from './sources.ts'
 import type { Store } from './store/store.ts'
@@ -49,12 +51,16 @@ import { openTracing } from './tracing/open-tracing.ts'
 import { readVersion } from './version.ts'
 import { createWebhooks } from './webhooks/create-webhooks.ts'
 
+type ServerAddress = Pick<AddressInfo, 'address' | 'port'>
+
 /** The server, ready to listen. */
 export interface Server {
   readonly app: FastifyInstance
   readonly log: Log
   /** Where it listens, or will; with port 0 known only once it does. */
   origin(): string
+  /** The IP address that it listens on, or the configured host before it does. */
+  address(): string
   /** From now on `/readyz` answers 503; everything else is served as before. */
   announceStop(): void
   /** Shows another certificate from the next handshake on; only with TLS. */
@@ -141,7 +147,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           authenticate,
           signInLimits,
           ...machines,
-          publicUrl: () => config.publicUrl ?? origin(),
+          publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
           limits: config.limits,
           pageTokenKey,
           ...sources,
@@ -177,6 +183,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     app,
     log,
     origin,
+    address: () => boundOf(app, options).address,
     announceStop: () => readiness.announceStop(),
     replaceCertificate(certificate) {
       if (app.server instanceof TlsServer) replaceCertificate(app.server, certificate)
@@ -224,10 +231,27 @@ function tellOfEvents(
   }
 }
 
-function originOf(app: FastifyInstance, { config, certificate }: ServerOptions): string {
-  const address = app.server.address()
-  const port = typeof address === 'object' && address !== null ? address.port : config.port
-  return formatOrigin(certificate === undefined ? 'http' : 'https', config.host, port)
+function originOf(app: FastifyInstance, options: ServerOptions): string {
+  const { address, port } = boundOf(app, options)
+  // A name says more than its address; one that stands for every address says nothing.
+  const host = isEveryAddress(address) ? address : options.config.host
+  return formatOrigin(options.certificate === undefined ? 'http' : 'https', host, port)
+}
+
+/** The origin that machines are told. Throws ApiError where only the operator knows it. */
+function reachableOrigin(app: FastifyInstance, options: ServerOptions): string {
+  if (isEveryAddress(boundOf(app, options).address))
+    throw conflict(
+      'this server does not know under which origin machines reach it; its operator sets `PALISADE_PUBLIC_URL`',
+    )
+  return originOf(app, options)
+}
+
+function boundOf(app: FastifyInstance, { config }: ServerOptions): ServerAddress {
+  const bound = app.server.address()
+  return typeof bound === 'object' && bound !== null
+    ? bound
+    : { address: config.host, port: config.port }
 }
 
 /** Who calls: from the secret that somebody signs in with to the principal of a request. */

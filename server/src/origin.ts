@@ -1,8 +1,14 @@
-/**
- * The origin under which this machine reaches a server bound to `host`. A server on every address
- * is named by the loopback one; from elsewhere it has a name that only its operator knows.
- */
+/** The origin of a server that listens on `host`, a name or an address. */
 export function formatOrigin(scheme: 'http' | 'https', host: string, port: number): string {
-  if (host === '0.0.0.0' || host === '::') return `${scheme}://127.0.0.1:${port}`
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}
+
+/** Whether a bound address stands for every address of the machine, so that none can be named. */
+export function isEveryAddress(address: string): boolean {
+  return address === '0.0.0.0' || address === '::'
+}
+
+/** Whether only programs on this machine reach the bound address. */
+export function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address)
 }

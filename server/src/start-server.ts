@@ -7,6 +7,8 @@ import { createServer, type Server } from './container.ts'
 import { createLogDestination } from './log/log-destination.ts'
 import { openStore } from './open-store.ts'
 import type { Sources } from './sources.ts'
+import { warnAtStart } from './start-warnings.ts'
+import type { Store } from './store/store.ts'
 import {
   CertificateError,
   loadCertificate,
@@ -36,7 +38,7 @@ export async function startServer(
     const logger = { level: config.logLevel, stream: createLogDestination(STANDARD_OUTPUT) }
     const server = await createServer({ config, sources, store, logger, certificate })
     const renewal = followCertificate(config, sources, server, certificate)
-    await serve(config, server, stop)
+    await serve(config, server, store, stop)
     renewal?.stop()
   } finally {
     await store.close()
@@ -78,7 +80,12 @@ function followCertificate(
   return watch
 }
 
-async function serve(config: Config, server: Server, stop: Promise<string>): Promise<void> {
+async function serve(
+  config: Config,
+  server: Server,
+  store: Store,
+  stop: Promise<string>,
+): Promise<void> {
   try {
     await server.app.listen({ host: config.host, port: config.port })
   } catch (error) {
@@ -87,6 +94,7 @@ async function serve(config: Config, server: Server, stop: Promise<string>): Pro
   }
   const url = server.origin()
   server.log.info({ url }, `palisade-server listening on ${url}`)
+  await warnAtStart(server.log, config, server.address(), store)
   const signal = await stop
   server.announceStop()
   server.log.info({ signal, delay_ms: config.stopDelayMs }, 'palisade-server stops')

@@ -154,6 +154,24 @@ describe('palisade-server start', () => {
     expect(stderr).toContain('`DATABASE_URL` must name a host and a database')
   })
 
+  it('listens where its options say, whatever the environment does', async () => {
+    const dataDir = newDataDir()
+    const port = await freePort()
+    const settings = { PALISADE_DATA_DIR: dataDir, PALISADE_HOST: '192.0.2.1', PALISADE_PORT: 'x' }
+
+    const server = await startServerProcess(settings, [
+      '--host',
+      '127.0.0.1',
+      '--port',
+      String(port),
+    ])
+
+    expect(server.url).toBe(`http://127.0.0.1:${port}`)
+    expect((await server.stop('SIGTERM')).status).toBe(0)
+    const bad = await runServerCommand(['start', '--port', '70000'], { PALISADE_DATA_DIR: dataDir })
+    expect([bad.status, bad.stderr]).toEqual([78, expect.stringContaining('`PALISADE_PORT` must')])
+  })
+
   it('creates a private directory and database', async () => {
     const dataDir = newDataDir()
 
@@ -286,12 +304,24 @@ describe('palisade-server init', () => {
   })
 
   it('helps', async () => {
-    for (const args of [['--help'], ['init', '--help'], ['device', 'enrol', '--help']]) {
+    for (const args of [
+      ['--help'],
+      ['help'],
+      ['init', '--help'],
+      ['help', 'init'],
+      ['device', 'enrol', '--help'],
+    ]) {
       const { status, stdout } = await runServerCommand(args, {})
       expect(status).toBe(0)
       expect(stdout).toMatch(/Examples?:\n {2}\$ palisade-server /)
     }
   })
+})
+
+it('palisade-server --version prints the release', async () => {
+  const { status, stdout } = await runServerCommand(['--version'], {})
+
+  expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
 })
 
 describe('palisade-server org create', () => {

@@ -43,8 +43,11 @@ export async function runServerCommandUnread(
 }
 
 /** Starts the built server on a free port and waits until it listens. */
-export async function startServerProcess(settings: Settings): Promise<RunningServer> {
-  const child = spawnServer(['start'], { PALISADE_PORT: '0', ...settings })
+export async function startServerProcess(
+  settings: Settings,
+  options: readonly string[] = [],
+): Promise<RunningServer> {
+  const child = spawnServer(['start', ...options], { PALISADE_PORT: '0', ...settings })
   const outcome = collect(child)
   const url = await Promise.race([
     readUrl(child),

@@ -6,6 +6,7 @@ export {
   type ErrorCode,
   type ErrorEnvelope,
 } from './error-envelope.ts'
+export { nearestName } from './nearest-name.ts'
 export { nameSchema, organizationNameSchema, teamIdSchema, usernameSchema } from './name.ts'
 export {
   MAX_RESOURCE_LENGTH,

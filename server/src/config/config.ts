@@ -7,6 +7,7 @@ import { ConfigError } from './config-error.ts'
 import { environmentSchema, type LOG_LEVELS } from './environment-schema.ts'
 import { findMissingPartners, readCertificateFiles, readOidc } from './settings-in-pairs.ts'
 import { readTracing, tracingSchema, type TracingSettings } from './tracing-settings.ts'
+import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Settings of the server, read once from the environment. */
 export interface Config {
@@ -76,6 +77,7 @@ export function readConfig(
     ...describeIssues(result.error),
     ...describeIssues(tracing.error),
     ...findMissingPartners(environment),
+    ...findUnknownSettings(environment, SETTING_NAMES),
   ]
   if (!result.success || !tracing.success || problems.length > 0) throw new ConfigError(problems)
   const settings = result.data
@@ -114,9 +116,9 @@ export function readConfig(
   }
 }
 
-/** `readConfig` for this process. */
-export function readProcessConfig(): Config {
-  return readConfig(process.env, process.cwd())
+/** `readConfig` for this process; `options` are settings of its command line, which count first. */
+export function readProcessConfig(options: Readonly<Record<string, string>> = {}): Config {
+  return readConfig({ ...process.env, ...options }, process.cwd())
 }
 
 function describeIssues(error: z.ZodError | undefined): string[] {

@@ -50,7 +50,7 @@ describe('the configuration', () => {
         PALISADE_DEVICE_TOKEN_MINUTES: '5',
         PALISADE_LOG_LEVEL: 'silent',
         PALISADE_MAX_POLICIES: '3',
-        PALISADE_AGENT_PORT: 'anything',
+        PALISADE_PROXY_PORT: 'anything',
         DATABASE_URL: '',
       },
       '/srv',

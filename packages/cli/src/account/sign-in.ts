@@ -1,9 +1,8 @@
 import { createServerClient, type ServerClient } from '@palisade/client'
-import type { UserOrganization } from '@palisade/protocol'
+import { nearestName, type UserOrganization } from '@palisade/protocol'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { nearestName } from '../policy-file/nearest-name.ts'
 import {
   isOrganizationToken,
   isToken,

@@ -1,8 +1,7 @@
 import { ClientError, type OrganizationClient } from '@palisade/client'
-import type { PolicyBody, RuleBody } from '@palisade/protocol'
+import { nearestName, type PolicyBody, type RuleBody } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
-import { nearestName } from '../policy-file/nearest-name.ts'
 
 const POLICY_ID = /^pol_[0-9a-z]{28}$/
 

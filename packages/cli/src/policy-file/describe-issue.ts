@@ -1,6 +1,5 @@
-import { policyFileSchema } from '@palisade/protocol'
+import { nearestName, policyFileSchema } from '@palisade/protocol'
 import { locateMember, valueAt } from './locate-member.ts'
-import { nearestName } from './nearest-name.ts'
 
 /** The part of a schema issue that is described. */
 export interface SchemaIssue {

@@ -9,11 +9,13 @@ import { SETTINGS_HELP } from './settings-help.ts'
 import { addStart } from './start-command.ts'
 import { addUser } from './user-commands.ts'
 import { addVerifyHistory } from './history-commands.ts'
+import { readVersion } from '../../version.ts'
 
 /** The commands of `palisade-server`. Each throws ConfigError, CommandFailure or a bug. */
 export function createProgram(): Command {
   const program = new Command('palisade-server')
     .description('the policy administration point: policies, accounts and signed distribution')
+    .version(readVersion(), '--version', 'print the release')
     .option('--debug', 'print the stack of an error')
     .addHelpText('after', SETTINGS_HELP)
     .exitOverride()

@@ -8,10 +8,17 @@ export function addStart(program: Command): void {
   program
     .command('start')
     .description('serve until SIGTERM or SIGINT; a second one ends at once')
-    .action(async () => {
+    .option('--host <address>', 'listen on this address instead of `PALISADE_HOST`')
+    .option('--port <port>', 'listen on this port instead of `PALISADE_PORT`')
+    .addHelpText('after', '\nExample:\n  $ palisade-server start --port 9000')
+    .action(async ({ host, port }: { readonly host?: string; readonly port?: string }) => {
       // Loaded late: the other commands need no HTTP server, and start in half the time.
       const { startServer } = await import('../../start-server.ts')
-      await startServer(readProcessConfig(), systemSources(), listenForStop(endAtOnce))
+      const config = readProcessConfig({
+        ...(host === undefined ? {} : { PALISADE_HOST: host }),
+        ...(port === undefined ? {} : { PALISADE_PORT: port }),
+      })
+      await startServer(config, systemSources(), listenForStop(endAtOnce))
     })
 }
 

@@ -1,5 +1,5 @@
+import { nearestName } from '@palisade/protocol'
 import { expect, it } from 'vitest'
-import { nearestName } from '../../../packages/cli/src/policy-file/nearest-name.ts'
 
 const KNOWN = ['policies', 'local', 'governed', 'home', 'user_teams', 'machine_addresses']
 

@@ -1,0 +1,49 @@
+import { nearestName } from '@palisade/protocol'
+
+const PREFIX = 'PALISADE_'
+
+/** Settings of agent, command and launcher, which may share an environment with the server. */
+export const SETTINGS_OF_OTHERS: readonly string[] = [
+  'PALISADE_AGENT_SOCKET',
+  'PALISADE_CONFIG_DIR',
+  'PALISADE_DNS_SERVERS',
+  'PALISADE_ENROLMENT',
+  'PALISADE_ENROLMENT_TOKEN',
+  'PALISADE_HINTS',
+  'PALISADE_LOCAL_POLICIES',
+  'PALISADE_ORG',
+  'PALISADE_OWNER',
+  'PALISADE_PROXY_PORT',
+  'PALISADE_SERVER',
+  'PALISADE_SYNC_SCHEDULE',
+  'PALISADE_TOKEN',
+  'PALISADE_USERNAME',
+]
+
+/**
+ * One line for each `PALISADE_*` that no program reads: a misspelt name of a certificate would make
+ * the server speak plain HTTP. `known` are the server's own settings.
+ */
+export function findUnknownSettings(
+  environment: Readonly<Record<string, string | undefined>>,
+  known: readonly string[],
+): string[] {
+  const readable = new Set([...known, ...SETTINGS_OF_OTHERS])
+  return Object.keys(environment)
+    .filter((name) => name.startsWith(PREFIX) && !readable.has(name))
+    .map((name) => {
+      const meant = nearestSetting(name, known)
+      return meant === null
+        ? `\`${name}\` is not a setting; \`palisade-server --help\` lists all`
+        : `\`${name}\` is not a setting; write \`${meant}\``
+    })
+}
+
+/** Compares without the prefix, which would make every two names alike. */
+function nearestSetting(name: string, known: readonly string[]): string | null {
+  const end = name.slice(PREFIX.length)
+  if (known.includes(end)) return end
+  const ends = known.map((each) => (each.startsWith(PREFIX) ? each.slice(PREFIX.length) : each))
+  const nearest = nearestName(end, ends)
+  return nearest === null ? null : (known[ends.indexOf(nearest)] ?? null)
+}
