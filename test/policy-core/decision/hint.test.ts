@@ -14,10 +14,10 @@ test.each([
     { action: 'connect:tcp', host: '2001:DB8::1', port: 443 },
     'allow connect:tcp [2001:db8::1]:443',
   ],
-  [{ action: 'connect:tcp', host: 'localhost', port: 80 }, 'allow connect:tcp 127.0.0.1:80'],
+  [{ action: 'connect:tcp', host: '127.1', port: 80 }, 'allow connect:tcp 127.0.0.1:80'],
   [
-    { action: 'connect:tcp', host: 'a.test', port: 80, address: '::1' },
-    'allow connect:tcp [::1]:80',
+    { action: 'connect:tcp', host: 'a.test', port: 80, address: '192.0.2.7' },
+    'allow connect:tcp a.test:80',
   ],
   [{ action: 'read', path: '/data/x/' }, 'allow read /data/x'],
   // Canonical as they are, which are decided without being parsed first.
@@ -31,6 +31,19 @@ test.each([
   [{ action: 'write', path: '/data/x' }, 'allow write /data/x'],
 ])('the hint of a denied %j is the narrowest rule: %s', (request, hint) => {
   expect(decide(EMPTY, request)).toMatchObject({ decision: 'deny', hint })
+})
+
+test.each([
+  [{ host: 'localhost' }, 'localhost', '127.0.0.1'],
+  [{ host: 'a.test', address: '::1' }, 'a.test', '::1'],
+  [{ host: 'A.test.', address: '169.254.169.254' }, 'a.test', '169.254.169.254'],
+  [{ host: 'a.test', address: '64:ff9b::7f00:1' }, 'a.test', '64:ff9b::7f00:1'],
+])('a name that leads to a protected address is told so: %j', (host, name, address) => {
+  const request = { action: 'connect:tcp', port: 443, ...host }
+  const hint = `${name} resolves to the protected address ${address}, which an allow of the name never opens`
+
+  expect(decide(EMPTY, request)).toMatchObject({ reason: 'protected_address', hint })
+  expect(explain(EMPTY, request).detail).toContain('the name resolves to a protected address (')
 })
 
 test.each(['/data/*', '/data/**/a', '/data/a\tb', '/*.pem'])(

@@ -72,7 +72,11 @@ export interface Decision {
   readonly stale: boolean
   /** Present on a name request without an address whose outcome an address could change. */
   readonly address_required?: true
-  /** The narrowest rule that would change a deny, for people, or null. */
+  /**
+   * For people: the narrowest rule that would change a deny, or, for a name that resolves to a
+   * protected address, a sentence that says so; else null. Where the organization governs, only
+   * its editors can add the rule.
+   */
   readonly hint: string | null
 }
 

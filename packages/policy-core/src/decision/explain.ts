@@ -111,5 +111,7 @@ function describe(reason: Reason, request: ParsedRequest, policy: CompiledPolicy
   if (reason !== 'protected_address') return null
   const labels = protectionsOf(request.address, policy.machine).map(({ label }) => label)
   const classes = [...new Set(labels)].join(', ')
-  return `the address is protected (${classes}); only an allow that names it, or a range inside its class, opens it`
+  return request.name === null
+    ? `the address is protected (${classes}); only an allow that names it, or a range inside its class, opens it`
+    : `the name resolves to a protected address (${classes}), which an allow of the name never opens`
 }

@@ -1,6 +1,6 @@
 import { formatHostPort } from '../host/host.ts'
 import type { FilesystemAction, NetworkAction } from '../policy/policy.ts'
-import type { CanonicalRequest, Reason } from './decision.ts'
+import type { CanonicalRequest, ConnectRequest, Reason } from './decision.ts'
 import { isAboutPath } from './request.ts'
 
 /** What nearly every request is for. */
@@ -9,6 +9,8 @@ const HTTPS = 443
 /**
  * The narrowest rule that would turn the deny into an allow, such as
  * `allow connect:tcp api.example.com:443`; null where no rule would, or none that names a path alone.
+ * A name that leads to a protected address gets no rule: to open the address is what an attack by
+ * DNS rebinding needs. The hint then says where the name leads.
  */
 export function hintFor(reason: Reason, request: CanonicalRequest): string | null {
   switch (reason) {
@@ -19,7 +21,7 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
     case 'protected_address':
       return isAboutPath(request) || request.address === undefined
         ? null
-        : `allow ${request.action} ${formatHostPort(request.address, request.port)}`
+        : hintForProtected(request, request.address)
     case 'rule':
     case 'invalid_request':
     case 'no_policy':
@@ -51,6 +53,12 @@ export function hintForLiteral(
 
 export function hintForPlainPath(action: FilesystemAction, path: string): string {
   return (action === 'read' ? 'allow read ' : 'allow write ') + path
+}
+
+function hintForProtected({ action, host, port }: ConnectRequest, address: string): string {
+  return host === address
+    ? `allow ${action} ${formatHostPort(address, port)}`
+    : `${host} resolves to the protected address ${address}, which an allow of the name never opens`
 }
 
 function hintForPath(action: FilesystemAction, path: string): string | null {
