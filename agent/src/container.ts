@@ -21,10 +21,11 @@ import { createHintListener, HINTS_OFF, type HintListener } from './hint/hint-li
 import { describeAgent } from './local-api/agent-status.ts'
 import { logStates } from './log-states.ts'
 import { createLocalApi } from './local-api/local-api.ts'
+import { decideAsAsked } from './proxy/decide-as-proxy.ts'
 import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
-import { createResolver } from './proxy/resolver.ts'
+import { createResolver, type Resolve } from './proxy/resolver.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
@@ -73,6 +74,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
   const parts: Parts = {
     ...from,
     registry,
+    resolve: createResolver(config.dnsServers, RESOLVE_TIMEOUT_MS),
     onError: (err) => log.error({ err }, 'unexpected error'),
   }
   const decisions = provideDecisions(parts, () => get(sync.breakGlass).isOver())
@@ -83,12 +85,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
 
   const localApi = registry.provide<Server>('LocalApi', () =>
     createLocalApi({
-      decide: (request) => {
-        const decision = get(decisions.active).decide(request)
-        get(decisions.tally).add(decision)
-        return decision
-      },
-      explain: (request) => get(decisions.active).explain(request),
+      ...decideAsAsked({ ...parts, active: get(decisions.active), tally: get(decisions.tally) }),
       status: () =>
         describeAgent({
           enrolment,
@@ -170,6 +167,7 @@ interface Registry {
 
 interface Parts extends AgentSurroundings {
   readonly registry: Registry
+  readonly resolve: Resolve
   readonly onError: (error: unknown) => void
 }
 
@@ -306,12 +304,12 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
 }
 
 function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {
-  const { registry, config, log, onError } = parts
+  const { registry, log, onError, resolve } = parts
   const { provide, get } = registry
   return provide('HttpProxy', () =>
     createHttpProxy({
       decide: get(tokens.active).decide,
-      resolve: createResolver(config.dnsServers, RESOLVE_TIMEOUT_MS),
+      resolve,
       dial: createDial(DIAL_TIMEOUT_MS),
       live: get(tokens.live),
       idleMs: IDLE_TIMEOUT_MS,

@@ -6,6 +6,7 @@ import { readConfig } from '../../agent/src/config/config.ts'
 import { createContainer } from '../../agent/src/container.ts'
 import { NOW_MS, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
+import { startNameServer } from './fixture/name-server.ts'
 import { packBundle } from './fixture/pack-bundle.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
@@ -68,6 +69,23 @@ async function startAgent(
 }
 
 describe('the container', () => {
+  it('answers over its socket what the proxy would do with a name, by the same name servers', async () => {
+    const { server, asked } = await startNameServer({ 'packages.test': { A: ['203.0.113.7'] } })
+    const settings = { PALISADE_DNS_SERVERS: server }
+    const socketPath = await startAgent(['allow', 'connect:tcp', '0.0.0.0/0'], [], { settings })
+    const request = { action: 'connect:tcp', host: 'packages.test', port: 443 }
+
+    const ask = (path: string, resolve?: true): Promise<{ body: unknown }> =>
+      askAgent(socketPath, 'POST', path, JSON.stringify({ ...request, resolve }))
+
+    expect((await ask('/v1/decide')).body).toMatchObject({ reason: 'default_deny' })
+    expect(asked).toEqual([])
+    const allowed = { decision: 'allow', request: { ...request, address: '203.0.113.7' } }
+    expect((await ask('/v1/decide', true)).body).toMatchObject(allowed)
+    expect((await ask('/v1/explain', true)).body).toMatchObject({ ...allowed, near_misses: [] })
+    expect(asked.filter((query) => query.endsWith(' A'))).toHaveLength(2)
+  })
+
   it('puts a whole agent together from what surrounds it', async () => {
     const socketPath = await startAgent(['allow', 'read', '~/work/**'])
 

@@ -12,8 +12,8 @@ import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes } from './read-request.ts'
 
 export interface LocalApiDeps {
-  readonly decide: (request: unknown) => Decision
-  readonly explain: (request: unknown) => Explanation
+  readonly decide: (request: unknown) => Promise<Decision>
+  readonly explain: (request: unknown) => Promise<Explanation>
   readonly status: () => AgentStatus
   readonly sync: () => Promise<SyncResult>
   /** A bundle file, at most `MAX_BUNDLE_BYTES` long. */
@@ -74,7 +74,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
 
 function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
   const judge =
-    (judgeRequest: (value: unknown) => unknown) =>
+    (judgeRequest: (value: unknown) => Promise<unknown>) =>
     async (request: IncomingMessage): Promise<unknown> => {
       const body = await readRequestBody(request)
       if (!body.ok) throw new Refused(body.refusal)

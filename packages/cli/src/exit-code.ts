@@ -8,6 +8,8 @@ export const EXIT = {
   usage: 2,
   /** For `plan --exit-code`: something would change. */
   changes: 3,
+  /** For `check` and `explain`: the address decides, and none is known. */
+  open: 3,
   /** A defect of this program. */
   bug: 70,
   /** Broken or missing configuration, such as credentials. */

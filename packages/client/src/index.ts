@@ -9,8 +9,6 @@ export {
   createAgentClient,
   type AgentClient,
   type AgentClientOptions,
-  type DecisionBody,
-  type ExplanationBody,
 } from './agent/agent-client.ts'
 export { decodeUtf8, readPrivateFile, type PrivateFile } from './private-file.ts'
 export type { Credentials } from './server/access-token.ts'

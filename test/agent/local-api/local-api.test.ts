@@ -21,8 +21,8 @@ async function startApi(): Promise<{
   const errors: unknown[] = []
   const imported: string[] = []
   const server = createLocalApi({
-    decide: (value) => active.decide(value),
-    explain: (value) => active.explain(value),
+    decide: async (value) => active.decide(value),
+    explain: async (value) => active.explain(value),
     status: () => {
       throw new Error('a bug')
     },

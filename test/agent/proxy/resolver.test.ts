@@ -1,41 +1,6 @@
-import packet from 'dns-packet'
-import { createSocket } from 'node:dgram'
-import { once } from 'node:events'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createResolver } from '../../../agent/src/proxy/resolver.ts'
-
-/** A name server that knows `records` and counts what it is asked; silent for other names. */
-async function startNameServer(
-  records: Record<string, { A?: string[]; AAAA?: string[] }>,
-): Promise<{ server: string; asked: string[] }> {
-  const asked: string[] = []
-  const socket = createSocket('udp4')
-  socket.on('message', (message, { port, address }) => {
-    const query = packet.decode(message)
-    const [question] = query.questions ?? []
-    if (question === undefined || (question.type !== 'A' && question.type !== 'AAAA')) return
-    asked.push(`${question.name} ${question.type}`)
-    const known = records[question.name]
-    if (known === undefined) return
-    const { type, name } = question
-    const answers = (known[type] ?? []).map((data) => ({ type, name, ttl: 300, data }))
-    const flags = packet.RECURSION_DESIRED | packet.RECURSION_AVAILABLE
-    const reply = packet.encode({
-      type: 'response',
-      id: query.id ?? 0,
-      flags,
-      questions: [question],
-      answers,
-    })
-    socket.send(reply, port, address)
-  })
-  socket.bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  onTestFinished(() => {
-    socket.close()
-  })
-  return { server: `127.0.0.1:${socket.address().port}`, asked }
-}
+import { startNameServer } from '../fixture/name-server.ts'
 
 /** For an answer that comes. */
 const PATIENT_MS = 60_000

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { envelope, startLoopbackServer, type Reply } from '../../client/loopback-server.ts'
-import { POLICY_FILE } from '../policy-fixture.ts'
+import { POLICY_FILE, rule } from '../policy-fixture.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
@@ -74,8 +74,107 @@ describe('palisade check', () => {
       'deny  connect:tcp bad.example.com:443  (rule)\n' +
         '  deny by rule `bad` of policy `web`: bad.example.com\n',
     )
-    expect(missed.out).toContain('to change this: allow connect:tcp api.example.com:80')
+    expect(missed.out).toContain(
+      'to change this: allow connect:tcp api.example.com:80 (an editor of the organization adds it)',
+    )
     expect(allowed.out).toContain('judged by name only')
+  })
+
+  it.each(['check', 'explain'])(
+    '%s of a file never denies a name whose address decides, and exits with 3',
+    async (command) => {
+      await using directory = await temporaryDirectory()
+      const rules = [rule('rule_all all', 'allow connect:tcp', ['0.0.0.0/0'])]
+      const policies = [{ id: 'pol_all', name: 'all', allowlist_v0: { rules } }]
+      const file = await directory.write('policies.json', { policies })
+      const ask = (...rest: string[]): Promise<CliRun> =>
+        runCli([command, 'connect:tcp', 'packages.example.com:443', '--policies', file, ...rest], {
+          cwd: directory.path,
+        })
+
+      const open = await ask()
+      const object = await ask('--json')
+      const allowed = await ask('--address', '203.0.113.7')
+      const denied = await ask('--address', '127.0.0.1')
+
+      expect(open).toMatchObject({ code: 3, err: '' })
+      expect(open.out).toContain('depends on the address  connect:tcp packages.example.com:443')
+      expect(open.out).toContain('the address it resolves to decides (`--address IP`)')
+      expect(open.out).not.toMatch(/^deny|to change this/m)
+      expect(object.code).toBe(3)
+      expect(JSON.parse(object.out)).toMatchObject({
+        decision: 'deny',
+        reason: 'default_deny',
+        address_required: true,
+      })
+      expect(allowed.code).toBe(0)
+      expect(denied.code).toBe(1)
+      expect(denied.out).toContain(
+        'packages.example.com resolves to the protected address 127.0.0.1',
+      )
+      expect(denied.out).not.toContain('to change this')
+    },
+  )
+
+  it('names no editor where no organization governs', async () => {
+    await using directory = await temporaryDirectory()
+    const file = await directory.write('policies.json', { local: [] })
+
+    const { out } = await runCli(['check', 'read', '/x', '--policies', file], {
+      cwd: directory.path,
+    })
+
+    expect(out).toContain('to change this: allow read /x\n')
+  })
+
+  it('has the agent resolve the name, and shows every address', async () => {
+    const decided = {
+      ...AGENT_ALLOW,
+      stale: false,
+      request: { action: 'connect:tcp', host: 'x.test', port: 443, address: '203.0.113.7' },
+      addresses: [
+        { address: '127.0.0.1', decision: 'deny', reason: 'protected_address' },
+        { address: '203.0.113.7', decision: 'allow', reason: 'rule' },
+      ],
+    }
+    await using directory = await temporaryDirectory()
+    const socket = join(directory.path, 'agent.sock')
+    await using agent = await startLoopbackServer(() => ({ body: decided }), socket)
+
+    const { code, out } = await runCli(['check', 'connect:tcp', 'x.test:443'], {
+      env: { PALISADE_AGENT_SOCKET: socket },
+    })
+
+    expect(code).toBe(0)
+    expect(out).toBe(
+      'allow  connect:tcp x.test:443 at 203.0.113.7  (rule)\n' +
+        '  also resolves to 127.0.0.1: deny (protected_address)\n',
+    )
+    expect(JSON.parse(agent.seen[0]?.body ?? '')).toEqual({
+      action: 'connect:tcp',
+      host: 'x.test',
+      port: 443,
+      resolve: true,
+    })
+  })
+
+  it.each([
+    ['allow', 'rule', 0, 'the name does not resolve now; judged by name only'],
+    ['deny', 'default_deny', 3, 'the name does not resolve now; no rule is about the name'],
+  ])('says of %s that the agent cannot resolve the name', async (decision, reason, code, text) => {
+    const answer = await withAgent(['check', 'connect:tcp', 'x.test:443'], {
+      body: {
+        ...AGENT_ALLOW,
+        decision,
+        reason,
+        request: { action: 'connect:tcp', host: 'x.test', port: 443 },
+        address_required: true,
+        addresses: [],
+      },
+    })
+
+    expect(answer.code).toBe(code)
+    expect(answer.out).toContain(text)
   })
 
   it('explains with every match, near misses and detail', async () => {

@@ -1,5 +1,11 @@
 import type { RuleMatch } from '@palisade/policy-core'
 
+export interface ResolvedAddress {
+  readonly address: string
+  readonly decision: 'allow' | 'deny'
+  readonly reason: string
+}
+
 type Written<T> = { readonly [K in keyof T]: T[K] | undefined }
 
 /**
@@ -18,6 +24,8 @@ export interface DecisionAnswer {
   readonly revision: number | null
   readonly stale: boolean
   readonly address_required?: true | undefined
+  /** From an agent that resolved the name; empty when the name has no address now. */
+  readonly addresses?: readonly ResolvedAddress[] | undefined
   /** While a grant is in force on this machine. */
   readonly break_glass?: true | undefined
   readonly hint: string | null
@@ -32,8 +40,15 @@ export interface ExplanationAnswer extends DecisionAnswer {
   readonly detail: string | null
 }
 
-/** Whoever answers: a policy file in this process, or the agent. */
+/** A policy file in this process, or the agent. */
 export interface Evaluator {
+  /** Whether only the organization can allow more. */
+  readonly governed: boolean
   decide(request: unknown): Promise<DecisionAnswer>
   explain(request: unknown): Promise<ExplanationAnswer>
+}
+
+/** Whether the name alone decides nothing: no rule speaks for it, and one might for its address. */
+export function dependsOnAddress(answer: DecisionAnswer): boolean {
+  return answer.decision === 'deny' && answer.address_required === true
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
-import type { DecisionAnswer } from './answer.ts'
+import { dependsOnAddress, type DecisionAnswer } from './answer.ts'
 import { runBatch } from './batch.ts'
 import { createEvaluator, type EvaluatorOptions } from './create-evaluator.ts'
 import { formatDecision } from './format-decision.ts'
@@ -24,7 +24,11 @@ Policies:
   a file of the API's shape, or a file or directory as \`palisade plan\` reads it. What the latter do
   not say, --team and --home do; without a team only policies for everybody count.
 
-Exit codes: 0 allow, 1 deny, 2 not evaluated`
+Names:
+  The agent resolves a name where its proxy would, and decides each address. With --policies nothing
+  is resolved: where a rule allows addresses, an unlisted name depends on its own; see --address.
+
+Exit codes: 0 allow, 1 deny, 2 not evaluated, 3 depends on the address and none is known`
 
 /** `palisade check` */
 export function addCheckCommand(program: Command, context: RunContext): void {
@@ -38,8 +42,8 @@ export function addCheckCommand(program: Command, context: RunContext): void {
 
 A batch holds one JSON request a line: {"action","host","port","address"?} or {"action","path"}.
 Line N of the output is the decision object for line N of the input; a line that is blank, longer
-than 32 KiB or not a JSON object is answered deny, invalid_request. The exit code is 0 when every
-line was answered.
+than 32 KiB or not a JSON object is answered deny, invalid_request. Nothing is resolved: a decision
+that an address could change has \`address_required\`. The exit code is 0 when every line was answered.
 
 Examples:
   palisade check connect:tcp example.com:443
@@ -54,10 +58,13 @@ Examples:
         return
       }
       const request = parseRequest('check', action, target, options)
-      const evaluator = await createEvaluator(context.io, evaluatorOptions(options))
+      const evaluator = await createEvaluator(context.io, singleOptions(options))
       const answer = await evaluator.decide(request)
+      const { governed } = evaluator
       context.exit(exitCodeOf(answer))
-      await present(context, options.json, answer, () => formatDecision(answer, context.style))
+      await present(context, options.json, answer, () =>
+        formatDecision(answer, { governed, style: context.style }),
+      )
     })
 }
 
@@ -76,10 +83,13 @@ Examples:
     )
     .action(async (action: string | undefined, target: string | undefined, options: Options) => {
       const request = parseRequest('explain', action, target, options)
-      const evaluator = await createEvaluator(context.io, evaluatorOptions(options))
+      const evaluator = await createEvaluator(context.io, singleOptions(options))
       const answer = await evaluator.explain(request)
+      const { governed } = evaluator
       context.exit(exitCodeOf(answer))
-      await present(context, options.json, answer, () => formatExplanation(answer, context.style))
+      await present(context, options.json, answer, () =>
+        formatExplanation(answer, { governed, style: context.style }),
+      )
     })
 }
 
@@ -131,6 +141,11 @@ function evaluatorOptions({ policies, team, home }: Options): EvaluatorOptions {
   }
 }
 
+function singleOptions(options: Options): EvaluatorOptions {
+  return { ...evaluatorOptions(options), resolves: true }
+}
+
 function exitCodeOf(answer: DecisionAnswer): number {
+  if (dependsOnAddress(answer)) return EXIT.open
   return answer.decision === 'allow' ? EXIT.ok : EXIT.failed
 }

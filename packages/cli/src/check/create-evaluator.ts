@@ -10,23 +10,31 @@ const INSTEAD = '; or name a policy file with `--policies FILE`'
 
 export interface EvaluatorOptions extends AudienceOptions {
   readonly policies?: string
+  /** Have the agent resolve a name where its proxy would. A file resolves nothing. */
+  readonly resolves?: boolean
 }
 
 /** Evaluates with the policies of a file or directory; without one, asks the running agent. */
 export async function createEvaluator(
   io: Io,
-  { policies: file, ...audience }: EvaluatorOptions,
+  { policies: file, resolves = false, ...audience }: EvaluatorOptions,
 ): Promise<Evaluator> {
   if (file === undefined && (audience.team ?? audience.home) !== undefined)
     throw usageError('`--team` and `--home` need `--policies`; the agent knows its own')
   if (file === undefined) {
+    const worded = (request: unknown): unknown =>
+      resolves && typeof request === 'object' ? { ...request, resolve: true } : request
     return {
-      decide: (request) => askAgent(io, EXIT.usage, (agent) => agent.decide(request), INSTEAD),
-      explain: (request) => askAgent(io, EXIT.usage, (agent) => agent.explain(request), INSTEAD),
+      governed: true,
+      decide: (request) =>
+        askAgent(io, EXIT.usage, (agent) => agent.decide(worded(request)), INSTEAD),
+      explain: (request) =>
+        askAgent(io, EXIT.usage, (agent) => agent.explain(worded(request)), INSTEAD),
     }
   }
-  const { compiled } = await loadPolicyFile(io, file, audience)
+  const { compiled, source } = await loadPolicyFile(io, file, audience)
   return {
+    governed: source.governed ?? source.policies !== undefined,
     decide: async (request) => decide(compiled, request),
     explain: async (request) => explain(compiled, request),
   }

@@ -1,14 +1,21 @@
 import type { RuleMatch } from '@palisade/policy-core'
 import type { Style } from '../terminal/style.ts'
-import type { DecisionAnswer } from './answer.ts'
+import { dependsOnAddress, type DecisionAnswer, type ResolvedAddress } from './answer.ts'
+
+export interface DecisionLook {
+  readonly style: Style
+  /** Whether only the organization can allow more. */
+  readonly governed: boolean
+}
 
 /** A decision for people: one line, then the deciding rules, hint and cautions below it. */
-export function formatDecision(answer: DecisionAnswer, style: Style): string {
+export function formatDecision(answer: DecisionAnswer, look: DecisionLook): string {
+  const { style } = look
   return [
     formatVerdict(answer, style),
     ...(answer.reason === 'invalid_request' ? ['  `palisade explain` says what is wrong'] : []),
     ...answer.rules.map((rule) => `  ${formatRule(rule, style)}`),
-    ...formatCautions(answer, style),
+    ...formatCautions(answer, look),
   ]
     .map((line) => `${line}\n`)
     .join('')
@@ -16,7 +23,11 @@ export function formatDecision(answer: DecisionAnswer, style: Style): string {
 
 /** "deny  connect:tcp example.com:443  (default_deny)" */
 export function formatVerdict(answer: DecisionAnswer, style: Style): string {
-  const verdict = answer.decision === 'allow' ? style.good('allow') : style.bad('deny')
+  const verdict = dependsOnAddress(answer)
+    ? style.warning('depends on the address')
+    : answer.decision === 'allow'
+      ? style.good('allow')
+      : style.bad('deny')
   return `${verdict}  ${style.plain(formatRequest(answer.request))}  ${style.quiet(`(${answer.reason})`)}`
 }
 
@@ -29,14 +40,14 @@ export function formatRule(rule: RuleMatch, style: Style): string {
   )
 }
 
-/** Hint, staleness, and what the answer does not cover. */
-export function formatCautions(answer: DecisionAnswer, style: Style): readonly string[] {
-  const lines: string[] = []
-  if (answer.hint !== null) lines.push(`  to change this: ${style.plain(answer.hint)}`)
-  if (answer.address_required === true)
-    lines.push(
-      '  judged by name only: the address it resolves to is decided as well (`--address IP`)',
-    )
+/** Addresses, hint, staleness, and the limits of the answer. */
+export function formatCautions(
+  answer: DecisionAnswer,
+  { style, governed }: DecisionLook,
+): readonly string[] {
+  const lines = [...formatAddresses(answer, style)]
+  if (answer.hint !== null && !dependsOnAddress(answer))
+    lines.push(`  ${style.plain(formatHint(answer.hint, governed))}`)
   if (answer.break_glass === true)
     lines.push(`  ${style.warning('a break-glass grant is in force: `palisade status`')}`)
   if (answer.stale)
@@ -44,6 +55,29 @@ export function formatCautions(answer: DecisionAnswer, style: Style): readonly s
       `  ${style.warning('the policies are stale: the agent has no news from its server')}`,
     )
   return lines
+}
+
+/** Only a hint that is a rule can be followed. */
+function formatHint(hint: string, governed: boolean): string {
+  if (!hint.startsWith('allow ')) return hint
+  return `to change this: ${hint}${governed ? ' (an editor of the organization adds it)' : ''}`
+}
+
+function formatAddresses(answer: DecisionAnswer, style: Style): readonly string[] {
+  const { address_required, addresses, request } = answer
+  if (address_required !== true)
+    return (addresses ?? [])
+      .filter(({ address }) => address !== request?.address)
+      .map((other) => `  ${style.plain(formatOther(other))}`)
+  const unknown = addresses === undefined ? '' : 'the name does not resolve now; '
+  const still = dependsOnAddress(answer)
+    ? 'no rule is about the name; the address it resolves to decides (`--address IP`)'
+    : 'judged by name only: the address it resolves to is decided as well (`--address IP`)'
+  return [`  ${unknown}${still}`]
+}
+
+function formatOther({ address, decision, reason }: ResolvedAddress): string {
+  return `also resolves to ${address}: ${decision} (${reason})`
 }
 
 function formatRequest(request: DecisionAnswer['request']): string {

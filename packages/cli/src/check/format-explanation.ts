@@ -1,9 +1,10 @@
 import type { Style } from '../terminal/style.ts'
 import type { ExplanationAnswer } from './answer.ts'
-import { formatCautions, formatRule, formatVerdict } from './format-decision.ts'
+import { formatCautions, formatRule, formatVerdict, type DecisionLook } from './format-decision.ts'
 
 /** An explanation for people: verdict, then sections that are left out when empty. */
-export function formatExplanation(answer: ExplanationAnswer, style: Style): string {
+export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook): string {
+  const { style } = look
   const deciding = answer.rules.map((rule) => `  ${formatRule(rule, style)}`)
   const others = answer.matched
     .filter((rule) => !rule.deciding)
@@ -18,7 +19,7 @@ export function formatExplanation(answer: ExplanationAnswer, style: Style): stri
   return [
     formatVerdict(answer, style),
     ...(answer.detail === null ? [] : [`  ${style.plain(answer.detail)}`]),
-    ...formatCautions(answer, style),
+    ...formatCautions(answer, look),
     ...section('decided by', deciding, style),
     ...section('also matched', others, style),
     ...section('nearly matched', misses, style),

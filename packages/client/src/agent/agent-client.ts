@@ -2,20 +2,17 @@ import {
   LOCAL_API,
   agentStatusSchema,
   breakGlassResultSchema,
-  decisionSchema,
-  explanationSchema,
+  localDecisionSchema,
+  localExplanationSchema,
   syncResultSchema,
   type AgentStatus,
   type BreakGlassResult,
+  type LocalDecision,
+  type LocalExplanation,
   type SyncResult,
 } from '@palisade/protocol'
 import { parseAnswer } from '../parse-answer.ts'
 import { agentExchange } from './agent-exchange.ts'
-
-/** The decision object as it comes off the wire. */
-export type DecisionBody = ReturnType<typeof decisionSchema.parse>
-/** The explanation as it comes off the wire. */
-export type ExplanationBody = ReturnType<typeof explanationSchema.parse>
 
 export interface AgentClientOptions {
   /** See `agentSocketPath`. */
@@ -26,9 +23,12 @@ export interface AgentClientOptions {
 
 /** The agent of this machine. Methods reject with `ClientError`, such as `ERR_AGENT_UNREACHABLE`. */
 export interface AgentClient {
-  /** A request that cannot be judged resolves to a deny with `invalid_request`. */
-  decide(request: unknown): Promise<DecisionBody>
-  explain(request: unknown): Promise<ExplanationBody>
+  /**
+   * A request that cannot be judged resolves to a deny with `invalid_request`. With the member
+   * `resolve: true` the agent decides the addresses of a name as its proxy would.
+   */
+  decide(request: unknown): Promise<LocalDecision>
+  explain(request: unknown): Promise<LocalExplanation>
   status(): Promise<AgentStatus>
   /** Resolves when the agent's attempt to fetch policies has ended, also when it failed. */
   sync(): Promise<SyncResult>
@@ -62,9 +62,10 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
   return {
     beginBreakGlass: (grant) => breakGlass(LOCAL_API.breakGlass, grant),
     endBreakGlass: () => breakGlass(LOCAL_API.endBreakGlass, ''),
-    decide: async (request) => parseAnswer(decisionSchema, await post(LOCAL_API.decide, request)),
+    decide: async (request) =>
+      parseAnswer(localDecisionSchema, await post(LOCAL_API.decide, request)),
     explain: async (request) =>
-      parseAnswer(explanationSchema, await post(LOCAL_API.explain, request)),
+      parseAnswer(localExplanationSchema, await post(LOCAL_API.explain, request)),
     status: async () =>
       parseAnswer(
         agentStatusSchema,

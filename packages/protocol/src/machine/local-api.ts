@@ -1,10 +1,11 @@
 import { z } from 'zod'
+import { decisionSchema, explanationSchema } from './decision.ts'
 
 /**
  * The agent's local API: HTTP/1.1 over a Unix socket (mode 0600), JSON bodies.
  *
- * - `POST /v1/decide`   one request → the decision object
- * - `POST /v1/explain`  one request → the explanation
+ * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
+ * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
  * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; judged as if it had been fetched
@@ -13,6 +14,10 @@ import { z } from 'zod'
  *
  * Errors use the server's envelope. A request that cannot be judged is not an error: it is
  * answered 200 with `deny` and `invalid_request`.
+ *
+ * A request with the member `resolve: true` is answered as the proxy would: a name that the proxy
+ * would resolve is resolved, and every address decided. A name that the proxy would not resolve is
+ * not resolved here either.
  */
 export const LOCAL_API = {
   decide: '/v1/decide',
@@ -48,6 +53,25 @@ export const AGENT_STATES = [
   'break_glass',
 ] as const
 export type AgentState = (typeof AGENT_STATES)[number]
+
+/** An address that a name resolved to, with the decision on it. */
+const resolvedAddressSchema = z.object({
+  address: z.string(),
+  decision: decisionSchema.shape.decision,
+  reason: decisionSchema.shape.reason,
+})
+
+/**
+ * Present when the name was resolved; the decision itself is then that of the first address that is
+ * allowed, else of the first. Empty when the name has no address now: the decision is on the name.
+ */
+const addresses = z.array(resolvedAddressSchema).optional()
+
+export const localDecisionSchema = decisionSchema.extend({ addresses })
+export type LocalDecision = z.infer<typeof localDecisionSchema>
+
+export const localExplanationSchema = explanationSchema.extend({ addresses })
+export type LocalExplanation = z.infer<typeof localExplanationSchema>
 
 const instant = z.string()
 

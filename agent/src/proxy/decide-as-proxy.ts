@@ -1,0 +1,62 @@
+import type { Decision, Explanation } from '@palisade/policy-core'
+import type { LocalDecision } from '@palisade/protocol'
+import type { ActivePolicy } from '../decision/active-policy.ts'
+import type { DecisionTally } from '../decision/decision-tally.ts'
+import { decideAddresses } from './decide-addresses.ts'
+import type { Resolve } from './resolver.ts'
+
+/** The answers of the local API; a decision counts as one that a program was given. */
+export function decideAsAsked(deps: {
+  readonly active: Pick<ActivePolicy, 'decide' | 'explain'>
+  readonly tally: Pick<DecisionTally, 'add'>
+  readonly resolve: Resolve
+}): {
+  readonly decide: (request: unknown) => Promise<Decision>
+  readonly explain: (request: unknown) => Promise<Explanation>
+} {
+  const { active, tally, resolve } = deps
+  return {
+    async decide(request) {
+      const decision = await decideAsProxy(active.decide, resolve, request)
+      tally.add(decision)
+      return decision
+    },
+    explain: (request) => decideAsProxy(active.explain, resolve, request),
+  }
+}
+
+type Resolved<D> = D & Pick<LocalDecision, 'addresses'>
+
+/**
+ * Decides one request of the local API. With `resolve: true` beside it, as the proxy would: the
+ * addresses of a name are decided, too. A name is resolved only where the proxy would resolve it,
+ * so that asking here carries no more out of the machine than connecting does.
+ */
+export async function decideAsProxy<D extends Decision>(
+  decide: (request: unknown) => D,
+  resolve: Resolve,
+  value: unknown,
+): Promise<Resolved<D>> {
+  const asked = decide(value)
+  const { request, address_required } = asked
+  if (address_required !== true || !asksToResolve(value)) return asked
+  // The proxy speaks TCP alone.
+  if (request?.action !== 'connect:tcp') return asked
+  const decided = await decideAddresses(
+    { decide, resolve },
+    { action: request.action, host: request.host, port: request.port },
+  ).catch(() => [])
+  const deciding = decided.find(({ decision }) => decision.decision === 'allow') ?? decided[0]
+  return {
+    ...(deciding?.decision ?? asked),
+    addresses: decided.map(({ address, decision: { decision, reason } }) => ({
+      address,
+      decision,
+      reason,
+    })),
+  }
+}
+
+function asksToResolve(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'resolve' in value && value.resolve === true
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest'
+import { decideAsProxy } from '../../../agent/src/proxy/decide-as-proxy.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleClaims, bundleOf, type RuleLine } from '../fixture/bundle.ts'
+import { connectTo, exchangeRaw, startProxy } from '../fixture/proxy.ts'
+
+/** Nothing listens on port 1 of any of them: a dial that is allowed fails with 502. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'home.test': ['127.0.0.1'],
+  'mixed.test': ['127.0.0.1', '127.0.0.2'],
+  'bad.test': ['127.0.0.2'],
+  'none.test': [],
+}
+
+const OPEN: RuleLine = ['allow', 'connect:tcp', '127.0.0.2']
+const CATCH_ALL: RuleLine = ['allow', 'connect:tcp', '0.0.0.0/0']
+const NAMED: RuleLine = [
+  'allow',
+  'connect:tcp',
+  'home.test',
+  'mixed.test',
+  'none.test',
+  'gone.test',
+]
+
+describe('decideAsProxy', () => {
+  it.each<[string, readonly RuleLine[]]>([
+    ['rules for names', [NAMED]],
+    ['rules for names and an address', [NAMED, OPEN]],
+    ['a catch-all', [CATCH_ALL]],
+    ['a catch-all and an address', [CATCH_ALL, OPEN]],
+    ['a denied name under a catch-all', [CATCH_ALL, OPEN, ['deny', 'connect:tcp', 'mixed.test']]],
+    ['a denied address', [NAMED, ['deny', 'connect:tcp', '127.0.0.0/8']]],
+    ['no rules', []],
+  ])('answers what the proxy does, and asks for the same names, under %s', async (_what, rules) => {
+    const bundle = bundleOf(...rules)
+    const proxy = await startProxy(bundle, NAMES)
+    const { active, use } = activePolicy()
+    use(bundle)
+    const asked: string[] = []
+    const resolve = async (name: string): Promise<readonly string[]> => {
+      asked.push(name)
+      const found = NAMES[name]
+      if (found === undefined) throw new Error('ENOTFOUND')
+      return found
+    }
+
+    for (const host of [...Object.keys(NAMES), 'gone.test', 'localhost', '127.0.0.2']) {
+      const request = { action: 'connect:tcp', host, port: 1, resolve: true }
+      const decided = await decideAsProxy(active.decide, resolve, request)
+      const { status } = await exchangeRaw(proxy.port, connectTo(`${host}:1`))
+
+      const isKnown = decided.addresses?.length !== 0
+      const expected = decided.decision === 'deny' && isKnown ? 403 : 502
+      expect(status, host).toBe(expected)
+    }
+    expect(asked).toEqual(proxy.resolved)
+  })
+
+  it('gives the first allowed address, and every other with its reason', async () => {
+    const { active, use } = activePolicy()
+    use(bundleOf(CATCH_ALL, ['deny', 'connect:tcp', '10.0.0.0/8']))
+    const request = { action: 'connect:tcp', host: 'X.test.', port: 443, resolve: true }
+    const resolve = async () => ['10.0.0.1', '127.0.0.1', '203.0.113.7', '203.0.113.7']
+
+    const decided = await decideAsProxy(active.explain, resolve, request)
+
+    expect(decided).toMatchObject({
+      decision: 'allow',
+      reason: 'rule',
+      request: { host: 'x.test', address: '203.0.113.7' },
+      matched: [{ resource: '0.0.0.0/0', deciding: true }],
+      addresses: [
+        { address: '10.0.0.1', decision: 'deny', reason: 'rule' },
+        { address: '127.0.0.1', decision: 'deny', reason: 'protected_address' },
+        { address: '203.0.113.7', decision: 'allow', reason: 'rule' },
+      ],
+    })
+    expect(decided).not.toHaveProperty('address_required')
+  })
+
+  it('leaves the decision on the name where the name does not resolve', async () => {
+    const { active, use } = activePolicy()
+    use(bundleOf(CATCH_ALL))
+    const request = { action: 'connect:tcp', host: 'gone.test', port: 443, resolve: true }
+
+    const decided = await decideAsProxy(
+      active.decide,
+      () => Promise.reject(new Error('ENOTFOUND')),
+      request,
+    )
+
+    expect(decided).toEqual({ ...active.decide(request), addresses: [] })
+    expect(decided).toMatchObject({ reason: 'default_deny', address_required: true })
+  })
+
+  it.each([
+    ['that does not ask for it', { action: 'connect:tcp', host: 'x.test', port: 443 }],
+    ['that asks in other words', { action: 'connect:tcp', host: 'x.test', port: 443, resolve: 1 }],
+    ['of UDP', { action: 'connect:udp', host: 'x.test', port: 443, resolve: true }],
+    ['for a denied name', { action: 'connect:tcp', host: 'no.test', port: 443, resolve: true }],
+    ['for an invalid name', { action: 'connect:tcp', host: 'a..b', port: 443, resolve: true }],
+    ['for a path', { action: 'read', path: '/x', resolve: true }],
+    ['that is none', null],
+  ])('resolves nothing for a request %s', async (_what, request) => {
+    const { active, use } = activePolicy()
+    use(
+      bundleClaims({
+        ...bundleOf(['deny', 'connect:tcp', 'no.test']),
+        settings: { resolve_unlisted_names: true, offline_allow: [] },
+      }),
+    )
+    const resolve = (): never => {
+      throw new Error('asked')
+    }
+
+    expect(await decideAsProxy(active.decide, resolve, request)).toEqual(active.decide(request))
+  })
+})
