@@ -1,4 +1,4 @@
-import { MAX_UPDATE_BYTES, UPDATE_PATH, type Enrolment } from '@palisade/protocol'
+import { ASSIGNED_HEADER, MAX_UPDATE_BYTES, UPDATE_PATH, type Enrolment } from '@palisade/protocol'
 import type { Fault } from './fault.ts'
 import { openArchive, type Archive } from './open-archive.ts'
 import type { FetchFile } from './view-client.ts'
@@ -18,6 +18,8 @@ export interface Held {
   readonly targets: number | null
   /** Of the timestamp of `view`, to be told when nothing has changed. */
   readonly etag: string | null
+  /** Issue of the newest assignment that was accepted, in milliseconds since 1970; 0 for none. */
+  readonly assignedMs?: number
 }
 
 /**
@@ -30,9 +32,10 @@ export async function fetchUpdate(
   held: Held,
   signal: AbortSignal,
 ): Promise<Update | { readonly kind: 'same' } | { readonly kind: 'absent' } | Fault> {
-  const { etag } = held
+  const { etag, assignedMs = 0 } = held
   const path = `${UPDATE_PATH}?${formatHeld(held)}`
-  const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag }, signal)
+  const headers = { [ASSIGNED_HEADER]: String(Math.floor(assignedMs / 1000)) }
+  const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag, headers }, signal)
   if (fetched.kind === 'not_modified') return { kind: 'same' }
   if (fetched.kind !== 'body') return fetched
   const archive = openArchive(fetched.body, enrolment, { what: 'update', orElse: fetchFile })

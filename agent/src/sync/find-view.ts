@@ -1,5 +1,5 @@
 import { fault, type Fault } from './fault.ts'
-import { readAssignment } from './judge-view.ts'
+import { readAssignment } from './assignment.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
 import type { FetchFile } from './view-client.ts'
 

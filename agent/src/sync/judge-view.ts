@@ -1,5 +1,4 @@
 import {
-  deviceViewSchema,
   MAX_POLICIES_OF_VIEW,
   POLICY_DOCUMENT_SCHEMA,
   viewSettingsSchema,
@@ -8,12 +7,12 @@ import {
   type ViewSettings,
 } from '@palisade/protocol'
 import type { Bounds } from '../state/trusted-time.ts'
+import { issuedMsOf, readAssignment, type Assignment } from './assignment.ts'
 import { fault, type Fault } from './fault.ts'
 import type { IsSignature } from './signature.ts'
 import {
   isSignedBy,
   readFile,
-  readSigned,
   readSnapshot,
   readTargets,
   readTimestamp,
@@ -25,7 +24,7 @@ import {
   type Timestamp,
 } from './signed-metadata.ts'
 import { MAX_DOCUMENT_BYTES } from './state-store.ts'
-import type { TrustedState, ViewFiles } from './trusted-state.ts'
+import { newestAssignmentOf, type TrustedState, type ViewFiles } from './trusted-state.ts'
 
 /** How far clocks of server and machine may be apart. */
 const TOLERANCE_MS = 10 * 60_000
@@ -51,6 +50,8 @@ export interface JudgedView {
   }
   readonly issuedMs: number
   readonly staleMs: number
+  /** Whether no assignment with a later issue was accepted before. */
+  readonly isNewestAssignment: boolean
   readonly documents: readonly Listed[]
   /** Null when the view holds what this version does not know: then everything is denied. */
   readonly settings: ViewSettings | null
@@ -72,8 +73,6 @@ interface Parsed {
   readonly targets: Targets
   readonly assignment: Assignment
 }
-type Assignment = (typeof assignmentSchema)['_output']
-const assignmentSchema = deviceViewSchema.shape.signed
 
 /**
  * Judges what the specification leaves to us: whose view it is, what it must not fall behind, how
@@ -87,13 +86,8 @@ export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | 
     checkAddressee(parsed, files, judgement) ??
     checkOrder(parsed, files, judgement) ??
     (judgement.isKept ? null : checkTime(parsed, settings, judgement)) ??
-    finish(parsed, files, settings)
+    finish(parsed, settings, { files, judgement })
   )
-}
-
-/** Where the assignment says that the view is; null when it is none. */
-export function readAssignment(file: string | SignedFile): Assignment | null {
-  return readSigned(file, assignmentSchema)
 }
 
 /** Holds nothing, so nothing is read from it. */
@@ -152,26 +146,34 @@ function checkAddressee(
   return null
 }
 
-function checkOrder(parsed: Parsed, files: ViewFiles, { root, state }: Judgement): Fault | null {
+function checkOrder(parsed: Parsed, files: ViewFiles, judgement: Judgement): Fault | null {
   const { timestamp, assignment } = parsed
+  const { state } = judgement
   if (isBehind(parsed, state.marks, files.id))
     return fault('older_version', 'these are older versions than were accepted before')
   if (Date.parse(timestamp['x-issued']) < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
-  const former = state.view === null ? null : readFormer(state.view, state, root)
-  if (former !== null && Date.parse(assignment.issued) < Date.parse(former.issued) - TOLERANCE_MS)
-    return fault('older_issue', 'the view was assigned before the one in force')
-  return null
+  return checkAssignment(assignment, judgement)
 }
 
-/** By the keys of now: after a theft, what the former ones have signed keeps nothing out. */
-function readFormer(
-  { assignment, roots }: ViewFiles,
-  state: TrustedState,
-  root: Root,
-): Assignment | null {
-  const isByRoot = roots === state.roots.length || isSignedBy(root, 'targets', assignment)
-  return isByRoot ? readAssignment(assignment) : null
+/**
+ * A machine leaves its view only for a later assignment, or a recorded one would move it back. Within one
+ * view its versions order the files, and servers whose clocks differ may assign it.
+ */
+function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | null {
+  const newestMs = newestAssignmentMs(judgement)
+  if (newestMs === null) return null
+  const issuedMs = Date.parse(assignment.issued)
+  const isSameView = assignment.view === judgement.state.view?.id
+  if (isSameView ? issuedMs >= newestMs - TOLERANCE_MS : issuedMs > newestMs) return null
+  return fault('older_issue', 'the view was assigned before the newest assignment accepted')
+}
+
+/** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
+function newestAssignmentMs({ state, root, isSignature }: Judgement): number | null {
+  const newest = newestAssignmentOf(state)
+  if (newest === null || !isSignedBy(root, 'targets', newest, isSignature)) return null
+  return issuedMsOf(newest)
 }
 
 function isBehind(parsed: Parsed, marks: TrustedState['marks'], view: string): boolean {
@@ -210,8 +212,8 @@ function readSettings(targets: Targets): ViewSettings | null {
 
 function finish(
   { timestamp, snapshot, targets, assignment }: Parsed,
-  files: ViewFiles,
   settings: ViewSettings | null,
+  { files, judgement }: { readonly files: ViewFiles; readonly judgement: Judgement },
 ): JudgedView | Fault {
   const listed = Object.entries(targets.targets)
   if (listed.length > MAX_POLICIES_OF_VIEW)
@@ -236,6 +238,7 @@ function finish(
     },
     issuedMs: Date.parse(timestamp['x-issued']),
     staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
+    isNewestAssignment: Date.parse(assignment.issued) >= (newestAssignmentMs(judgement) ?? 0),
     documents,
     settings: isKnown ? settings : null,
   }

@@ -8,7 +8,7 @@ import {
 } from '@palisade/protocol'
 import { fault, type Fault } from './fault.ts'
 import { ASSIGNMENT_PATH, MAX_ASSIGNMENT, viewPath } from './find-view.ts'
-import { readAssignment } from './judge-view.ts'
+import { readAssignment } from './assignment.ts'
 import type { Fetched, FetchFile } from './view-client.ts'
 
 /**

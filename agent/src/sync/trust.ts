@@ -8,7 +8,7 @@ import { followFrom, followRoots, hasOtherKeys } from './root-chain.ts'
 import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
 import type { IsSignature } from './signature.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
-import type { TrustedState } from './trusted-state.ts'
+import { newestAssignmentOf, type TrustedState } from './trusted-state.ts'
 
 export interface TrustDeps {
   readonly enrolment: Enrolment
@@ -152,16 +152,20 @@ function begin(
   // What cannot be used makes no grant good for a second time.
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
   const is_revoked = isOurs && former.is_revoked
-  const nothing = { roots: [], view: null, marks: {}, issued_ms: 0 }
+  const nothing = { roots: [], view: null, marks: {}, newest_assignment: null, issued_ms: 0 }
   const state = { org, device_id, ...nothing, grants, is_revoked }
   return { state, root: followRoots(pinned, []) }
 }
 
-function withView(state: TrustedState, { files, versions, issuedMs }: JudgedView): TrustedState {
+function withView(
+  state: TrustedState,
+  { files, versions, issuedMs, isNewestAssignment: isNewest }: JudgedView,
+): TrustedState {
   return {
     ...state,
     view: files,
     marks: { ...state.marks, [files.id]: versions },
+    newest_assignment: isNewest ? files.assignment : newestAssignmentOf(state),
     issued_ms: Math.max(state.issued_ms, issuedMs),
   }
 }

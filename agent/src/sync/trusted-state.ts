@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { grantLedgerSchema, NO_GRANTS } from '../break-glass/grant-ledger.ts'
 import type { KeptMeter } from '../break-glass/grant-meter.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
+import { issuedMsOf } from './assignment.ts'
 import { sha256 } from './signed-metadata.ts'
 
 /** Signed texts of one view, as they were served. */
@@ -30,6 +31,11 @@ const stateSchema = z.strictObject({
   view: viewFilesSchema.nullable(),
   /** Of each view that this device has had: who returns to one must not fall behind in it. */
   marks: z.record(z.string(), marksSchema),
+  /**
+   * The assignment with the latest issue that was accepted, of whichever view. Its text is kept because it
+   * counts only while the keys that signed it do; absent in what an earlier version kept.
+   */
+  newest_assignment: z.string().nullable().default(null),
   /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
   issued_ms: z.number(),
   /** Absent in what an earlier version kept. */
@@ -39,6 +45,12 @@ const stateSchema = z.strictObject({
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
+
+/** The text with the latest issue that was accepted, whichever view it names; null before the first. */
+export function newestAssignmentOf({ newest_assignment, view }: TrustedState): string | null {
+  // An agent of an earlier version kept only the one of the view in force.
+  return newest_assignment ?? view?.assignment ?? null
+}
 
 /**
  * Whether the previous copy knows of something that the newest does not: that was not written to the
@@ -57,6 +69,7 @@ function knowsMore(one: TrustedState, other: TrustedState): boolean {
   return (
     one.grants.passed_ms > other.grants.passed_ms ||
     one.grants.used.some((grant) => !other.grants.used.some(({ id }) => id === grant.id)) ||
+    issuedMsOf(newestAssignmentOf(one)) > issuedMsOf(newestAssignmentOf(other)) ||
     Object.entries(one.marks).some(([view, marks]) => isPast(marks, other.marks, view))
   )
 }

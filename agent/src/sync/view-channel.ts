@@ -1,6 +1,7 @@
 import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { TrustedClock } from '../state/trusted-clock.ts'
+import { issuedMsOf } from './assignment.ts'
 import type { Fault } from './fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
 import { fetchUpdate, type Held } from './fetch-update.ts'
@@ -12,7 +13,7 @@ import { createSignatureMemory } from './signature.ts'
 import { createTrustedSets } from './trusted-sets.ts'
 import type { StateStore } from './state-store.ts'
 import { createTrust, type FetchedView, type Trust } from './trust.ts'
-import type { TrustedState } from './trusted-state.ts'
+import { newestAssignmentOf, type TrustedState } from './trusted-state.ts'
 import type { FetchFile } from './view-client.ts'
 
 export interface ViewChannelDeps {
@@ -133,7 +134,8 @@ function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held
   const state = trust.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null
-  return { view, root: trust.root()?.version ?? 1, targets, etag }
+  const assignedMs = issuedMsOf(newestAssignmentOf(state))
+  return { view, root: trust.root()?.version ?? 1, targets, etag, assignedMs }
 }
 
 /** The files of that view, with their versions where they are still known: with other keys they begin anew. */

@@ -22,6 +22,8 @@ export interface Wanted {
   readonly etag?: string | null
   /** Of the timestamp, which alone takes the device token without a proof beside it. */
   readonly isPoll?: boolean
+  /** Beside those of every request. */
+  readonly headers?: Readonly<Record<string, string>>
   /** JSON to send, which makes the request a POST. */
   readonly body?: string
   /** For the whole exchange, where it is another than usual. */
@@ -62,6 +64,7 @@ export function createFileFetcher(deps: {
               accept: MEDIA_TYPE,
               dpop: deps.prove({ method, url: target, accessToken: token }),
             }),
+        ...wanted.headers,
         ...(etag === null ? {} : { 'if-none-match': etag }),
         // Most likely there is nothing new, and the server would hold the connection for as long as it
         // offers: 70 seconds of each 300, of every machine.

@@ -2,7 +2,7 @@ import { viewSettingsSchema, type Enrolment } from '../../../packages/protocol/s
 import { fault, type Fault } from '../../../agent/src/sync/fault.ts'
 import { fetchUpdate } from '../../../agent/src/sync/fetch-update.ts'
 import { findView, pollView, viewPath, type FoundView } from '../../../agent/src/sync/find-view.ts'
-import { readAssignment } from '../../../agent/src/sync/judge-view.ts'
+import { readAssignment } from '../../../agent/src/sync/assignment.ts'
 import {
   isSignedBy,
   readRoot,

@@ -209,9 +209,12 @@ export {
   type StartRolloutRequest,
 } from './machine/rollout.ts'
 export {
+  ASSIGNED_HEADER,
+  MAX_ASSIGNED_AHEAD_SECONDS,
   MAX_UPDATE_BYTES,
   MAX_UPDATE_DOCUMENTS,
   MAX_UPDATE_ROOTS,
+  secondsHeaderSchema,
   UPDATE_PATH,
   updateQuerySchema,
 } from './machine/update.ts'

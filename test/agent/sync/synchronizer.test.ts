@@ -151,11 +151,14 @@ describe('a sync', () => {
 
   it('follows its device into another view, and back into none of its former releases', async () => {
     const { repository, sync, active } = await inForce()
-    const former = repository.release({ policies })
-    const newer = repository.release({ policies })
-    await sync(newer)
+    const back = { policies, assignedAtMs: NOW_MS + 2000 }
+    const former = repository.release({ ...back, version: 2 })
+    const newer = repository.release({ ...back, version: 3 })
+    await sync(repository.release({ policies, version: 3 }))
 
-    const moved = await sync(repository.release({ view: OTHER_VIEW, revision: 8 }))
+    const moved = await sync(
+      repository.release({ view: OTHER_VIEW, revision: 8, assignedAtMs: NOW_MS + 1000 }),
+    )
     expect(moved).toMatchObject({ outcome: 'updated', revision: 8 })
     expect(active.decide(request).decision).toBe('deny')
 

@@ -23,6 +23,21 @@ export const updateQuerySchema = z.strictObject({
 })
 
 /**
+ * Header of the requests for an update or an assignment: the issue of the newest assignment that the machine has
+ * accepted, in seconds since 1970. It takes another view only by a later one, so a server whose clock is behind
+ * that of another dates the next assignment after it.
+ */
+export const ASSIGNED_HEADER = 'palisade-assigned'
+
+/** Longest way into the future, in seconds, that a machine can have its assignment dated. */
+export const MAX_ASSIGNED_AHEAD_SECONDS = 300
+
+/** Value of `ASSIGNED_HEADER`. */
+export const secondsHeaderSchema = z
+  .string()
+  .regex(/^\d{1,12}$/, 'must be whole seconds since 1970')
+
+/**
  * So many bytes of policies are sent at once, in the order of the targets file; the others are fetched one by one. A
  * machine on a slow line gets each answer in time.
  */

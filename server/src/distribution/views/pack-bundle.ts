@@ -1,9 +1,9 @@
-import { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, type Bundle, type DeviceView } from '@palisade/protocol'
+import { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, type Bundle } from '@palisade/protocol'
 import { conflict, notFound } from '../../http/api-error.ts'
 import type { Store } from '../../store/store.ts'
+import type { Assign } from './assignments.ts'
 import { placeDevice, readWhereabouts } from './device-place.ts'
 import { startOfKept } from './due.ts'
-import type { ViewPlace } from './inspect-view.ts'
 import { readViewFiles } from './view-files.ts'
 import type { ViewPublisher } from './view-publisher.ts'
 
@@ -13,7 +13,7 @@ export interface PackDeps {
   readonly random: (bytes: number) => Uint8Array
   readonly publisher: Pick<ViewPublisher, 'current'>
   /** Signs which view is the device's own. */
-  readonly assign: (deviceId: string, user: string | null, place: ViewPlace) => Promise<DeviceView>
+  readonly assign: Assign
 }
 
 /**
@@ -34,7 +34,8 @@ export async function packBundle(deps: PackDeps, org: string, deviceId: string):
   })
   const place = await placeDevice(deps, whereabouts)
   const timestamp = (await deps.publisher.current(place)).body
-  const assignment = JSON.stringify(await deps.assign(deviceId, whereabouts.device.username, place))
+  const user = whereabouts.device.username
+  const assignment = JSON.stringify(await deps.assign({ deviceId, user, place, leastIssuedMs: 0 }))
   const since = startOfKept(deps.now())
   const files = await store.read((reader) => readViewFiles(reader, place, { timestamp, since }))
   const bundle = { format: BUNDLE_FORMAT, assignment, files } as const

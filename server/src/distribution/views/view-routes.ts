@@ -1,6 +1,8 @@
 import {
+  ASSIGNED_HEADER,
   bundleSchema,
   deviceViewSchema,
+  secondsHeaderSchema,
   selfTestSchema,
   UPDATE_PATH,
   updateQuerySchema,
@@ -24,6 +26,15 @@ const IMMUTABLE = 'private, max-age=31536000, immutable'
 export const VOLATILE = 'private, no-cache'
 
 type RequestedFile = Requested & { readonly file: string }
+
+/** Beside a proof; see the header in `packages/protocol/src/machine/update.ts`. */
+const assignedSchema = proofSchema.extend({
+  [ASSIGNED_HEADER]: secondsHeaderSchema.optional().meta({
+    description:
+      'Issue of the newest assignment that the machine has accepted, in seconds since 1970',
+  }),
+})
+type AssignedHeaders = z.infer<typeof assignedSchema>
 
 const security = [{ device_token: [] }]
 const viewParams = z.object({ org: z.string(), view: z.string() })
@@ -61,7 +72,7 @@ export interface ViewRouteDeps {
  * nothing but a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`. */
 export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync {
   return async (app) => {
-    app.get(
+    app.get<{ Headers: AssignedHeaders }>(
       '/api/v1/device/view',
       {
         config: { quiet: true, yields: 'completes' },
@@ -71,14 +82,14 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           tags: ['devices'],
           summary: 'Which view this device may fetch; another one once its user changes teams',
           security,
-          headers: proofSchema,
+          headers: assignedSchema,
           response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403]) },
         },
       },
-      async (request) => views.assign(request.headers.authorization),
+      async ({ headers }) => views.assign(headers.authorization, readAssigned(headers)),
     )
 
-    app.get<{ Querystring: z.infer<typeof updateQuerySchema> }>(
+    app.get<{ Querystring: z.infer<typeof updateQuerySchema>; Headers: AssignedHeaders }>(
       UPDATE_PATH,
       {
         config: { quiet: true, yields: 'completes' },
@@ -88,7 +99,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           tags: ['devices'],
           summary: 'Fetch all that this device lacks at once, signed',
           security,
-          headers: proofSchema,
+          headers: assignedSchema,
           querystring: updateQuerySchema,
           response: {
             200: bundleSchema,
@@ -98,9 +109,12 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
         },
       },
       async (request, reply) => {
-        const { authorization } = request.headers
-        const hasTag = readCondition(request)
-        const update = await views.update(authorization, readHeld(request.query), hasTag)
+        const { headers, query } = request
+        const update = await views.update(headers.authorization, {
+          held: readHeld(query),
+          assignedMs: readAssigned(headers),
+          hasTag: readCondition(request),
+        })
         return sendVolatile(reply, update)
       },
     )
@@ -181,6 +195,11 @@ function readHeld({ view, root, targets }: z.infer<typeof updateQuerySchema>): H
     root: Number(root ?? 1),
     targets: targets === undefined ? null : Number(targets),
   }
+}
+
+/** In milliseconds; 0 where the machine does not say. */
+function readAssigned(headers: AssignedHeaders): number {
+  return Number(headers[ASSIGNED_HEADER] ?? 0) * 1000
 }
 
 /** Whether who asks has what has a tag. Throws ApiError 400 for a header that cannot be read. */

@@ -24,6 +24,14 @@ export interface Requested {
   readonly view: string
 }
 
+/** A request for an update. */
+export interface Asked {
+  readonly held: Held
+  /** Issue of the newest assignment that the device has accepted, in milliseconds since 1970; 0 for none. */
+  readonly assignedMs: number
+  readonly hasTag: (etag: string) => boolean
+}
+
 export interface DeviceIdentity {
   readonly org: string
   readonly deviceId: string
@@ -41,8 +49,11 @@ export interface ViewService {
    * Throws ApiError 403 for more policies than a view may have.
    */
   revisionOf(org: string, teams: readonly string[]): Promise<number>
-  /** The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed. */
-  assign(authorizationHeader: string | undefined): Promise<DeviceView>
+  /**
+   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed, and issued
+   * after `assignedMs`, milliseconds since 1970, unless that is far in the future.
+   */
+  assign(authorizationHeader: string | undefined, assignedMs: number): Promise<DeviceView>
   /**
    * The timestamp without asking the store, for a device admitted since the last commit; null for
    * every other caller, also for one who is to be refused.
@@ -56,8 +67,7 @@ export interface ViewService {
    */
   update(
     authorizationHeader: string | undefined,
-    held: Held,
-    hasTag: (etag: string) => boolean,
+    asked: Asked,
   ): Promise<{ readonly etag: string; readonly body: string | null }>
   /** `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for what is not there, or no more. */
   metadata(
@@ -132,9 +142,9 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return { org: place.org, deviceId, expiresMs }
     },
 
-    async assign(authorizationHeader) {
+    async assign(authorizationHeader, assignedMs) {
       const { deviceId, user, place } = await admissions.admit(authorizationHeader)
-      return assignTo(deviceId, user, place)
+      return assignTo({ deviceId, user, place, leastIssuedMs: nextSecond(assignedMs) })
     },
 
     bundle: (org, deviceId) => packBundle({ ...deps, publisher, assign: assignTo }, org, deviceId),
@@ -155,14 +165,16 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return timestamp
     },
 
-    async update(authorizationHeader, held, hasTag) {
+    async update(authorizationHeader, { held, assignedMs, hasTag }) {
       const { deviceId, user, place } = await admissions.admit(authorizationHeader)
       const timestamp = await publisher.current(place)
       deps.lastSeen.record(deviceId, now().getTime())
       const { etag } = timestamp
       if (held.view === place.id && hasTag(etag)) return { etag, body: null }
       const missing = await updates.files(place, timestamp, held)
-      return { etag, body: joinUpdate(await assignTo(deviceId, user, place), missing) }
+      const leastIssuedMs = held.view === place.id ? assignedMs : nextSecond(assignedMs)
+      const assignment = await assignTo({ deviceId, user, place, leastIssuedMs })
+      return { etag, body: joinUpdate(assignment, missing) }
     },
 
     async metadata(authorizationHeader, requested, name) {
@@ -184,6 +196,11 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       )
     },
   }
+}
+
+/** A machine leaves its view only for a later assignment, by whole seconds; 0 stays. */
+function nextSecond(assignedMs: number): number {
+  return assignedMs === 0 ? 0 : assignedMs + 1000
 }
 
 /** Letter for letter: another spelling of a name is another name. */

@@ -1,3 +1,4 @@
+import type { Fetch } from '@palisade/client'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { describeReport } from '../../../../agent/src/report/describe-report.ts'
 import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
@@ -18,6 +19,10 @@ interface Machine {
   decide(host: string): Promise<string>
   /** The code of the failure of one poll; null for none. Reports it. */
   poll(): Promise<string | null>
+  /** The same where an update is asked for at once. */
+  demand(): Promise<string | null>
+  /** Without a poll. */
+  decided(host: string): string
   revision(): number | null
 }
 
@@ -37,7 +42,10 @@ function advance(ms: number): void {
   vi.setSystemTime(scene.test.now())
 }
 
-async function openMachine({ enrolment, prove }: TestDevice): Promise<Machine> {
+async function openMachine(
+  { enrolment, prove }: TestDevice,
+  fetch: Fetch = globalThis.fetch,
+): Promise<Machine> {
   const { active, clock, surroundings } = activePolicy()
   const wall = () => (surroundings.nowMs = scene.test.now())
   wall()
@@ -52,9 +60,9 @@ async function openMachine({ enrolment, prove }: TestDevice): Promise<Machine> {
   })
   const synchronizer = createSynchronizer({ active, channel, org: 'acme', clock: wall })
   await synchronizer.restore()
-  async function poll(): Promise<string | null> {
+  async function poll(isNewsExpected = false): Promise<string | null> {
     wall()
-    const { error } = await synchronizer.run(never)
+    const { error } = await synchronizer.run(never, isNewsExpected)
     const body = JSON.stringify(
       describeReport(active, synchronizer.record(), { agent_version: '0.1.0', grant: null }),
     )
@@ -63,13 +71,40 @@ async function openMachine({ enrolment, prove }: TestDevice): Promise<Machine> {
     expect(told.kind).toBe('body')
     return error?.code ?? null
   }
+  const decided = (host: string): string =>
+    active.decide({ action: 'connect:tcp', host, port: 443 }).decision
   return {
     poll,
+    demand: () => poll(true),
+    decided,
     revision: () => active.revision(),
     async decide(host) {
       expect(await poll()).toBeNull()
-      const { decision } = active.decide({ action: 'connect:tcp', host, port: 443 })
-      return decision
+      return decided(host)
+    },
+  }
+}
+
+/** A way to the server that records updates, and gives a recorded one in place of the next. */
+function openRecorder() {
+  const recorded: string[] = []
+  let replayed: string | null = null
+  const fetch: Fetch = async (url, asked) => {
+    const answer = await globalThis.fetch(url, asked)
+    if (!url.includes('/device/update')) return answer
+    if (replayed !== null) {
+      const again = new Response(replayed, { headers: { 'content-type': 'application/json' } })
+      replayed = null
+      return again
+    }
+    if (answer.status === 200) recorded.push(await answer.clone().text())
+    return answer
+  }
+  return {
+    fetch,
+    newest: () => recorded.at(-1) ?? '',
+    replay(update: string) {
+      replayed = update
     },
   }
 }
@@ -158,3 +193,43 @@ it('machines follow a rollout, its pause and its way back, and take nothing of i
   expect(ring.revision()).toBeGreaterThan(newest)
   expect(other.revision()).toBe(ring.revision())
 }, 300_000)
+
+it('no recorded assignment moves a machine out of its stage, or back into one', async () => {
+  const recorder = openRecorder()
+  const machine = await openMachine(scene.other, recorder.fetch)
+  await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
+  await allow('after.test')
+  expect(await machine.decide('after.test')).toBe('deny')
+  const outside = recorder.newest()
+  await scene.label(scene.other, ['canary'])
+  advance(240_000)
+  expect(await machine.decide('after.test')).toBe('allow')
+  const inside = recorder.newest()
+
+  recorder.replay(outside)
+  expect(await machine.demand()).toBe('older_issue')
+  expect(machine.decided('after.test')).toBe('allow')
+
+  await scene.label(scene.other, [])
+  advance(240_000)
+  expect(await machine.decide('after.test')).toBe('deny')
+  recorder.replay(inside)
+  expect(await machine.demand()).toBe('older_issue')
+  expect(machine.decided('after.test')).toBe('deny')
+})
+
+it('a machine that is moved several times in one second follows each time', async () => {
+  const machine = await openMachine(scene.other)
+  await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
+  await allow('after.test')
+
+  for (const [labels, decision] of [
+    [['canary'], 'allow'],
+    [[], 'deny'],
+    [['canary'], 'allow'],
+    [[], 'deny'],
+  ] as const) {
+    await scene.label(scene.other, labels)
+    expect(await machine.decide('after.test')).toBe(decision)
+  }
+})

@@ -216,4 +216,43 @@ describe('an update', () => {
     const { names } = await read(`${UPDATE}?root=${most}&view=${view}&targets=${most}`)
     expect(names).toContain('targets/policies/HASH.ID.json')
   })
+
+  describe('the assignment in it', () => {
+    const second = () => Math.floor(test.now() / 1000)
+    const ask = async (assigned: string, url = NOTHING) => {
+      const headers = { 'palisade-assigned': assigned }
+      const answer = await test.send('GET', url, { as: device, headers })
+      expect(answer.statusCode, answer.body).toBe(200)
+      const { assignment } = answer.json<Bundle>()
+      return Date.parse((JSON.parse(assignment) as DeviceView).signed.issued) / 1000
+    }
+
+    it('is issued after the one that a machine of another view has accepted', async () => {
+      expect(await ask('0')).toBe(second())
+      expect(await ask(String(second()))).toBe(second() + 1)
+      expect(await ask(String(second() + 200))).toBe(second() + 201)
+    })
+
+    it('is issued five minutes ahead at most', async () => {
+      expect(await ask(String(second() + 299))).toBe(second() + 300)
+      expect(await ask(String(second() + 300))).toBe(second() + 300)
+      expect(await ask('999999999999')).toBe(second() + 300)
+    })
+
+    it('is the same for a machine that has it', async () => {
+      const has = await read(NOTHING)
+      await createPolicy('second')
+      test.advance(MINUTE_MS)
+      expect(await ask(String(second() - 60), after(has))).toBe(second() - 60)
+    })
+
+    it.each(['', '-1', '1.5', 'yesterday', '1'.repeat(13)])(
+      'is refused with 400 for the header `%s`',
+      async (assigned) => {
+        const headers = { 'palisade-assigned': assigned }
+        const answer = await test.send('GET', NOTHING, { as: device, headers })
+        expect(answer.statusCode).toBe(400)
+      },
+    )
+  })
 })

@@ -131,7 +131,7 @@ interface Seen {
 }
 
 async function fetchAll(service: ViewService, header: string): Promise<Seen> {
-  const place = (await service.assign(header)).signed
+  const place = (await service.assign(header, 0)).signed
   const text = async (name: string) =>
     Buffer.from(await service.metadata(header, place, name)).toString()
   const timestamp = Buffer.from((await service.timestamp(header, place)).body).toString()
@@ -158,7 +158,8 @@ async function fetchDocuments(
   header: string,
   { place: { view }, targets }: Seen,
 ): Promise<ReadonlyMap<string, string>> {
-  const { body } = await service.update(header, { view, root: 1, targets }, () => false)
+  const held = { view, root: 1, targets }
+  const { body } = await service.update(header, { held, assignedMs: 0, hasTag: () => false })
   const { files } = JSON.parse(body ?? '') as Bundle
   const below = 'targets/'
   const documents = Object.entries(files).filter(([name]) => name.startsWith(below))

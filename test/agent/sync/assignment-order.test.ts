@@ -1,0 +1,172 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { NOW_MS } from '../fixture/bundle.ts'
+import { packBundle, type Served } from '../fixture/pack-bundle.ts'
+import { never, policies, setUp, wide, type Scene } from '../fixture/sync-scene.ts'
+import { createKeys, OTHER_VIEW, VIEW, type Release } from '../fixture/view-repository.ts'
+
+const MINUTE_MS = 60_000
+const SECRET = { action: 'read', path: '/etc/passwd' }
+const STATES = ['state.json', 'state.previous.json']
+
+/** Signed so many minutes from the start; the versions of both views are the same, so they decide nothing. */
+const assigned = (minutes: number, release: Release): Release => ({
+  version: 1,
+  atMs: NOW_MS,
+  assignedAtMs: NOW_MS + minutes * MINUTE_MS,
+  ...release,
+})
+const lax = (minutes: number): Release =>
+  assigned(minutes, { view: OTHER_VIEW, policies: wide, revision: 8 })
+const strict = (minutes: number): Release => assigned(minutes, { view: VIEW, policies })
+
+const WAYS: readonly (readonly [string, (scene: Scene, served: Served) => Promise<unknown>])[] = [
+  ['by the server', (scene, served) => scene.sync(served)],
+  ['by a server without updates', (scene, served) => scene.sync(served, false)],
+  ['by a bundle file', (scene, served) => scene.synchronizer.import(packBundle(served), never)],
+]
+
+/** A machine that was in the lax view, and is in the strict one since `minutes`. */
+async function movedAt(minutes: number): Promise<Scene> {
+  const scene = await setUp()
+  scene.setClock(NOW_MS + minutes * MINUTE_MS)
+  expect(await scene.sync(scene.repository.release(lax(0)))).toMatchObject({ error: null })
+  expect(scene.active.decide(SECRET).decision).toBe('allow')
+  expect(await scene.sync(scene.repository.release(strict(minutes)))).toMatchObject({ error: null })
+  expect(scene.active.decide(SECRET).decision).toBe('deny')
+  return scene
+}
+
+describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
+  it.each([1, 5, 9, 11])(
+    'brings no former view back when it is %i minutes older',
+    async (minutes) => {
+      const scene = await movedAt(minutes)
+
+      const outcome = await offer(scene, scene.repository.release(lax(0)))
+
+      expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'older_issue' } })
+      expect(scene.active.decide(SECRET).decision).toBe('deny')
+    },
+  )
+
+  it('brings no former view back when both are of the same second', async () => {
+    const scene = await movedAt(1)
+
+    const outcome = await offer(scene, scene.repository.release(lax(1)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('brings no former view back after ever older ones of the view in force', async () => {
+    const scene = await movedAt(60)
+    for (const [index, minutes] of [51, 42, 33, 24, 15, 6].entries())
+      await offer(scene, scene.repository.release({ ...strict(minutes), version: 2 + index }))
+
+    const outcome = await offer(scene, scene.repository.release(lax(3)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('brings no former view back after a restart', async () => {
+    const before = await movedAt(9)
+    const scene = await setUp(before.directory, before.repository, NOW_MS + 9 * MINUTE_MS)
+
+    const outcome = await offer(scene, scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('is taken for the view in force while it is less than ten minutes older', async () => {
+    const scene = await movedAt(20)
+
+    const within = await offer(scene, scene.repository.release({ ...strict(11), version: 2 }))
+    const beyond = await offer(scene, scene.repository.release({ ...strict(9), version: 3 }))
+
+    expect(within).toMatchObject({ error: null })
+    expect(beyond).toMatchObject({ error: { code: 'older_issue' } })
+  })
+
+  it('keeps no machine from a former view that it is assigned to again', async () => {
+    const scene = await movedAt(5)
+
+    const outcome = await offer(scene, scene.repository.release(lax(6)))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+    expect(scene.active.decide(SECRET).decision).toBe('allow')
+  })
+})
+
+describe('the newest assignment that was accepted', () => {
+  it('counts after an update of an agent that did not keep it', async () => {
+    const before = await movedAt(9)
+    for (const name of STATES) await forgetAssignment(join(before.directory, name))
+    const scene = await setUp(before.directory, before.repository, NOW_MS + 9 * MINUTE_MS)
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+
+    const outcome = await scene.sync(scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+  })
+
+  it.each(STATES)('counts when %s is replaced by one from before it', async (name) => {
+    const first = await setUp()
+    first.setClock(NOW_MS + 9 * MINUTE_MS)
+    for (const release of [lax(0), strict(1), lax(2)])
+      expect(await first.sync(first.repository.release(release))).toMatchObject({ error: null })
+    const older = await readFile(join(first.directory, name))
+    await first.sync(first.repository.release(strict(3)))
+    await writeFile(join(first.directory, name), older, { mode: 0o600 })
+
+    const scene = await setUp(first.directory, first.repository, NOW_MS + 9 * MINUTE_MS)
+
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+    expect(await scene.sync(scene.repository.release(lax(2)))).toMatchObject({
+      error: { code: 'older_issue' },
+    })
+  })
+
+  it('still counts after another online key', async () => {
+    const scene = await movedAt(9)
+    const { keys } = scene.repository
+    scene.repository.rotate({ ...createKeys(), root: keys.root, targets: keys.targets })
+
+    const outcome = await scene.sync(scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('keeps nothing out after another targets key', async () => {
+    const scene = await movedAt(9)
+    scene.repository.rotate({ ...createKeys(), root: scene.repository.keys.root })
+
+    const outcome = await scene.sync(scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+  })
+
+  it('is none that a thief of the targets key has dated in the future', async () => {
+    const scene = await movedAt(1)
+    expect(await scene.sync(scene.repository.release(lax(60)))).toMatchObject({
+      error: { code: 'issued_in_future' },
+    })
+
+    expect(await scene.sync(scene.repository.release(lax(2)))).toMatchObject({ error: null })
+  })
+})
+
+/** As an earlier version kept the state. */
+async function forgetAssignment(file: string): Promise<void> {
+  const { state } = JSON.parse(await readFile(file, 'utf8')) as { state: string }
+  const { newest_assignment, ...rest } = JSON.parse(state) as Record<string, unknown>
+  expect(newest_assignment).toBeDefined()
+  const text = JSON.stringify(rest)
+  const sum = createHash('sha256').update(text).digest('hex')
+  await writeFile(file, JSON.stringify({ sum, state: text }), { mode: 0o600 })
+}
