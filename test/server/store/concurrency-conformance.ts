@@ -125,6 +125,30 @@ export function describeConcurrency(store: () => Store, open: () => OpenStore): 
     })
   })
 
+  it('answers a read while others pause, each on the snapshot that it began with', async () => {
+    const pause = Promise.withResolvers<undefined>()
+    const begun: Promise<unknown>[] = []
+    const paused = Array.from({ length: 3 }, () => {
+      const { promise, resolve } = Promise.withResolvers<undefined>()
+      begun.push(promise)
+      return store().read(async (reader) => {
+        const before = await reader.policies.count('acme')
+        resolve(undefined)
+        await pause.promise
+        return [before, await reader.policies.count('acme')]
+      })
+    })
+    await Promise.all(begun)
+    const generation = store().generation()
+
+    await store().transaction((writer) => writer.policies.insert(policy('pol_1')))
+
+    expect(await store().read((reader) => reader.policies.count('acme'))).toBe(1)
+    expect(store().generation()).not.toBe(generation)
+    pause.resolve(undefined)
+    for (const counts of await Promise.all(paused)) expect(counts).toEqual([0, 0])
+  })
+
   it('finds nothing by a text that no row can have', async () => {
     await store().read(async (reader) => {
       expect(await reader.organizations.find('ac\0me')).toBeNull()

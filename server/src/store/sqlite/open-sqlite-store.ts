@@ -7,20 +7,20 @@ import type { Effect } from '../sql/connection.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
-import type { Store } from '../store.ts'
+import type { Store, StoreReader } from '../store.ts'
 import { createBeginImmediate } from './begin-immediate.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMemberWrites } from './member-writes.ts'
 import { migrate, requireNewest } from './migrate.ts'
+import { createReadingPool, type ReadingPool, type ReadingSession } from './reading-pool.ts'
 import { requireOwn } from './require-own.ts'
 import { createSqliteConnection } from './sqlite-connection.ts'
 import { guard } from './sqlite-error.ts'
-import { createTurnstile } from './turnstile.ts'
 import { watchFiles } from './watch-files.ts'
 
 /**
- * Pages in memory, for each of the two connections. The driver's 16 MiB is filled by whatever is
+ * Pages in memory, for each connection. The driver's 16 MiB is filled by whatever is
  * written and read no more, such as history; what is asked for often is kept as objects.
  */
 const PAGE_CACHE_KIB = 4096
@@ -34,17 +34,15 @@ const CHECKPOINT_PAGES = 4000
 /** How long a writer waits for another process (`palisade-server org create`) to finish. */
 const BUSY_TIMEOUT_MS = 5_000
 
-interface Connections {
-  readonly writing: Database
-  readonly reading: Database
-}
+/** Reads that pause at once; each holds a connection, and some MiB of pages. */
+const READING_CONNECTIONS = 8
 
 /**
  * Opens the database at `path`; with `create` it is made (mode 0600) when it is not there, and its
  * schema brought up to date. Throws StoreError.
  *
- * Two connections: readers have their own, so that in WAL mode they see committed data alone while
- * a writer is in the middle of its work.
+ * Readers have connections of their own, so that in WAL mode they see committed data alone while a
+ * writer is in the middle of its work, and none waits for another that pauses.
  */
 export function openSqliteStore(path: string, opening: Opening = 'create'): Store {
   if (opening === 'create') createPrivateFile(path)
@@ -56,18 +54,32 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
     guard(() => prepare(writing, MIGRATIONS))
     // From here on `createBeginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
-    const reading = openConnection(path, { readonly: true })
-    // A restore may have put another database there while this one was being opened.
-    requireSameFile()
-    return createStore({ writing, reading }, watchFiles([path, `${path}-wal`]))
+    const openReading = (): ReadingSession<StoreReader> => {
+      const session = createReadingSession(openConnection(path, { readonly: true }))
+      try {
+        // A restore may have put another database there since the first one was opened.
+        requireSameFile()
+        return session
+      } catch (error) {
+        session.close()
+        throw error
+      }
+    }
+    const readers = createReadingPool(openReading(), openReading, {
+      connections: READING_CONNECTIONS,
+    })
+    return createStore(writing, readers, watchFiles([path, `${path}-wal`]))
   } catch (error) {
     writing.close()
     throw error
   }
 }
 
-function createStore({ writing, reading }: Connections, requireInPlace: () => void): Store {
-  const reader = createReader(createSqliteConnection(reading))
+function createStore(
+  writing: Database,
+  readers: ReadingPool<StoreReader>,
+  requireInPlace: () => void,
+): Store {
   const memory = createWriterMemory()
   /** Of the writes since the transaction began. */
   let effect: Effect = 'progress'
@@ -81,11 +93,7 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
   )
   const generation = createGeneration(writing)
   const beginImmediate = createBeginImmediate(writing)
-  const beginRead = guard(() => reading.prepare('BEGIN'))
-  const endRead = guard(() => reading.prepare('COMMIT'))
-  const requireReadSchema = createSchemaCheck(reading)
   const requireWrittenSchema = createSchemaCheck(writing)
-  const readers = createTurnstile()
   const writers = createGroupCommit(writing, {
     member,
     // Counted from the arrival, or everyone in a row would wait his own five seconds.
@@ -102,16 +110,7 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
     },
   })
   return {
-    read: (work) =>
-      readers.pass(async () => {
-        guard(() => beginRead.run())
-        try {
-          requireReadSchema()
-          return await work(reader)
-        } finally {
-          if (reading.inTransaction) guard(() => endRead.run())
-        }
-      }),
+    read: readers.read,
     transaction: (work) =>
       writers.run(async () => {
         memory.mark()
@@ -124,14 +123,33 @@ function createStore({ writing, reading }: Connections, requireInPlace: () => vo
       }),
     generation: (of) => generation.current(of),
     async ping() {
-      requireReadSchema()
+      await readers.read(async () => undefined)
       requireInPlace()
     },
     async close() {
-      await Promise.all([readers.drained(), writers.drained()])
-      reading.close()
+      await Promise.all([readers.close(), writers.drained()])
       writing.close()
     },
+  }
+}
+
+function createReadingSession(database: Database): ReadingSession<StoreReader> {
+  const reader = createReader(createSqliteConnection(database))
+  const begin = guard(() => database.prepare('BEGIN'))
+  const end = guard(() => database.prepare('COMMIT'))
+  const requireKnownSchema = createSchemaCheck(database)
+  return {
+    async read(work) {
+      guard(() => begin.run())
+      try {
+        // The first statement takes the snapshot.
+        requireKnownSchema()
+        return await work(reader)
+      } finally {
+        if (database.inTransaction) guard(() => end.run())
+      }
+    },
+    close: () => database.close(),
   }
 }
 
