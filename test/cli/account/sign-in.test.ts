@@ -18,6 +18,8 @@ interface World {
   advance(ms: number): void
 }
 
+const LOGIN = ['login', '--org', 'acme', '--username', 'alice', '--token-stdin']
+
 async function openWorld(directory: TemporaryDirectory): Promise<World> {
   const opened = await openTestServer()
   const { password, personal_token } = await opened.createOrganization('acme', 'alice')
@@ -32,13 +34,7 @@ async function openWorld(directory: TemporaryDirectory): Promise<World> {
     credentialsFile,
     advance: (ms) => opened.advance(ms),
     login: (secret, ...more) =>
-      runCli(
-        [
-          ...['login', '--server', url, '--org', 'acme', '--username', 'alice', '--token-stdin'],
-          ...more,
-        ],
-        { ...setting, stdin: secret },
-      ),
+      runCli([...LOGIN, '--server', url, ...more], { ...setting, stdin: secret }),
     run: (...argv) => runCli(argv, setting),
     stored: async () => JSON.parse(await readFile(credentialsFile, 'utf8')),
     async tokens() {
@@ -60,7 +56,7 @@ describe('palisade login', () => {
 
     expect(wrong).toMatchObject({ code: 1, out: '' })
     expect(wrong.err).toBe(
-      'error: `alice` is not a member of an organization `acne`; ' + 'did you mean `--org acme`\n',
+      'error: `alice` is not a member of an organization `acne`; did you mean `--org acme`\n',
     )
     expect(alsoByPassword.code).toBe(1)
     expect(await world.tokens()).toHaveLength(1)
@@ -166,8 +162,12 @@ describe('stored credentials', () => {
   it('are deleted with a warning when the server cannot be asked to revoke them', async () => {
     await using directory = await temporaryDirectory()
     const stored = {
-      ...{ server: 'http://127.0.0.1:9', org: 'acme', username: 'alice', token: 'pal_pat_x' },
-      ...{ token_id: 't1', expires_at: '2027-01-01T00:00:00Z' },
+      server: 'http://127.0.0.1:9',
+      org: 'acme',
+      username: 'alice',
+      token: 'pal_pat_x',
+      token_id: 't1',
+      expires_at: '2027-01-01T00:00:00Z',
     }
     await directory.write('credentials.json', JSON.stringify(stored))
     const file = join(directory.path, 'credentials.json')
