@@ -8,12 +8,12 @@ import { grantFault, type GrantFault } from './grant-fault.ts'
 import { describeGrant, putInForce, restOf, type GrantInForce } from './grant-in-force.ts'
 import { isUsed, withBegun, withEnded } from './grant-ledger.ts'
 import { dueOf, remainingOf, startMeter } from './grant-meter.ts'
-import { judgeTime, readGrant, type SignedGrant } from './judge-grant.ts'
+import { judgeNeed, judgeTime, readGrant, type SignedGrant } from './judge-grant.ts'
 
 const REMIND_EVERY_MS = 10 * 60_000
 
 export interface BreakGlassDeps {
-  readonly active: Pick<ActivePolicy, 'apply' | 'state' | 'mayBreakGlass'>
+  readonly active: Pick<ActivePolicy, 'apply' | 'state' | 'mayBreakGlass' | 'lifetime'>
   readonly channel: Pick<ViewChannel, 'root' | 'grants' | 'keepInBoth'>
   readonly store: Pick<StateStore, 'readMeter' | 'writeMeter'>
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
@@ -172,7 +172,12 @@ function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | Grant
   if (grant.kind === 'fault') return grant
   if (isUsed(channel.grants(), grant.signed))
     return grantFault('already_used', 'the grant was used before; ask for another')
-  return judgeTime(grant.signed, { root, nowMs: clock.now(), bounds: clock.bounds() }) ?? grant
+  const nowMs = clock.now()
+  return (
+    judgeTime(grant.signed, { root, nowMs, bounds: clock.bounds() }) ??
+    judgeNeed(grant.signed, { lifetime: active.lifetime(), nowMs }) ??
+    grant
+  )
 }
 
 /** What is left of a grant that was begun before this start; null for none. */

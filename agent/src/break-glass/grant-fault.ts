@@ -13,6 +13,7 @@ export type GrantFaultCode =
   | 'already_used'
   // this machine
   | 'not_possible'
+  | 'nothing_to_lift'
   | 'already_in_force'
   | 'none_in_force'
   | 'not_kept'

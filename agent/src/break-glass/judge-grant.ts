@@ -11,6 +11,7 @@ import {
 } from '@palisade/protocol'
 import { z } from 'zod'
 import { isSignedBy, type Root } from '../sync/signed-metadata.ts'
+import type { Age } from '../state/agent-state.ts'
 import type { Bounds } from '../state/trusted-time.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
 
@@ -88,4 +89,31 @@ export function judgeTime(
   if (nowMs >= Date.parse(root.expires))
     return grantFault('expired', `the keys that signed the grant expired at ${root.expires}`)
   return null
+}
+
+/**
+ * Whether the grant would lift anything: null, or why not. It may be begun shortly before policies
+ * expire, so that nothing is denied in between, but only while the server is away: fresh policies
+ * are renewed by the next poll, and the grant would be spent for nothing.
+ */
+export function judgeNeed(
+  { duration_seconds }: Grant['signed'],
+  {
+    lifetime,
+    nowMs,
+  }: {
+    readonly lifetime: { readonly age: Age; readonly expiresMs: number } | null
+    readonly nowMs: number
+  },
+): GrantFault | null {
+  if (lifetime === null || lifetime.age === 'expired') return null
+  if (lifetime.age === 'fresh')
+    return grantFault('nothing_to_lift', 'the policies are fresh: there is nothing to lift yet')
+  const fromMs = lifetime.expiresMs - duration_seconds * 1000
+  if (nowMs > fromMs) return null
+  const [expires, from] = [lifetime.expiresMs, fromMs].map((ms) => new Date(ms).toISOString())
+  return grantFault(
+    'nothing_to_lift',
+    `the policies count until ${expires}: there is nothing to lift yet; begin the grant after ${from}`,
+  )
 }

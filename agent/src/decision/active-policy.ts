@@ -16,6 +16,7 @@ import {
   mayBreakGlass,
   STARTED,
   stateOf,
+  type Age,
   type AgentEvent,
   type Enforcement,
   type Facts,
@@ -79,6 +80,8 @@ export interface ActivePolicy {
   state(): AgentState
   /** Whether a grant could be begun now. */
   mayBreakGlass(): boolean
+  /** How old the bundle in force is now, and when it expires; null while there is none. */
+  lifetime(): { readonly age: Age; readonly expiresMs: number } | null
   /** Revision of what was verified last, readable or not; null for none. */
   revision(): number | null
   /** Called whenever the state is another, or what is enforced. */
@@ -178,6 +181,12 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     },
 
     mayBreakGlass: () => mayBreakGlass(facts),
+
+    lifetime() {
+      enforced()
+      if (facts.bundle.kind !== 'readable') return null
+      return { age: facts.age, expiresMs: Date.parse(facts.bundle.value.bundle.expires_at) }
+    },
 
     revision() {
       if (newest === null) return null

@@ -469,6 +469,45 @@ describe('a grant is refused', () => {
     expect(await begin(scene, grant)).toBe('begun')
   })
 
+  it('while the policies are fresh, and stays good for when they have expired', async () => {
+    const scene = await setUp()
+    await scene.sync(scene.repository.release({ policies }))
+    const grant = issue(scene, { useWithinMinutes: 14_400 })
+
+    expect(scene.active.state()).toBe('fresh')
+    expect((await scene.breakGlass.begin(fileOf(grant)))?.message).toContain('nothing to lift')
+    expect(await begin(scene, grant)).toBe('nothing_to_lift')
+    scene.active.apply({ kind: 'refused' })
+    expect(scene.active.state()).toBe('rejected')
+    expect(await begin(scene, grant)).toBe('nothing_to_lift')
+    expect(await begin(await restart(scene), grant)).toBe('nothing_to_lift')
+    expect(scene.breakGlass.inForce()).toBeNull()
+
+    pass(scene, 8 * DAY_MS)
+    expect(await begin(scene, grant)).toBe('begun')
+  })
+
+  it('before the policies expire, unless they expire while it would be in force', async () => {
+    const scene = await setUp()
+    await scene.sync(scene.repository.release({ policies }))
+    const expiresMs = Date.parse(scene.active.current()?.bundle.expires_at ?? '')
+    const grant = issue(scene, { minutes: 60, useWithinMinutes: 14_400 })
+
+    pass(scene, expiresMs - HOUR_MS - 1 - scene.surroundings.nowMs)
+    expect(scene.active.state()).toBe('stale')
+    expect(await begin(scene, grant)).toBe('nothing_to_lift')
+
+    pass(scene, 1)
+    expect(await begin(scene, grant)).toBe('nothing_to_lift')
+    pass(scene, 1)
+    expect(await begin(scene, grant)).toBe('begun')
+    expect(scene.active.state()).toBe('break_glass')
+    await live(scene, HOUR_MS - 2)
+    expect(enforced(scene)).toMatch(/^break_glass allow/)
+    await live(scene, 2)
+    expect(enforced(scene)).toMatch(/^expired deny/)
+  })
+
   it('while what was verified last needs another agent, or what was kept is damaged', async () => {
     const scene = await inForce()
     const custom = { schema: 99 }

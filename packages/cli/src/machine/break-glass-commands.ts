@@ -18,7 +18,7 @@ interface UseOptions {
 export function addBreakGlassCommands(program: Command, context: RunContext): void {
   const breakGlass = program
     .command('break-glass')
-    .summary('let a machine go on for a while whose policies have expired')
+    .summary('let a machine use its expired policies for a while')
     .description(
       'For a machine that does not reach the server: let its expired policies count for a while.',
     )
@@ -42,6 +42,9 @@ function addUse(breakGlass: Command, context: RunContext): void {
       `
 A grant can be begun once. What the policies deny stays denied. Status, log, every decision and the
 server say that it is in force, and why.
+
+It is refused, and stays good, while the policies are fresh. Stale policies count until they expire:
+then a grant can be begun only if they expire before it would end.
 
 Exit codes: 0 begun, 1 refused, 2 the file cannot be read
 
