@@ -3,7 +3,7 @@ import { policy, rule } from '../policy-core/policies.ts'
 import { palisade } from './evaluator.ts'
 import { prepare } from './find-difference.ts'
 
-const refused = { policies: [policy('p', rule('a', 'allow', ['connect:tcp'], '**.xn--.test'))] }
+const refused = { policies: [policy('p', rule('a', 'allow', ['connect:tcp'], '**.a..test'))] }
 
 describe('prepare', () => {
   it('finds no difference in policies that both readings refuse', () => {

@@ -6,15 +6,36 @@ import { policy, rule } from '../policies.ts'
 const EMPTY = compilePolicy({ policies: [] })
 
 test.each([
-  'xn--a.com',
-  'XN--A.com',
-  'xn--u-ccb.com',
-  'a.xn--.com',
-  'xn--abc-',
-  'xn--a.xn--tda.com',
-])('an `xn--` label that encodes no name is invalid, as browsers have it: %s', (host) => {
-  expect(canonicalHost(host)).toBeNull()
+  ['xn--a.com', 'xn--a.com'],
+  ['XN--A.com', 'xn--a.com'],
+  ['xn--u-ccb.com', 'xn--u-ccb.com'],
+  ['a.xn--.com.', 'a.xn--.com'],
+  ['xn--abc-', 'xn--abc-'],
+  ['xn--board-ngr.palungjit.org', 'xn--board-ngr.palungjit.org'],
+])('a name in ASCII stays, though its `xn--` label encodes no name: %s', (host, name) => {
+  expect(canonicalHost(host)).toEqual({ kind: 'name', name })
 })
+
+test.each(['\u00fc.xn--a.com', 'xn--a.\u00fc.com', 'xn\uff0d\uff0da.com'])(
+  'beside a character beyond ASCII an `xn--` label must encode a name: %s',
+  (host) => {
+    expect(canonicalHost(host)).toBeNull()
+  },
+)
+
+test.each([
+  ['composed', '\u226e.test'],
+  ['in two code points', '<\u0338.test'],
+])('a character of a name may be written %s', (_title, host) => {
+  expect(canonicalHost(host)).toEqual({ kind: 'name', name: 'xn--gdh.test' })
+})
+
+test.each(['<.test', '<a\u0338.test', 'ex\uff0561mple.com', 'ex\ufe6a61mple.com'])(
+  'a bracket or a percent sign in any width is invalid: %s',
+  (host) => {
+    expect(canonicalHost(host)).toBeNull()
+  },
+)
 
 test.each([
   ['xn--tda.com', 'xn--tda.com'],
@@ -51,10 +72,21 @@ test.each([
   expect(canonicalHost(text)).toEqual(name === null ? null : { kind: 'name', name })
 })
 
-test('a rule with an `xn--` label that encodes no name says so', () => {
-  const rule = { actions: ['connect:tcp'], decision: 'allow', resources: ['*.xn--a.com'] } as const
+test('a rule may name a host in ASCII whose `xn--` label encodes no name', () => {
+  const set = { policies: [policy('p', rule('r', 'allow', ['connect:tcp'], '**.xn--a.com'))] }
+  const decisionOf = (host: string) =>
+    decide(compilePolicy(set), { action: 'connect:tcp', host, port: 443 }).decision
 
-  expect(checkRule(rule)[0]?.message).toContain('`xn--`')
+  expect(decisionOf('b.XN--A.com')).toBe('allow')
+  expect(decisionOf('xn--a.com')).toBe('deny')
+})
+
+test('a rule with an `xn--` label that encodes no name beside other letters says so', () => {
+  const resources = ['*.\u00fc.xn--a.com']
+
+  const [problem] = checkRule({ actions: ['connect:tcp'], decision: 'allow', resources })
+
+  expect(problem?.message).toContain('`xn--` label must encode a name')
 })
 
 test('a rule may name the longest names there are, with wildcard and port', () => {

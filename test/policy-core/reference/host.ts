@@ -4,17 +4,15 @@ export type Host =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'address'; readonly address: Address }
 
-const NEVER_IN_A_HOST = /[\p{Cc}\p{White_Space}%@/\\#?:[\]]/u
+const NEVER_IN_A_HOST = /[\p{Cc}\p{White_Space}%％﹪@/\\#?:[\]]/u
 const NAME = /^(?=.{1,253}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*$/
 
 /** A request's host: a name, an IPv4 address in any spelling, or IPv6 without brackets; else null. */
 export function readHost(text: unknown): Host | null {
-  if (typeof text !== 'string' || !text.isWellFormed()) return null
+  if (typeof text !== 'string' || !text.isWellFormed() || text.length > 1024) return null
   const address = readAddress(text)
   if (address !== null) return { kind: 'address', address }
-  if (NEVER_IN_A_HOST.test(text) || !URL.canParse(`http://${text}/`)) return null
-  // Node validates A-labels only where something beside them is not ASCII; the standard always.
-  if (/xn--/i.test(text) && !URL.canParse(`http://é.${text}/`)) return null
+  if (NEVER_IN_A_HOST.test(text.normalize('NFC')) || !URL.canParse(`http://${text}/`)) return null
 
   // The URL parser does UTS 46 and the spellings of IPv4; what it leaves alone is checked below.
   const hostname = new URL(`http://${text}/`).hostname.replace(/\.$/, '')

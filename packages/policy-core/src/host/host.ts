@@ -16,8 +16,11 @@ const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
 /** The same in any letter case, perhaps with the dot of the root behind it. */
 const WRITTEN_LDH_NAME = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?$/
 
-/** What the URL parser would strip, decode, or take for the end of the host. */
-const NOT_IN_A_HOST = /[\p{Cc}\p{White_Space}#%/:<>?@[\\\]^|]/u
+/**
+ * What the URL parser would strip, decode, or take for the end of the host. Chromium decodes the
+ * full-width and the small percent sign, where Node refuses them.
+ */
+const NOT_IN_A_HOST = /[\p{Cc}\p{White_Space}#%/:<>?@[\\\]^|\uFE6A\uFF05]/u
 
 /** A longer text cannot become a valid name in a way worth the work; IDNA is not linear in it. */
 const MAX_TEXT_LENGTH = 1024
@@ -26,14 +29,18 @@ const MAX_TEXT_LENGTH = 1024
  * Reads a host without brackets: a name (lower-case A-labels, UTS 46 non-transitional as in the
  * WHATWG URL standard, one trailing dot removed) or an address in any spelling, where IPv4 may
  * also be `127.1`, `0x7f.1` or `2130706433`. Null when it is neither.
+ *
+ * A name in ASCII is taken as it is, its A-labels valid or not (WHATWG URL, domain to ASCII).
  */
 export function parseHost(text: string): Host | null {
   if (text.length > MAX_TEXT_LENGTH) return null
   const plain = plainName(text)
   if (plain !== null) return nameHost(plain)
   if (text.includes(':')) return addressHost(parseAddress(text))
-  if (NOT_IN_A_HOST.test(text)) return null
-  const ascii = whatwgHost(text)
+  // Composed first, as UTS 46 does: `<` followed by U+0338 is one character of a name.
+  const composed = text.normalize('NFC')
+  if (NOT_IN_A_HOST.test(composed)) return null
+  const ascii = whatwgHost(composed)
   if (ascii === null) return null
   const ipv4 = parseIpv4(ascii)
   if (ipv4 !== null) return addressHost(ipv4)
@@ -64,31 +71,25 @@ function addressHost(address: IpAddress | null): Host | null {
 }
 
 /**
- * The name in canonical form, if that takes no more than small letters and no dot at the end: no
- * A-label has to be validated, and the last label is no number. Null for every other text.
+ * The name in canonical form, if that takes no more than small letters and no dot at the end, and
+ * the last label is no number. Null for every other text.
  */
 function plainName(text: string): string | null {
   // What is canonical stays the text that the rule holds, not a copy: 20 bytes a resource.
   const isCanonical = LDH_NAME.test(text)
   if (!isCanonical && !WRITTEN_LDH_NAME.test(text)) return null
   const name = isCanonical ? text : (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()
-  const isPlain = !name.includes('xn--') && !isDigit(name.charCodeAt(name.lastIndexOf('.') + 1))
-  return isPlain ? name : null
+  return isDigit(name.charCodeAt(name.lastIndexOf('.') + 1)) ? null : name
 }
 
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/**
- * The host as the WHATWG URL standard reads it. Node's parser takes an all-ASCII text with an
- * A-label as it is, where the standard (and a browser) validates it: a label beyond ASCII in front
- * makes it do so, and the same policy means the same everywhere.
- */
+/** The host as the WHATWG URL standard reads it. */
 function whatwgHost(text: string): string | null {
-  const front = /xn--/i.test(text) ? { written: 'ü.', read: 'xn--tda.' } : { written: '', read: '' }
   try {
-    return new URL(`http://${front.written}${text}/`).hostname.slice(front.read.length)
+    return new URL(`http://${text}/`).hostname
   } catch {
     return null
   }

@@ -35,8 +35,8 @@ export function describeHost(text: string, domainText: string): string {
     return `${quote(text)} has an empty label; write a name such as \`example.com\``
   if (/^(?:[0-9]+|0x[0-9a-f]*)\.?$/i.test(domainText.slice(domainText.lastIndexOf('.') + 1)))
     return `${quote(text)} ends in a number but is not an IPv4 address; write four numbers from 0 to 255 such as \`192.0.2.7\``
-  if (/(?:^|\.)xn--/i.test(domainText))
-    return `${quote(text)} is not a valid host name: an \`xn--\` label must encode a name; write the name in its own letters`
+  if (/(?:^|\.)xn--/i.test(domainText) && /[^\0-\x7f]/.test(domainText))
+    return `${quote(text)} is not a valid host name: beside other letters an \`xn--\` label must encode a name; write the whole name in its own letters`
   return `${quote(text)} is not a valid host name; write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
 }
 

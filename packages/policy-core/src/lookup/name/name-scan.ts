@@ -11,9 +11,8 @@ const LETTER_L = 108
 /** Kinds of characters, in bits. A dot takes one place, so its bit is one. */
 const IS_DOT = 0b001
 const IS_ODD = 0b010
-const IS_HYPHEN = 0b100
 
-/** Where the kinds that stood in pairs are noted, above the bits of any character. */
+/** Where a dot next to a dot is noted, above the bits of any character. */
 const PAIR_SHIFT = 16
 const WIDE = 0xff00
 
@@ -38,8 +37,6 @@ export class NameScan {
   read(name: string): number {
     const end = this.readCanonical(name)
     if (end < 0 || (this.#seen & ODD_ANYWHERE) !== 0) return NOT_PLAIN
-    // Only what has two hyphens can hold an A-label, which has to be validated.
-    if (this.#seen >> PAIR_SHIFT !== 0 && name.includes('xn--')) return NOT_PLAIN
     if (name.length > MAX_LABEL_LENGTH && this.#hasLongLabel(name.length, end)) return NOT_PLAIN
     return isOddEnd(name, startOf(this.found[0]!)) ? NOT_PLAIN : end
   }
@@ -126,8 +123,7 @@ function rotate(hash: number): number {
 /** The kind of each of the first 256 characters: plain are a to z, 0 to 9, `-` and `_`. */
 function createKinds(): Uint8Array {
   const kinds = new Uint8Array(256).fill(IS_ODD)
-  for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789_') kinds[char.charCodeAt(0)] = 0
-  kinds[HYPHEN] = IS_HYPHEN
+  for (const char of 'abcdefghijklmnopqrstuvwxyz0123456789-_') kinds[char.charCodeAt(0)] = 0
   kinds[DOT] = IS_DOT
   return kinds
 }
