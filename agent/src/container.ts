@@ -25,6 +25,7 @@ import { decideAsAsked } from './proxy/decide-as-proxy.ts'
 import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
+import { createNearMisses } from './proxy/near-misses.ts'
 import { createResolver, type Resolve } from './proxy/resolver.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
@@ -314,6 +315,7 @@ function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<Http
       live: get(tokens.live),
       idleMs: IDLE_TIMEOUT_MS,
       maxConnections: 2 * MAX_CONNECTIONS,
+      nearMisses: createNearMisses(get(tokens.active).explain, parts.uptime),
       onDecision: (decided) => {
         get(tokens.tally).add(decided)
         const { decision, reason, request, revision, break_glass } = decided

@@ -32,8 +32,8 @@ function canonicalIpv6(text: string): CanonicalHost | null {
   return host?.kind === 'address' ? host : null
 }
 
-/** `host:port` as it goes into a `Host` header; the default port is left out. */
-export function formatAuthority(target: Target, defaultPort: number): string {
+/** `host:port` as it goes into a `Host` header; a default port is left out. */
+export function formatAuthority(target: Target, defaultPort: number | null): string {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host
   return target.port === defaultPort ? host : `${host}:${target.port}`
 }

@@ -1,12 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { answerDenied, answerRefusal, type Answer } from './answer.ts'
+import { formatAuthority, type Target } from './authority.ts'
+import type { FindNearMisses } from './near-misses.ts'
 import type { Opening } from './open-connection.ts'
 import type { BadHead } from './request-head.ts'
 
-/** What a client is told when no connection came about. */
-export function explainOpening(opening: Exclude<Opening, { kind: 'open' }>): Answer {
+/** The answer to a client when no connection came about. */
+export function explainOpening(
+  { nearMisses }: { readonly nearMisses: FindNearMisses },
+  opening: Exclude<Opening, { kind: 'open' }>,
+  target: Target,
+  { accept }: Pick<IncomingHttpHeaders, 'accept'>,
+): Answer {
   switch (opening.kind) {
     case 'refused':
-      return answerDenied(opening.decision)
+      return answerDenied(opening.decision, nearMisses(opening.decision), accept)
     case 'loop':
       return answerRefusal({
         status: 403,
@@ -21,8 +29,8 @@ export function explainOpening(opening: Exclude<Opening, { kind: 'open' }>): Ans
         reason: opening.reason,
         message:
           opening.reason === 'resolution_failed'
-            ? 'the name cannot be resolved'
-            : 'no permitted address of the target can be reached',
+            ? `${target.host} cannot be resolved`
+            : `no permitted address of ${formatAuthority(target, null)} can be reached`,
       })
   }
 }

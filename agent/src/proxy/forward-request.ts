@@ -6,6 +6,7 @@ import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } fro
 import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
 import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './header-list.ts'
 import type { LiveConnections, Place } from './live-connections.ts'
+import type { FindNearMisses } from './near-misses.ts'
 import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
@@ -18,6 +19,7 @@ export interface PassDeps extends OpenDeps {
   readonly idleMs: number
   /** Called once for every target that was judged. */
   readonly onDecision: (decision: MachineDecision) => void
+  readonly nearMisses: FindNearMisses
 }
 
 type Opened = Extract<Opening, { kind: 'open' }>
@@ -38,7 +40,8 @@ export async function forwardRequest(
   try {
     const opening = await openConnection(deps, forward.target, place, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
-    if (opening.kind !== 'open') return reply(response, explainOpening(opening))
+    if (opening.kind !== 'open')
+      return reply(response, explainOpening(deps, opening, forward.target, request.headers))
     if (request.headers.expect !== undefined) response.writeContinue()
     await exchange(deps, { forward, opening, place, signal: gone.signal }, request, response)
   } finally {
@@ -134,6 +137,6 @@ function explainBrokenOrigin(): Answer {
 
 export function reply(response: ServerResponse, answer: Answer): void {
   if (response.destroyed) return
-  response.writeHead(answer.status, answer.headers)
+  response.writeHead(answer.status, answer.phrase, answer.headers)
   response.end(answer.body)
 }

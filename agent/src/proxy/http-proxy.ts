@@ -36,7 +36,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
     requestTimeout: 0,
     keepAliveTimeout: 5_000,
     connectionsCheckingInterval: 6_000,
-    // Ours says the same in the error envelope.
+    // Ours says the same in an answer of its own.
     requireHostHeader: false,
     noDelay: true,
   })

@@ -30,7 +30,7 @@ export async function openTunnel(
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
     if (opening.kind !== 'open') {
       place.leave()
-      return hangUp(client, explainOpening(opening))
+      return hangUp(client, explainOpening(deps, opening, connect.target, request.headers))
     }
     const { socket: upstream, address } = opening
     const close = (): void => {

@@ -176,7 +176,7 @@ describe('an absolute-form request', () => {
     const answer = await exchangeRaw(port, text)
 
     expect(answer.status).toBe(400)
-    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'invalid_argument' } })
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 'invalid_argument' })
     expect({ resolved, decisions, errors }).toEqual({ resolved: [], decisions: [], errors: [] })
   })
 
@@ -237,6 +237,7 @@ describe('a proxy that stops', () => {
       live: createLiveConnections(active.decide, 10),
       idleMs: 5_000,
       maxConnections: 10,
+      nearMisses: () => [],
       onDecision: () => {},
       onError: () => {},
     })
@@ -274,7 +275,7 @@ describe('an origin that misbehaves', () => {
     const answer = await exchangeRaw(port, get(`127.0.0.1:${target}`))
 
     expect(answer.status).toBe(502)
-    expect(JSON.parse(answer.body)).toMatchObject({ error: { reason: 'bad_answer' } })
+    expect(JSON.parse(answer.body)).toMatchObject({ reason: 'bad_answer' })
     expect(live.size()).toBe(0)
     expect(errors).toEqual([])
   })

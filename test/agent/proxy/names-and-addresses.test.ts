@@ -150,11 +150,14 @@ describe('names and addresses', () => {
     const closed = await exchangeRaw(port, connectTo('x.a.test:1'))
 
     expect(unknown.status).toBe(502)
+    expect(unknown.head).toContain('HTTP/1.1 502 Palisade: y.a.test cannot be resolved')
     expect(JSON.parse(unknown.body)).toMatchObject({
-      error: { code: 'internal', reason: 'resolution_failed' },
+      error: 'Palisade: y.a.test cannot be resolved',
+      code: 'internal',
+      reason: 'resolution_failed',
     })
     expect(closed.status).toBe(502)
-    expect(JSON.parse(closed.body)).toMatchObject({ error: { reason: 'dial_failed' } })
+    expect(JSON.parse(closed.body)).toMatchObject({ reason: 'dial_failed' })
   })
 
   it('does not take the way round by 0.0.0.0', async () => {
@@ -172,7 +175,7 @@ describe('names and addresses', () => {
       for (const text of [get(authority), connectTo(authority)]) {
         const answer = await exchangeRaw(port, text)
         expect(answer.status).toBe(403)
-        expect(JSON.parse(answer.body)).toMatchObject({ error: { reason: 'proxy_loop' } })
+        expect(JSON.parse(answer.body)).toMatchObject({ reason: 'proxy_loop' })
       }
     }
   })

@@ -116,7 +116,7 @@ describe('CONNECT', () => {
     const answer = await exchangeRaw(port, text)
 
     expect(answer.status).toBe(400)
-    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'invalid_argument' } })
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 'invalid_argument' })
     expect({ resolved, errors }).toEqual({ resolved: [], errors: [] })
   })
 
@@ -142,7 +142,7 @@ describe('CONNECT', () => {
     const answer = await exchangeRaw(port, connectTo(`127.0.0.1:${target}`))
 
     expect(answer.status).toBe(429)
-    expect(JSON.parse(answer.body)).toMatchObject({ error: { code: 'limit_exceeded' } })
+    expect(JSON.parse(answer.body)).toMatchObject({ code: 'limit_exceeded' })
   })
 })
 

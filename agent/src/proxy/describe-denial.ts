@@ -1,0 +1,65 @@
+import type { CanonicalRequest } from '@palisade/policy-core'
+import type { MachineDecision } from '../decision/active-policy.ts'
+import { formatAuthority } from './authority.ts'
+
+/** A rule's name may have 255 code points. */
+const MAX_NAME_LENGTH = 64
+
+/**
+ * One sentence about a denial, such as `Palisade: example.com:443 denied by rule "no uploads"; run:
+ * palisade explain connect:tcp example.com:443`. Printable ASCII of at most 1,000 characters,
+ * whatever a rule is called, so it is safe as a reason phrase (RFC 9112 §4) and on a terminal.
+ */
+export function describeDenial(decision: MachineDecision): string {
+  const { request } = decision
+  const target = formatTarget(request)
+  const isOfPolicy = ['rule', 'default_deny', 'protected_address'].includes(decision.reason)
+  const command =
+    isOfPolicy && request !== null
+      ? `palisade explain ${request.action} ${target}`
+      : 'palisade status'
+  return `Palisade: ${target} ${toPredicate(decision)}; run: ${command}`
+}
+
+function toPredicate({ reason, rules, request }: MachineDecision): string {
+  switch (reason) {
+    case 'rule': {
+      const [first, ...others] = rules.map(({ rule_name }) => toPlainText(rule_name))
+      const more = others.length === 0 ? '' : ` and ${others.length} more`
+      return `denied by rule "${first ?? ''}"${more}`
+    }
+    case 'default_deny':
+      return 'denied, no rule allows it'
+    case 'protected_address': {
+      const address = request !== null && 'host' in request ? request.address : undefined
+      return request !== null && 'host' in request && address !== request.host
+        ? `denied, it resolves to the protected address ${address ?? ''}`
+        : 'denied, the address is protected'
+    }
+    case 'no_policy':
+      return 'denied, this machine has no policy'
+    case 'policy_expired':
+      return 'denied, the policy has expired'
+    case 'unsupported_policy':
+      return 'denied, the policy needs a newer agent'
+    case 'invalid_request':
+      return 'denied, the request is invalid'
+  }
+}
+
+/** What a person can do about it; null for nothing. The organization governs every machine. */
+export function describeRemedy({ hint }: MachineDecision): string | null {
+  return hint?.startsWith('allow ') === true
+    ? `an editor of the organization can add: ${hint}`
+    : null
+}
+
+function formatTarget(request: CanonicalRequest | null): string {
+  return request !== null && 'host' in request ? formatAuthority(request, null) : 'the request'
+}
+
+/** Neither line breaks, nor a closing quote, nor anything that a terminal or an old parser minds. */
+function toPlainText(name: string): string {
+  const plain = name.replaceAll('"', "'").replaceAll(/[^\x20-\x7e]/gu, '?')
+  return plain.length <= MAX_NAME_LENGTH ? plain : `${plain.slice(0, MAX_NAME_LENGTH - 3)}...`
+}

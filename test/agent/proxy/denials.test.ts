@@ -1,0 +1,142 @@
+import { compilePolicy, decide, type Decision } from '@palisade/policy-core'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { answerDenied, formatRawAnswer } from '../../../agent/src/proxy/answer.ts'
+import { renderDenialPage } from '../../../agent/src/proxy/denial-page.ts'
+import { describeDenial } from '../../../agent/src/proxy/describe-denial.ts'
+import { createNearMisses } from '../../../agent/src/proxy/near-misses.ts'
+import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
+import { connectTo, exchangeRaw, get, startProxy } from '../fixture/proxy.ts'
+
+const DENY: RuleLine = ['deny', 'connect:tcp', 'bad.test']
+const NEAR: RuleLine = ['allow', 'connect:tcp', 'api.test:443']
+
+/** A deny by one rule of that name. */
+function deniedBy(ruleName: string, host = 'bad.test'): Decision {
+  const rule = { id: 'rule_1', name: ruleName, decision: 'deny' as const, resources: [host] }
+  const policy = {
+    id: 'pol_1',
+    name: ruleName,
+    allowlist_v0: { rules: [{ ...rule, actions: ['connect:tcp' as const] }] },
+  }
+  const compiled = compilePolicy({ policies: [policy] })
+  return decide(compiled, { action: 'connect:tcp', host, port: 443 })
+}
+
+describe('a denial', () => {
+  it.each([
+    ['CONNECT', connectTo('bad.test:443'), 443],
+    ['an absolute-form request', get('bad.test'), 80],
+  ])('of %s names Palisade, the target, the rule and a command', async (_what, text, port) => {
+    const proxy = await startProxy(bundleOf(DENY))
+
+    const { head, body } = await exchangeRaw(proxy.port, text)
+
+    const sentence =
+      `Palisade: bad.test:${port} denied by rule "Rule 1"; ` +
+      `run: palisade explain connect:tcp bad.test:${port}`
+    expect(head).toMatch(/^HTTP\/1\.1 403 /)
+    expect(head.split('\r\n')[0]).toBe(`HTTP/1.1 403 ${sentence}`)
+    expect(JSON.parse(body)).toMatchObject({ error: sentence, reason: 'rule', near_misses: [] })
+  })
+
+  it('says that no rule allows the target, which came close, and who can add one', async () => {
+    const { port } = await startProxy(bundleOf(NEAR))
+
+    const { head, body } = await exchangeRaw(port, connectTo('api.test:8443'))
+
+    expect(head).toContain('403 Palisade: api.test:8443 denied, no rule allows it; run: palisade')
+    expect(JSON.parse(body)).toMatchObject({
+      near_misses: [{ miss: 'other_port', resource: 'api.test:443' }],
+      error: expect.stringContaining(
+        'an editor of the organization can add: allow connect:tcp api.test:8443',
+      ),
+    })
+  })
+
+  it('advises to open nothing for a name that resolves to a protected address', async () => {
+    const { port } = await startProxy(bundleOf(NEAR), { 'api.test': ['127.0.0.1'] })
+
+    const { head, body } = await exchangeRaw(port, connectTo('api.test:443'))
+
+    expect(head).toContain('api.test:443 denied, it resolves to the protected address 127.0.0.1;')
+    expect(body).not.toContain('allow connect:tcp')
+  })
+
+  it.each([
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
+    ['application/json, text/HTML;q=0.5', true],
+    ['*/*', false],
+    ['application/json', false],
+    ['text/html;q=0, */*', false],
+    ['text/htmlx', false],
+  ])('is a page only for a client that asks for one: %s', async (accept, isPage) => {
+    const { port } = await startProxy(bundleOf(DENY))
+
+    const { head, body } = await exchangeRaw(port, get('bad.test', '/', `Accept: ${accept}\r\n`))
+
+    expect(head.includes('Content-Type: text/html; charset=utf-8')).toBe(isPage)
+    expect(body.startsWith('<!doctype html>')).toBe(isPage)
+    expect(head).toContain('Palisade-Decision: deny; reason=rule')
+  })
+})
+
+describe('a rule of any name', () => {
+  it('never leaves the status line, nor ends its quotation', () => {
+    const names = fc.oneof(fc.string({ unit: 'binary', maxLength: 255 }), fc.constant('"\r\nX: 1'))
+    fc.assert(
+      fc.property(names, (name) => {
+        const denied = deniedBy(name)
+        const sentence = describeDenial(denied)
+        const [line = '', ...fields] = formatRawAnswer(answerDenied(denied, [], undefined))
+          .split('\r\n\r\n', 1)[0]!
+          .split('\r\n')
+
+        expect(sentence).toMatch(/^[\x20-\x7e]{1,300}$/)
+        expect(sentence.match(/"/g)).toHaveLength(2)
+        expect(line).toBe(`HTTP/1.1 403 ${sentence}`)
+        expect(fields.every((field) => /^[A-Za-z-]+: [\x20-\x7e]*$/.test(field))).toBe(true)
+      }),
+    )
+  })
+
+  it('is escaped on the page', () => {
+    const page = renderDenialPage(deniedBy(`<script>"'&`), [])
+
+    expect(page).toContain('rule “&lt;script&gt;&quot;&#39;&amp;” of policy')
+    expect(page).not.toContain('<script')
+  })
+
+  it('is cut, as a long name is, so that the sentence stays bounded', () => {
+    const host = `${'a'.repeat(60)}.`.repeat(4) + 'test'
+
+    const sentence = describeDenial(deniedBy('x'.repeat(255), host))
+
+    expect(sentence).toContain(`"${'x'.repeat(61)}..."`)
+    expect(sentence.length).toBeLessThan(1_000)
+  })
+})
+
+describe('near misses', () => {
+  it('are looked for ten times a second, and for a default deny alone', () => {
+    let uptimeMs = 0
+    let searches = 0
+    const compiled = compilePolicy({ policies: [] })
+    const find = createNearMisses(
+      (request) => {
+        searches += 1
+        return { ...decide(compiled, request), matched: [], near_misses: [], detail: null }
+      },
+      () => uptimeMs,
+    )
+    const denied = decide(compiled, { action: 'connect:tcp', host: 'a.test', port: 443 })
+
+    find(deniedBy('x'))
+    for (let asked = 0; asked < 50; asked += 1) find(denied)
+    expect(searches).toBe(10)
+
+    uptimeMs = 1_000
+    find(denied)
+    expect(searches).toBe(11)
+  })
+})
