@@ -39,6 +39,7 @@ import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { observeIssuer } from './metrics/observe-issuer.ts'
 import { formatOrigin, isEveryAddress } from './origin.ts'
+import { createWorkBudget } from './overload/work-budget.ts'
 import { watchOverload, type WatchedOverload } from './overload/watch-overload.ts'
 import type { Sources } from './sources.ts'
 import type { Store } from './store/store.ts'
@@ -106,6 +107,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const { views, hints } = machines
   const onEvents = tellOfEvents(webhooks.courier, views, hints)
   const audited = createAuditedStore({ store, ...sources, onEvents })
+  const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
   const work = [webhooks.courier, openRolloutWatch({ store, audited, views, sources, log })]
 
   const container = root.createChildContainer()
@@ -119,8 +121,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         governanceRoutes({
           store: audited,
           authenticate,
-          pageTokenKey,
-          limits: config.limits,
+          ...policies,
           ...sources,
         }),
         documentSchemaRoutes(),
@@ -148,8 +149,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           signInLimits,
           ...machines,
           publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
-          limits: config.limits,
-          pageTokenKey,
+          ...policies,
           ...sources,
         }),
         webhooks.routes({ store: audited, authenticate }),

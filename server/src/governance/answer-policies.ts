@@ -1,20 +1,21 @@
 import { createHash } from 'node:crypto'
 import type { Answer } from '../http/answer.ts'
-import { nextTurn } from '../next-turn.ts'
+import type { Payer, Work, WorkBudget } from '../overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { AnswerTurns } from './answer-turns.ts'
 import type { AnswersBeingSent } from './answers-being-sent.ts'
 import type { AnswersInFlight } from './answers-in-flight.ts'
-import { readAsOf } from './policy-lookup.ts'
+import { readAsOf, type FindPolicy } from './policy-lookup.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
-/** Somebody may write without a pause; then everything is read at once. */
+/** Somebody may write without a pause; then everything is read from one snapshot. */
 const MAX_ATTEMPTS = 3
 const COMMA = Buffer.from(',')
 
 /** An answer that shows many policies, as of one revision of its organization. */
 export interface ShownPolicies {
+  readonly payer: Payer
   readonly revision: number
   /** Which ones, in order. */
   readonly heads: readonly PolicyHeadRecord[]
@@ -26,6 +27,7 @@ export interface ShownPolicies {
 
 export interface LargeAnswerDeps {
   readonly store: Pick<Store, 'read'>
+  readonly budget: Pick<WorkBudget, 'begin'>
   readonly turns: AnswerTurns
   readonly inFlight: AnswersInFlight
   readonly beingSent: AnswersBeingSent
@@ -39,30 +41,32 @@ export interface LargeAnswerDeps {
  * To be sent by `AnswersBeingSent`.
  */
 export async function answerPolicies(
-  { store, turns, inFlight, beingSent }: LargeAnswerDeps,
+  { store, budget, turns, inFlight, beingSent }: LargeAnswerDeps,
   org: string,
   open: (reader: StoreReader) => Promise<ShownPolicies | Answer>,
 ): Promise<Answer> {
+  const find: FindPolicy = (head) => readAsOf(store, head)
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
     const shown = await store.read(open)
     if ('status' in shown) return shown
     const body = await inFlight.take(keyOf(org, shown), () =>
       turns.run(org, () => {
         beingSent.requireRoom(org)
-        return readSliced(store, shown)
+        return format(shown, find, budget.begin(shown.payer))
       }),
     )
     if (body !== null) return toAnswer(shown, body)
   }
-  return turns.run(org, async () => {
+  return turns.run(org, () => {
     beingSent.requireRoom(org)
-    const read = await store.read(async (reader) => {
+    return store.read(async (reader) => {
       const shown = await open(reader)
-      const policies = 'status' in shown ? [] : await reader.policies.listWithRules(org)
-      return { shown, policies }
+      if ('status' in shown) return shown
+      const findHere: FindPolicy = ({ id }) => reader.policies.find(org, id)
+      const body = await format(shown, findHere, budget.begin(shown.payer))
+      if (body === null) throw new TypeError('a policy is not in its own snapshot')
+      return toAnswer(shown, body)
     })
-    if ('status' in read.shown) return read.shown
-    return toAnswer(read.shown, await formatSliced(read.shown, read.policies))
   })
 }
 
@@ -76,34 +80,20 @@ function keyOf(org: string, { revision, heads, around }: ShownPolicies): string 
   return createHash('sha256').update(told).digest('base64')
 }
 
-/** Null when one of the policies has changed since its head was read. */
-async function readSliced(
-  store: Pick<Store, 'read'>,
-  shown: ShownPolicies,
-): Promise<Buffer | null> {
+/** Null when `find` answers null for one of the policies. */
+async function format(shown: ShownPolicies, find: FindPolicy, work: Work): Promise<Buffer | null> {
   const texts: Buffer[] = []
-  for (const head of shown.heads) {
-    const policy = await readAsOf(store, head)
-    if (policy === null) return null
-    texts.push(Buffer.from(JSON.stringify(shown.format(policy))))
-    await nextTurn()
+  try {
+    for (const head of shown.heads) {
+      const policy = await find(head)
+      if (policy === null) return null
+      texts.push(Buffer.from(JSON.stringify(shown.format(policy))))
+      await work.turn()
+    }
+    return join(shown, texts)
+  } finally {
+    work.end()
   }
-  return join(shown, texts)
-}
-
-async function formatSliced(
-  shown: ShownPolicies,
-  policies: readonly PolicyRecord[],
-): Promise<Buffer> {
-  const byId = new Map(policies.map((policy) => [policy.id, policy]))
-  const texts: Buffer[] = []
-  for (const { id } of shown.heads) {
-    const policy = byId.get(id)
-    if (policy === undefined) throw new TypeError(`policy \`${id}\` is not in its own snapshot`)
-    texts.push(Buffer.from(JSON.stringify(shown.format(policy))))
-    await nextTurn()
-  }
-  return join(shown, texts)
 }
 
 function join({ around: [before, after] }: ShownPolicies, texts: readonly Buffer[]): Buffer {

@@ -2,6 +2,7 @@ import { ApiError } from '../http/api-error.ts'
 
 /** Large answers in the making at once; each may hold 40 MB until it is sent. */
 const MAX_RUNNING = 2
+/** Of each organization. */
 const MAX_WAITING_EACH = 4
 const MAX_WAITING = 64
 
@@ -9,23 +10,23 @@ const MAX_WAITING = 64
 export interface AnswerTurns {
   /**
    * Runs `work` when it is the organization's turn: one of each at a time, so that none takes the
-   * server from the others. Throws 429 when four of it wait already, or 64 of all.
+   * server from the others. Throws 429 when `maxWaitingEach` of it wait already, or 64 of all.
    */
   run<T>(org: string, work: () => Promise<T>): Promise<T>
 }
 
-export function createAnswerTurns(): AnswerTurns {
+export function createAnswerTurns(maxWaitingEach = MAX_WAITING_EACH): AnswerTurns {
   const running = new Set<string>()
   const waiting: { readonly org: string; readonly begin: () => void }[] = []
 
   async function enter(org: string): Promise<void> {
     if (running.size < MAX_RUNNING && !running.has(org)) return void running.add(org)
     const own = waiting.filter((other) => other.org === org).length
-    if (own >= MAX_WAITING_EACH || waiting.length >= MAX_WAITING)
+    if (own >= maxWaitingEach || waiting.length >= MAX_WAITING)
       throw new ApiError(
         429,
         'limit_exceeded',
-        'too many large answers are being made; wait and try again',
+        'too many large requests are being served; wait and try again',
         { headers: { 'retry-after': '1' } },
       )
     await new Promise<void>((begin) => waiting.push({ org, begin }))

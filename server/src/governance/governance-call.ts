@@ -7,6 +7,7 @@ import { emptyBody, type RawBody } from '../http/raw-body.ts'
 import type { RawQuery } from '../http/read-query.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Author } from '../history/author.ts'
+import type { WorkBudget } from '../overload/work-budget.ts'
 import type { LargeAnswerDeps } from './answer-policies.ts'
 import type { SizeDeps } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
@@ -15,6 +16,7 @@ import type { PolicyViews } from './policy-views.ts'
 export interface GovernanceDeps extends SizeDeps {
   readonly store: AuditedStore
   readonly authenticate: Authenticate
+  readonly budget: WorkBudget
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
 }
@@ -22,6 +24,7 @@ export interface GovernanceDeps extends SizeDeps {
 /** What its routes work with, besides. */
 export interface GovernanceRouteDeps extends GovernanceDeps, LargeAnswerDeps {
   readonly store: AuditedStore
+  readonly budget: WorkBudget
   readonly admission: Admission
   readonly pageTokenKey: Uint8Array
   readonly views: PolicyViews

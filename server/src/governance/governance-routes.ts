@@ -13,6 +13,9 @@ import { createAnswersBeingSent } from './answers-being-sent.ts'
 import { createAnswersInFlight } from './answers-in-flight.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 
+/** That wait, of each organization; the bytes of one may be 16 MiB. */
+const MAX_DOCUMENTS = 8
+
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
 export function governanceRoutes(
   deps: Omit<GovernanceDeps, 'knownRules'> & Pick<GovernanceRouteDeps, 'pageTokenKey'>,
@@ -33,7 +36,7 @@ export function governanceRoutes(
     app.setValidatorCompiler(deferredValidator)
     registerPolicyRoutes(app, routeDeps)
     registerRuleRoutes(app, routeDeps)
-    registerDocumentRoutes(app, routeDeps)
+    registerDocumentRoutes(app, { ...routeDeps, documents: createAnswerTurns(MAX_DOCUMENTS) })
     registerWhatIfRoutes(app, routeDeps)
   }
 }

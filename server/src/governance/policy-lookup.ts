@@ -1,4 +1,5 @@
 import { notFound } from '../http/api-error.ts'
+import type { Work } from '../overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 
@@ -23,6 +24,25 @@ export function findRule(policy: PolicyRecord, ruleId: string): RuleRecord {
 /** All policies without their rules, by ascending id. */
 export async function listHeads(reader: StoreReader, org: string): Promise<PolicyHeadRecord[]> {
   return reader.policies.list(org, { afterId: '', limit: await reader.policies.count(org) })
+}
+
+/** Finds the policy of a head; null when it is another one by now. */
+export type FindPolicy = (head: PolicyHeadRecord) => Promise<PolicyRecord | null>
+
+/** Reads policies one at a time; null when `find` answers null for one of them. */
+export async function readInTurns(
+  heads: readonly PolicyHeadRecord[],
+  find: FindPolicy,
+  work: Pick<Work, 'turn'>,
+): Promise<PolicyRecord[] | null> {
+  const policies: PolicyRecord[] = []
+  for (const head of heads) {
+    const policy = await find(head)
+    if (policy === null) return null
+    policies.push(policy)
+    await work.turn()
+  }
+  return policies
 }
 
 /**

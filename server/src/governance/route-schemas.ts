@@ -12,6 +12,7 @@ export const readErrors = errorResponses(COMMON)
 export const largeReadErrors = errorResponses([...COMMON, 429])
 export const deleteErrors = errorResponses([...COMMON, 412])
 export const checkErrors = errorResponses([...COMMON, 413, 415, 429])
+export const applyErrors = errorResponses([...COMMON, ...WITH_BODY, 429])
 export const writeErrors = errorResponses([...COMMON, ...WITH_BODY])
 
 const orgShape = { org: z.string().meta({ description: 'Name of the organization' }) }

@@ -5,6 +5,7 @@ import {
   type CheckRequest,
 } from '@palisade/protocol'
 import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
+import { payerOf } from '../accounts/payer.ts'
 import type { Principal } from '../accounts/principal.ts'
 import type { Answer } from '../http/answer.ts'
 import { ApiError, invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
@@ -32,8 +33,13 @@ export async function checkAccess(
   compiledPolicies: CompiledPolicies,
 ): Promise<Answer> {
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
-    const { set, request, revision } = await deps.store.read((reader) => readQuestion(reader, call))
-    const compiled = await compiledPolicies.take(set, (head) => readAsOf(deps.store, head))
+    const { set, request, revision, payer } = await deps.store.read((reader) =>
+      readQuestion(reader, call),
+    )
+    const compiled = await compiledPolicies.take(set, {
+      load: (head) => readAsOf(deps.store, head),
+      begin: () => deps.budget.begin(payer),
+    })
     if (compiled === null) continue
     return { status: 200, headers: {}, body: { ...decide(compiled, request), revision } }
   }
@@ -54,7 +60,7 @@ async function readQuestion(reader: StoreReader, call: GovernanceCall) {
   const heads = await listEffective(reader, call.org, teams)
   const { revision, resolve_unlisted_names } = access.organization
   const set = { org: call.org, heads, resolve_unlisted_names }
-  return { set, request: body.request, revision }
+  return { set, request: body.request, revision, payer: payerOf(call.principal, access) }
 }
 
 /** The policies that apply to one user, or to a machine without one. */
@@ -69,6 +75,7 @@ export async function getEffectivePolicy(
     const teams = await teamsOf(reader, call.org, { user })
     const { revision } = access.organization
     return {
+      payer: payerOf(call.principal, access),
       revision,
       heads: await listEffective(reader, call.org, teams),
       format: formatPolicy,

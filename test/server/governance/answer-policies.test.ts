@@ -7,6 +7,7 @@ import { listHeads } from '../../../server/src/governance/policy-lookup.ts'
 import { createAnswersBeingSent } from '../../../server/src/governance/answers-being-sent.ts'
 import { createAnswersInFlight } from '../../../server/src/governance/answers-in-flight.ts'
 import { nextTurn } from '../../../server/src/next-turn.ts'
+import { createWorkBudget } from '../../../server/src/overload/work-budget.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { openGovernedApp, START, type GovernedApp } from '../http/governed-app.ts'
 
@@ -112,12 +113,14 @@ describe('an answer of many policies', () => {
     }
     const deps = {
       store,
+      budget: createWorkBudget(),
       turns: createAnswerTurns(),
       inFlight: createAnswersInFlight(),
       beingSent: createAnswersBeingSent(),
     }
 
     const { status, body } = await answerPolicies(deps, 'acme', async (reader) => ({
+      payer: { org: 'acme', caller: 'user:olga', isWriter: true },
       revision: (await reader.organizations.find('acme'))?.revision ?? 0,
       heads: await listHeads(reader, 'acme'),
       format: formatPolicy,

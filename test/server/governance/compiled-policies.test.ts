@@ -4,6 +4,7 @@ import {
   createCompiledPolicies,
   type EffectiveSet,
 } from '../../../server/src/governance/compiled-policies.ts'
+import { createWorkBudget } from '../../../server/src/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../server/src/store/records.ts'
 
 const REQUEST = { action: 'connect:tcp', host: 'example.com', port: 443 } as const
@@ -23,6 +24,7 @@ function setOf(...heads: PolicyHeadRecord[]): EffectiveSet {
 function loader(...policies: PolicyRecord[]) {
   let times = 0
   return {
+    begin: () => createWorkBudget().begin({ org: 'acme', caller: 'user:mia', isWriter: false }),
     async load({ id, revision }: PolicyHeadRecord) {
       times += 1
       return policies.find((each) => each.id === id && each.revision === revision) ?? null
@@ -31,20 +33,24 @@ function loader(...policies: PolicyRecord[]) {
   }
 }
 
+function refuse(): never {
+  throw new Error('nothing left')
+}
+
 describe('compiled policies', () => {
   const one = policy('p', 'example.com')
   const set = setOf(one)
 
   it('are made once for a set of policies, also when it is asked for at the same time', async () => {
     const kept = createCompiledPolicies()
-    const { load, times } = loader(one)
+    const source = loader(one)
 
-    const [first, second] = await Promise.all([kept.take(set, load), kept.take(set, load)])
-    const third = await kept.take(setOf({ ...one }), load)
+    const [first, second] = await Promise.all([kept.take(set, source), kept.take(set, source)])
+    const third = await kept.take(setOf({ ...one }), source)
 
     expect(second).toBe(first)
     expect(third).toBe(first)
-    expect(times()).toBe(1)
+    expect(source.times()).toBe(1)
     expect(decide(first!, REQUEST).decision).toBe('allow')
   })
 
@@ -56,11 +62,11 @@ describe('compiled policies', () => {
     ['another setting for unlisted names', { ...set, resolve_unlisted_names: true }],
   ])('are never those of %s', async (_title, other) => {
     const kept = createCompiledPolicies()
-    const first = await kept.take(set, loader(one).load)
+    const first = await kept.take(set, loader(one))
 
     const head = other.heads[0]
     const changed = head && { ...policy(head.id, 'example.org'), revision: head.revision }
-    const second = await kept.take(other, loader(...(changed ? [changed] : [])).load)
+    const second = await kept.take(other, loader(...(changed ? [changed] : [])))
 
     expect(second).not.toBe(first)
     expect(decide(second!, REQUEST).decision).toBe('deny')
@@ -69,8 +75,8 @@ describe('compiled policies', () => {
   it('are not made of policies that have changed since', async () => {
     const kept = createCompiledPolicies()
 
-    expect(await kept.take(set, loader({ ...one, revision: 2 }).load)).toBeNull()
-    expect(await kept.take(set, loader(one).load)).not.toBeNull()
+    expect(await kept.take(set, loader({ ...one, revision: 2 }))).toBeNull()
+    expect(await kept.take(set, loader(one))).not.toBeNull()
   })
 
   it.each([
@@ -78,11 +84,11 @@ describe('compiled policies', () => {
     ['sets', { maxSets: 2 }],
   ])('beyond so many %s are forgotten, those asked for least lately first', async (_of, limits) => {
     const kept = createCompiledPolicies(limits)
-    const { load, times } = loader(...['a', 'b', 'c'].map((id) => policy(id, 'example.com')))
+    const source = loader(...['a', 'b', 'c'].map((id) => policy(id, 'example.com')))
     const asked: number[] = []
     for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) {
-      await kept.take(setOf(policy(id)), load)
-      asked.push(times())
+      await kept.take(setOf(policy(id)), source)
+      asked.push(source.times())
     }
 
     expect(asked).toEqual([1, 2, 2, 3, 3, 4])
@@ -92,47 +98,39 @@ describe('compiled policies', () => {
     const kept = createCompiledPolicies({ maxResources: 4 })
     const three = policy('p', 'a.example', 'b.example', 'c.example')
 
-    await expect(kept.take(setOf(three), loader(three).load)).resolves.not.toBeNull()
+    await expect(kept.take(setOf(three), loader(three))).resolves.not.toBeNull()
   })
 
   it('beyond the limit are refused, and read no further and never again', async () => {
     const kept = createCompiledPolicies({ maxResources: 4 })
     const policies = ['a', 'b', 'c'].map((id) => policy(id, 'one.example', 'two.example'))
-    const { load, times } = loader(...policies)
+    const source = loader(...policies)
 
     for (let asked = 0; asked < 3; asked += 1)
-      await expect(kept.take(setOf(...policies), load)).rejects.toMatchObject({
+      await expect(kept.take(setOf(...policies), source)).rejects.toMatchObject({
         status: 403,
         code: 'limit_exceeded',
       })
-    expect(times()).toBe(2)
+    expect(source.times()).toBe(2)
   })
 
-  it('that took long are paid for by their organization alone, and shown meanwhile', async () => {
-    let nowMs = 0
-    let stepMs = 400
-    const clockMs = () => (nowMs += stepMs)
-    const kept = createCompiledPolicies({ clockMs })
-    const at = (revision: number) => ({ ...one, revision })
-    const { load, times } = loader(...[1, 2, 3].map(at))
-    await kept.take(set, load)
-    stepMs = 0
+  it('that have to be made are begun with what the caller may spend, and kept ones given without', async () => {
+    const kept = createCompiledPolicies()
+    await kept.take(set, loader(one))
+    const source = { ...loader(one), begin: () => refuse() }
 
-    const other = kept.take(setOf(at(2)), load)
-    await expect(other).rejects.toMatchObject({ status: 429, headers: { 'retry-after': '4' } })
-    expect(times()).toBe(1)
-    await expect(kept.take(set, load)).resolves.not.toBeNull()
-    await expect(kept.take({ ...set, org: 'initech' }, load)).resolves.not.toBeNull()
-    nowMs += 3600
-    await expect(kept.take(setOf(at(2)), load)).resolves.not.toBeNull()
-    await expect(kept.take(setOf(at(3)), load)).resolves.not.toBeNull()
+    await expect(kept.take(setOf(), source)).rejects.toThrow('nothing left')
+    await expect(kept.take(set, source)).resolves.not.toBeNull()
   })
 
   it('are not kept when loading fails', async () => {
     const kept = createCompiledPolicies()
-    const failing = kept.take(set, () => Promise.reject(new Error('away')))
+    const failing = kept.take(set, {
+      ...loader(one),
+      load: () => Promise.reject(new Error('away')),
+    })
 
     await expect(failing).rejects.toThrow('away')
-    expect(decide((await kept.take(set, loader(one).load))!, REQUEST).decision).toBe('allow')
+    expect(decide((await kept.take(set, loader(one)))!, REQUEST).decision).toBe('allow')
   })
 })

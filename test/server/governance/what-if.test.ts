@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { openGovernedApp, START, type GovernedApp } from '../http/governed-app.ts'
+import { createWorkBudget } from '../../../server/src/overload/work-budget.ts'
 import { createPolicy, createRule } from './policies.ts'
 
 const CHECK = '/api/v1/orgs/acme/check'
 const EFFECTIVE = '/api/v1/orgs/acme/effective-policy'
+const LITTLE = {
+  organization: { burstMs: 10_000, perSecondMs: 1 },
+  caller: { burstMs: 500, perSecondMs: 1 },
+  reservedMs: 0,
+}
 const NEW_TEAM = { id: '99999999-9999-4999-8999-999999999999', name: 'newcomers' }
 let governed: GovernedApp
 let everybody: string
@@ -127,6 +133,35 @@ describe('check', () => {
   it('refuses a team of another organization', async () => {
     const response = await check({ teams: [governed.rivalTeam], request })
     expect(response.statusCode).toBe(400)
+  })
+})
+
+describe('a caller who has taken too much of the server', () => {
+  it('is refused what has to be made, and served what is there', async () => {
+    const budget = createWorkBudget({ limits: LITTLE })
+    const poor = await openGovernedApp({ budget })
+    const ask = (url: string, payload?: object, as = 'audrey') =>
+      poor.send({ as, url, ...(payload && { method: 'POST', payload }) })
+    try {
+      await createPolicy(poor, 'everybody')
+      const known = await ask(CHECK, { request })
+      budget.begin({ org: 'acme', caller: 'user:audrey', isWriter: false }).charge(2000)
+
+      expect([known.statusCode, (await ask(CHECK, { request })).statusCode]).toEqual([200, 200])
+      await createPolicy(poor, 'another')
+      for (const refused of [
+        await ask(CHECK, { request }),
+        await ask(EFFECTIVE),
+        await ask('/api/v1/orgs/acme/export'),
+        await ask('/api/v1/orgs/acme/apply', { policies: [], dry_run: true }),
+      ]) {
+        expect([refused.statusCode, refused.json().error.code]).toEqual([429, 'limit_exceeded'])
+        expect(Number(refused.headers['retry-after'])).toBeGreaterThan(1000)
+      }
+      expect((await ask(CHECK, { request }, 'olga')).statusCode).toBe(200)
+    } finally {
+      await poor.close()
+    }
   })
 })
 

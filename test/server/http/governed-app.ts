@@ -12,6 +12,11 @@ import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
 import type { Shortcut } from '../../../server/src/http/shortcut.ts'
 import { createLog, type LogSettings } from '../../../server/src/log/create-log.ts'
 import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
+import {
+  createWorkBudget,
+  type BudgetLimits,
+  type WorkBudget,
+} from '../../../server/src/overload/work-budget.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-keys.ts'
@@ -27,6 +32,14 @@ export interface GovernedAppOptions {
   readonly trustedProxies?: AppDeps['trustedProxies']
   readonly log?: LogSettings['stream']
   readonly shortcut?: Shortcut
+  readonly budget?: WorkBudget
+}
+
+/** So that no test depends on how fast it runs. */
+const PLENTY: BudgetLimits = {
+  organization: { burstMs: 1e9, perSecondMs: 1e6 },
+  caller: { burstMs: 1e9, perSecondMs: 1e6 },
+  reservedMs: 0,
 }
 
 /**
@@ -71,6 +84,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     now,
     random: randomBytes,
     limits,
+    budget: options.budget ?? createWorkBudget({ limits: PLENTY }),
   })
   const app = await createApp({
     log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),

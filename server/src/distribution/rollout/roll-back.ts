@@ -1,5 +1,6 @@
 import type { RollBackResponse } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
 import {
   createPlanContext,
@@ -10,12 +11,14 @@ import {
 } from '../../governance/document/plan-changes.ts'
 import type { WantedPolicy } from '../../governance/document/read-document.ts'
 import { writePlan } from '../../governance/document/write-plan.ts'
+import { listHeads, readInTurns } from '../../governance/policy-lookup.ts'
 import type { SizeDeps } from '../../governance/policy-limits.ts'
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Answer } from '../../http/answer.ts'
 import { ApiError } from '../../http/api-error.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
 import { answerOnce, type OnceRequest } from '../../idempotency/answer-once.ts'
+import type { Work, WorkBudget } from '../../overload/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { requireOrganization } from '../views/inspect-view.ts'
@@ -27,6 +30,7 @@ export interface RollBackDeps extends SizeDeps {
   readonly store: AuditedStore
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
+  readonly budget: WorkBudget
 }
 
 interface Judged {
@@ -47,7 +51,9 @@ export async function rollBack(
   once: OnceRequest,
 ): Promise<Answer> {
   const { org, id } = at
-  const ahead = await judgeAhead(deps, caller, at)
+  const access = await deps.store.read((reader) => authorize(reader, caller, org, 'policies:write'))
+  const work = deps.budget.begin(payerOf(caller, access))
+  const ahead = await judgeAhead(deps, caller, at, work)
   return deps.store.write(caller.author, async (writer) => {
     const { organization } = await authorize(writer, caller, org, 'policies:write')
     const rollout = await requireRollout(writer, org, id)
@@ -58,10 +64,11 @@ export async function rollBack(
         const ifMatch = readEntityTags('If-Match', at.ifMatch)
         requireMatch(ifMatch, formatEntityTag(revision), 'organization')
         if (ahead?.revision === revision) return { rolledBack, ...ahead }
-        return { rolledBack, ...(await judge(deps, writer, at, revision)) }
+        return { rolledBack, ...(await judge(deps, writer, { ...at, revision }, work)) }
       },
       async act({ rolledBack, plan, leftOut }) {
-        await writePlan(writer, plan)
+        await writePlan(writer, plan, work)
+        work.end()
         await writer.rollouts.update(rolledBack)
         const { revision } = await requireOrganization(writer, org)
         const body = {
@@ -81,16 +88,19 @@ async function judgeAhead(
   deps: RollBackDeps,
   caller: Caller,
   at: { readonly org: string; readonly id: string },
+  work: Work,
 ): Promise<Judged | null> {
   try {
     return await deps.store.read(async (reader) => {
       const { organization } = await authorize(reader, caller, at.org, 'policies:write')
       if (isEnded(await requireRollout(reader, at.org, at.id))) return null
-      return judge(deps, reader, at, organization.revision)
+      return judge(deps, reader, { ...at, revision: organization.revision }, work)
     })
   } catch (error) {
     if (error instanceof ApiError) return null
     throw error
+  } finally {
+    work.end()
   }
 }
 
@@ -98,17 +108,19 @@ async function judgeAhead(
 async function judge(
   deps: RollBackDeps,
   reader: StoreReader,
-  { org, id }: { readonly org: string; readonly id: string },
-  revision: number,
+  { org, id, revision }: { readonly org: string; readonly id: string; readonly revision: number },
+  work: Work,
 ): Promise<Judged> {
-  const stored = await reader.policies.listWithRules(org)
+  const heads = await listHeads(reader, org)
+  const stored = await readInTurns(heads, (head) => reader.policies.find(org, head.id), work)
+  if (stored === null) throw new TypeError('a policy is not in its own snapshot')
   const teams = new Set((await reader.teams.list(org)).map((team) => team.id))
   const base = await reader.rollouts.base(org, id)
   // Without any of its teams a policy would become one for everybody.
   const leftOut = base.filter((policy) => isOfNobody(policy, teams))
   const wanted = base.filter((policy) => !leftOut.includes(policy)).map(toWanted(teams))
   const plan = planChanges(stored, wanted, createPlanContext(deps, { org, prune: true }))
-  await requireCompilablePlan(deps.knownRules, plan)
+  await requireCompilablePlan(deps.knownRules, plan, work)
   requirePlanWithinLimits(deps, stored.length, plan)
   return { revision, plan, leftOut }
 }

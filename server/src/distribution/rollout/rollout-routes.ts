@@ -193,7 +193,7 @@ export function rolloutRoutes(deps: RolloutRouteDeps): FastifyPluginAsyncZod {
             }),
           }),
           querystring,
-          response: { 200: rollBackResponseSchema, ...againErrors, ...errorResponses([412]) },
+          response: { 200: rollBackResponseSchema, ...againErrors, ...errorResponses([412, 429]) },
         },
       },
       async (request, reply) => {

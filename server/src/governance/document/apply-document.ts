@@ -1,14 +1,18 @@
-import { authorize } from '../../accounts/authorize.ts'
+import { authorize, type Access } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import type { Answer } from '../../http/answer.ts'
 import { ApiError } from '../../http/api-error.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
 import { readJson } from '../../http/read-body.ts'
 import type { RawBody } from '../../http/raw-body.ts'
 import { readQuery } from '../../http/read-query.ts'
-import type { PolicyRecord, TeamRecord } from '../../store/records.ts'
+import type { Work } from '../../overload/work-budget.ts'
+import type { OrganizationRecord, PolicyRecord, TeamRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
+import type { AnswerTurns } from '../answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
+import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'
 import { showPlan } from './format-document.ts'
 import {
   createPlanContext,
@@ -24,20 +28,27 @@ import { writePlan } from './write-plan.ts'
 /** Enough for 100 policies of 250 rules with ten resources each. */
 const MAX_VALUES = 500_000
 
+/** Policies may change while they are read; then they are read from one snapshot. */
+const MAX_ATTEMPTS = 3
+
+export interface DocumentDeps extends GovernanceDeps {
+  readonly documents: AnswerTurns
+}
+
 /**
  * Makes the organization have the policies of a document: all of it in one transaction, or nothing.
  * A dry run answers the same and changes nothing; it needs `policies:read` alone.
  */
-export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {
+export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
   // Parsed before anything is locked, and judged only when the caller is known to be allowed.
-  const body = parse(call.body)
-  if (body.ok && asksForDryRun(body.json)) {
-    const state = await readState(deps, call, 'policies:read')
-    const { plan, teamNames } = await judge(deps, state, { ...call, json: body.json })
-    return answer(plan, teamNames, { revision: state.revision, dryRun: true })
+  const { body, isDryRun, ahead } = await deps.documents.run(call.org, () =>
+    readAndJudge(deps, call),
+  )
+  if (isDryRun && ahead !== null) {
+    const { plan, teamNames } = await ahead.judgement
+    return answer(plan, teamNames, { revision: ahead.revision, dryRun: true })
   }
 
-  const ahead = body.ok ? await judgeAhead(deps, { ...call, json: body.json }) : null
   return deps.store.write(call.author, async (writer) => {
     const access = await authorize(writer, call.principal, call.org, 'policies:write')
     const { revision } = access.organization
@@ -50,12 +61,15 @@ export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall):
     return answerOnce(writer, once, deps.now(), {
       async judge() {
         if (!body.ok) throw body.error
-        if (ahead?.revision === revision) return ahead.judgement
-        const state = await stateOf(writer, call.org, revision)
-        return judge(deps, state, { ...call, json: body.json })
+        if (ahead === null) throw new TypeError('a document that was read is judged ahead')
+        const { work } = ahead
+        if (ahead.revision === revision) return { ...(await ahead.judgement), work }
+        const state = await readState(writer, access, work)
+        return { ...(await judge(deps, state, { ...call, json: body.json }, work)), work }
       },
-      async act({ plan, teamNames }) {
-        await writePlan(writer, plan)
+      async act({ plan, teamNames, work }) {
+        await writePlan(writer, plan, work)
+        work.end()
         return answer(plan, teamNames, {
           revision: await revisionOf(writer, call.org),
           dryRun: false,
@@ -63,6 +77,15 @@ export async function applyDocument(deps: GovernanceDeps, call: GovernanceCall):
       },
     })
   })
+}
+
+/** One document of an organization at a time: the values of a large one take many times its bytes. */
+async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
+  const body = parse(call.body)
+  if (!body.ok) return { body, isDryRun: false, ahead: null }
+  const isDryRun = asksForDryRun(body.json)
+  const permission = isDryRun ? 'policies:read' : 'policies:write'
+  return { body, isDryRun, ahead: await judgeAhead(deps, { ...call, json: body.json }, permission) }
 }
 
 function parse(body: RawBody): { ok: true; json: unknown } | { ok: false; error: ApiError } {
@@ -88,24 +111,11 @@ interface Judgement {
   readonly teamNames: TeamNames
 }
 
-function readState(
-  { store }: GovernanceDeps,
-  { principal, org }: GovernanceCall,
-  permission: 'policies:read' | 'policies:write',
-): Promise<OrganizationState> {
-  return store.read(async (reader) => {
-    const { organization } = await authorize(reader, principal, org, permission)
-    return stateOf(reader, org, organization.revision)
-  })
-}
-
-async function stateOf(
-  reader: StoreReader,
-  org: string,
-  revision: number,
-): Promise<OrganizationState> {
-  const teams = await reader.teams.list(org)
-  return { revision, teams, stored: await reader.policies.listWithRules(org) }
+interface JudgedAhead {
+  readonly revision: number
+  readonly judgement: Promise<Judgement>
+  /** Goes on where the document is written. */
+  readonly work: Work
 }
 
 /**
@@ -114,13 +124,53 @@ async function stateOf(
  * like a plan, because the request may have been answered already.
  */
 async function judgeAhead(
-  deps: GovernanceDeps,
+  deps: DocumentDeps,
   call: DocumentCall,
-): Promise<{ readonly revision: number; readonly judgement: Promise<Judgement> }> {
-  const state = await readState(deps, call, 'policies:write')
-  const judgement = judge(deps, state, call)
-  await judgement.catch(() => undefined)
-  return { revision: state.revision, judgement }
+  permission: 'policies:read' | 'policies:write',
+): Promise<JudgedAhead> {
+  const enter = (reader: StoreReader) => authorize(reader, call.principal, call.org, permission)
+  const payer = payerOf(call.principal, await deps.store.read(enter))
+  const work = deps.budget.begin(payer)
+  try {
+    const state = await readCurrent(deps, enter, work)
+    const judgement = judge(deps, state, call, work)
+    await judgement.catch(() => undefined)
+    return { revision: state.revision, judgement, work }
+  } finally {
+    work.end()
+  }
+}
+
+async function readCurrent(
+  { store }: DocumentDeps,
+  enter: (reader: StoreReader) => Promise<Access>,
+  work: Work,
+): Promise<OrganizationState> {
+  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
+    const { heads, ...state } = await store.read(async (reader) => {
+      const { organization } = await enter(reader)
+      return readHeads(reader, organization)
+    })
+    const stored = await readInTurns(heads, (head) => readAsOf(store, head), work)
+    if (stored !== null) return { ...state, stored }
+  }
+  return store.read(async (reader) => readState(reader, await enter(reader), work))
+}
+
+/** From the one snapshot that `reader` has. */
+async function readState(
+  reader: StoreReader,
+  { organization }: Access,
+  work: Work,
+): Promise<OrganizationState> {
+  const { heads, ...state } = await readHeads(reader, organization)
+  const stored = await readInTurns(heads, ({ org, id }) => reader.policies.find(org, id), work)
+  if (stored === null) throw new TypeError('a policy is not in its own snapshot')
+  return { ...state, stored }
+}
+
+async function readHeads(reader: StoreReader, { name, revision }: OrganizationRecord) {
+  return { revision, teams: await reader.teams.list(name), heads: await listHeads(reader, name) }
 }
 
 /** Everything that a request can be refused for, in the order of the single calls. */
@@ -128,6 +178,7 @@ async function judge(
   deps: GovernanceDeps,
   { revision, teams, stored }: OrganizationState,
   call: DocumentCall,
+  work: Work,
 ): Promise<Judgement> {
   const { org, json } = call
   const { limits, knownRules } = deps
@@ -138,13 +189,13 @@ async function judge(
     requireMatch(ifMatch, formatEntityTag(revision), 'organization')
   }
   const context = { teamNames, limits, knownRules, stored }
-  const { policies, prune } = await readDocument(json, context).catch((error: unknown) => {
+  const { policies, prune } = await readDocument(json, context, work).catch((error: unknown) => {
     // A limit comes last in the order of checks, also where it ended the reading.
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
     throw error
   })
   const plan = planChanges(stored, policies, createPlanContext(deps, { org, prune }))
-  await requireCompilablePlan(knownRules, plan)
+  await requireCompilablePlan(knownRules, plan, work)
   requireConditions()
   requirePlanWithinLimits(deps, stored.length, plan)
   return { plan, teamNames }

@@ -2,6 +2,7 @@ import { applyRequestSchema, applyResponseSchema, exportResponseSchema } from '@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { authorize, requireEntitled } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import { sendAnswer } from '../../http/answer.ts'
 import { permissionDenied } from '../../http/api-error.ts'
 import { callOf, type GovernanceRouteDeps } from '../governance-call.ts'
@@ -11,10 +12,10 @@ import {
   postHeadersSchema,
   deleteErrors,
   largeReadErrors,
-  writeErrors,
+  applyErrors,
   type OrgParams,
 } from '../route-schemas.ts'
-import { applyDocument } from './apply-document.ts'
+import { applyDocument, type DocumentDeps } from './apply-document.ts'
 import { exportDocument } from './export-document.ts'
 
 const tags = ['policies']
@@ -27,7 +28,10 @@ const applyHeadersSchema = postHeadersSchema.extend({
 const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 /** All policies of an organization at once. */
-export function registerDocumentRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
+export function registerDocumentRoutes(
+  app: FastifyInstance,
+  deps: GovernanceRouteDeps & DocumentDeps,
+): void {
   app.post<{ Params: OrgParams }>(
     '/api/v1/orgs/:org/apply',
     {
@@ -40,7 +44,7 @@ export function registerDocumentRoutes(app: FastifyInstance, deps: GovernanceRou
         params: orgParamsSchema,
         headers: applyHeadersSchema,
         body: applyRequestSchema,
-        response: { 200: applyResponseSchema, ...writeErrors },
+        response: { 200: applyResponseSchema, ...applyErrors },
       },
     },
     async (request, reply) => sendAnswer(reply, await applyDocument(deps, callOf(deps, request))),
@@ -70,7 +74,7 @@ export function registerDocumentRoutes(app: FastifyInstance, deps: GovernanceRou
   )
 }
 
-/** Before a body that may be large is read; what it asks for decides which permission it needs. */
+/** Before a body that may be large is read, and the budget asked; what it asks for decides which permission it needs. */
 async function requireAnyPolicyPermission(
   deps: GovernanceRouteDeps,
   request: FastifyRequest,
@@ -78,9 +82,11 @@ async function requireAnyPolicyPermission(
   const { org = '' } = request.params as Partial<OrgParams>
   const principal = deps.admission.callerOf(request)
   await deps.store.read(async (reader) => {
-    const { permissions, organization } = await authorize(reader, principal, org, null)
+    const access = await authorize(reader, principal, org, null)
+    const { permissions, organization } = access
     if (!permissions.includes('policies:read') && !permissions.includes('policies:write'))
       throw permissionDenied('this needs the permission `policies:write`')
     requireEntitled(organization)
+    deps.budget.require(payerOf(principal, access))
   })
 }

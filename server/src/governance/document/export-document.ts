@@ -1,5 +1,6 @@
 import type { ExportResponse } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import type { Answer } from '../../http/answer.ts'
 import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
 import { readQuery } from '../../http/read-query.ts'
@@ -14,7 +15,8 @@ import { createTeamNames, type TeamNames } from './team-names.ts'
 export async function exportDocument(deps: LargeAnswerDeps, call: GovernanceCall): Promise<Answer> {
   const { org } = call
   return answerPolicies(deps, org, async (reader): Promise<ShownPolicies | Answer> => {
-    const { organization } = await authorize(reader, call.principal, org, 'policies:read')
+    const access = await authorize(reader, call.principal, org, 'policies:read')
+    const { organization } = access
     readQuery(noQuerySchema, call.query)
     const ifMatch = readEntityTags('If-Match', call.ifMatch)
     const ifNoneMatch = readEntityTags('If-None-Match', call.ifNoneMatch)
@@ -32,6 +34,7 @@ export async function exportDocument(deps: LargeAnswerDeps, call: GovernanceCall
       team_sets: await teamSets(reader, org, teamNames),
     }
     return {
+      payer: payerOf(call.principal, access),
       revision: organization.revision,
       heads,
       format: (policy) => showPolicy(policy, teamNames),

@@ -1,7 +1,7 @@
 import { invalidArgument } from '../../http/api-error.ts'
 import { quote } from '../../http/describe-issue.ts'
 import { withinField } from '../../http/within-field.ts'
-import { nextTurn } from '../../next-turn.ts'
+import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import { createId, type IdPrefix } from '../object-id.ts'
 import {
@@ -95,10 +95,11 @@ export function planChanges(
 export async function requireCompilablePlan(
   known: KnownRules,
   { created, updated }: PolicyPlan,
+  work: Pick<Work, 'turn'>,
 ): Promise<void> {
   for (const { place, policy } of [...created, ...updated]) {
     withinField(place, () => requireCompilablePolicy(known, policy))
-    await nextTurn()
+    await work.turn()
   }
 }
 

@@ -4,7 +4,7 @@ import { invalidArgument } from '../../http/api-error.ts'
 import { quote } from '../../http/describe-issue.ts'
 import { readInput, requireFewValues } from '../../http/read-body.ts'
 import { withinField } from '../../http/within-field.ts'
-import { nextTurn } from '../../next-turn.ts'
+import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
 import {
   policyBytes,
@@ -66,6 +66,7 @@ interface PolicyContext extends Omit<DocumentContext, 'stored'> {
 export async function readDocument(
   json: unknown,
   { stored, ...judging }: DocumentContext,
+  work: Pick<Work, 'turn'>,
 ): Promise<WantedDocument> {
   const head = readInput(headSchema, json)
   const byName = new Map(stored.map((policy) => [policy.name, policy]))
@@ -75,7 +76,7 @@ export async function readDocument(
     if (index >= stored.length) requireRoomForPolicy(judging.limits, index)
     const place = `policies[${index}]`
     policies.push(withinField(place, () => readPolicy(policy, place, context)))
-    await nextTurn()
+    await work.turn()
   }
   requireUnique('policies', policies)
   return { policies, prune: head.prune ?? false, dryRun: head.dry_run ?? false }

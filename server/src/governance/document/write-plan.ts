@@ -1,22 +1,29 @@
-import { nextTurn } from '../../next-turn.ts'
+import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import type { PolicyPlan } from './plan-changes.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
 
 /** Makes what was planned so; all of it is to be within one transaction. */
-export async function writePlan(writer: StoreWriter, plan: PolicyPlan): Promise<void> {
-  for (const { org, id } of plan.deleted) await writer.policies.delete(org, id)
+export async function writePlan(
+  writer: StoreWriter,
+  plan: PolicyPlan,
+  work: Pick<Work, 'turn'>,
+): Promise<void> {
+  for (const { org, id } of plan.deleted) {
+    await writer.policies.delete(org, id)
+    await work.turn()
+  }
   for (const { old, policy } of plan.updated) {
     if (!isSameList(old.teams, policy.teams)) await writer.policies.update(policy)
     if (!hasSameRules(old.rules, policy.rules)) await replaceRules(writer, policy)
-    await nextTurn()
+    await work.turn()
   }
   for (const { policy } of plan.created) {
     const { rules: _rules, revision: _revision, ...head } = policy
     await writer.policies.insert(head)
     if (policy.rules.length > 0) await replaceRules(writer, policy)
-    await nextTurn()
+    await work.turn()
   }
 }
 

@@ -1,0 +1,144 @@
+import { ApiError } from '../http/api-error.ts'
+import { nextTurn } from '../next-turn.ts'
+
+/** What may be spent at once, and what comes back in a second; milliseconds of work. */
+export interface Allowance {
+  readonly burstMs: number
+  readonly perSecondMs: number
+}
+
+export interface BudgetLimits {
+  readonly organization: Allowance
+  readonly caller: Allowance
+  /** Left of an organization's burst for callers who may change its policies. */
+  readonly reservedMs: number
+}
+
+const LIMITS: BudgetLimits = {
+  organization: { burstMs: 10_000, perSecondMs: 250 },
+  caller: { burstMs: 5_000, perSecondMs: 125 },
+  reservedMs: 2_500,
+}
+/** What one turn is charged at most: the rest was waiting, as for a store that others use as well. */
+const LONGEST_TURN_MS = 50
+/** Accounts that are kept of organizations and of callers each, those charged last. */
+const MAX_ACCOUNTS = 20_000
+
+/** For whom the server works. */
+export interface Payer {
+  readonly org: string
+  /** `formatPrincipal` of the caller. */
+  readonly caller: string
+  /** May change policies, and so has the reserve of the organization. */
+  readonly isWriter: boolean
+}
+
+/**
+ * Time that organizations and their callers may take of the server, each by a token bucket. Work of
+ * any length is charged for what it took. It may end in debt, and what follows waits until that is
+ * paid back.
+ */
+export interface WorkBudget {
+  /** Throws 429 with `Retry-After` while the caller or the organization has nothing left. */
+  require(payer: Payer): void
+  /** The same, and begins to count. */
+  begin(payer: Payer): Work
+}
+
+/** Work in short turns, so that other requests are served in between. */
+export interface Work {
+  /** Ends the turn: charges what it took, and resolves when others had theirs. */
+  turn(): Promise<void>
+  /** Charges the last turn. */
+  end(): void
+  /** Charges what was done elsewhere, such as by a worker. */
+  charge(ms: number): void
+}
+
+export function createWorkBudget({
+  limits = LIMITS,
+  maxAccounts = MAX_ACCOUNTS,
+  clockMs = () => performance.now(),
+}: {
+  readonly limits?: BudgetLimits
+  readonly maxAccounts?: number
+  readonly clockMs?: () => number
+} = {}): WorkBudget {
+  const organizations = createAccounts(limits.organization, maxAccounts)
+  const callers = createAccounts(limits.caller, maxAccounts)
+  const keyOf = ({ org, caller }: Payer) => JSON.stringify([org, caller])
+
+  function charge(payer: Payer, ms: number): void {
+    const nowMs = clockMs()
+    organizations.charge(payer.org, ms, nowMs)
+    callers.charge(keyOf(payer), ms, nowMs)
+  }
+
+  function require(payer: Payer): void {
+    const nowMs = clockMs()
+    const reservedMs = payer.isWriter ? 0 : limits.reservedMs
+    const waitMs = Math.max(
+      organizations.waitMs(payer.org, reservedMs, nowMs),
+      callers.waitMs(keyOf(payer), 0, nowMs),
+    )
+    if (waitMs > 0) throw exhausted(waitMs)
+  }
+
+  return {
+    require,
+    begin(payer) {
+      require(payer)
+      let startedMs = clockMs()
+      const end = () => charge(payer, Math.min(clockMs() - startedMs, LONGEST_TURN_MS))
+      return {
+        end,
+        async turn() {
+          end()
+          await nextTurn()
+          startedMs = clockMs()
+        },
+        charge: (ms) => charge(payer, ms),
+      }
+    },
+  }
+}
+
+function exhausted(waitMs: number): ApiError {
+  return new ApiError(
+    429,
+    'limit_exceeded',
+    'requests about many policies have taken too much of the server; wait and try again',
+    { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } },
+  )
+}
+
+interface Account {
+  readonly leftMs: number
+  readonly atMs: number
+}
+
+/** An account that is not kept is full. */
+function createAccounts({ burstMs, perSecondMs }: Allowance, maxAccounts: number) {
+  const accounts = new Map<string, Account>()
+
+  function left(key: string, nowMs: number): number {
+    const known = accounts.get(key)
+    if (known === undefined) return burstMs
+    return Math.min(burstMs, known.leftMs + ((nowMs - known.atMs) / 1000) * perSecondMs)
+  }
+
+  return {
+    /** How long until more than `reservedMs` are left; 0 when they are. */
+    waitMs(key: string, reservedMs: number, nowMs: number): number {
+      const missingMs = reservedMs - left(key, nowMs)
+      return missingMs < 0 ? 0 : Math.max(1, (missingMs / perSecondMs) * 1000)
+    },
+    charge(key: string, ms: number, nowMs: number): void {
+      const account = { leftMs: left(key, nowMs) - ms, atMs: nowMs }
+      accounts.delete(key)
+      accounts.set(key, account)
+      const [oldest] = accounts.size > maxAccounts ? accounts.keys() : []
+      if (oldest !== undefined) accounts.delete(oldest)
+    },
+  }
+}
