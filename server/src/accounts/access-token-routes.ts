@@ -8,7 +8,7 @@ import { z } from 'zod'
 import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
-import { requireToken, type AccessTokenService } from './access-token-service.ts'
+import { listWithin, requireToken, type AccessTokenService } from './access-token-service.ts'
 import type { Admission } from './admission.ts'
 
 export interface AccessTokenRouteDeps {
@@ -109,8 +109,8 @@ function organizationTokenRoutes({
 
 function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): FastifyPluginAsyncZod {
   const onRequest = admission.person()
-  const onTokenRequest = admission.person(async (reader, { token = '' }, { username }) =>
-    requireToken(await reader.accessTokens.listOfUser(username), token),
+  const onTokenRequest = admission.person(async (reader, { token = '' }, user) =>
+    requireToken(await listWithin(reader, user), token),
   )
   return async (app) => {
     app.get(
@@ -120,7 +120,7 @@ function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): Fasti
         schema: {
           operationId: 'listPersonalTokens',
           tags: ['tokens'],
-          summary: 'List your personal tokens',
+          summary: 'List your personal tokens, those that may do no more than your credential',
           querystring: noQuery,
           response: { 200: listAccessTokensResponseSchema, ...errorResponses([400, 401, 403]) },
         },

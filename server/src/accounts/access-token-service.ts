@@ -26,7 +26,8 @@ const PREFIX_LENGTH = 12
  * Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError.
  *
  * A token that was made in a session from another token ends with that one: it expires no later,
- * and is revoked with it. Or whoever held a stolen token could make himself one that stays.
+ * and is revoked with it. Or whoever held a stolen token could make himself one that stays. In such a
+ * session only those personal tokens are listed and revoked that may do no more than its own.
  */
 export interface AccessTokenService {
   listPersonal(caller: Caller): Promise<AccessToken[]>
@@ -58,8 +59,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
   return {
     listPersonal: (caller) =>
       store.read(async (reader) => {
-        const { username } = requireUser(caller)
-        return formatAll(await reader.accessTokens.listOfUser(username), deps.now())
+        return formatAll(await listWithin(reader, requireUser(caller)), deps.now())
       }),
 
     createPersonal: (caller, request, once) =>
@@ -75,8 +75,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
 
     revokePersonal: (caller, id) =>
       store.write(caller.author, async (writer) => {
-        const { username } = requireUser(caller)
-        await revoke(deps, writer, await writer.accessTokens.listOfUser(username), id)
+        await revoke(deps, writer, await listWithin(writer, requireUser(caller)), id)
       }),
 
     listOfOrganization: (caller, org) =>
@@ -102,6 +101,15 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         await revoke(deps, writer, await writer.accessTokens.listOfOrganization(org), id)
       }),
   }
+}
+
+/** The user's tokens that may do no more than his credential: a narrow one learns of no wider one. */
+export async function listWithin(
+  reader: StoreReader,
+  { username, permissions }: UserPrincipal,
+): Promise<AccessTokenRecord[]> {
+  const tokens = await reader.accessTokens.listOfUser(username)
+  return tokens.filter((token) => missingPermissions(token.permissions, permissions).length === 0)
 }
 
 /** Whose a new token shall be, who makes it, and the token of his session (null: none). */

@@ -3,7 +3,7 @@ import { notFound, permissionDenied } from '../http/api-error.ts'
 import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { Principal } from './principal.ts'
-import { permissionsOf } from './roles.ts'
+import { missingPermissions, permissionsOf } from './roles.ts'
 
 /** What a caller may do in one organization, as of one snapshot of the store. */
 export interface Access {
@@ -44,6 +44,21 @@ export function requirePermission(
 ): void {
   if (!permissions.includes(permission))
     throw permissionDenied(`this needs the permission \`${permission}\``)
+}
+
+/**
+ * Throws 403 for a credential that leaves out permissions of its person's role: such a token acts
+ * within its permissions and not for the person, whose machines outlive it.
+ */
+export function requireWholeRole({
+  role,
+  permissions,
+}: Pick<Access, 'role' | 'permissions'>): void {
+  const [missing] = role === null ? [] : missingPermissions(permissionsOf(role), permissions)
+  if (missing !== undefined)
+    throw permissionDenied(
+      `this token leaves out \`${missing}\`, which your role has; sign in with your password`,
+    )
 }
 
 /** Throws 403 for an organization that may not use governance. */

@@ -2,7 +2,7 @@ import type { Device, ListDevicesQuery, ListDevicesResponse } from '@palisade/pr
 import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
-import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
+import { authorize, requireEntitled, requireWholeRole, type Access } from '../accounts/authorize.ts'
 import type { Caller, Principal } from '../accounts/principal.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
@@ -29,7 +29,8 @@ export interface EnrolRequest {
 export interface DeviceService {
   /**
    * Enrols the machine with that key for `user`, or for nobody when undefined. An administrator may
-   * enrol for every member and for nobody, a member for himself.
+   * enrol for every member and for nobody, a member for himself, by a token only if it leaves out
+   * nothing of his role.
    */
   enrol(caller: Caller, org: string, request: EnrolRequest, once: OnceRequest): Promise<Answer>
   /** By ascending id; revoked ones too. */
@@ -87,7 +88,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
 
 function requireMayEnrol(caller: Caller, access: Access, user: string | undefined): void {
   if (access.permissions.includes('organization:admin')) return
-  if (caller.kind === 'user' && caller.username === user) return
+  if (caller.kind === 'user' && caller.username === user) return requireWholeRole(access)
   throw permissionDenied(
     'enrolling for others needs the permission `organization:admin`; send your own name as `user`',
   )
@@ -103,10 +104,13 @@ export function requireMayRevoke(
   device: DeviceRecord | null,
 ): void {
   const isOwn = caller.kind === 'user' && caller.username === device?.username
-  if (!isOwn && !access.permissions.includes('organization:admin'))
-    throw permissionDenied(
-      'revoking a device that is not yours needs the permission `organization:admin`',
-    )
+  if (!access.permissions.includes('organization:admin')) {
+    if (!isOwn)
+      throw permissionDenied(
+        'revoking a device that is not yours needs the permission `organization:admin`',
+      )
+    requireWholeRole(access)
+  }
   requireDevice(device)
 }
 

@@ -1,4 +1,10 @@
-import { memberSchema, teamSchema, type Permission, type Role } from '@palisade/protocol'
+import {
+  memberSchema,
+  teamSchema,
+  type CreatedAccessToken,
+  type Permission,
+  type Role,
+} from '@palisade/protocol'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openOwner, type Owner } from '../owner.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -346,6 +352,32 @@ describe('administration', () => {
       expect((await test.send('DELETE', `${MINE}/${id}`, { as: bob })).statusCode).toBe(204)
       expect((await test.send('DELETE', `${MINE}/${id}`, { as: bob })).statusCode).toBe(404)
       expect((await test.send('GET', MINE, { as: bob })).json().data).toEqual([])
+    })
+
+    it('shows and revokes nothing wider than the token that asks', async () => {
+      const make = async (permissions: readonly string[]) => {
+        const payload = { name: 'x', permissions, expires_in_days: 1 }
+        return (await test.send('POST', MINE, { as: alice, payload })).json<CreatedAccessToken>()
+      }
+      const [none, read, write] = [
+        await make([]),
+        await make(['policies:read']),
+        await make(['policies:read', 'policies:write']),
+      ]
+      const as = await test.signIn('alice', read.token)
+
+      const listed = await test.send('GET', MINE, { as })
+      const idsOf = (body: { data: { id: string }[] }) => body.data.map(({ id }) => id)
+      const revoke = async ({ id }: CreatedAccessToken) =>
+        (await test.send('DELETE', `${MINE}/${id}`, { as })).statusCode
+
+      expect(idsOf(listed.json())).toEqual([none.id, read.id])
+      expect(await revoke(write)).toBe(404)
+      expect(await revoke(none)).toBe(204)
+      expect(await revoke(read)).toBe(204)
+      expect((await test.exchange('alice', write.token)).statusCode).toBe(200)
+      const all = await test.send('GET', MINE, { as: alice })
+      expect(idsOf(all.json())).toContain(write.id)
     })
 
     it('has nothing personal for an organization token', async () => {

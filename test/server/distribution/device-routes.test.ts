@@ -148,6 +148,23 @@ describe('the devices of an organization', () => {
     }
   })
 
+  it('are enrolled and revoked for a person by no token that leaves out a part of his role', async () => {
+    const ofAlice = await enrol({ user: 'alice' })
+    const sessionOf = async (as: string, username: string, permissions: readonly string[]) => {
+      const payload = { name: 'x', permissions, expires_in_days: 1 }
+      const made = await test.send('POST', '/api/v1/user/access-tokens', { as, payload })
+      return test.signIn(username, made.json<{ token: string }>().token)
+    }
+    const narrow = await sessionOf(alice, 'alice', ['policies:read'])
+    const whole = await sessionOf(bob, 'bob', [])
+
+    await expect(enrol({ user: 'alice' }, 'acme', narrow)).rejects.toThrow('permission_denied')
+    expect(await revoke(narrow, ofAlice.device_id)).toBe(403)
+    expect(await pollStatus(ofAlice)).toBe(200)
+    const ofBob = await enrol({ user: 'bob' }, 'acme', whole)
+    expect(await revoke(whole, ofBob.device_id)).toBe(204)
+  })
+
   it('are revoked by nobody else, who does not learn which ones there are either', async () => {
     const [ofAlice, ofNobody] = [await enrol({ user: 'alice' }), await enrol()]
     const others = [
