@@ -40,6 +40,8 @@ export function auditUsers(
         after: showPassword(after),
       })
     },
+    // Which token the teams follow; each change of a team is in the history by itself.
+    noteTeamsSynced: (username, issuedAt) => users.noteTeamsSynced(username, issuedAt),
     async endExternalSessions(username, at) {
       const before = await users.find(username)
       await users.endExternalSessions(username, at)

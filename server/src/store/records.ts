@@ -25,6 +25,8 @@ export interface UserRecord {
   readonly password_generation: number
   /** Sessions of an external issuer from before then are over (`Date.toISOString`); null for none. */
   readonly external_not_before: string | null
+  /** `iat` of the issuer's token whose teams the user has, in seconds; null before the first. */
+  readonly teams_synced_iat: number | null
   readonly created_at: string
 }
 

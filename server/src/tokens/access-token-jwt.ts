@@ -7,6 +7,10 @@ const ALGORITHM = 'EdDSA'
 const TYPE = 'at+jwt'
 const ISSUER = 'palisade-server'
 const AUDIENCE = 'palisade-api'
+/** The most that `PALISADE_ACCESS_TOKEN_MINUTES` may say. */
+const LONGEST_SECONDS = 60 * 60
+/** How far the clocks of two servers of one store may be apart. */
+const SKEW_SECONDS = 60
 
 /** Who an access token speaks for, and the secret token it was exchanged for (null: a password). */
 export interface AccessTokenSubject {
@@ -70,7 +74,7 @@ export function createAccessTokenIssuer(deps: {
           requiredClaims: ['sub', 'jti', 'exp', 'iat'],
           currentDate: deps.now(),
         })
-        const subject = readSubject(payload)
+        const subject = isShort(payload, deps.now()) ? readSubject(payload) : null
         if (subject !== null && payload.exp !== undefined)
           verified.keep(Buffer.from(token).toString(), {
             subject,
@@ -92,6 +96,12 @@ function readKeyId(token: string): string | null {
   } catch {
     return null
   }
+}
+
+/** A copied signing key must not sign a session that lasts: the server itself issues none that does. */
+function isShort({ iat, exp }: JWTPayload, now: Date): boolean {
+  if (iat === undefined || exp === undefined) return false
+  return exp - iat <= LONGEST_SECONDS && iat <= now.getTime() / 1000 + SKEW_SECONDS
 }
 
 function claimsOf({ kind, tokenId, passwordGeneration }: AccessTokenSubject): JWTPayload {

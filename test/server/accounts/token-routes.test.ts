@@ -140,6 +140,19 @@ describe('POST /v2/auth/token', () => {
     expect((await members(owner)).statusCode).toBe(200)
   })
 
+  it('says how to exchange a secret token that was sent in its place', async () => {
+    for (const [secret, example] of [
+      [alice.personal_token, '{"username":"NAME","password":"pal_pat_…"}'],
+      ['pal_pat_x', '{"username":"NAME","password":"pal_pat_…"}'],
+      ['pal_oat_x', '{"identifier":"ORGANIZATION","secret":"pal_oat_…"}'],
+    ] as const) {
+      const response = await members(secret)
+      expect(response.statusCode).toBe(401)
+      expect(response.json().error.message).toContain('`POST /v2/auth/token`')
+      expect(response.json().error.message).toContain(example)
+    }
+  })
+
   it('gives secrets that are not themselves bearer tokens', async () => {
     for (const as of [alice.personal_token, alice.password, 'x', 'a.b.c'])
       expect((await members(as)).statusCode).toBe(401)

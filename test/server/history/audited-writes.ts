@@ -445,6 +445,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   idempotency: ['put', 'deleteExpired'],
   deliveries: ['claim', 'settle', 'release', 'put'],
   secrets: ['insert'],
+  users: ['noteTeamsSynced'],
   knownNetworks: ['note', 'forget'],
   accessTokens: ['touch'],
   enrolmentTokens: ['use'],

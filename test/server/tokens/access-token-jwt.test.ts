@@ -53,6 +53,18 @@ describe('an access token', () => {
     expect(await issuer.verify(token)).toBeNull()
   })
 
+  it('is refused when it lasts longer than any that the server issues', async () => {
+    const at = START_MS / 1000
+
+    expect(await issuer.verify(await sign({}, { iat: at, exp: at + 3600 }))).not.toBeNull()
+    expect(await issuer.verify(await sign({}, { iat: at, exp: at + 3601 }))).toBeNull()
+    expect(await issuer.verify(await sign({}, { iat: at + 61, exp: at + 3600 }))).toBeNull()
+    const inTenYears = at + 315_360_000
+    expect(
+      await issuer.verify(await sign({}, { iat: inTenYears - 60, exp: inTenYears })),
+    ).toBeNull()
+  })
+
   it('names algorithm, key, type and every claim that the specification asks for', async () => {
     const token = await issuer.issue(SUBJECT, 60)
 

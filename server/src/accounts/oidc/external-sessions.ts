@@ -4,9 +4,6 @@ import type { AccessTokenIssuer, AccessTokenSubject } from '../../tokens/access-
 import type { ExternalSubject, ExternalTokens } from './external-token.ts'
 import { syncTeams } from './sync-teams.ts'
 
-/** Users whose last teams are remembered; one more drops the one that was new longest ago. */
-const MAX_USERS = 10_000
-
 /** Either kind of access token to its subject. */
 export interface SessionTokens {
   verify(token: string, from: RequestOrigin): Promise<AccessTokenSubject | null>
@@ -24,23 +21,11 @@ export function createSessionTokens(deps: {
 }): SessionTokens {
   const { own, external, store, issuer } = deps
   const synced = new WeakMap<ExternalSubject, Promise<void>>()
-  /** By username, the newest token that said something about his teams. */
-  const newest = new Map<string, { readonly issuedAt: number; readonly work: Promise<void> }>()
 
   async function sync(subject: ExternalSubject, from: RequestOrigin) {
-    const { name, teams, issuedAt } = subject
-    const before = newest.get(name)
-    // An older token that somebody still holds must not bring back what a newer one took away.
-    if (teams === null || (before !== undefined && issuedAt < before.issuedAt)) return
+    const { teams } = subject
     const author: Author = { actor: formatIssuer(issuer), ...from }
-    const follow = (): Promise<void> => syncTeams(store, author, subject, teams)
-    // One after the other, or the older of two could write last.
-    const work = (before?.work ?? Promise.resolve()).then(follow, follow)
-    newest.delete(name)
-    newest.set(name, { issuedAt, work })
-    const [oldest] = newest.size > MAX_USERS ? newest.keys() : []
-    if (oldest !== undefined) newest.delete(oldest)
-    await work
+    if (teams !== null) await syncTeams(store, author, subject, teams)
   }
 
   return {

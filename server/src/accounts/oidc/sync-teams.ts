@@ -14,6 +14,9 @@ interface Difference {
  * Puts the user into exactly the teams that are named, in each organization that he is a member of,
  * and writes nothing where that is so already. Teams that do not exist are not made. One
  * transaction for each organization, so that no history waits for another's.
+ *
+ * An older token that somebody still holds must not bring back what a newer one took away, on this
+ * server or another: the newest `issuedAt` is stored with the user, before any team changes.
  */
 export async function syncTeams(
   store: AuditedStore,
@@ -24,11 +27,20 @@ export async function syncTeams(
   const named = new Set(teams)
   const isOver = async (reader: StoreReader): Promise<boolean> => {
     const user = await reader.users.find(username)
-    return user === null || isEnded(user, issuedAt)
+    return (
+      user === null ||
+      isEnded(user, issuedAt) ||
+      (user.teams_synced_iat !== null && issuedAt < user.teams_synced_iat)
+    )
   }
+  const isNewest = await store.write(author, async (writer) => {
+    if (await isOver(writer)) return false
+    await writer.users.noteTeamsSynced(username, issuedAt)
+    return true
+  })
+  if (!isNewest) return
   const orgs = await store.read(async (reader) => {
     const differing: string[] = []
-    if (await isOver(reader)) return differing
     for (const { org } of await reader.memberships.listOfUser(username)) {
       const { missing, surplus } = await compare(reader, org, username, named)
       if (missing.length + surplus.length > 0) differing.push(org)
@@ -37,7 +49,7 @@ export async function syncTeams(
   })
   for (const org of orgs)
     await store.write(author, async (writer) => {
-      // He may have left, or been revoked, or a team have gone, since it was read.
+      // He may have left, or been revoked, or a newer token been seen, since it was read.
       if (await isOver(writer)) return
       if ((await writer.memberships.find(org, username)) === null) return
       const { missing, surplus } = await compare(writer, org, username, named)

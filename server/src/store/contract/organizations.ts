@@ -27,9 +27,11 @@ export interface UserReader {
 }
 
 export interface UserWriter extends UserReader {
-  insert(user: Omit<UserRecord, 'password_generation' | 'external_not_before'>): Promise<void>
+  insert(user: Pick<UserRecord, 'username' | 'password_hash' | 'created_at'>): Promise<void>
   /** Raises the generation. Throws `ERR_STORE_NOT_FOUND`. */
   updatePassword(username: string, passwordHash: string | null): Promise<void>
+  /** `issuedAt` of the newest token whose teams the user has; raises no revision and no generation. */
+  noteTeamsSynced(username: string, issuedAt: number): Promise<void>
   /** Of an external issuer, those that were opened until `at`. Throws `ERR_STORE_NOT_FOUND`. */
   endExternalSessions(username: string, at: string): Promise<void>
 }

@@ -151,6 +151,10 @@ export function createUserWriter(connection: Connection): UserWriter {
   const endExternalSessions = connection.prepare(
     'UPDATE users SET external_not_before = ? WHERE username = ?',
   )
+  const noteTeamsSynced = connection.prepare(
+    'UPDATE users SET teams_synced_iat = ? WHERE username = ?',
+    'progress',
+  )
   const requireUser = (changes: number, username: string): void => {
     if (changes === 0)
       throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` is not there`)
@@ -159,6 +163,9 @@ export function createUserWriter(connection: Connection): UserWriter {
     ...createUserReader(connection),
     async updatePassword(username, passwordHash) {
       requireUser(await updatePassword.run(passwordHash, username), username)
+    },
+    async noteTeamsSynced(username, issuedAt) {
+      requireUser(await noteTeamsSynced.run(issuedAt, username), username)
     },
     async endExternalSessions(username, at) {
       requireUser(await endExternalSessions.run(at, username), username)

@@ -1,9 +1,12 @@
 import { createHmac } from 'node:crypto'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { createServer, readConfig } from '@palisade/server'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { revokeUser } from '../../../../server/src/accounts/revoke-user.ts'
 import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../../server/src/history/author.ts'
+import { systemSources } from '../../../../server/src/sources.ts'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 import {
   AUDIENCE,
@@ -33,11 +36,7 @@ describe('a session of the external issuer', () => {
     issuer.publish(key)
     logged = ''
     test = await openTestServer(undefined, {
-      settings: {
-        PALISADE_OIDC_ISSUER: issuer.url,
-        PALISADE_OIDC_AUDIENCE: AUDIENCE,
-        PALISADE_OIDC_TEAMS_CLAIM: 'groups',
-      },
+      settings: settings(),
       log: { level: 'trace', stream: { write: (line) => void (logged += line) } },
     })
     const { personal_token } = await test.createOrganization('acme', 'alice')
@@ -52,6 +51,12 @@ describe('a session of the external issuer', () => {
     alice = await test.signIn('alice', personal_token)
     await asAlice('POST', MEMBERS, { username: 'ed', role: 'editor' })
     await asAlice('POST', MEMBERS, { username: 'max', role: 'member' })
+  })
+
+  const settings = () => ({
+    PALISADE_OIDC_ISSUER: issuer.url,
+    PALISADE_OIDC_AUDIENCE: AUDIENCE,
+    PALISADE_OIDC_TEAMS_CLAIM: 'groups',
   })
 
   const asAlice = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) =>
@@ -374,6 +379,25 @@ describe('a session of the external issuer', () => {
       expect(await read(older)).toBe(200)
 
       expect(await teamsOf('ed')).toEqual([research])
+    })
+
+    it('is not moved back by an older token after a restart, nor by another server', async () => {
+      const older = await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 60 })
+      await read(await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 120 }))
+      await read(await tokenOf('ed', { groups: [] }))
+      const second = await createServer({
+        config: readConfig(settings(), temporaryDirectory()),
+        sources: { ...systemSources(), now: () => new Date(test.now()) },
+        store: test.store,
+        logger: false,
+      })
+      onTestFinished(() => second.close())
+
+      const headers = { authorization: `Bearer ${older}` }
+      const answer = await second.app.inject({ method: 'GET', url: POLICIES, headers })
+
+      expect(answer.statusCode).toBe(200)
+      expect(await teamsOf('ed')).toEqual([])
     })
 
     it.each([

@@ -14,6 +14,7 @@ import { lastSeen } from './last-seen.ts'
 import { publications } from './publications.ts'
 import { rollouts } from './rollouts.ts'
 import { rulesInOrder } from './rules-in-order.ts'
+import { teamsSynced } from './teams-synced.ts'
 import { views } from './views.ts'
 import { webhooks } from './webhooks.ts'
 
@@ -39,4 +40,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rollouts,
   rulesInOrder,
   knownNetworks,
+  teamsSynced,
 ]
