@@ -16,6 +16,7 @@ import type { AgentConfig } from '../config/config.ts'
 import { preparePrivateDirectory } from '../config/private-directory.ts'
 import { readDeviceKey } from '../config/read-enrolment.ts'
 import { AgentError, systemErrorCode } from '../errors.ts'
+import { MAX_RETRY_AFTER_MS } from '../sync/busy-server.ts'
 import { writeDurably } from '../sync/durable-file.ts'
 
 const MAX_TOKEN_BYTES = 4096
@@ -97,7 +98,8 @@ async function askUntilAnswered(
       if (isFinal(error))
         throw new AgentError('ERR_ENROLMENT_REFUSED', [`cannot enrol: ${error.message}`], error)
       const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
-      const waitMs = Math.max(random() * boundMs, error.api?.retryAfterMs ?? 0)
+      const askedMs = Math.min(error.api?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
+      const waitMs = Math.max(random() * boundMs, askedMs)
       log.warn({ code: error.code, reason: error.message, wait_ms: waitMs }, 'cannot enrol yet')
       // Rejects when the agent is to stop, which the loop sees by itself.
       await pause(waitMs, stop).catch(() => undefined)

@@ -5,7 +5,7 @@ import { fault, type Fault } from './fault.ts'
  * Three polls. Whoever can send a header could keep a machine away with it: it is no longer silent
  * for that than a server would have a reason to ask.
  */
-const MAX_RETRY_AFTER_MS = 15 * 60_000
+export const MAX_RETRY_AFTER_MS = 15 * 60_000
 
 /** What a server says that has too much to do, with how long it wants to be left alone; else null. */
 export function judgeBusy({

@@ -100,6 +100,25 @@ describe('a machine without an enrolment', () => {
     expect(await devices()).toEqual([(await readEnrolment(enrolmentPath)).device_id])
   })
 
+  it.each([
+    ['600', 600_000],
+    ['900', 900_000],
+    ['901', 900_000],
+    ['999999', 900_000],
+  ])('stays away for a quarter of an hour at most, after `Retry-After: %s`', async (asked, ms) => {
+    let answers = 0
+    const busy: Fetch = async (...request) => {
+      if ((answers += 1) > 1) return fetch(...request)
+      const error = { code: 'internal', message: 'busy', request_id: 'req_1' }
+      const headers = { 'content-type': 'application/json', 'retry-after': asked }
+      return new Response(JSON.stringify({ error }), { status: 503, headers })
+    }
+
+    expect(await ensure({ fetch: busy })).toBe(true)
+
+    expect(pauses).toEqual([ms])
+  })
+
   it('goes on with the key of an attempt that was cut off', async () => {
     const stop = new AbortController()
     const dead: Fetch = async (...request) => {
