@@ -241,7 +241,7 @@ interface SyncTokens {
 }
 
 function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens {
-  const { registry, config, enrolment, clock, log, random } = parts
+  const { registry, config, enrolment, clock, log, random, onError } = parts
   const { provide, get } = registry
   const countEnrolments = async (): Promise<void> => {
     const isSecond = await hasSecondEnrolment(config, enrolment)
@@ -257,7 +257,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
   const synchronizer = provide('Synchronizer', () => {
     const selfTests = createSelfTestMemory({ ...parts, directory })
     const links = { active: get(active), channel: get(channel), selfTests }
-    return createSynchronizer({ ...links, org: enrolment.org, clock })
+    return createSynchronizer({ ...links, org: enrolment.org, clock, onError })
   })
   const breakGlass = provide<BreakGlass>('BreakGlass', () =>
     createBreakGlass({
@@ -274,6 +274,7 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
       run: (...asked) => countEnrolments().then(() => get(synchronizer).run(...asked)),
       timetable: createTimetable(createSchedule(config.syncSchedule, clock), random(), clock),
       clock,
+      onError,
       onOutcome: ({ outcome, revision, error }) => {
         if (outcome === 'failed') log.warn({ revision, error }, 'sync failed')
         else log.info({ outcome, revision }, 'sync succeeded')

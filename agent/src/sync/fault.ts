@@ -36,6 +36,7 @@ const FAULT_CODES = [
   'self_test_failed',
   // this machine
   'cache_not_written',
+  'internal',
 ] as const
 export type FaultCode = (typeof FAULT_CODES)[number]
 
@@ -55,6 +56,12 @@ export interface Fault {
   readonly message: string
   /** How long the server asked us to stay away (`Retry-After` of a 429 or 503). */
   readonly retryAfterMs?: number
+}
+
+/** Of an exception that nothing foresaw. */
+export function internalFault(error: unknown): Fault {
+  const reason = error instanceof Error ? error.message : String(error)
+  return fault('internal', `the agent failed: ${reason}; report this`)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { internalFault } from './fault.ts'
 import type { SyncOutcome } from './synchronizer.ts'
 import type { Timetable } from './timetable.ts'
 
@@ -8,6 +9,8 @@ export interface PollerDeps {
   /** Epoch milliseconds. */
   readonly clock: () => number
   readonly onOutcome: (outcome: SyncOutcome) => void
+  /** A bug: nobody awaits an attempt of the timetable, so its rejection would end the process. */
+  readonly onError: (error: unknown) => void
 }
 
 /** Fetches at start, on the timetable, and on demand; never twice at the same time. */
@@ -51,11 +54,17 @@ export function createPoller(deps: PollerDeps): Poller {
     }
   }
   const poll = async (signal: AbortSignal, isNewsExpected = true): Promise<SyncOutcome> => {
-    const outcome = await deps.run(signal, isNewsExpected)
-    const nowMs = deps.clock()
-    away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
-    deps.onOutcome(outcome)
-    return outcome
+    try {
+      const outcome = await deps.run(signal, isNewsExpected)
+      const nowMs = deps.clock()
+      away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
+      deps.onOutcome(outcome)
+      return outcome
+    } catch (error) {
+      deps.onError(error)
+      const { code, message } = internalFault(error)
+      return { outcome: 'failed', revision: null, error: { code, message }, retryAfterMs: null }
+    }
   }
   const begin = <T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     const begun = alone(run)
@@ -66,10 +75,12 @@ export function createPoller(deps: PollerDeps): Poller {
   const demand = (): Promise<SyncOutcome> => {
     if (queued !== null) return queued
     if (running === null) return begin(poll)
-    queued = running.then(() => {
+    const follow = (): Promise<SyncOutcome> => {
       queued = null
       return begin(poll)
-    })
+    }
+    // Also after something else that failed, which is its caller's to handle.
+    queued = running.then(follow, follow)
     return queued
   }
 
@@ -87,7 +98,8 @@ export function createPoller(deps: PollerDeps): Poller {
     hinted: async () => (awayUntil() > 0 ? null : demand()),
     async inTurn(run) {
       // Again after each: whoever waited as well may have been faster.
-      for (let before = queued ?? running; before !== null; before = queued ?? running) await before
+      for (let before = queued ?? running; before !== null; before = queued ?? running)
+        await before.catch(() => {})
       return begin(run)
     },
     nextAttemptAt() {
@@ -97,7 +109,7 @@ export function createPoller(deps: PollerDeps): Poller {
     async stop() {
       deps.timetable.stop()
       stopping.abort()
-      await (queued ?? running)
+      await (queued ?? running)?.catch(() => {})
     },
   }
 }

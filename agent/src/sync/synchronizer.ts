@@ -1,7 +1,7 @@
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import { createBundleReader } from './build-bundle.ts'
-import { eventOfFault, type Fault } from './fault.ts'
+import { eventOfFault, internalFault, type Fault } from './fault.ts'
 import { describeDiskFault } from './fetch-documents.ts'
 import { prepareBundle } from './prepare-bundle.ts'
 import type { SelfTestMemory } from './self-test-memory.ts'
@@ -16,6 +16,8 @@ export interface SynchronizerDeps {
   readonly org: string
   /** Epoch milliseconds. */
   readonly clock: () => number
+  /** A bug, which ends the attempt and not the agent. */
+  readonly onError?: (error: unknown) => void
 }
 
 export interface SyncOutcome extends SyncResult {
@@ -97,7 +99,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   const run = async (signal: AbortSignal, isNewsExpected = false): Promise<SyncOutcome> => {
     const beganAt = new Date(clock()).toISOString()
     const before = active.revision()
-    const found = await attempt(signal, isNewsExpected)
+    const found = await attempt(signal, isNewsExpected).catch(nameError)
     // What is unsupported is in force, and denies.
     if (found !== null && found.code !== 'unsupported_policy')
       active.apply(eventOfFault(found.code))
@@ -116,12 +118,19 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       await channel.keepInBoth({ is_revoked: isRevoked }).catch(() => {})
   }
 
+  const take = async (body: Uint8Array, signal: AbortSignal): Promise<Fault | null> => {
+    const opened = await channel.open(body, signal)
+    return opened.kind === 'offer' ? bringIntoForce(opened, 'file') : opened
+  }
+
   const importFile = async (body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome> => {
     const before = active.revision()
-    const opened = await channel.open(body, signal)
-    if (opened.kind === 'offer')
-      return describeOutcome(before, await bringIntoForce(opened, 'file'))
-    return describeOutcome(before, opened.kind === 'fault' ? opened : null)
+    return describeOutcome(before, await take(body, signal).catch(nameError))
+  }
+
+  const nameError = (error: unknown): Fault => {
+    deps.onError?.(error)
+    return internalFault(error)
   }
 
   const describeOutcome = (before: number | null, found: Fault | null): SyncOutcome => {

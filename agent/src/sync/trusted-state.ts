@@ -82,7 +82,10 @@ function isPast(marks: Marks, others: TrustedState['marks'], view: string): bool
 
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
 
-const timeSchema = z.strictObject({ seen_ms: z.number(), floor_ms: z.number() })
+/** Ends with the calendar of ECMAScript: a later time could not be told. */
+const instantMs = z.number().min(0).max(8.64e15)
+
+const timeSchema = z.strictObject({ seen_ms: instantMs, floor_ms: instantMs })
 
 const meterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
 

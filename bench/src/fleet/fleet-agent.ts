@@ -52,6 +52,9 @@ export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
       deps.onOutcome(outcome)
       reporter?.notice()
     },
+    onError(error) {
+      throw error
+    },
   })
 }
 

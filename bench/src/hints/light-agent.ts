@@ -82,6 +82,9 @@ export function createLightAgent(
     timetable: { start: () => {}, stop: () => {}, nextAt: () => null },
     clock,
     onOutcome: () => reporter.notice(),
+    onError(error) {
+      throw error
+    },
   })
   let toldAtMs = 0
   const hints = createHintListener({

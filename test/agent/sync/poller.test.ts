@@ -44,10 +44,56 @@ function setUp(): Scene {
       },
       clock: () => scene.nowMs,
       onOutcome: () => {},
+      onError: () => {},
     }),
   }
   return scene
 }
+
+describe('an exception of a poll', () => {
+  it('is its outcome, and ends neither the process nor the polls', async () => {
+    const unhandled: unknown[] = []
+    const onUnhandled = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', onUnhandled)
+    onTestFinished(() => void process.off('unhandledRejection', onUnhandled))
+    let [polls, onTick] = [0, (): void => {}]
+    const told: unknown[] = []
+    const bug = new RangeError('Invalid time value')
+    const poller = createPoller({
+      async run() {
+        polls += 1
+        throw bug
+      },
+      timetable: { start: (tick) => (onTick = tick), stop: () => {}, nextAt: () => null },
+      clock: () => NOW_MS,
+      onOutcome: () => {},
+      onError: (error) => told.push(error),
+    })
+
+    poller.start()
+    await sleep(1)
+    onTick()
+    await sleep(1)
+    const outcome = await poller.demand()
+
+    expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'internal' } })
+    expect([polls, told, unhandled]).toEqual([3, [bug, bug, bug], []])
+  })
+
+  it('of something else in turn keeps no poll from its own', async () => {
+    const { poller, attempts } = setUp()
+    const failed = poller.inTurn(async () => {
+      throw new Error('broken')
+    })
+    const outcome = poller.demand()
+
+    await expect(failed).rejects.toThrow('broken')
+    await sleep(1)
+    attempts[0]?.()
+
+    expect(await outcome).toMatchObject({ outcome: 'unchanged' })
+  })
+})
 
 describe('the poller', () => {
   it('fetches once at start and on every tick, never twice at the same time', async () => {

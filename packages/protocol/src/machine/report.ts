@@ -15,6 +15,7 @@ export const CODES_WITHOUT_POLICY = [
   'unauthorized',
   'proof_refused',
   'cache_not_written',
+  'internal',
 ] as const
 
 export const reportErrorSchema = z.strictObject({

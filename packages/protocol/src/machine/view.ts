@@ -14,6 +14,9 @@ export const TIMESTAMP_TAG_CHARACTERS = 22
 /** Version of the policy documents; an agent that meets another one fails closed. */
 export const POLICY_DOCUMENT_SCHEMA = 1
 
+/** A century; a time beyond the calendar of the machine cannot be told. */
+const MAX_LIFE_SECONDS = 100 * 365 * 24 * 60 * 60
+
 export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
 
 /**
@@ -23,7 +26,11 @@ export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
  */
 export const viewPolicySchema = policySchema
   .omit({ scope: true })
-  .extend({ self_test: z.unknown().exactOptional() })
+  .extend({
+    created_at: z.iso.datetime(),
+    updated_at: z.iso.datetime(),
+    self_test: z.unknown().exactOptional(),
+  })
   .meta({ id: 'ViewPolicy' })
 export type ViewPolicy = z.infer<typeof viewPolicySchema>
 
@@ -44,9 +51,9 @@ export const viewSettingsSchema = z.object({
    */
   offline_allow: z.array(z.string().min(1).max(4096)).max(100).exactOptional(),
   /** After the timestamp was issued: from then on everything is denied. */
-  expires_after_seconds: z.int().positive(),
+  expires_after_seconds: z.int().positive().max(MAX_LIFE_SECONDS),
   /** The longest life that a timestamp may have, so that its key alone cannot freeze a machine. */
-  fresh_for_seconds: z.int().positive(),
+  fresh_for_seconds: z.int().positive().max(MAX_LIFE_SECONDS),
   poll_seconds: z.int().positive(),
   resolve_unlisted_names: z.boolean(),
   /** The organization's revision when this view last became another. */
@@ -73,8 +80,8 @@ export const deviceViewSchema = z
       user: z.string().nullable(),
       view: viewIdSchema,
       /** RFC 3339 UTC, whole seconds, as is `expires`. */
-      issued: z.string(),
-      expires: z.string(),
+      issued: z.iso.datetime({ precision: 0 }),
+      expires: z.iso.datetime({ precision: 0 }),
     }),
   })
   .meta({ id: 'DeviceView' })
