@@ -20,6 +20,8 @@ if (major < 24 || (major === 24 && minor < 7)) {
 
 /** A function, because the bundle is CommonJS, which has no `await` outside of one. */
 async function run(): Promise<void> {
+  // With it an issuer's keys would be believed from a host of any certificate.
+  delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   const { runCommandLine } = await import('./cli/run-command-line.ts')
   process.exitCode = await runCommandLine(process.argv.slice(2))
 }

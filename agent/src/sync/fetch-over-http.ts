@@ -30,7 +30,9 @@ export function createHttpFetch(): Fetch {
 /** Only where the server wants it: loading TLS takes longer than asking. */
 function createTls() {
   const { Agent: TlsAgent, request: tlsRequest } = process.getBuiltinModule('node:https')
-  return { request: tlsRequest, agent: new TlsAgent({ keepAlive: true, timeout: IDLE_MS }) }
+  // Said, because NODE_TLS_REJECT_UNAUTHORIZED in the environment decides where it is not.
+  const options = { keepAlive: true, timeout: IDLE_MS, rejectUnauthorized: true }
+  return { request: tlsRequest, agent: new TlsAgent(options) }
 }
 
 function send(

@@ -72,6 +72,8 @@ function post(
     method: 'POST',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
     agent: false,
+    // Said, because NODE_TLS_REJECT_UNAUTHORIZED in the environment decides where it is not.
+    rejectUnauthorized: true,
     signal,
     lookup,
   }

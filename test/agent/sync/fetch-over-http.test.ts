@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { gzipSync } from 'node:zlib'
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readBoundedBody } from '../../../agent/src/sync/bounded-body.ts'
 import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { makeCertificate } from '../../server/tls/make-certificate.ts'
@@ -287,5 +287,21 @@ describe('fetching by node:http', () => {
 
     expect(await textOf(await get(url))).toBe('{}')
     await expect(get(nameless)).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
+  })
+
+  it('asks nobody of a foreign certificate, whatever the environment says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    let requests = 0
+    const server = createTls(makeCertificate({ name: 'foreign' }), (_request, response) => {
+      requests += 1
+      response.end()
+    })
+    const url = `https://127.0.0.1:${await listen(server)}`
+
+    await expect(get(url)).rejects.toMatchObject({
+      code: expect.stringMatching(/CERT|SIGNATURE/),
+    })
+    expect(requests).toBe(0)
   })
 })

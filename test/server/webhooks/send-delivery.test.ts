@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { createServer as createRawServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createReachableAddresses } from '../../../server/src/webhooks/reachable-addresses.ts'
 import { createSendDelivery } from '../../../server/src/webhooks/send-delivery.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
@@ -188,10 +188,11 @@ describe('sending a delivery', () => {
     const { port } = secure.address() as AddressInfo
     const { send } = sender(['127.0.0.1'], { 'hooks.test': ['127.0.0.1'] })
 
-    expect(await send(`https://hooks.test:${port}/`)).toEqual({
-      status: null,
-      error: 'certificate',
-    })
+    const refused = { status: null, error: 'certificate' }
+    expect(await send(`https://hooks.test:${port}/`)).toEqual(refused)
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    expect(await send(`https://hooks.test:${port}/`)).toEqual(refused)
     expect(requests).toBe(0)
   })
 })
