@@ -1,6 +1,5 @@
 // Joins each program that `programs.mjs` names into one file. Started by build.mjs with the chosen
 // Node, because the launcher's own may be too old for the bundler.
-import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { BUNDLED } from '../programs.mjs'
@@ -18,7 +17,6 @@ async function bundle(root, { main, name, apart }) {
     input: { [name]: join(root, main) },
     platform: 'node',
     external: [...apart],
-    plugins: [jsoncParser],
     onLog(level, log) {
       // Such as an import that was not found, which would be missed when it is needed.
       if (level === 'warn') throw new Error(log.message)
@@ -34,24 +32,6 @@ async function bundle(root, { main, name, apart }) {
     plugins: [plainText],
   })
   await build.close()
-}
-
-/**
- * Its CommonJS form finds its parts in a way that no bundler can follow; its other form has no
- * default export.
- *
- * @type {import('rolldown').Plugin}
- */
-const jsoncParser = {
-  name: 'jsonc-parser',
-  resolveId: (id, importer) =>
-    id === 'jsonc-parser' && importer !== undefined
-      ? `\0${createRequire(importer).resolve(id).replace('/umd/', '/esm/')}`
-      : null,
-  load: (id) =>
-    id.startsWith('\0') && id.includes('jsonc-parser')
-      ? `import * as parser from ${JSON.stringify(id.slice(1))}\nexport default parser`
-      : null,
 }
 
 /**

@@ -1,5 +1,5 @@
-export { countJsonValues } from './count-json-values.ts'
-export { parseJson, type JsonProblem, type JsonResult } from './json.ts'
+export { countJsonValues } from './json/count-json-values.ts'
+export { parseJson, type JsonProblem, type JsonResult } from './json/parse-json.ts'
 export {
   ERROR_CODES,
   errorEnvelopeSchema,

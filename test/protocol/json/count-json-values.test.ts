@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { countJsonValues } from '../../packages/protocol/src/count-json-values.ts'
+import { countJsonValues } from '../../../packages/protocol/src/json/count-json-values.ts'
 
 const count = (text: string) => countJsonValues(new TextEncoder().encode(text))
 

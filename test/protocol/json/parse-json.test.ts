@@ -1,0 +1,187 @@
+import { parseJson } from '@palisade/protocol'
+import { test as property, fc } from '@fast-check/vitest'
+import { describe, expect, it } from 'vitest'
+
+/** The same value in a text that is not what `JSON.stringify` writes. */
+const spaced = (text: string): string => ` ${text}`
+
+const kindOf = (text: string): string => {
+  const parsed = parseJson(text)
+  return parsed.ok ? 'ok' : parsed.problem.kind
+}
+
+describe('parseJson', () => {
+  it.each([
+    ['{"a":1,"a":2}', 'duplicate_member'],
+    ['{"a":1,"a":1}', 'duplicate_member'],
+    ['{"a":1,"\\u0061":2}', 'duplicate_member'],
+    ['{"__proto__":1,"__proto__":2}', 'duplicate_member'],
+    ['[{"a":{"b":1,"b":1}}]', 'duplicate_member'],
+    ['{"1":1,"0":0,"1":1}', 'duplicate_member'],
+    ['{"a":1,"b":{"a":1}}', 'ok'],
+    ['{"1":1,"0":0}', 'ok'],
+    ['{"__proto__":1}', 'ok'],
+    ['{"toJSON":1}', 'ok'],
+    ['{"a":1e2}', 'ok'],
+    ['"\\ud800"', 'ok'],
+    ['{"a":1', 'syntax'],
+  ])('reads %s the same however it is written: %s', (text, expected) => {
+    expect([kindOf(text), kindOf(spaced(text))]).toEqual([expected, expected])
+  })
+
+  it.each([
+    ['arrays', '[', ']'],
+    ['objects', '{"a":', '}'],
+  ])('goes 32 levels deep into %s and no further', (_title, open, close) => {
+    const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`
+    const kinds = [32, 33, 100_000].map((levels) => [nested(levels), spaced(nested(levels))])
+
+    expect(kinds.map((texts) => texts.map(kindOf))).toEqual([
+      ['ok', 'ok'],
+      ['too_deep', 'too_deep'],
+      ['too_deep', 'too_deep'],
+    ])
+  })
+
+  property.prop([fc.json({ maxDepth: 6 })])('answers what JSON.parse does', (text) => {
+    expect(parseJson(text)).toEqual({ ok: true, value: JSON.parse(text) })
+    expect(parseJson(spaced(text))).toEqual({ ok: true, value: JSON.parse(text) })
+  })
+
+  property.prop([fc.string(), fc.json({ maxDepth: 3 }), fc.json({ maxDepth: 3 })])(
+    'finds any member that stands twice, the same value or another',
+    (name, one, other) => {
+      const member = JSON.stringify(name)
+
+      expect(kindOf(`[{${member}:${one},${member}:${other}}]`)).toBe('duplicate_member')
+      expect(kindOf(`[{${member}:${one},${member}:${one}}]`)).toBe('duplicate_member')
+    },
+  )
+})
+
+/** Duplicate members and depth, by tokens and a stack; for texts that are JSON. */
+function referenceKind(text: string): string {
+  const around: (Set<unknown> | null)[] = []
+  const tokens = text.match(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs) ?? []
+  for (const token of tokens) {
+    if (token === '{' || token === '[') around.push(token === '{' ? new Set() : null)
+    if (around.length > 32) return 'too_deep'
+    if (token === '}' || token === ']') around.pop()
+    if (!token.endsWith(':')) continue
+    const name: unknown = JSON.parse(token.slice(0, -1))
+    if (around.at(-1)?.has(name)) return 'duplicate_member'
+    around.at(-1)?.add(name)
+  }
+  return 'ok'
+}
+
+const scalar = fc.constantFrom(
+  '1',
+  '-0.5e3',
+  'null',
+  '"a:b"',
+  '"{"',
+  '"\\""',
+  '"\\\\"',
+  '""',
+  '[]',
+  '{}',
+)
+const memberName = fc.constantFrom('"a"', '"\\u0061"', '"b"', '"a:"', '"__proto__"', '"1"')
+const space = fc.constantFrom('', ' ', '\n\t', '\r')
+/** JSON whose objects often repeat a member, in all kinds of spelling. */
+const written = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    scalar,
+    fc.array(fc.tuple(space, tie('value')), { maxLength: 3 }).map((elements) => {
+      return `[${elements.map((element) => element.join('')).join(',')}]`
+    }),
+    fc.array(fc.tuple(memberName, space, tie('value')), { maxLength: 3 }).map((members) => {
+      return `{${members.map(([name, blank, value]) => `${blank}${name}${blank}:${value}`).join()}}`
+    }),
+  ),
+})).value
+
+describe('the checks of parseJson', () => {
+  property.prop([written, fc.nat(34)], { numRuns: 2_000 })(
+    'find what a reader of tokens finds, and keep the value of JSON.parse',
+    (text, levels) => {
+      const nested = `${'['.repeat(levels)}${text}${']'.repeat(levels)}`
+      const parsed = parseJson(nested)
+
+      expect(kindOf(nested)).toBe(referenceKind(nested))
+      if (parsed.ok) expect(parsed.value).toEqual(JSON.parse(nested))
+    },
+  )
+
+  property.prop([written, fc.nat(), fc.string({ maxLength: 2 }), fc.nat(2)], { numRuns: 2_000 })(
+    'refuse as syntax just those texts that JSON.parse refuses',
+    (text, at, put, cut) => {
+      const place = at % (text.length + 1)
+      const spoilt = text.slice(0, place) + put + text.slice(place + cut)
+
+      expect(kindOf(spoilt) === 'syntax').toBe(!isJson(spoilt))
+      const problem = problemOf(spoilt)
+      if (problem?.kind === 'syntax') expect(problem.offset).toBeGreaterThanOrEqual(0)
+    },
+  )
+
+  it.each([
+    ['{"a":1', 6],
+    ['{"a" 1}', 5],
+    ['[1,]', 3],
+    ['[1 2]', 3],
+    ['{} x', 3],
+    ['[01]', 2],
+    ['[1.]', 1],
+    ['[nul]', 1],
+    ['["\\x"]', 1],
+    ['["a\nb"]', 1],
+    ['[1}', 2],
+    ['{"a":1,}', 7],
+    ['{"a":1,"a":2,', 13],
+    ['// no\n1', 0],
+  ])('tell where %s stops being JSON', (text, offset) => {
+    expect(problemOf(text)).toMatchObject({ kind: 'syntax', offset })
+  })
+
+  it('name line and column of an error, and the repeated member', () => {
+    expect(problemOf('{\n\n  "a": x}')?.message).toBe(
+      'the text is not valid JSON at line 3, column 8',
+    )
+    expect(problemOf('{ "a": 1, "\\u0061": 2 }')).toEqual({
+      kind: 'duplicate_member',
+      message: 'member `a` stands twice',
+      offset: 10,
+      member: 'a',
+    })
+  })
+
+  it.each([
+    ['blanks', ' '],
+    ['tabs', '\t'],
+    ['empty lines', '\n'],
+  ])('hold no memory for %s', (_title, blank) => {
+    const blanks = blank.repeat(4_000_000)
+    for (const text of [`[${blanks}]`, `[${blanks}`, `{"a":1,${blanks}"a":1}`]) {
+      const before = process.memoryUsage().heapUsed
+      parseJson(text)
+      expect(process.memoryUsage().heapUsed - before).toBeLessThan(3 * text.length)
+    }
+  })
+})
+
+function problemOf(text: string) {
+  const parsed = parseJson(text)
+  return parsed.ok ? null : parsed.problem
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
