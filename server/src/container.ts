@@ -177,12 +177,10 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   app.server.once('listening', () => work.forEach((each) => each.start()))
 
-  const origin = (): string => originOf(app, options)
-
   return {
     app,
     log,
-    origin,
+    origin: () => originOf(app, options),
     address: () => boundOf(app, options).address,
     announceStop: () => readiness.announceStop(),
     replaceCertificate(certificate) {

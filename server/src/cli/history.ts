@@ -3,16 +3,24 @@ import { CommandFailure } from './command-failure.ts'
 import { createProgress } from './progress.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'
-import { verifyHistory, type HistoryVerdict } from '../history/verify-history.ts'
+import {
+  describeFaults,
+  verifyOrganization,
+  type OrganizationVerdict,
+} from '../history/verify-organization.ts'
 import type { StoreReader } from '../store/store.ts'
 
 export interface VerifyHistoryOptions {
   readonly org?: string
   readonly head?: string
+  readonly state?: true
   readonly json?: true
 }
 
-/** `verify-history`: every chain, or one; refused when one is not as it was written. */
+/**
+ * `verify-history`: every chain, or one. Refused when one is not as it was written, or when what is
+ * stored is not as `--state` expects it.
+ */
 export async function verifyHistoryCommand(
   config: Config,
   options: VerifyHistoryOptions,
@@ -24,22 +32,27 @@ export async function verifyHistoryCommand(
     throw new CommandFailure('usage', '`--head` must be 64 lower-case hexadecimal digits')
   await withStore(config, 'existing', async (store) => {
     const verdicts = await store.read(async (reader) => {
-      const found: HistoryVerdict[] = []
-      for (const name of await organizationsOf(reader, org))
-        found.push(
-          await verifyHistory(reader, name, { noted: head, onProgress: reportProgress(name) }),
-        )
+      const found: OrganizationVerdict[] = []
+      for (const name of await organizationsOf(reader, org)) {
+        const onProgress = reportProgress(name)
+        const wanted = { noted: head, onProgress, state: options.state === true }
+        found.push(await verifyOrganization(reader, name, wanted))
+      }
       return found
     })
-    const broken = verdicts.filter(({ intact }) => !intact)
     process.stdout.write(
-      options.json === true
-        ? `${JSON.stringify({ intact: broken.length === 0, organizations: verdicts })}\n`
-        : formatIntact(verdicts),
+      options.json === true ? `${JSON.stringify(formatJson(verdicts))}\n` : formatIntact(verdicts),
     )
-    if (broken.length > 0)
-      throw new CommandFailure('refused', broken.map(describe).join('\npalisade-server: '))
+    const faults = verdicts.flatMap(describeFaults)
+    if (faults.length > 0) throw new CommandFailure('refused', faults.join('\npalisade-server: '))
   })
+}
+
+function formatJson(verdicts: readonly OrganizationVerdict[]) {
+  const organizations = verdicts.map(({ history, differences }) =>
+    differences === null ? history : { ...history, differences },
+  )
+  return { intact: verdicts.every(({ history }) => history.intact), organizations }
 }
 
 async function organizationsOf(reader: StoreReader, org: string | undefined): Promise<string[]> {
@@ -62,31 +75,9 @@ function reportProgress(org: string): (checked: number) => void {
   return (checked) => tell(() => `${checked} events of \`${org}\` are intact so far`)
 }
 
-function formatIntact(verdicts: readonly HistoryVerdict[]): string {
-  const rows = verdicts.flatMap((verdict) =>
-    verdict.intact ? [[verdict.org, String(verdict.head.sequence), verdict.head.hash]] : [],
+function formatIntact(verdicts: readonly OrganizationVerdict[]): string {
+  const rows = verdicts.flatMap(({ history }) =>
+    history.intact ? [[history.org, String(history.head.sequence), history.head.hash]] : [],
   )
   return rows.length === 0 ? '' : formatColumns([['ORGANIZATION', 'EVENTS', 'HEAD'], ...rows])
-}
-
-function describe(verdict: HistoryVerdict): string {
-  if (verdict.intact) return ''
-  const { org, sequence } = verdict
-  const where = `history of \`${org}\``
-  switch (verdict.damage) {
-    case 'edited':
-      return `${where}: event ${sequence} was edited`
-    case 'removed':
-      return `${where}: event ${sequence} was removed`
-    case 'unlinked':
-      return `${where}: event ${sequence} does not follow the one before; events were inserted, replaced or reordered`
-    case 'truncated':
-      return `${where}: event ${sequence} and all later ones were cut off`
-    case 'appended':
-      return `${where}: event ${sequence} was not written by the server`
-    case 'missing':
-      return `${where}: nothing is left of it`
-    case 'other_history':
-      return `${where}: no event has the noted head; all of it was written anew, or its end cut off`
-  }
 }

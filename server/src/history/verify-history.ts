@@ -37,6 +37,8 @@ export interface VerifyOptions {
   readonly noted?: string | undefined
   /** Told how many events of the organization have been checked. */
   readonly onProgress?: (checked: number) => void
+  /** Told each event in order, before the next is checked. */
+  readonly onEvent?: (event: EventRecord) => void
 }
 
 /**
@@ -48,7 +50,7 @@ export interface VerifyOptions {
 export async function verifyHistory(
   reader: StoreReader,
   org: string,
-  { noted, onProgress }: VerifyOptions = {},
+  { noted, onProgress, onEvent }: VerifyOptions = {},
 ): Promise<HistoryVerdict> {
   const head = await reader.events.head(org)
   let last = EMPTY_HISTORY
@@ -57,6 +59,7 @@ export async function verifyHistory(
     const finding = judgeEvent(event, last, head)
     if (finding !== null) return { intact: false, org, ...finding }
     last = { sequence: event.sequence, hash: event.hash }
+    onEvent?.(event)
     hasNoted ||= event.hash === noted
   }
   const finding = judgeEnd(last, head)

@@ -9,6 +9,7 @@ export function addVerifyHistory(program: Command): void {
     .description('prove that no event of the change history was edited, removed or inserted')
     .option('--org <name>', 'organization to check; all when left out')
     .option('--head <hash>', 'head that an earlier run printed, kept elsewhere since')
+    .option('--state', 'compare what is stored with the last event of each item')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -16,12 +17,17 @@ export function addVerifyHistory(program: Command): void {
 Prints the newest event and its hash, the head, of every organization, and exits with 1 naming the
 first event that is not as it was written. Works while the server runs.
 
+With --state a policy, rule, team, member, setting, device, webhook or token of the organization that was
+changed past the server is named: such a write leaves no event. Passwords, personal tokens, keys and the
+order of rules are not in the history, and are not compared.
+
 The chain finds every change by somebody who does not make all later hashes anew. Whoever can write
 to the database can do that, so keep heads elsewhere and compare: a history that still has a noted
 head is, up to there, what it was.
 
 Examples:
   $ palisade-server verify-history
+  $ palisade-server verify-history --state
   $ palisade-server verify-history --org acme --head 9f2c…`,
     )
     .action((options: VerifyHistoryOptions) => verifyHistoryCommand(readProcessConfig(), options))

@@ -1,0 +1,72 @@
+import { formatPolicy, formatRule } from '../governance/format-policy.ts'
+import type { StoreReader } from '../store/store.ts'
+import type { ItemKind } from './recorded-state.ts'
+
+/** Devices read at once. */
+const PAGE = 1000
+
+/** An item of an organization as it is stored, in the form of its events. */
+export interface StoredItem {
+  readonly kind: ItemKind
+  readonly id: string
+  readonly name: string | null
+  readonly state: Readonly<Record<string, unknown>>
+}
+
+/** Every item of the organization that its events show. */
+export async function* readStoredItems(
+  reader: StoreReader,
+  org: string,
+): AsyncGenerator<StoredItem> {
+  const organization = await reader.organizations.find(org)
+  if (organization !== null)
+    yield { kind: 'organization', id: org, name: org, state: { ...organization } }
+  const distribution = await reader.organizations.distribution(org)
+  yield { kind: 'distribution', id: org, name: org, state: { ...distribution } }
+  yield* readPeople(reader, org)
+  yield* readPolicies(reader, org)
+  yield* readCredentials(reader, org)
+  for (const webhook of await reader.webhooks.list(org))
+    yield { kind: 'webhook', id: webhook.id, name: webhook.url, state: { ...webhook } }
+}
+
+async function* readPeople(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {
+  for (const team of await reader.teams.list(org))
+    yield { kind: 'team', id: team.id, name: team.name, state: { ...team } }
+  const teams = await reader.teams.listOfUsers(org)
+  for (const { username, role } of await reader.memberships.list(org)) {
+    const state = { role, teams: (teams.get(username) ?? []).toSorted() }
+    yield { kind: 'member', id: username, name: username, state }
+  }
+}
+
+async function* readPolicies(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {
+  for (const policy of await reader.policies.listWithRules(org)) {
+    const { id, name } = policy
+    yield { kind: 'policy', id, name, state: { ...formatPolicy({ ...policy, rules: [] }) } }
+    for (const rule of policy.rules)
+      yield {
+        kind: 'rule',
+        id: `${id}/${rule.id}`,
+        name: rule.name,
+        state: { ...formatRule(rule) },
+      }
+  }
+}
+
+async function* readCredentials(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {
+  for (const token of await reader.accessTokens.listOfOrganization(org))
+    yield { kind: 'access_token', id: token.id, name: token.name, state: { ...token } }
+  for (const token of await reader.enrolmentTokens.list(org))
+    yield { kind: 'enrolment_token', id: token.id, name: token.name, state: { ...token } }
+  let after = ''
+  for (;;) {
+    const devices = await reader.devices.list(org, { after, limit: PAGE })
+    for (const device of devices) {
+      const state = { ...device, user: device.username }
+      yield { kind: 'device', id: device.id, name: device.username, state }
+      after = device.id
+    }
+    if (devices.length < PAGE) return
+  }
+}

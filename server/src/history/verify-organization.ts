@@ -1,0 +1,53 @@
+import type { StoreReader } from '../store/store.ts'
+import { createRecordedState } from './recorded-state.ts'
+import { verifyHistory, type HistoryVerdict, type VerifyOptions } from './verify-history.ts'
+import { describeDifference, verifyState, type StateDifference } from './verify-state.ts'
+
+/** The chain of one organization, and its state where that was asked for. */
+export interface OrganizationVerdict {
+  readonly history: HistoryVerdict
+  /** Null when the state was not compared: a damaged history proves nothing of it. */
+  readonly differences: readonly StateDifference[] | null
+}
+
+/** Follows the chain and, with `state`, compares what is stored with it, all in one snapshot. */
+export async function verifyOrganization(
+  reader: StoreReader,
+  org: string,
+  options: Omit<VerifyOptions, 'onEvent'> & { readonly state: boolean },
+): Promise<OrganizationVerdict> {
+  if (!options.state)
+    return { history: await verifyHistory(reader, org, options), differences: null }
+  const recorded = createRecordedState()
+  const onEvent = recorded.apply
+  const history = await verifyHistory(reader, org, { ...options, onEvent })
+  const differences = history.intact ? await verifyState(reader, org, recorded) : null
+  return { history, differences }
+}
+
+/** One line for each fault that was found; none for an organization that is in order. */
+export function describeFaults({ history, differences }: OrganizationVerdict): string[] {
+  if (!history.intact) return [describeDamage(history)]
+  return (differences ?? []).map(describeDifference)
+}
+
+function describeDamage(verdict: Extract<HistoryVerdict, { readonly intact: false }>): string {
+  const { org, sequence } = verdict
+  const where = `history of \`${org}\``
+  switch (verdict.damage) {
+    case 'edited':
+      return `${where}: event ${sequence} was edited`
+    case 'removed':
+      return `${where}: event ${sequence} was removed`
+    case 'unlinked':
+      return `${where}: event ${sequence} does not follow the one before; events were inserted, replaced or reordered`
+    case 'truncated':
+      return `${where}: event ${sequence} and all later ones were cut off`
+    case 'appended':
+      return `${where}: event ${sequence} was not written by the server`
+    case 'missing':
+      return `${where}: nothing is left of it`
+    case 'other_history':
+      return `${where}: no event has the noted head; all of it was written anew, or its end cut off`
+  }
+}

@@ -1,0 +1,237 @@
+import Sqlite from 'better-sqlite3'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import { OPERATOR } from '../../../server/src/history/author.ts'
+import {
+  describeFaults,
+  verifyOrganization,
+} from '../../../server/src/history/verify-organization.ts'
+import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
+import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { openTestServer } from '../test-server.ts'
+import { runServerCommand } from '../server-process.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+import { AT, LATER, NOW, POLICY, RULE, TEAM, device, token, webhook } from './audited-records.ts'
+import { SETTINGS } from './audited-writes.ts'
+
+const OTHER_TEAM = TEAM.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
+/** Members, teams, policies and credentials, each also changed and some deleted again. */
+async function furnish(writer: StoreWriter): Promise<void> {
+  await writer.organizations.insert(SETTINGS)
+  await writer.organizations.updateSettings('acme', { resolve_unlisted_names: true })
+  for (const username of ['ann', 'bob', 'cid']) {
+    await writer.users.insert({ username, password_hash: null, created_at: NOW })
+    await writer.memberships.insert({ org: 'acme', username, role: 'editor' })
+  }
+  await writer.memberships.updateRole('acme', 'ann', 'owner')
+  for (const [id, name] of [
+    [TEAM, 'backend'],
+    [OTHER_TEAM, 'gone'],
+  ] as const) {
+    await writer.teams.insert({ id, org: 'acme', name })
+    for (const username of ['bob', 'cid']) await writer.teams.addMember('acme', id, username)
+  }
+  await writer.teams.delete('acme', OTHER_TEAM)
+  await writer.memberships.delete('acme', 'cid')
+  await writer.policies.insert({ ...POLICY, teams: [TEAM] })
+  for (const id of ['rule_0', 'rule_1'])
+    await writer.policies.insertRule(AT, { ...RULE, id, name: `rule ${id}` })
+  await writer.policies.deleteRule(AT, 'rule_1')
+  await writer.policies.insert({ ...POLICY, id: 'pol_gone', name: 'gone' })
+  await writer.policies.insertRule({ ...AT, policyId: 'pol_gone' }, { ...RULE, id: 'rule_gone' })
+  await writer.policies.delete('acme', 'pol_gone')
+  await writer.devices.insert(device('d0', 'bob'))
+  await writer.devices.revoke('d0', LATER)
+  await writer.accessTokens.insert(token('t0', { org: 'acme' }))
+  await writer.accessTokens.insert(token('t1', { username: 'bob' }))
+  await writer.webhooks.insert(webhook('w0'), 0)
+}
+
+describe('comparing what is stored with the history', () => {
+  let dataDir: string
+  let path: string
+
+  beforeEach(async () => {
+    dataDir = temporaryDirectory()
+    path = join(dataDir, 'server.db')
+    await withStore((store) =>
+      createAuditedStore({ store, now: () => new Date(NOW) }).write(OPERATOR, furnish),
+    )
+  })
+
+  async function withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    const store = openSqliteStore(path)
+    try {
+      return await work(store)
+    } finally {
+      await store.close()
+    }
+  }
+  const faults = async () =>
+    describeFaults(
+      await withStore((store) =>
+        store.read((reader) => verifyOrganization(reader, 'acme', { state: true })),
+      ),
+    )
+  function tamper(statement: string): void {
+    const database = new Sqlite(path)
+    database.pragma('foreign_keys = OFF')
+    database.exec(statement)
+    database.close()
+  }
+
+  it('finds no difference in what the server wrote', async () => {
+    expect(await faults()).toEqual([])
+  })
+
+  it.each([
+    [
+      'a widened rule',
+      `UPDATE rules SET resources = '["**"]'`,
+      /rule `rule rule_0`: `resources` not as in event \d+$/,
+    ],
+    [
+      'a rule that decides otherwise',
+      `UPDATE rules SET decision = 'deny'`,
+      /rule `rule rule_0`: `decision` not as in event \d+$/,
+    ],
+    [
+      'a rule that was put in',
+      `INSERT INTO rules (policy_id, id, name, actions, decision, resources)
+       SELECT policy_id, 'rule_x', 'x', actions, decision, resources FROM rules`,
+      /rule `x`: stored, but no event made it$/,
+    ],
+    [
+      'a rule that was taken out',
+      'DELETE FROM rules',
+      /rule `rule rule_0`: not stored, but event \d+ recorded it$/,
+    ],
+    [
+      'a policy of a team that is for everybody',
+      'DELETE FROM policy_teams',
+      /policy `.*`: `scope` not as in event \d+$/,
+    ],
+    [
+      'a role',
+      `UPDATE memberships SET role = 'owner' WHERE username = 'bob'`,
+      /member `bob`: `role` not as in event \d+$/,
+    ],
+    [
+      'a removed member who is back',
+      `INSERT INTO memberships (org, username, role) VALUES ('acme', 'cid', 'owner')`,
+      /member `cid`: stored, but event \d+ deleted it$/,
+    ],
+    [
+      'a member of a team',
+      `DELETE FROM team_members`,
+      /member `bob`: `teams` not as in event \d+$/,
+    ],
+    ['the name of a team', `UPDATE teams SET name = 'x'`, /team `x`: `name` not as in event \d+$/],
+    [
+      'a setting',
+      'UPDATE organizations SET resolve_unlisted_names = 0',
+      /organization `acme`: `resolve_unlisted_names` not as in event \d+$/,
+    ],
+    [
+      'settings of the distribution that no event chose',
+      `INSERT INTO distribution_settings (org, settings) VALUES ('acme', '{"offline_allow":["x.example:443"]}')`,
+      /distribution `acme`: stored, but no event made it$/,
+    ],
+    [
+      'a revoked device that is back',
+      'UPDATE devices SET revoked_at = NULL',
+      /device `bob`: `revoked_at` not as in event \d+$/,
+    ],
+    [
+      'a widened token',
+      `UPDATE access_tokens SET permissions = '["organization:admin"]'`,
+      /access token `token t0`: `permissions` not as in event \d+$/,
+    ],
+    [
+      'a webhook elsewhere',
+      `UPDATE webhooks SET url = 'https://x.example/'`,
+      /webhook `.*`: `url`/,
+    ],
+  ])('names %s', async (_title, statement, fault) => {
+    tamper(statement)
+
+    expect(await faults()).toEqual([expect.stringMatching(fault)])
+  })
+
+  it('is what `verify-history --state` does, which exits with 1 then', async () => {
+    const settings = { PALISADE_DATA_DIR: dataDir }
+    const good = await runServerCommand(['verify-history', '--state', '--json'], settings)
+    tamper(`UPDATE rules SET resources = '["**"]'`)
+
+    const chain = await runServerCommand(['verify-history'], settings)
+    const bad = await runServerCommand(['verify-history', '--state'], settings)
+    const json = await runServerCommand(['verify-history', '--state', '--json'], settings)
+
+    expect(good.status, good.stderr).toBe(0)
+    expect(JSON.parse(good.stdout)).toMatchObject({ organizations: [{ differences: [] }] })
+    expect(chain.status).toBe(0)
+    expect([bad.status, bad.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^palisade-server: `acme`: rule .* not as in event \d+\n$/),
+    ])
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      organizations: [{ differences: [{ kind: 'rule', members: ['resources'] }] }],
+    })
+  })
+})
+
+it('finds no difference after a day of ordinary work over HTTP', async () => {
+  const test = await openTestServer()
+  const { personal_token } = await test.createOrganization('acme', 'alice')
+  const as = await test.signIn('alice', personal_token)
+  const api = '/api/v1/orgs/acme'
+  const send = async (method: 'POST' | 'PATCH' | 'PUT' | 'DELETE', url: string, body?: object) => {
+    const response = await test.send(method, url, {
+      as,
+      ...(body === undefined ? {} : { payload: body }),
+    })
+    expect(response.statusCode, response.body).toBeLessThan(300)
+    return response.body === '' ? {} : response.json<Record<string, string>>()
+  }
+  const rule = (name: string) => ({
+    name,
+    actions: ['connect:tcp'],
+    decision: 'allow',
+    resources: [`${name}.example.com:443`],
+  })
+  await send('POST', `${api}/members`, { username: 'bob', role: 'editor' })
+  const { id: team = '' } = await send('POST', `${api}/teams`, { name: 'backend' })
+  await send('PUT', `${api}/teams/${team}/members/bob`)
+  await send('PATCH', `${api}/members/bob`, { role: 'auditor' })
+  const policies = ['a', 'b'].map((name) => ({
+    name,
+    scope: { teams: ['backend'] },
+    rules: [rule(`${name}1`), rule(`${name}2`)],
+  }))
+  await send('POST', `${api}/apply`, { policies })
+  const { id: rollout = '' } = await send('POST', `${api}/rollouts`, {
+    stages: [{ percent: 100 }],
+    max_rejected: { percent: 5 },
+  })
+  await send('POST', `${api}/apply`, {
+    policies: [{ ...policies[0], rules: [rule('a3')] }],
+    prune: true,
+  })
+  await send('POST', `${api}/rollouts/${rollout}/roll-back`)
+  await send('PATCH', api, { distribution: { fresh_for_seconds: 7200 } })
+  await send('PATCH', api, { resolve_unlisted_names: true })
+  await send('POST', `${api}/access-tokens`, {
+    name: 'ci',
+    permissions: ['policies:read'],
+    expires_in_days: 1,
+  })
+  await send('DELETE', `${api}/teams/${team}?detach=policies&sole=delete`)
+
+  const verdict = await test.store.read((reader) =>
+    verifyOrganization(reader, 'acme', { state: true }),
+  )
+
+  expect(verdict.history.intact).toBe(true)
+  expect(describeFaults(verdict)).toEqual([])
+})
