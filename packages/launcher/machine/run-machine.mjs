@@ -59,9 +59,11 @@ async function startEverything(surroundings, services, { print, signal }) {
     const { url } = await startServer(surroundings, note)
     await ensureEnrolled(surroundings, { url, org, owner })
     signal.throwIfAborted()
-    const { proxy } = await startAgent(surroundings, note, (status) => status.state === 'fresh')
+    const isFresh = (/** @type {import('./agent-status.mjs').AgentStatus} */ status) =>
+      status.state === 'fresh'
+    const { proxy, inForce } = await startAgent(surroundings, note, isFresh)
     const dataPrefix = prefixFor(surroundings)
-    return formatBanner({ url, proxy, org, owner, dataDir, dataPrefix, credentials })
+    return formatBanner({ url, proxy, org, owner, dataDir, dataPrefix, inForce, credentials })
   } catch (error) {
     const rows = credentials === null ? [] : credentialRows(credentials)
     for (const [label, value] of rows) print(`  ${label.padEnd(14)}${value}\n`)

@@ -4,7 +4,8 @@ import { AGENT, bundleOf } from '../programs.mjs'
 import { waitUntil } from '../process/wait-until.mjs'
 import { readAgentStatus } from './agent-status.mjs'
 
-/** @typedef {import('../process/service.mjs').Service & { proxy: string }} AgentService */
+/** @typedef {import('../process/service.mjs').Service & { proxy: string,
+ *   inForce: import('./banner.mjs').PoliciesInForce | null }} AgentService */
 
 const START_TIMEOUT_MS = 20_000
 
@@ -14,7 +15,7 @@ const START_TIMEOUT_MS = 20_000
  * @param {import('./start-server.mjs').Surroundings} surroundings
  * @param {(service: import('../process/service.mjs').Service) => void} onSpawn as for `startServer`
  * @param {(status: import('./agent-status.mjs').AgentStatus) => boolean} ready
- * @returns {Promise<AgentService>} `proxy` is the proxy's URL
+ * @returns {Promise<AgentService>} `proxy` is the proxy's URL, `inForce` what it enforces when ready
  */
 export async function startAgent(surroundings, onSpawn, ready) {
   const { root, dataDir, cwd, node, env } = surroundings
@@ -34,7 +35,8 @@ export async function startAgent(surroundings, onSpawn, ready) {
   }
   const lastSeen = () => describe(status)
   await waitUntil(isReady, service, START_TIMEOUT_MS, lastSeen)
-  return { ...service, proxy: /** @type {any} */ (status).proxy }
+  const { proxy, bundle } = /** @type {any} */ (status)
+  return { ...service, proxy, inForce: bundle }
 }
 
 /**

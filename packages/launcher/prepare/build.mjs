@@ -24,7 +24,7 @@ const PRODUCT = ['packages/cli', 'server', 'agent']
 export async function ensureBuilt(root, node, scope, tell) {
   if (isBuilt(root, scope)) return
   const onWait = (/** @type {number} */ pid) => tell(`waiting for process ${pid}, which builds`)
-  await withLock(stampPath(root, 'build.lock'), () => build(root, node, scope), {
+  await withLock(stampPath(root, 'build.lock'), () => build(root, node, scope, tell), {
     onWait,
     pollMs: 50,
   })
@@ -50,13 +50,15 @@ function isBuilt(root, scope) {
  * @param {string} root
  * @param {string} node
  * @param {BuildScope} scope
+ * @param {(line: string) => void} tell
  */
-async function build(root, node, scope) {
+async function build(root, node, scope, tell) {
   if (isBuilt(root, scope)) return
   const config = configFingerprint(root)
   // Taken before compiling: an edit made meanwhile must be seen by the next run.
   const sources = sourcesOf(root, scope)
   const known = readStamp(root, `build-${scope}.json`)['config']
+  if (known === undefined) tell('compiling, about 20 s the first time')
   const args = [join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '-b']
   if (scope === 'product') args.push(...PRODUCT)
   // Measured with 7.0.2: after an edit of an extended tsconfig, `-b` reports errors that are gone.

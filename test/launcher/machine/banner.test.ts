@@ -8,6 +8,7 @@ const machine = {
   owner: 'alice',
   dataDir: '/srv/palisade',
   dataPrefix: '',
+  inForce: { revision: 1, policies: 0, rules: 0 },
 }
 
 it('shows secrets only when they were made just now', () => {
@@ -26,4 +27,28 @@ it('tells a command about the machine where its data directory is', () => {
   const prefixed = { ...machine, dataPrefix: "PALISADE_DATA_DIR='/srv' ", credentials: null }
 
   expect(formatBanner(prefixed)).toContain("PALISADE_DATA_DIR='/srv' npm run -s palisade -- sync")
+})
+
+it('shows first steps while there is no policy, and what is in force once there is one', () => {
+  const first = formatBanner({ ...machine, credentials: null })
+  const inForce = { revision: 9, policies: 1, rules: 2 }
+  const later = formatBanner({ ...machine, inForce, credentials: null })
+
+  expect(first).toContain('Nothing is allowed yet')
+  expect(later).toContain('In force: revision 9, 1 policy, 2 rules.')
+  expect(later).not.toContain('Nothing is allowed yet')
+  expect(later).not.toContain('policy create')
+})
+
+it('says how a lost password is replaced, except when it has just been shown', () => {
+  const credentials = {
+    org: 'acme',
+    username: 'alice',
+    password: 'pw',
+    personal_token: 'pal_pat_x',
+  }
+  const reset = 'npm run -s palisade-server -- user reset-password alice'
+
+  expect(formatBanner({ ...machine, credentials: null })).toContain(reset)
+  expect(formatBanner({ ...machine, credentials })).not.toContain('reset-password')
 })
