@@ -21,7 +21,7 @@ export async function readEnrolment(path: string): Promise<Enrolment> {
   if (!file.ok) {
     const mend =
       file.code === 'ENOENT'
-        ? '; write one with `palisade enrol --out FILE`, or set PALISADE_ENROLMENT_TOKEN'
+        ? '; write one with `palisade enrol`, or set PALISADE_ENROLMENT_TOKEN'
         : ''
     throw refusal(path, `${file.message}${mend}`)
   }

@@ -252,12 +252,29 @@ describe('palisade enrol', () => {
     await symlink(join(directory.path, 'target'), join(directory.path, 'link.json'))
     const setting = { env: signedIn(server), cwd: directory.path }
 
-    for (const out of ['present.json', 'link.json', 'folder', 'no/such/place'])
+    for (const out of ['present.json', 'link.json', 'folder', 'present.json/place'])
       expect(await runCli(['enrol', '--out', out], setting)).toMatchObject({ code: 78, out: '' })
 
     expect(await readFile(join(directory.path, 'present.json'), 'utf8')).toBe('precious')
     await expect(lstat(join(directory.path, 'target'))).rejects.toMatchObject({ code: 'ENOENT' })
     expect(server.seen).toEqual([])
+  })
+
+  it('makes the directory for its owner alone, by default where the agent looks', async () => {
+    await using directory = await temporaryDirectory()
+    await using server = await startGovernanceServer()
+    const setting = { env: signedIn(server), cwd: directory.path }
+    const modeOf = async (path: string) => (await stat(join(directory.path, path))).mode & 0o777
+
+    const usual = await runCli(['enrol', '--user', 'alice'], setting)
+    const chosen = await runCli(['enrol', '--out', 'new/place/machine.json'], setting)
+
+    expect([usual.code, chosen.code]).toEqual([0, 0])
+    const file = join(directory.path, '.palisade', 'agent', 'enrolment.json')
+    expect(usual.out).toContain(`enrolment in ${file}`)
+    for (const made of ['.palisade', '.palisade/agent', 'new', 'new/place'])
+      expect(await modeOf(made)).toBe(0o700)
+    expect(await modeOf('new/place/machine.json')).toBe(0o600)
   })
 
   it('leaves no file behind when the server refuses', async () => {

@@ -10,10 +10,12 @@ import {
 import { parseEnrolmentToken, type DeviceKey, type Enrolment } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { constants } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
+import { mkdir, open, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { usageError } from '../cli-error.ts'
 import { resolveFile, unreadable } from '../file-argument.ts'
 import type { Io } from '../io.ts'
+import { enrolmentPath } from '../machine/start-advice.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { connectOrganization } from './connect-server.ts'
 import { notWritten } from './credentials-file.ts'
@@ -22,7 +24,7 @@ import { readSecretLine } from './read-secret.ts'
 const MAX_TOKEN_BYTES = 4096
 
 interface EnrolOptions {
-  readonly out: string
+  readonly out?: string
   readonly token?: string
   readonly user?: string
   readonly json?: true
@@ -38,9 +40,12 @@ export function addEnrolCommand(program: Command, context: RunContext): void {
     .summary('enrol this machine and write the files of its agent')
     .description(
       'Enrol a machine: make its key, prove it to the server, and write the two files that the agent\n' +
-        'reads: the enrolment, and the private key, which leaves this machine never.',
+        'reads: the enrolment, and the private key, which never leaves this machine.',
     )
-    .requiredOption('--out <file>', 'enrolment file to create; the key goes to <file>.key')
+    .option(
+      '--out <file>',
+      'enrolment file to create; the key goes to <file>.key (default: where the agent looks)',
+    )
     .option(
       '--token <file>',
       'enrolment token of the machine, - for standard input; needs no login',
@@ -50,10 +55,15 @@ export function addEnrolCommand(program: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-With --token the machine is enrolled as the token says; the file must be closed to other users.
-Without, you enrol it as who you have signed in. No file is replaced.
+With --token the machine is enrolled as the token says, for no user; the file must be closed to other
+users. Without, you enrol it with the account that you have signed in with: any member may enrol
+machines of their own with --user. A machine without a user gets organization-wide policies only.
+No file is replaced. A directory that is missing is made for you alone (mode 0700).
+
+Without --out the file is PALISADE_ENROLMENT, or agent/enrolment.json in PALISADE_DATA_DIR (.palisade).
 
 Examples:
+  palisade enrol --user alice
   palisade enrol --user alice --out enrolment.json
   palisade enrol --token /etc/palisade/token --out /var/lib/palisade/agent/enrolment.json
   palisade enrol --token - --out build-machine.json < token`,
@@ -61,16 +71,17 @@ Examples:
     .action(async (options: EnrolOptions) => {
       const { io, style } = context
       const enrol = await chooseWay(io, options)
-      const enrolment = await writeEnrolment(resolveFile(io, options.out), options.out, enrol)
+      const out = options.out ?? enrolmentPath(io)
+      const enrolment = await writeEnrolment(resolveFile(io, out), out, enrol)
       const { org, user, device_id } = enrolment
       await present(
         context,
         options.json,
-        { file: options.out, org, user, device_id },
+        { file: out, org, user, device_id },
         () =>
           style.plain(
-            `enrolled ${device_id} for ${user ?? 'no user'}; enrolment in ${options.out}, ` +
-              `key in ${keyFileOf(options.out)}`,
+            `enrolled ${device_id} for ${user ?? 'no user'}; enrolment in ${out}, ` +
+              `key in ${keyFileOf(out)}`,
           ) + '\n',
       )
     })
@@ -105,9 +116,11 @@ async function readToken(io: Io, place: string): Promise<string> {
 async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promise<Enrolment> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY
-  const handle = await open(path, flags, 0o600).catch((error: unknown) => {
-    throw notWritten(shown, error)
-  })
+  const handle = await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    .then(() => open(path, flags, 0o600))
+    .catch((error: unknown) => {
+      throw notWritten(shown, error)
+    })
   const made = [path]
   let complete = false
   try {

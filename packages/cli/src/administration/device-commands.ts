@@ -140,7 +140,7 @@ function formatSeen(
 }
 
 function formatDevices(devices: readonly Device[], { io, style }: RunContext): string {
-  if (devices.length === 0) return 'no devices; write `palisade enrol --out FILE` on a machine\n'
+  if (devices.length === 0) return 'no devices; write `palisade enrol` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
     [

@@ -9,6 +9,12 @@ export function dataDirectory({ env, cwd }: Surroundings): string {
   return resolve(cwd, env['PALISADE_DATA_DIR'] || '.palisade')
 }
 
+/** Where the agent of this run looks for its enrolment. */
+export function enrolmentPath(io: Surroundings): string {
+  const given = io.env['PALISADE_ENROLMENT'] || ''
+  return given === '' ? join(dataDirectory(io), 'agent', 'enrolment.json') : resolve(io.cwd, given)
+}
+
 /**
  * The command that starts the agent which this run has asked for. `npm start` only where it made
  * the machine: on any other machine it would make a server and an organization.
@@ -17,10 +23,10 @@ export async function adviseStart(io: Surroundings): Promise<string> {
   const dataDir = dataDirectory(io)
   const socket = io.env['PALISADE_AGENT_SOCKET'] || ''
   const enrolment = io.env['PALISADE_ENROLMENT'] || ''
-  const file = enrolment === '' ? join(dataDir, 'agent', 'enrolment.json') : enrolment
+  const file = enrolmentPath(io)
   const command = (words: string): string => `\`${prefixOf(io, dataDir)}${words}\``
   const start = command(`${programOf(io, 'palisade-agent')} start`)
-  if (!(await isThere(resolve(io.cwd, file))))
+  if (!(await isThere(file)))
     return (
       `no machine is enrolled in \`${dataDir}\`: set PALISADE_DATA_DIR to the directory of its agent, ` +
       `or enrol it with ${command(`${programOf(io, 'palisade')} enrol`)} and start it with ${start}; ` +
