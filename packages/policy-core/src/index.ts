@@ -17,6 +17,7 @@ export {
   type CanonicalRequest,
   type ConnectRequest,
   type Decision,
+  type DecisionRequest,
   type Explanation,
   type MatchedRule,
   type NearMiss,

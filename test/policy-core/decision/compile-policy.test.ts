@@ -1,8 +1,10 @@
 import {
   compilePolicy,
   decide,
+  explain,
   PolicyError,
   type Action,
+  type CompiledPolicy,
   type CompileOptions,
   type Policy,
   type PolicySet,
@@ -222,4 +224,49 @@ test('rules of equal ids are listed in one order, whatever order they came in', 
 
   expect(forward).toEqual(backward)
   expect(forward.rules).toHaveLength(4)
+})
+
+describe('members that a set or its options do not have', () => {
+  const secret = { ...policy('p', rule('r', 'allow', ['connect:tcp'], 'secret.test')) }
+  const ofTeam: Policy = { ...secret, scope: { teams: ['d2901f6e-6b1c-4b53-a9f5-35ee0f1f7f11'] } }
+
+  test.each<[string, object, string]>([
+    ['user_teams', { policies: [ofTeam], user_teams: [] }, 'effectivePolicies(policies, teams)'],
+    ['caseSensitive', { policies: [], caseSensitive: false }, 'second argument'],
+    ['goverened', { policies: [], goverened: true }, '`governed`'],
+    ['__proto__', JSON.parse('{"policies":[],"__proto__":{}}') as object, '`policies`'],
+  ])('are refused: `%s`', (member, set, advice) => {
+    const error = failureOf(set)
+
+    expect(error.code).toBe('ERR_OPTION_INVALID')
+    expect(error.message).toContain(`\`${member}\``)
+    expect(error.message).toContain(advice)
+  })
+
+  test('are refused among the options', () => {
+    const options = { casesensitive: false } as CompileOptions
+
+    expect(() => compilePolicy({ policies: [] }, options)).toThrow('`casesensitive`')
+  })
+
+  test('are no members when they are undefined', () => {
+    const set = { policies: [], user_teams: undefined }
+
+    expect(() => compilePolicy(set)).not.toThrow()
+  })
+})
+
+describe('a policy that is not compiled', () => {
+  const request = { action: 'connect:tcp', host: 'a.test', port: 443 }
+
+  test.each<[string, unknown]>([
+    ['a set', { policies: [] }],
+    ['null', null],
+    ['nothing', undefined],
+  ])('is refused with the call that is missing: %s', (_title, given) => {
+    const uncompiled = given as CompiledPolicy
+
+    expect(() => decide(uncompiled, request)).toThrow('`compilePolicy`')
+    expect(() => explain(uncompiled, request)).toThrow('`compilePolicy`')
+  })
 })

@@ -1,4 +1,4 @@
-import type { CompiledPolicy } from '../decision/compiled-policy.ts'
+import { requireCompiled, type CompiledPolicy } from '../decision/compiled-policy.ts'
 import { PolicyError } from '../errors.ts'
 import { quote, show } from '../quote.ts'
 import type { Change, CompareOptions, Comparison } from './comparison.ts'
@@ -59,15 +59,6 @@ export function readComparison(
     newer: { patterns: listPatterns(after), machine: after.machine },
     meters: createMeters(maxSteps),
   }
-}
-
-/** A policy set would be the natural mistake, and two empty ones would differ in nothing. */
-function requireCompiled(name: string, policy: Partial<CompiledPolicy> | null): void {
-  if (typeof policy?.linear === 'function') return
-  throw new PolicyError(
-    'ERR_OPTION_INVALID',
-    `${quote(name)}: ${show(policy)} is no compiled policy; give what \`compilePolicy\` returns`,
-  )
 }
 
 function byText(a: Change, b: Change): number {

@@ -4,28 +4,46 @@ import { parsePath, segmentsOf } from '../path/path.ts'
 import { quote, show } from '../quote.ts'
 import type { CompileOptions, PolicySet } from './policy-set.ts'
 
-/** What a set may have without any policy. */
-const OTHER_MEMBERS: ReadonlySet<string> = new Set<keyof PolicySet>([
+const SET_MEMBERS: readonly (keyof PolicySet)[] = [
+  'policies',
+  'local',
   'governed',
   'home',
   'machine_addresses',
   'resolve_unlisted_names',
   'revision',
+]
+const LISTS: readonly (keyof PolicySet)[] = ['policies', 'local']
+const OPTION_MEMBERS: readonly (keyof CompileOptions)[] = ['caseSensitive']
+
+/** Members that callers give in the wrong place, and what to write. */
+const MISPLACED: ReadonlyMap<string, string> = new Map([
+  [
+    'user_teams',
+    'give the policies that apply to the user: `policies: effectivePolicies(policies, teams)`',
+  ],
+  [
+    'caseSensitive',
+    'give it in the second argument: `compilePolicy(set, { caseSensitive: false })`',
+  ],
 ])
 
 /**
  * Throws `ERR_OPTION_INVALID` for a set or options that JavaScript alone can give. Something else in
  * the place of a set, such as the list of policies itself, would be a set that says nothing: a
- * check would find nothing wrong with it.
+ * check would find nothing wrong with it. An unknown member is refused, because the caller relies
+ * on what it says: ignoring `user_teams` allows what only another team may reach.
  */
 export function checkSet(set: PolicySet, options: CompileOptions): void {
   requireSet(set)
+  requireType('options', options, isObject, 'an object')
+  requireKnownMembers('a policy set', set, SET_MEMBERS)
+  requireKnownMembers('the options', options, OPTION_MEMBERS)
   for (const member of ['policies', 'local', 'machine_addresses'] as const)
     requireType(member, set[member], Array.isArray, 'an array')
   for (const member of ['governed', 'resolve_unlisted_names'] as const)
     requireType(member, set[member], isBoolean, '`true` or `false`')
   requireType('revision', set.revision ?? undefined, isRevision, 'a whole number from 0')
-  requireType('options', options, isObject, 'an object')
   requireType('caseSensitive', options.caseSensitive, isBoolean, '`true` or `false`')
 }
 
@@ -55,12 +73,27 @@ export function readMachineAddresses(texts: readonly string[] = []): IpAddress[]
   })
 }
 
+/** An object with other members and no list of policies is something else. */
 function requireSet(set: unknown): void {
-  if (isObject(set) && ('policies' in set || 'local' in set)) return
-  const other = isObject(set) ? Object.keys(set).find((key) => !OTHER_MEMBERS.has(key)) : undefined
-  if (isObject(set) && other === undefined) return
-  const what = other === undefined ? show(set) : `an object with ${quote(other)}`
-  throw invalidOption('set', `${what} is not a policy set; write \`{ policies: [...] }\``)
+  const keys = isObject(set) ? Object.keys(set) : null
+  const other = keys?.find((key) => !isOneOf(SET_MEMBERS, key))
+  const isSet = keys !== null && (other === undefined || keys.some((key) => isOneOf(LISTS, key)))
+  if (isSet) return
+  const written = other === undefined ? show(set) : `an object with ${quote(other)}`
+  throw invalidOption('set', `${written} is not a policy set; write \`{ policies: [...] }\``)
+}
+
+/** A member whose value is `undefined` counts as absent. */
+function requireKnownMembers(owner: string, given: object, known: readonly string[]): void {
+  for (const [member, value] of Object.entries(given)) {
+    if (value === undefined || isOneOf(known, member)) continue
+    const advice = MISPLACED.get(member) ?? `its members are ${known.map(quote).join(', ')}`
+    throw invalidOption(member, `${owner} has no such member; ${advice}`)
+  }
+}
+
+function isOneOf(members: readonly string[], member: string): boolean {
+  return members.includes(member)
 }
 
 function requireType(

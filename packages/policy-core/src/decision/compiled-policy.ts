@@ -1,3 +1,4 @@
+import { PolicyError } from '../errors.ts'
 import type { ProtectedClass } from '../address/protected-address.ts'
 import type { AddressIndex } from '../lookup/address/address-index.ts'
 import type { AddressReader } from '../lookup/address/address-reader.ts'
@@ -10,6 +11,7 @@ import type { Verdicts } from '../lookup/verdicts.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
 import type { Action, Domain, NetworkAction } from '../policy/policy.ts'
+import { quote, show } from '../quote.ts'
 import type { Origin, RuleMatch } from './decision.ts'
 
 /** A resource as it was written, and what it means. */
@@ -63,4 +65,16 @@ export interface CompiledPolicy {
   readonly resolvesUnlisted: Readonly<Record<NetworkAction, boolean>>
   readonly machine: readonly ProtectedClass[]
   readonly caseSensitive: boolean
+}
+
+/**
+ * Throws `ERR_OPTION_INVALID` for another value, which JavaScript can give. A policy set is the
+ * natural mistake.
+ */
+export function requireCompiled(name: string, policy: Partial<CompiledPolicy> | null): void {
+  if (typeof policy?.linear === 'function') return
+  throw new PolicyError(
+    'ERR_OPTION_INVALID',
+    `${quote(name)}: ${show(policy)} is no compiled policy; give what \`compilePolicy\` returns`,
+  )
 }

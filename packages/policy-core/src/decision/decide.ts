@@ -1,6 +1,6 @@
 import { denyFor } from '../lookup/verdict.ts'
 import { answer, answerUnresolved } from './answer.ts'
-import type { CompiledPolicy } from './compiled-policy.ts'
+import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
 import { decidePlain } from './decide-plain.ts'
 import type { Decision, UnavailableReason } from './decision.ts'
 import { evaluate, isUnresolved } from './evaluate.ts'
@@ -18,8 +18,9 @@ const INVALID = denyFor('invalid_request')
 /**
  * Decides one request: a matching deny wins, then a matching allow, otherwise deny. Pure, does no
  * I/O, and never throws, whatever the request is: what is no valid one is denied with `invalid_request`.
+ * Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not compiled.
  *
- * A connect request is `{action, host, port, address?}`, a filesystem request `{action, path}`.
+ * A request is a `DecisionRequest`; the parameter takes any value, because requests come from outside.
  * For an allowed name without `address` the answer carries `address_required`: resolve the name
  * once, ask again with each address, and dial only an address that was allowed.
  *
@@ -33,6 +34,7 @@ export function decide(
   request: unknown,
   options?: DecideOptions,
 ): Decision {
+  requireCompiled('policy', policy)
   // Asked before the getters of the request run, which may be the caller's own.
   const isStale = options?.stale === true
   const decision = decideFresh(policy, readMembers(request))

@@ -27,6 +27,23 @@ export type UnavailableReason = 'no_policy' | 'policy_expired' | 'unsupported_po
 /** Who wrote a rule: the organization, or the user of the machine (who can only tighten). */
 export type Origin = 'org' | 'local'
 
+/** A request as callers write it, in any spelling: `{...} satisfies DecisionRequest`. */
+export type DecisionRequest =
+  | {
+      readonly action: NetworkAction
+      /** A name or an IP address, without brackets. */
+      readonly host: string
+      /** 1 to 65535. */
+      readonly port: number
+      /** What the name was resolved to; absent while it is not. */
+      readonly address?: string | undefined
+    }
+  | {
+      readonly action: FilesystemAction
+      /** Absolute and without `.` or `..`. */
+      readonly path: string
+    }
+
 /** A connect request in canonical form; `address` is the address that was judged, if any. */
 export interface ConnectRequest {
   readonly action: NetworkAction

@@ -1,5 +1,5 @@
 import { protectionsOf } from '../address/protected-address.ts'
-import type { CompiledPolicy } from './compiled-policy.ts'
+import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
 import { decide, denyUnavailable, type DecideOptions } from './decide.ts'
 import type {
   Decision,
@@ -31,6 +31,7 @@ export function explain(
   request: unknown,
   options: DecideOptions = {},
 ): Explanation {
+  requireCompiled('policy', policy)
   const read = parseRequest(request)
   // The canonical request is decided like the request, and no getter answers it anew.
   const decision = decide(policy, read.ok ? read.value.canonical : null, options)

@@ -1,8 +1,11 @@
 import type { Policy } from '../policy/policy.ts'
 
-/** Everything an evaluation depends on, besides the request. */
+/**
+ * Everything an evaluation depends on, besides the request. It has no other members. Teams have
+ * their say before it: `scope` of the policies given here is not looked at any more.
+ */
 export interface PolicySet {
-  /** The organization's effective policies (see `effectivePolicies`). */
+  /** Those that apply to the user: `effectivePolicies(policies, teams)`. `lint` wants all. */
   readonly policies?: readonly Policy[] | undefined
   /** The user's own policies; on a governed machine only their denies count. Scope is ignored. */
   readonly local?: readonly Policy[] | undefined
