@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs'
 import { link, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { CommandFailure } from '../cli/command-failure.ts'
 import { requireReplaceable } from '../replaceable-file.ts'
 import { copyDatabase, syncFile, type OnProgress } from './copy-database.ts'
+import { sealFile } from './seal.ts'
 import { openDatabase } from './verify-database.ts'
+import { describeUnwritable } from './unwritable.ts'
 
 export interface BackupRequest {
   /** Path of the database; a server may be using it. */
@@ -23,6 +23,7 @@ export interface BackupRequest {
 export interface Backup {
   readonly file: string
   readonly bytes: number
+  /** Of the whole file, seal included. */
   readonly sha256: string
   readonly schema: number
   readonly rows: number
@@ -40,13 +41,14 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
   const source = openDatabase(database, { readonly: false })
   try {
     const { schema, rows } = await copyDatabase(source, draft, onProgress)
+    const sha256 = await sealFile(draft)
+    syncFile(draft)
     const { size } = statSync(draft)
-    const sha256 = await hashFile(draft)
     await publish(draft, file, replace)
     return { file, bytes: size, sha256, schema, rows }
   } catch (error) {
     await rm(draft, { force: true })
-    throw isSystemError(error, 'EEXIST') ? taken(file) : error
+    throw isSystemError(error, 'EEXIST') ? taken(file) : describeUnwritable(file, error)
   } finally {
     source.close()
   }
@@ -77,12 +79,6 @@ async function publish(draft: string, file: string, replace: boolean): Promise<v
     await rm(draft)
   }
   syncFile(dirname(file))
-}
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(path), hash)
-  return hash.digest('hex')
 }
 
 /** Also for a link that leads nowhere. */

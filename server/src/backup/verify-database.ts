@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { CommandFailure } from '../cli/command-failure.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
 import { hasOurTables } from '../store/sqlite/require-own.ts'
@@ -89,7 +89,12 @@ function unreadable(path: string, error: unknown): CommandFailure {
     case 'SQLITE_CORRUPT':
       return refusal(path, 'is damaged')
     case 'SQLITE_CANTOPEN':
-      return refusal(path, 'is not there, or may not be read')
+      return refusal(
+        path,
+        existsSync(path)
+          ? 'cannot be opened; it must be readable, and its directory writable for its log'
+          : 'is not there',
+      )
     default:
       return refusal(path, `cannot be read${code === '' ? '' : ` (${code})`}`)
   }

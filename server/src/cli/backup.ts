@@ -13,6 +13,11 @@ export interface BackupOptions {
   readonly json?: true
 }
 
+export interface RestoreOptions extends BackupOptions {
+  readonly sha256?: string
+  readonly unverified?: true
+}
+
 /** `backup FILE`: a checked copy of the database, also of one that a server is using. */
 export async function backupCommand(
   config: Config,
@@ -38,13 +43,18 @@ export async function backupCommand(
 export async function restoreCommand(
   config: Config,
   sources: Sources,
-  options: BackupOptions & { readonly file: string },
+  options: RestoreOptions & { readonly file: string },
 ): Promise<void> {
+  const { sha256 = null } = options
+  if (sha256 !== null && !/^[0-9a-fA-F]{64}$/.test(sha256))
+    throw new CommandFailure('usage', '`--sha256` must be 64 hexadecimal digits')
   requireSqlite(config, 'restore it with `pg_restore`')
   const restored = await restore({
     file: resolve(options.file),
     database: join(config.dataDir, DATABASE_FILE),
     replace: options.force === true,
+    sha256: sha256?.toLowerCase() ?? null,
+    unverified: options.unverified === true,
     suffix: sources.newId(),
     nowMs: sources.now().getTime(),
     onProgress: tellProgress(),
@@ -57,6 +67,7 @@ export async function restoreCommand(
   print(`restored ${restored.rows} rows, schema ${from}${from === to ? '' : ` brought to ${to}`}`)
   print(`database ${restored.database}`)
   if (restored.aside !== null) print(`the one before it is kept as ${restored.aside}`)
+  for (const fault of restored.faults) print(`unverified: ${fault}`)
   print('What was revoked since the backup is valid again: look through tokens, keys and members.')
 }
 

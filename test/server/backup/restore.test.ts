@@ -23,6 +23,8 @@ const request = (file: string, database: string, replace = false): RestoreReques
   file,
   database,
   replace,
+  sha256: null,
+  unverified: true,
   suffix: randomUUID(),
   nowMs: 0,
   onProgress: () => undefined,

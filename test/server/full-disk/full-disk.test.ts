@@ -2,7 +2,7 @@ import { createDeviceKey, createProver } from '@palisade/client'
 import Sqlite from 'better-sqlite3'
 import { errorEnvelopeSchema } from '@palisade/protocol'
 import { execFileSync } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fillPath, pathParameters, readDocument, type Operation } from '../contract/operations.ts'
@@ -109,6 +109,26 @@ describe.skipIf(!isRoot)(
       rmSync(join(disk, 'ballast'))
       const server = await startServerProcess(settings)
       expect((await server.stop('SIGTERM')).status).toBe(0)
+    })
+
+    it('takes no backup, which says so and leaves nothing behind', async () => {
+      const settings = { PALISADE_DATA_DIR: join(temporaryDirectory(), 'data') }
+      await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
+      const disk = mountDisk('4m')
+      const file = join(disk, 'backup.db')
+      fill(join(disk, 'ballast'))
+
+      const full = await runServerCommand(['backup', file], settings)
+      execFileSync('mount', ['-o', 'remount,ro', disk])
+      const readOnly = await runServerCommand(['backup', file], settings)
+
+      const noRoom = `palisade-server: there is no room for \`${file}\` `
+      expect([full.status, full.stderr]).toEqual([1, expect.stringContaining(noRoom)])
+      expect(readOnly).toMatchObject({
+        status: 1,
+        stderr: `palisade-server: directory \`${disk}\` cannot be written (EROFS); name a file in another\n`,
+      })
+      expect(readdirSync(disk)).toEqual(['ballast'])
     })
 
     it('that may only be read keeps a server from starting, which says so', async () => {
