@@ -15,6 +15,7 @@ import { createAuthenticator, type Authenticate } from './accounts/authenticate.
 import type { SessionTokens } from './accounts/oidc/external-sessions.ts'
 import { openSessionTokens, type SessionTokenDeps } from './accounts/oidc/open-session-tokens.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
+import { createWriteLimits, type WriteLimits } from './accounts/limits/write-limits.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/sign-in/password-queue.ts'
 import { createPasswordProof, type ProvePassword } from './accounts/sign-in/prove-password.ts'
 import { createSignInLimits, type SignInLimits } from './accounts/sign-in/sign-in-limits.ts'
@@ -86,6 +87,7 @@ const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
 const SESSION_TOKENS = token<SessionTokens>('SessionTokens')
 const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
+const WRITE_LIMITS = token<WriteLimits>('WriteLimits')
 const SIGN_IN_LIMITS = token<SignInLimits>('SignInLimits')
 const PROVE_PASSWORD = token<ProvePassword>('ProvePassword')
 const TOKEN_USE = token<TokenUse>('TokenUse')
@@ -112,10 +114,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const container = root.createChildContainer()
   registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
+  container.register(WRITE_LIMITS, {
+    useValue: createWriteLimits(config.writeRates, sources.monotonicMs),
+  })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
       const authenticate = c.resolve(AUTHENTICATE)
+      const { quotas } = config
       const signInLimits = c.resolve(SIGN_IN_LIMITS)
+      const writeLimits = c.resolve(WRITE_LIMITS)
       const provePassword = c.resolve(PROVE_PASSWORD)
       return [
         governanceRoutes({
@@ -138,6 +145,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         adminRoutes({
           store: audited,
           authenticate,
+          quotas,
+          writeLimits,
           passwordQueue: c.resolve(PASSWORD_QUEUE),
           signInLimits,
           provePassword,
@@ -146,13 +155,15 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         distributionRoutes({
           store: audited,
           authenticate,
+          quotas,
+          writeLimits,
           signInLimits,
           ...machines,
           publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
           ...policies,
           ...sources,
         }),
-        webhooks.routes({ store: audited, authenticate }),
+        webhooks.routes({ store: audited, authenticate, quotas }),
         eventRoutes({ store: audited, authenticate, pageTokenKey }),
         ...routesOfMetrics(config, metrics),
       ]
@@ -172,6 +183,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     certificate: options.certificate,
     routes: container.resolve(ROUTES),
     overload,
+    limitRequest: (request) => container.resolve(WRITE_LIMITS).countRequest(request),
     shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
   })
 

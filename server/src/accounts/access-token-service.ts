@@ -15,6 +15,8 @@ import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
 import { authorize } from './authorize.ts'
+import { requireRoom, type Quotas } from './limits/quotas.ts'
+import type { WriteLimits } from './limits/write-limits.ts'
 import type { Caller, Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
@@ -49,6 +51,8 @@ export interface AccessTokenService {
 
 export interface AccessTokenServiceDeps {
   readonly store: AuditedStore
+  readonly quotas: Quotas
+  readonly writeLimits: WriteLimits
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
@@ -62,21 +66,28 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         return formatAll(await listWithin(reader, requireUser(caller)), deps.now())
       }),
 
-    createPersonal: (caller, request, once) =>
-      store.write(caller.author, async (writer) => {
+    createPersonal(caller, request, once) {
+      deps.writeLimits.countOwn(caller)
+      return store.write(caller.author, async (writer) => {
         const user = requireUser(caller)
         requireHeld(request.permissions, await permissionsAnywhere(writer, user))
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'personal' as const, username: user.username }
-        return createOnce(writer, once, deps.now(), () =>
-          createToken(deps, writer, request, { owner, parent, author: caller.author }),
-        )
-      }),
+        return createOnce(writer, once, deps.now(), async () => {
+          const at = deps.now().toISOString()
+          const count = await writer.accessTokens.countLiveOfUser(user.username, at)
+          requireRoom(count, deps.quotas.tokensOfUser, 'revoke personal tokens that nobody uses')
+          return createToken(deps, writer, request, { owner, parent, author: caller.author })
+        })
+      })
+    },
 
-    revokePersonal: (caller, id) =>
-      store.write(caller.author, async (writer) => {
+    revokePersonal(caller, id) {
+      deps.writeLimits.countOwn(caller)
+      return store.write(caller.author, async (writer) => {
         await revoke(deps, writer, await listWithin(writer, requireUser(caller)), id)
-      }),
+      })
+    },
 
     listOfOrganization: (caller, org) =>
       store.read(async (reader) => {
@@ -90,9 +101,12 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         requireHeld(request.permissions, access.permissions)
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'organization' as const, org }
-        return createOnce(writer, once, deps.now(), () =>
-          createToken(deps, writer, request, { owner, parent, author: caller.author }),
-        )
+        return createOnce(writer, once, deps.now(), async () => {
+          const at = deps.now().toISOString()
+          const count = await writer.accessTokens.countLiveOfOrganization(org, at)
+          requireRoom(count, deps.quotas.tokensOfOrg, 'revoke organization tokens that nobody uses')
+          return createToken(deps, writer, request, { owner, parent, author: caller.author })
+        })
       }),
 
     revokeOfOrganization: (caller, org, id) =>
@@ -121,7 +135,7 @@ interface TokenOrigin {
 
 /** Stores a new token and answers it with its secret, which is kept nowhere. */
 export async function createToken(
-  deps: Omit<AccessTokenServiceDeps, 'store'>,
+  deps: Pick<AccessTokenServiceDeps, 'now' | 'random' | 'newId'>,
   writer: StoreWriter,
   request: CreateAccessTokenRequest,
   { owner, author, parent }: TokenOrigin,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { accessTokenRoutes } from './access-token-routes.ts'
-import { createAccessTokenService } from './access-token-service.ts'
+import { createAccessTokenService, type AccessTokenServiceDeps } from './access-token-service.ts'
 import { createAdmission } from './admission.ts'
 import type { Authenticate } from './authenticate.ts'
 import { createOrganizationService } from './organization-service.ts'
@@ -12,7 +12,8 @@ import { createMemberService, type MemberServiceDeps } from './member-service.ts
 import { teamRoutes } from './team-routes.ts'
 import { createTeamService } from './team-service.ts'
 
-export interface AdminRouteDeps extends MemberServiceDeps, PasswordServiceDeps {
+export interface AdminRouteDeps
+  extends AccessTokenServiceDeps, MemberServiceDeps, PasswordServiceDeps {
   readonly authenticate: Authenticate
   /** A new lower-case UUID. */
   readonly newId: () => string

@@ -12,6 +12,7 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize, requirePermission, type Access } from './authorize.ts'
+import { requireRoom, type Quotas } from './limits/quotas.ts'
 import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller, type Principal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
@@ -19,6 +20,7 @@ import type { PasswordQueue } from './sign-in/password-queue.ts'
 
 export interface MemberServiceDeps {
   readonly store: AuditedStore
+  readonly quotas: Quotas
   readonly passwordQueue: PasswordQueue
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -69,6 +71,8 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         return createOnce(writer, once, deps.now(), async () => {
           if ((await writer.memberships.find(org, username)) !== null)
             throw conflict(`\`${username}\` is a member already`)
+          const count = await writer.memberships.count(org)
+          requireRoom(count, deps.quotas.members, 'remove members who have left')
           const isNew = await ensureUser(writer, {
             username,
             password_hash,

@@ -9,6 +9,7 @@ import type { TeamRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { detachTeam } from './detach-team.ts'
+import { requireRoom, type Quotas } from './limits/quotas.ts'
 import { findMember } from './member-service.ts'
 import type { Caller } from './principal.ts'
 
@@ -27,6 +28,7 @@ export interface TeamService {
 
 export function createTeamService(deps: {
   readonly store: AuditedStore
+  readonly quotas: Quotas
   readonly now: () => Date
   /** A new lower-case UUID. */
   readonly newId: () => string
@@ -44,6 +46,8 @@ export function createTeamService(deps: {
         .write(caller.author, async (writer) => {
           await authorize(writer, caller, org, 'organization:admin')
           return createOnce(writer, once, deps.now(), async () => {
+            const count = await writer.teams.count(org)
+            requireRoom(count, deps.quotas.teams, 'delete teams that nobody uses')
             const team = { id: deps.newId(), name }
             await writer.teams.insert({ ...team, org })
             return team

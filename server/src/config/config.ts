@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
+import type { Quotas } from '../accounts/limits/quotas.ts'
+import type { WriteRates } from '../accounts/limits/write-limits.ts'
 import type { OidcSettings } from '../accounts/oidc/external-token.ts'
 import type { TrustedProxies } from '../http/trusted-proxies.ts'
 import type { CertificateFiles } from '../tls/certificate.ts'
@@ -58,6 +60,8 @@ export interface Config {
     readonly maxRules: number
     readonly maxPolicyBytes: number
   }
+  readonly quotas: Quotas
+  readonly writeRates: WriteRates
 }
 
 /** Every setting by its name. */
@@ -112,6 +116,20 @@ export function readConfig(
       maxPolicies: settings.PALISADE_MAX_POLICIES,
       maxRules: settings.PALISADE_MAX_RULES,
       maxPolicyBytes: settings.PALISADE_MAX_POLICY_BYTES,
+    },
+    quotas: {
+      tokensOfUser: settings.PALISADE_MAX_TOKENS_OF_USER,
+      tokensOfOrg: settings.PALISADE_MAX_TOKENS_OF_ORG,
+      teams: settings.PALISADE_MAX_TEAMS,
+      members: settings.PALISADE_MAX_MEMBERS,
+      devices: settings.PALISADE_MAX_DEVICES,
+      devicesOfUser: settings.PALISADE_MAX_DEVICES_OF_USER,
+      enrolmentTokens: settings.PALISADE_MAX_ENROLMENT_TOKENS,
+      webhooks: settings.PALISADE_MAX_WEBHOOKS,
+    },
+    writeRates: {
+      perMinute: settings.PALISADE_MAX_WRITES_PER_MINUTE,
+      ownPerHour: settings.PALISADE_MAX_OWN_WRITES_PER_HOUR,
     },
   }
 }

@@ -3,6 +3,8 @@ import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import { authorize, requireEntitled, requireWholeRole, type Access } from '../accounts/authorize.ts'
+import { requireRoomForDevice, type Quotas } from '../accounts/limits/quotas.ts'
+import type { WriteLimits } from '../accounts/limits/write-limits.ts'
 import type { Caller, Principal } from '../accounts/principal.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
@@ -14,6 +16,8 @@ import { formatMachine, readMachine } from './fleet/machines.ts'
 
 export interface DeviceServiceDeps extends EnrolDeps {
   readonly store: AuditedStore
+  readonly quotas: Quotas
+  readonly writeLimits: WriteLimits
   /** Origin under which devices reach this server, such as `http://127.0.0.1:8420`. */
   readonly publicUrl: () => string
   readonly pageTokenKey: Uint8Array
@@ -42,16 +46,19 @@ export interface DeviceService {
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
-    enrol: (caller, org, { user, key }, once) =>
-      deps.store.write(caller.author, async (writer) => {
+    enrol(caller, org, { user, key }, once) {
+      // An administrator enrols a fleet; its quota bounds him.
+      if (caller.kind === 'user' && caller.username === user) deps.writeLimits.countOwn(caller)
+      return deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
         requireMayEnrol(caller, access, user)
         requireEntitled(access.organization)
         if (user !== undefined && (await writer.memberships.find(org, user)) === null)
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
         key.useUpToEnrol(caller.author.actor)
-        return createOnce(writer, once, deps.now(), () =>
-          enrolDevice(
+        return createOnce(writer, once, deps.now(), async () => {
+          await requireRoomForDevice(writer, deps.quotas, { org, user: user ?? null })
+          return enrolDevice(
             deps,
             writer,
             {
@@ -62,9 +69,10 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
               enrolment_token_id: null,
             },
             { server: deps.publicUrl() },
-          ),
-        )
-      }),
+          )
+        })
+      })
+    },
 
     list: (caller, org, query) => listMachines(deps, caller, org, query),
 

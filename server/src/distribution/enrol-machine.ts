@@ -1,4 +1,5 @@
 import type { Enrolment } from '@palisade/protocol'
+import { requireRoomForDevice, type Quotas } from '../accounts/limits/quotas.ts'
 import { clientNetwork } from '../accounts/sign-in/client-network.ts'
 import type { SignInLimits } from '../accounts/sign-in/sign-in-limits.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
@@ -13,6 +14,7 @@ import { enrolDevice, formatEnrolment, type EnrolDeps } from './enrol-device.ts'
 export interface EnrolMachineDeps extends EnrolDeps {
   readonly store: AuditedStore
   readonly signInLimits: SignInLimits
+  readonly quotas: Quotas
   /** Origin under which devices reach this server. */
   readonly publicUrl: () => string
 }
@@ -70,6 +72,7 @@ async function enrolWith(
   const known = await writer.devices.findByThumbprint(thumbprint)
   if (known !== null && known.enrolment_token_id === id && known.revoked_at === null)
     return formatEnrolment(known, place)
+  await requireRoomForDevice(writer, deps.quotas, { org, user: null })
   const device = { org, user: null, thumbprint, labels, enrolment_token_id: id }
   const enrolment = await enrolDevice(deps, writer, device, place)
   if ((await writer.enrolmentTokens.use(id, deps.now().toISOString())) === null) throw refusal()

@@ -6,6 +6,7 @@ import {
 } from '@palisade/protocol'
 import { findParent } from '../accounts/access-token-service.ts'
 import { authorize, requireEntitled } from '../accounts/authorize.ts'
+import { requireRoom, type Quotas } from '../accounts/limits/quotas.ts'
 import type { Caller } from '../accounts/principal.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Answer } from '../http/answer.ts'
@@ -24,6 +25,7 @@ const PREFIX_LENGTH = 12
 
 export interface EnrolmentTokenServiceDeps extends EnrolDeps {
   readonly store: AuditedStore
+  readonly quotas: Quotas
   /** Origin under which devices reach this server. */
   readonly publicUrl: () => string
 }
@@ -65,6 +67,12 @@ export function createEnrolmentTokenService(
         requireEntitled(access.organization)
         const parent = await findParent(deps, writer, caller)
         return createOnce(writer, once, now(), async () => {
+          const count = await writer.enrolmentTokens.countLive(org, now().toISOString())
+          requireRoom(
+            count,
+            deps.quotas.enrolmentTokens,
+            'revoke enrolment tokens that nobody uses',
+          )
           const { root } = await ensureTrust(writer, org, now())
           const made = makeToken(deps, org, request, {
             root_version: root.version,

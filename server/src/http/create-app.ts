@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
@@ -10,6 +10,7 @@ import { createTlsServer } from '../tls/listener.ts'
 import type { Tracing } from '../tracing/tracing.ts'
 import { invalidArgument, type ApiError } from './api-error.ts'
 import { registerDocumentRoutes } from './document-routes.ts'
+import { errorResponses } from './error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
 import { observeRequests } from './observe-requests.ts'
 import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
@@ -41,6 +42,8 @@ export interface AppDeps {
   readonly certificate?: Certificate | undefined
   /** Asked for every request that can wait; without it none has to. */
   readonly overload?: Pick<Overload, 'askToWait'>
+  /** Asked once the caller of a request is known, before its body is read; throws a refusal. */
+  readonly limitRequest?: (request: FastifyRequest) => void
   /** Asked before the framework; it never is while requests are traced. */
   readonly shortcut?: Shortcut
   /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
@@ -119,6 +122,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   requireForwardedAddress(app, deps.trustedProxies)
   registerUnrouted(app)
   registerBodies(app)
+  registerLimit(app, deps.limitRequest)
   registerShutdown(app, closing)
 
   registerDocumentRoutes(app)
@@ -180,6 +184,22 @@ function registerBodies(app: FastifyInstance): void {
     if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')
       request.body = emptyBody(request)
     done()
+  })
+}
+
+function registerLimit(app: FastifyInstance, limitRequest: AppDeps['limitRequest']): void {
+  if (limitRequest === undefined) return
+  app.addHook('onRoute', (route) => {
+    const isRead = [route.method].flat().some((method) => method === 'GET' || method === 'HEAD')
+    const { response, security } = route.schema ?? {}
+    // Strangers and machines have bounds of their own.
+    if (isRead || security !== undefined || typeof response !== 'object' || response === null)
+      return
+    route.schema = { ...route.schema, response: { ...errorResponses([429]), ...response } }
+  })
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    limitRequest(request)
+    done(null, payload)
   })
 }
 

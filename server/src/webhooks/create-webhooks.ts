@@ -12,7 +12,7 @@ const TIMEOUT_MS = 15_000
 
 export interface Webhooks {
   readonly courier: Courier
-  routes(deps: Pick<WebhookRouteDeps, 'store' | 'authenticate'>): FastifyPluginAsyncZod
+  routes(deps: Pick<WebhookRouteDeps, 'store' | 'authenticate' | 'quotas'>): FastifyPluginAsyncZod
 }
 
 /** All of webhooks: who is told, and the telling. */

@@ -6,6 +6,7 @@ import type {
   Webhook,
 } from '@palisade/protocol'
 import { authorize } from '../accounts/authorize.ts'
+import { requireRoom, type Quotas } from '../accounts/limits/quotas.ts'
 import type { Caller } from '../accounts/principal.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Answer } from '../http/answer.ts'
@@ -20,7 +21,6 @@ import type { ReachableAddresses } from './reachable-addresses.ts'
 import { createWebhookSecret } from './webhook-secret.ts'
 import { requireWebhookUrl } from './webhook-url.ts'
 
-const MAX_WEBHOOKS = 20
 /** Deliveries that somebody has asked for once more and that still wait. */
 const MAX_PENDING = 100
 const MAX_LISTED = 100
@@ -29,6 +29,7 @@ const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 export interface WebhookServiceDeps {
   readonly store: AuditedStore
+  readonly quotas: Pick<Quotas, 'webhooks'>
   readonly reachable: ReachableAddresses
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -86,8 +87,8 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         await requireMayDirect(writer, caller, org)
         const url = requireWebhookUrl(request.url, deps.reachable)
         return createOnce(writer, once, now(), async () => {
-          if ((await writer.webhooks.list(org)).length >= MAX_WEBHOOKS)
-            throw limitExceeded(`an organization may have at most ${MAX_WEBHOOKS} webhooks`)
+          const { length } = await writer.webhooks.list(org)
+          requireRoom(length, deps.quotas.webhooks, 'delete a webhook that nobody needs')
           const at = now().toISOString()
           const secret = createWebhookSecret(deps.random)
           const times = { created_at: at, secret_created_at: at }

@@ -2,6 +2,8 @@ import { PERMISSIONS, type CreatedAccessToken } from '@palisade/protocol'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createAccessTokenService } from '../../../server/src/accounts/access-token-service.ts'
+import { createWriteLimits } from '../../../server/src/accounts/limits/write-limits.ts'
+import { readConfig } from '../../../server/src/config/config.ts'
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import type { Principal } from '../../../server/src/accounts/principal.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -113,6 +115,8 @@ describe('a token made in a session', () => {
       const admitted = { ...principal, author }
       const tokens = createAccessTokenService({
         store: createAuditedStore({ store: test.store, now: () => new Date(START) }),
+        quotas: readConfig({}, '/').quotas,
+        writeLimits: createWriteLimits({ perMinute: 9, ownPerHour: 9 }, () => 1),
         now: () => new Date(START),
         random: (bytes) => randomBytes(bytes),
         newId: () => randomUUID(),

@@ -36,6 +36,17 @@ describe('the configuration', () => {
       lastSeenMs: 60_000,
       hints: { longestMs: 50_000, waiting: 20_000, waitingOfOrg: 10_000 },
       limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
+      quotas: {
+        tokensOfUser: 1000,
+        tokensOfOrg: 10_000,
+        teams: 5000,
+        members: 100_000,
+        devices: 500_000,
+        devicesOfUser: 200,
+        enrolmentTokens: 10_000,
+        webhooks: 20,
+      },
+      writeRates: { perMinute: 30_000, ownPerHour: 600 },
     })
   })
 

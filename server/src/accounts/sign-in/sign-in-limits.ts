@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
+import { countAttempts } from '../limits/count-attempts.ts'
 import { tooManyRequests } from './password-queue.ts'
 import type { ClientNetwork } from './client-network.ts'
-import { countFailures } from './count-failures.ts'
 
+const WINDOW_MS = 60_000
 /** Of one network; as many of one account from all networks that it has not signed in from. */
 const FROM_NETWORK = 20
 /** Of the /48 around it: the networks of one site, which may have 65,536. */
@@ -36,11 +37,12 @@ export interface SignInLimits {
 }
 
 export function createSignInLimits(monotonicMs: () => number): SignInLimits {
-  const near = countFailures(FROM_NETWORK, monotonicMs)
-  const wide = countFailures(FROM_WIDE_NETWORK, monotonicMs)
-  const elsewhere = countFailures(FROM_NETWORK, monotonicMs)
-  const known = countFailures(FROM_KNOWN_NETWORK, monotonicMs)
-  const resets = countFailures(FROM_NETWORK, monotonicMs)
+  const countFailures = (most: number) => countAttempts({ most, windowMs: WINDOW_MS }, monotonicMs)
+  const near = countFailures(FROM_NETWORK)
+  const wide = countFailures(FROM_WIDE_NETWORK)
+  const elsewhere = countFailures(FROM_NETWORK)
+  const known = countFailures(FROM_KNOWN_NETWORK)
+  const resets = countFailures(FROM_NETWORK)
   const waitOfNetwork = (network: ClientNetwork) =>
     Math.max(near.waitSeconds(network.near), wide.waitSeconds(network.wide))
   const countNetwork = (network: ClientNetwork) => {

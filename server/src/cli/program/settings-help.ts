@@ -43,6 +43,16 @@ Settings (environment):
   PALISADE_MAX_POLICIES          policies of an organization (100)
   PALISADE_MAX_RULES             rules of a policy (250)
   PALISADE_MAX_POLICY_BYTES      bytes of a policy as JSON (409600)
+  PALISADE_MAX_TOKENS_OF_USER    live personal tokens of a user (1000)
+  PALISADE_MAX_TOKENS_OF_ORG     live tokens of an organization (10000)
+  PALISADE_MAX_TEAMS             teams of an organization (5000)
+  PALISADE_MAX_MEMBERS           members of an organization, with invited users (100000)
+  PALISADE_MAX_DEVICES           devices of an organization that are not revoked (500000)
+  PALISADE_MAX_DEVICES_OF_USER   those of one user (200)
+  PALISADE_MAX_ENROLMENT_TOKENS  live enrolment tokens of an organization (10000)
+  PALISADE_MAX_WEBHOOKS          webhooks of an organization (20)
+  PALISADE_MAX_WRITES_PER_MINUTE    changes of one caller (30000)
+  PALISADE_MAX_OWN_WRITES_PER_HOUR  those that need no permission, such as personal tokens (600)
 
 Examples:
   $ palisade-server init --org acme --owner alice

@@ -12,6 +12,9 @@ export interface AccessTokenReader {
   /** Not revoked, by creation; expired ones too. */
   listOfUser(username: string): Promise<PersonalTokenRecord[]>
   listOfOrganization(org: string): Promise<OrganizationTokenRecord[]>
+  /** Neither revoked nor over at `at` (`Date.toISOString`). */
+  countLiveOfUser(username: string, at: string): Promise<number>
+  countLiveOfOrganization(org: string, at: string): Promise<number>
   /** Not revoked, of every organization, by creation; `actor` as in `created_by`. */
   listMadeBy(actor: string): Promise<OrganizationTokenRecord[]>
 }
@@ -32,6 +35,8 @@ export interface EnrolmentTokenReader {
   findBySecretHash(secretHash: string): Promise<EnrolmentTokenRecord | null>
   /** Not revoked, by creation; expired and used up ones too. */
   list(org: string): Promise<EnrolmentTokenRecord[]>
+  /** Neither revoked by itself nor over at `at` (`Date.toISOString`). */
+  countLive(org: string, at: string): Promise<number>
 }
 
 export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
@@ -50,6 +55,7 @@ export interface DeviceReader {
   findByThumbprint(thumbprint: string): Promise<DeviceRecord | null>
   /** Without those that were revoked. */
   countLive(org: string): Promise<number>
+  countLiveOfUser(org: string, username: string): Promise<number>
   /** Each user of a device that was not revoked, once; null where one has no user. */
   listLiveUsers(org: string): Promise<(string | null)[]>
   /** Those with an id above `after`, by ascending id; revoked ones too. */

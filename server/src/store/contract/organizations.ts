@@ -51,6 +51,7 @@ export interface MembershipReader {
   find(org: string, username: string): Promise<MembershipRecord | null>
   /** By username. */
   list(org: string): Promise<MembershipRecord[]>
+  count(org: string): Promise<number>
   listOfUser(username: string): Promise<MembershipRecord[]>
   /** Names of the organizations that own the user's account and that he is a member of, ascending. */
   ownersOfAccount(username: string): Promise<string[]>
@@ -71,6 +72,7 @@ export interface TeamReader {
   find(org: string, id: string): Promise<TeamRecord | null>
   /** By name. */
   list(org: string): Promise<TeamRecord[]>
+  count(org: string): Promise<number>
   /** Team ids of one member, ascending. */
   listOfUser(org: string, username: string): Promise<string[]>
   /** Team ids of every member who is in one, ascending. */

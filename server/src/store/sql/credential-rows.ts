@@ -30,6 +30,14 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
   const listOfOrganization = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE org = ? AND revoked_at IS NULL ORDER BY place',
   )
+  const countLiveOfUser = connection.prepare<{ total: number }>(
+    `SELECT CAST(count(*) AS INTEGER) AS total FROM access_tokens
+     WHERE username = ? AND expires_at > ? AND revoked_at IS NULL`,
+  )
+  const countLiveOfOrganization = connection.prepare<{ total: number }>(
+    `SELECT CAST(count(*) AS INTEGER) AS total FROM access_tokens
+     WHERE org = ? AND expires_at > ? AND revoked_at IS NULL`,
+  )
   const listMadeBy = connection.prepare<AccessTokenRow>(
     `SELECT * FROM access_tokens
      WHERE created_by = ? AND org IS NOT NULL AND revoked_at IS NULL ORDER BY place`,
@@ -50,6 +58,12 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
     async listOfOrganization(org) {
       const tokens = (await listOfOrganization.all(org)).map(toAccessToken)
       return tokens.filter((token) => token.kind === 'organization')
+    },
+    async countLiveOfUser(username, at) {
+      return (await countLiveOfUser.get(username, at))?.total ?? 0
+    },
+    async countLiveOfOrganization(org, at) {
+      return (await countLiveOfOrganization.get(org, at))?.total ?? 0
     },
     async listMadeBy(actor) {
       const tokens = (await listMadeBy.all(actor)).map(toAccessToken)

@@ -14,6 +14,10 @@ export function createDeviceReader(connection: Connection): DeviceReader {
   const countLive = connection.prepare<{ count: number }>(
     'SELECT count(*) AS count FROM devices WHERE org = ? AND revoked_at IS NULL',
   )
+  const countLiveOfUser = connection.prepare<{ count: number }>(
+    `SELECT CAST(count(*) AS INTEGER) AS count FROM devices
+     WHERE org = ? AND username = ? AND revoked_at IS NULL`,
+  )
   const listLiveUsers = connection.prepare<Pick<DeviceRecord, 'username'>>(
     'SELECT DISTINCT username FROM devices WHERE org = ? AND revoked_at IS NULL',
   )
@@ -23,6 +27,9 @@ export function createDeviceReader(connection: Connection): DeviceReader {
     },
     async countLive(org) {
       return (await countLive.get(org))?.count ?? 0
+    },
+    async countLiveOfUser(org, username) {
+      return (await countLiveOfUser.get(org, username))?.count ?? 0
     },
     async find(org, id) {
       return toDeviceOrNull(await find.get(org, id))

@@ -17,7 +17,14 @@ export function createEnrolmentTokenReader(connection: Connection): EnrolmentTok
   const list = connection.prepare<Row>(
     `SELECT * FROM enrolment_tokens WHERE org = ? AND ${IS_LIVE} ORDER BY place`,
   )
+  const countLive = connection.prepare<{ total: number }>(
+    `SELECT CAST(count(*) AS INTEGER) AS total FROM enrolment_tokens
+     WHERE org = ? AND expires_at > ? AND revoked_at IS NULL`,
+  )
   return {
+    async countLive(org, at) {
+      return (await countLive.get(org, at))?.total ?? 0
+    },
     async findBySecretHash(secretHash) {
       const row = await findBySecretHash.get(secretHash)
       return row === undefined ? null : toEnrolmentToken(row)

@@ -12,6 +12,9 @@ export function createMembershipReader(connection: Connection): MembershipReader
   const list = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE org = ? ORDER BY username',
   )
+  const count = connection.prepare<{ total: number }>(
+    'SELECT CAST(count(*) AS INTEGER) AS total FROM memberships WHERE org = ?',
+  )
   const listOfUser = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE username = ? ORDER BY org',
   )
@@ -26,6 +29,9 @@ export function createMembershipReader(connection: Connection): MembershipReader
     },
     async list(org) {
       return list.all(org)
+    },
+    async count(org) {
+      return (await count.get(org))?.total ?? 0
     },
     async listOfUser(username) {
       return listOfUser.all(username)

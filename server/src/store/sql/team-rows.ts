@@ -7,6 +7,9 @@ import type { Connection } from './connection.ts'
 export function createTeamReader(connection: Connection): TeamReader {
   const find = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? AND id = ?')
   const list = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? ORDER BY name')
+  const count = connection.prepare<{ total: number }>(
+    'SELECT CAST(count(*) AS INTEGER) AS total FROM teams WHERE org = ?',
+  )
   const listOfUser = connection.prepare<{ team_id: string }>(
     'SELECT team_id FROM team_members WHERE org = ? AND username = ? ORDER BY team_id',
   )
@@ -19,6 +22,9 @@ export function createTeamReader(connection: Connection): TeamReader {
     },
     async list(org) {
       return list.all(org)
+    },
+    async count(org) {
+      return (await count.get(org))?.total ?? 0
     },
     async listOfUser(org, username) {
       return (await listOfUser.all(org, username)).map((row) => row.team_id)

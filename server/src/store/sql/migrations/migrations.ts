@@ -11,6 +11,7 @@ import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
 import { knownNetworks } from './known-networks.ts'
 import { lastSeen } from './last-seen.ts'
+import { liveIndexes } from './live-indexes.ts'
 import { publications } from './publications.ts'
 import { rollouts } from './rollouts.ts'
 import { rulesInOrder } from './rules-in-order.ts'
@@ -41,4 +42,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rulesInOrder,
   knownNetworks,
   teamsSynced,
+  liveIndexes,
 ]

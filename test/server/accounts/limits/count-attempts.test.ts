@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { countFailures } from '../../../../server/src/accounts/sign-in/count-failures.ts'
+import { countAttempts } from '../../../../server/src/accounts/limits/count-attempts.ts'
 
 function openCount() {
   let nowMs = 1_000
-  const failures = countFailures(20, () => nowMs)
+  const failures = countAttempts({ most: 20, windowMs: 60_000 }, () => nowMs)
   const fail = (key: string, times: number) => {
     for (let failure = 0; failure < times; failure += 1) failures.add(key)
   }
   return { failures, fail, advance: (ms: number) => (nowMs += ms) }
 }
 
-describe('the count of failures', () => {
+describe('the count of attempts', () => {
   it('closes a key at its twentieth failure and opens it a minute after the first', () => {
     const { failures, fail, advance } = openCount()
     fail('ann', 19)

@@ -1,0 +1,31 @@
+import { limitExceeded } from '../../http/api-error.ts'
+import type { StoreReader } from '../../store/store.ts'
+
+/** How much there may be at once. Tokens count until they expire, devices until they are revoked. */
+export interface Quotas {
+  readonly tokensOfUser: number
+  readonly tokensOfOrg: number
+  readonly teams: number
+  readonly members: number
+  readonly devices: number
+  readonly devicesOfUser: number
+  readonly enrolmentTokens: number
+  readonly webhooks: number
+}
+
+/** Throws 403 when `count` things may not become one more; in the transaction that adds it. */
+export function requireRoom(count: number, most: number, what: string): void {
+  if (count >= most) throw limitExceeded(`${what}; there are ${most}, which is the most`)
+}
+
+/** Throws 403 when the organization, or the user, may not have one more device. */
+export async function requireRoomForDevice(
+  { devices }: StoreReader,
+  quotas: Quotas,
+  { org, user }: { readonly org: string; readonly user: string | null },
+): Promise<void> {
+  const remedy = 'revoke devices that are gone before you enrol others'
+  if (user !== null)
+    requireRoom(await devices.countLiveOfUser(org, user), quotas.devicesOfUser, remedy)
+  requireRoom(await devices.countLive(org), quotas.devices, remedy)
+}

@@ -1,0 +1,131 @@
+import { expect, describe, it } from 'vitest'
+import { openOwner } from '../../owner.ts'
+import { enrolTestDevice } from '../../test-device.ts'
+import { openTestServer } from '../../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+const DAY_MS = 24 * 60 * 60 * 1000
+const TOKEN = { name: 'x', permissions: [], expires_in_days: 1 }
+const SETTINGS = {
+  PALISADE_MAX_TOKENS_OF_USER: '3',
+  PALISADE_MAX_TOKENS_OF_ORG: '2',
+  PALISADE_MAX_TEAMS: '2',
+  PALISADE_MAX_MEMBERS: '3',
+  PALISADE_MAX_DEVICES: '3',
+  PALISADE_MAX_DEVICES_OF_USER: '2',
+  PALISADE_MAX_ENROLMENT_TOKENS: '2',
+  PALISADE_MAX_WEBHOOKS: '2',
+}
+
+async function open(settings: Record<string, string> = SETTINGS) {
+  const test = await openTestServer(undefined, { settings })
+  const { as } = await openOwner(test, 'acme', 'alice')
+  const post = (url: string, payload: object) => test.send('POST', url, { as, payload })
+  return { test, as, post }
+}
+
+describe('the quotas', () => {
+  let name = 0
+  const fresh = () => `n${(name += 1)}`
+
+  it.each([
+    // The owner has his first token already, and is a member already.
+    ['tokens of a user', 2, '/api/v1/user/access-tokens', () => TOKEN],
+    ['tokens of an organization', 2, `${ACME}/access-tokens`, () => TOKEN],
+    ['teams', 2, `${ACME}/teams`, () => ({ name: fresh() })],
+    ['members', 2, `${ACME}/members`, () => ({ username: fresh(), role: 'member' })],
+    [
+      'enrolment tokens',
+      2,
+      `${ACME}/enrolment-tokens`,
+      () => ({ name: fresh(), max_uses: 1, expires_in_days: 1 }),
+    ],
+    ['webhooks', 2, `${ACME}/webhooks`, () => ({ url: 'https://hooks.example.com/x' })],
+  ] as const)('of %s are kept when many are made at once', async (_title, most, url, payload) => {
+    const { post } = await open()
+
+    const answers = await Promise.all(Array.from({ length: 6 }, () => post(url, payload())))
+
+    const statuses = answers.map(({ statusCode }) => statusCode)
+    expect(statuses.filter((status) => status === 201)).toHaveLength(most)
+    const refused = answers.filter(({ statusCode }) => statusCode === 403)
+    expect(refused).toHaveLength(6 - most)
+    for (const answer of refused) expect(answer.json().error.code).toBe('limit_exceeded')
+  })
+
+  it('count no token that is revoked or over', async () => {
+    const { test, post } = await open()
+    const url = `${ACME}/access-tokens`
+    const first = await post(url, TOKEN)
+    await post(url, { ...TOKEN, expires_in_days: 9 })
+    expect((await post(url, TOKEN)).statusCode).toBe(403)
+
+    test.advance(DAY_MS)
+    const again = await openOwnerSession(test)
+
+    const made = await test.send('POST', url, { as: again, payload: TOKEN })
+    expect(made.statusCode, first.body).toBe(201)
+    expect((await test.send('POST', url, { as: again, payload: TOKEN })).statusCode).toBe(403)
+    await test.send('DELETE', `${url}/${made.json().id}`, { as: again })
+    expect((await test.send('POST', url, { as: again, payload: TOKEN })).statusCode).toBe(201)
+
+    async function openOwnerSession({ createOrganization, signIn }: typeof test) {
+      const { personal_token } = await createOrganization('other', 'alice')
+      return signIn('alice', personal_token)
+    }
+  })
+
+  it('of devices count the live ones, of one user and of the organization', async () => {
+    const { test, as } = await open()
+    const enrol = (user?: string) => enrolTestDevice(test, as, 'acme', user ? { user } : {})
+    const first = await enrol('alice')
+    await enrol('alice')
+    await expect(enrol('alice')).rejects.toThrow('limit_exceeded')
+    await enrol()
+    await expect(enrol()).rejects.toThrow('limit_exceeded')
+
+    await test.send('DELETE', `${ACME}/devices/${first.enrolment.device_id}`, { as })
+
+    await enrol('alice')
+  })
+})
+
+describe('the rates of writes', () => {
+  it('bound what one caller changes a minute, and neither reads nor others', async () => {
+    const { test, as, post } = await open({ PALISADE_MAX_WRITES_PER_MINUTE: '5' })
+    const { personal_token } = await test.createOrganization('rival', 'rita')
+    const rita = await test.signIn('rita', personal_token)
+    const team = () => post(`${ACME}/teams`, { name: `t${Math.floor(test.now())}` })
+    for (let count = 0; count < 5; count += 1) expect((await team()).statusCode).not.toBe(429)
+
+    const refused = await team()
+
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60'])
+    expect(refused.json().error.code).toBe('limit_exceeded')
+    expect((await test.send('GET', `${ACME}/teams`, { as })).statusCode).toBe(200)
+    const payload = { name: 'theirs' }
+    const other = await test.send('POST', '/api/v1/orgs/rival/teams', { as: rita, payload })
+    expect(other.statusCode).toBe(201)
+    test.advance(60_000)
+    expect((await team()).statusCode).not.toBe(429)
+  })
+
+  it('bound what a member makes and revokes for himself an hour', async () => {
+    const { test, as } = await open({ PALISADE_MAX_OWN_WRITES_PER_HOUR: '4' })
+    const mine = '/api/v1/user/access-tokens'
+    const make = () => test.send('POST', mine, { as, payload: TOKEN })
+    for (let count = 0; count < 2; count += 1) {
+      const { id } = (await make()).json()
+      expect((await test.send('DELETE', `${mine}/${id}`, { as })).statusCode).toBe(204)
+    }
+
+    const refused = await make()
+
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '3600'])
+    await expect(enrolTestDevice(test, as, 'acme', { user: 'alice' })).rejects.toThrow(
+      'limit_exceeded',
+    )
+    const payload = { name: 'a team' }
+    expect((await test.send('POST', `${ACME}/teams`, { as, payload })).statusCode).toBe(201)
+  })
+})
