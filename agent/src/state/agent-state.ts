@@ -40,6 +40,8 @@ export type AgentEvent<B> =
   | { readonly kind: 'refused' }
   /** The server does not know this machine any more. */
   | { readonly kind: 'revoked' }
+  /** It has signed for this machine after that; nothing else ends a revocation. */
+  | { readonly kind: 'readmitted' }
   /** By the clock, the bundle is as old as this. A clock that was set back makes it no younger. */
   | { readonly kind: 'aged'; readonly age: Age }
   | { readonly kind: 'second_enrolment' }
@@ -71,12 +73,13 @@ export const STARTED: Facts<never> = {
   grant: false,
 }
 
-/** Events that set a fact, whatever else is the case. */
+/** Events that set a fact, unless `set` says otherwise. */
 const SETS = {
   unchanged: { server: 'well' },
   away: {},
   refused: { server: 'refused' },
   revoked: { server: 'revoked' },
+  readmitted: { server: 'well' },
   second_enrolment: { enrolments: 'two' },
   single_enrolment: { enrolments: 'one' },
   grant_accepted: { grant: true },
@@ -97,14 +100,14 @@ export function advance<B>(facts: Facts<B>, event: AgentEvent<B>): Facts<B> {
         ...facts,
         bundle: { kind: 'readable', value: event.bundle },
         age: event.age,
-        server: 'well',
+        server: answeredBy(facts),
       }
     case 'imported':
       return { ...advance(facts, { ...event, kind: 'verified' }), server: facts.server }
     case 'imported_unreadable':
       return { ...advance(facts, { kind: 'unreadable' }), server: facts.server }
     case 'unreadable':
-      return { ...facts, bundle: { kind: 'unreadable' }, age: 'fresh', server: 'well' }
+      return { ...facts, bundle: { kind: 'unreadable' }, age: 'fresh', server: answeredBy(facts) }
     case 'recompiled':
       if (facts.bundle.kind !== 'readable') return facts
       return { ...facts, bundle: { kind: 'readable', value: event.bundle } }
@@ -117,7 +120,16 @@ export function advance<B>(facts: Facts<B>, event: AgentEvent<B>): Facts<B> {
 
 function set<B>(facts: Facts<B>, kind: keyof typeof SETS): Facts<B> {
   if (kind === 'grant_accepted' && !mayBreakGlass(facts)) return facts
+  const isRevoked = facts.server === 'revoked'
+  // INVARIANT: no unsigned or recorded answer ends a revocation, or a refused grant could be begun after it.
+  if (isRevoked && (kind === 'unchanged' || kind === 'refused')) return facts
+  if (!isRevoked && kind === 'readmitted') return facts
   return { ...facts, ...SETS[kind] }
+}
+
+/** What the server comes to once it has given something good, which may be a recorded answer. */
+function answeredBy({ server }: Facts<unknown>): 'well' | 'revoked' {
+  return server === 'revoked' ? 'revoked' : 'well'
 }
 
 /** Whether there is something that a grant may lift, and nobody has put the machine out. */

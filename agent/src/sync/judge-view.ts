@@ -49,6 +49,8 @@ export interface JudgedView {
     readonly targets: number
   }
   readonly issuedMs: number
+  /** Issue of the assignment. */
+  readonly assignedMs: number
   readonly staleMs: number
   /** Whether no assignment with a later issue was accepted before. */
   readonly isNewestAssignment: boolean
@@ -237,6 +239,7 @@ function finish(
       targets: targets.version,
     },
     issuedMs: Date.parse(timestamp['x-issued']),
+    assignedMs: Date.parse(assignment.issued),
     staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
     isNewestAssignment: Date.parse(assignment.issued) >= (newestAssignmentMs(judgement) ?? 0),
     documents,

@@ -48,12 +48,13 @@ export interface Synchronizer {
 
 export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
   const { active, channel, selfTests, clock } = deps
+  const { revocation } = channel
   const preparing = { active, readBundle: createBundleReader(deps.org) }
   let record = NO_ATTEMPTS
 
   const restore = async (): Promise<CacheProblem | null> => {
     const { kept, problem } = await channel.restore()
-    if (channel.isRevoked()) active.apply({ kind: 'revoked' })
+    if (revocation.restore()) active.apply({ kind: 'revoked' })
     if (kept === null) {
       if (problem !== null) active.apply({ kind: 'damaged' })
       return problem
@@ -83,6 +84,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     else await selfTests?.forget()
     const kind = source === 'server' ? 'verified' : 'imported'
     active.apply({ kind, bundle: prepared.bundle })
+    if (source === 'server' && revocation.endBy(offer.view)) active.apply({ kind: 'readmitted' })
     return prepared.complaint
   }
 
@@ -103,19 +105,12 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     // What is unsupported is in force, and denies.
     if (found !== null && found.code !== 'unsupported_policy')
       active.apply(eventOfFault(found.code))
-    await keepRevoked(found)
+    if (found?.code === 'revoked') revocation.begin()
+    await revocation.keep()
     const outcome = describeOutcome(before, found)
     const { error } = outcome
     record = recordAttempt(record, { beganAt, endedAt: new Date(clock()).toISOString(), error })
     return outcome
-  }
-
-  /** What cannot be written now is, after the next attempt. */
-  const keepRevoked = async (found: Fault | null): Promise<void> => {
-    const kind = found === null ? 'unchanged' : eventOfFault(found.code).kind
-    const isRevoked = kind === 'away' ? channel.isRevoked() : kind === 'revoked'
-    if (isRevoked !== channel.isRevoked())
-      await channel.keepInBoth({ is_revoked: isRevoked }).catch(() => {})
   }
 
   const take = async (body: Uint8Array, signal: AbortSignal): Promise<Fault | null> => {

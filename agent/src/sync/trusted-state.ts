@@ -42,6 +42,8 @@ const stateSchema = z.strictObject({
   grants: grantLedgerSchema.default(NO_GRANTS),
   /** Whether the server's last word was that it does not know this machine; absent likewise. */
   is_revoked: z.boolean().default(false),
+  /** When it said so, in milliseconds since 1970; 0 where an earlier version did not keep it. */
+  refused_ms: z.number().default(0),
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>

@@ -9,6 +9,7 @@ import { findView, pollView, viewPath, type FoundView } from './find-view.ts'
 import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
+import { createRevocation, type Revocation } from './revocation.ts'
 import { createSignatureMemory } from './signature.ts'
 import { createTrustedSets } from './trusted-sets.ts'
 import type { StateStore } from './state-store.ts'
@@ -40,6 +41,7 @@ export interface Condition {
 
 /** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
 export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepView'> {
+  readonly revocation: Revocation
   /** Asks once. Never rejects. Not reentrant. */
   fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
   /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
@@ -52,6 +54,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const isSignature = createSignatureMemory()
   const sets = createTrustedSets(isSignature)
   const trust = createTrust({ ...deps, isSignature })
+  const revocation = createRevocation(trust, clock)
   /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
@@ -106,7 +109,8 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       const polled = await pollView(fetchFile, known, signal)
       if (polled.kind !== 'changed') return polled
     }
-    const fetched = await fetchUpdate(fetchFile, enrolment, heldOf(trust, tag), signal)
+    const held = heldOf(trust, tag, revocation.sinceMs())
+    const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
     if (fetched.kind === 'archive') return follow(fetched.fetchFile, signal)
     // A server of an earlier version has each file by itself.
     return fetched.kind === 'absent' ? follow(fetchFile, signal) : fetched
@@ -114,6 +118,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
 
   return {
     ...trust,
+    revocation,
     fetch: ask,
     async open(body, signal) {
       const archive = openArchive(body, enrolment)
@@ -130,12 +135,21 @@ function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
 }
 
-function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held {
+function heldOf(
+  trust: Pick<Trust, 'state' | 'root'>,
+  etag: string | null,
+  refusedMs: number | null,
+): Held {
   const state = trust.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null
-  const assignedMs = issuedMsOf(newestAssignmentOf(state))
+  const assignedMs = Math.max(issuedMsOf(newestAssignmentOf(state)), nextSecond(refusedMs))
   return { view, root: trust.root()?.version ?? 1, targets, etag, assignedMs }
+}
+
+/** Issues are in whole seconds. */
+function nextSecond(ms: number | null): number {
+  return ms === null ? 0 : (Math.floor(ms / 1000) + 1) * 1000
 }
 
 /** The files of that view, with their versions where they are still known: with other keys they begin anew. */

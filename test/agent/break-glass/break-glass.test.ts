@@ -330,7 +330,8 @@ describe('what is left of a grant', () => {
       expect(await begin(again, issue(scene, { id: 'g2' }))).toBe('not_possible')
       if (lost !== 'none') continue
 
-      const { nowMs } = again.surroundings
+      const nowMs = again.surroundings.nowMs + 1000
+      again.setClock(nowMs)
       await again.sync(scene.repository.release({ policies, atMs: nowMs }))
       expect(again.active.state()).toBe('fresh')
       expect((await restart(again)).active.state()).toBe('fresh')
@@ -458,7 +459,7 @@ describe('a grant is refused', () => {
 
     for (const [kind, back] of [
       ['second_enrolment', 'single_enrolment'],
-      ['revoked', 'unchanged'],
+      ['revoked', 'readmitted'],
     ] as const) {
       scene.active.apply({ kind })
       expect(await begin(scene, grant)).toBe('not_possible')

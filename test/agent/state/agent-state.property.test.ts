@@ -142,7 +142,6 @@ function verify(drawn: Drawn, kind: Kind, model: Model, real: Real): void {
   const expiresMs = model.trueMs + (drawn.expiresHours - drawn.age) * HOUR_MS
   model.newest = { ...drawn, expiresMs }
   model.lateMs = Math.max(model.lateMs, drawn.freshHours * HOUR_MS)
-  if (kind === 'verified') model.isPutOut = false
 }
 
 function meetUnreadable(model: Model, { machine }: Real): void {
@@ -150,7 +149,6 @@ function meetUnreadable(model: Model, { machine }: Real): void {
   const bundle = { kind: 'unsupported', revision: 1, issued_at, stale_at: issued_at } as const
   machine.active.apply({ kind: 'verified', bundle })
   model.newest = 'unreadable'
-  model.isPutOut = false
 }
 
 /** The machine starts again from what it keeps; of the rest it has to hear anew. */
@@ -197,10 +195,11 @@ function event(sent: PolicyEvent, change: (model: Model) => Partial<Model> = () 
 
 const EVENTS = [
   event({ kind: 'damaged' }, ({ newest }) => (newest === 'nothing' ? { newest: 'damaged' } : {})),
-  event({ kind: 'unchanged' }, () => ({ isPutOut: false })),
+  event({ kind: 'unchanged' }),
   event({ kind: 'away' }),
-  event({ kind: 'refused' }, () => ({ isPutOut: false })),
+  event({ kind: 'refused' }),
   event({ kind: 'revoked' }, () => ({ isPutOut: true })),
+  event({ kind: 'readmitted' }, () => ({ isPutOut: false })),
   event({ kind: 'second_enrolment' }, () => ({ isClaimedTwice: true })),
   event({ kind: 'single_enrolment' }, () => ({ isClaimedTwice: false })),
   event({ kind: 'grant_ended' }, () => ({ isGranted: false })),

@@ -29,6 +29,7 @@ const EVENTS: readonly (readonly [string, readonly AgentEvent<string>[]])[] = [
   ['poll: server away', [{ kind: 'away' }]],
   ['poll: refused', [{ kind: 'refused' }]],
   ['key is refused', [{ kind: 'revoked' }]],
+  ['signed after the refusal', [{ kind: 'readmitted' }]],
   ['`stale_at` passes', [{ kind: 'aged', age: 'stale' }]],
   ['`expires_at` passes', [{ kind: 'aged', age: 'expired' }]],
   ['clock set back', [{ kind: 'aged', age: 'fresh' }]],

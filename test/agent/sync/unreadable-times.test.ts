@@ -64,7 +64,8 @@ it('an exception of an attempt is its error, and leaves in force what was in for
   const fail = async (): Promise<never> => {
     throw bug
   }
-  const channel = { fetch: fail, open: fail, isRevoked: () => false }
+  const revocation = { keep: async () => {} }
+  const channel = { fetch: fail, open: fail, revocation }
   const synchronizer = createSynchronizer({
     active: scene.active,
     channel: Object.assign(Object.create(null), channel),
