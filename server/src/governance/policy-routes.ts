@@ -10,6 +10,7 @@ import {
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { sendAnswer } from '../http/answer.ts'
+import { policyBody } from './body-admission.ts'
 import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
 import { getPolicy, listPolicies } from './policy-reads.ts'
 import { createPolicy, deletePolicy, updatePolicy } from './policy-writes.ts'
@@ -50,6 +51,7 @@ export function registerPolicyRoutes(app: FastifyInstance, deps: GovernanceRoute
   app.post<{ Params: OrgParams }>(
     LIST,
     {
+      ...policyBody(deps),
       schema: {
         operationId: 'createPolicy',
         tags,
@@ -88,6 +90,7 @@ export function registerPolicyRoutes(app: FastifyInstance, deps: GovernanceRoute
   app.patch<{ Params: PolicyParams }>(
     ONE,
     {
+      ...policyBody(deps),
       schema: {
         operationId: 'updatePolicy',
         tags,

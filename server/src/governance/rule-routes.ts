@@ -7,6 +7,7 @@ import {
 } from '@palisade/protocol'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendAnswer } from '../http/answer.ts'
+import { policyBody } from './body-admission.ts'
 import { callOf, type GovernanceRouteDeps, type RuleCall } from './governance-call.ts'
 import {
   deleteErrors,
@@ -29,6 +30,7 @@ export function registerRuleRoutes(app: FastifyInstance, deps: GovernanceRouteDe
   app.post<{ Params: PolicyParams }>(
     LIST,
     {
+      ...policyBody(deps),
       schema: {
         operationId: 'createRule',
         tags,
@@ -48,6 +50,7 @@ export function registerRuleRoutes(app: FastifyInstance, deps: GovernanceRouteDe
   app.patch<{ Params: RuleParams }>(
     ONE,
     {
+      ...policyBody(deps),
       schema: {
         operationId: 'updateRule',
         tags,

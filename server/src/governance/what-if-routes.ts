@@ -4,12 +4,12 @@ import {
   effectivePolicyQuerySchema,
   effectivePolicyResponseSchema,
 } from '@palisade/protocol'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendAnswer } from '../http/answer.ts'
 import { createCompiledPolicies } from './compiled-policies.ts'
 import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
 import { checkErrors, orgParamsSchema, largeReadErrors, type OrgParams } from './route-schemas.ts'
-import { checkAccess, getEffectivePolicy } from './what-if.ts'
+import { checkAccess, enter, getEffectivePolicy } from './what-if.ts'
 
 const tags = ['what-if']
 
@@ -19,6 +19,7 @@ export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRoute
   app.post<{ Params: OrgParams }>(
     '/api/v1/orgs/:org/check',
     {
+      onRequest: (request: FastifyRequest) => requireAsker(deps, request),
       schema: {
         operationId: 'checkAccess',
         tags,
@@ -49,4 +50,11 @@ export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRoute
       return deps.beingSent.send(reply, call.org, await getEffectivePolicy(deps, call))
     },
   )
+}
+
+/** Before the body is read. */
+async function requireAsker(deps: GovernanceRouteDeps, request: FastifyRequest): Promise<void> {
+  const { org = '' } = request.params as Partial<OrgParams>
+  const principal = deps.admission.principalOf(request)
+  await deps.store.read((reader) => enter(reader, { principal, org }))
 }

@@ -84,7 +84,11 @@ export async function getEffectivePolicy(
   })
 }
 
-async function enter(reader: StoreReader, call: GovernanceCall): Promise<Access> {
+/** Throws 404 or 403 for a caller who may ask nothing here, whomever the question is about. */
+export async function enter(
+  reader: StoreReader,
+  call: Pick<GovernanceCall, 'principal' | 'org'>,
+): Promise<Access> {
   const access = await authorize(reader, call.principal, call.org, null)
   // A person may always ask about himself, so his 403 waits for whom he asks about.
   if (call.principal.kind === 'organization') requireReadable(access)

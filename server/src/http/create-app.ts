@@ -27,6 +27,7 @@ import {
   trustProxyOption,
   type TrustedProxies,
 } from './trusted-proxies.ts'
+import { closeAfterUnreadBody, continueWhenRead } from './unread-body.ts'
 import { registerUnrouted } from './unrouted.ts'
 import { strictValidator } from './validation.ts'
 
@@ -105,13 +106,15 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
         buildSerializer: (() => serializerCompiler) as never,
       },
     },
-    serverFactory: (handler) => createListener(deps.certificate, shorten(handler)),
+    serverFactory: (handler) =>
+      createListener(deps.certificate, closeAfterUnreadBody(shorten(handler))),
     routerOptions: {
       maxParamLength: MAX_PARAM_LENGTH,
       querystringParser: (text) => parseQuery(text) as unknown as Record<string, unknown>,
     },
   })
   refuseUnsupported(app.server, newRequestId, observer, constant)
+  continueWhenRead(app.server)
   app.setValidatorCompiler(strictValidator)
   app.setSerializerCompiler(serializerCompiler)
   app.setErrorHandler(sendError)

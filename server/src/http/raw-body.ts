@@ -8,12 +8,12 @@ declare module 'fastify' {
   }
 }
 
-/** Largest request body that is judged, unless its route has a `bodyLimit`; a longer one is 413. */
-export const MAX_BODY_BYTES = 1024 * 1024
+/** Largest body of a route without a `bodyLimit`: members, teams, tokens, settings. */
+export const MAX_BODY_BYTES = 64 * 1024
 
 /**
- * A request body as it arrived. Nothing about it is judged while it is read, because a caller who
- * may not know whether a resource exists must not learn it from how his body was received.
+ * A request body as it arrived. Its faults wait for the body step of the check order: a caller who
+ * must not know whether a resource exists must not learn it from how the body was received.
  */
 export interface RawBody {
   /** At most `maxBytes`; empty when `tooLarge`. */
@@ -24,28 +24,38 @@ export interface RawBody {
   readonly contentEncoding: string | undefined
 }
 
-/** Reads a body to its end, but keeps no more of it than may be judged. */
+/**
+ * Reads a body to its end, or until it is known to be too large; `closeAfterUnreadBody` sees to the
+ * rest.
+ */
 export function collectBody(
   request: FastifyRequest,
   payload: IncomingMessage,
   done: (error: Error | null, body?: RawBody) => void,
 ): void {
   const description = describeBody(request)
+  const { maxBytes } = description
+  const tooLarge = { ...description, bytes: NOTHING.room, tooLarge: true }
+  if (Number(payload.headers['content-length'] ?? 0) > maxBytes) {
+    done(null, tooLarge)
+    return
+  }
   let kept: Kept = NOTHING
-  let size = 0
-  // Not iterated: measured, its promises and the stream's end cost as much as parsing a small body.
-  payload.on('data', (chunk: Buffer) => {
-    size += chunk.length
-    kept = size <= description.maxBytes ? append(kept, chunk) : NOTHING
-  })
-  // When the client leaves early there is no end; when he leaves later, nobody wants the error.
+  // Not iterated: its promises cost as much as parsing a small body.
+  const take = (chunk: Buffer): void => {
+    if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, maxBytes)
+    else finish(tooLarge)
+  }
+  const end = (): void =>
+    finish({ ...description, bytes: kept.room.subarray(0, kept.size), tooLarge: false })
+  // When the client leaves early there is no end; an error after the end concerns no one.
   const fail = (error: Error): void => done(error)
-  payload.on('error', fail)
-  payload.on('end', () => {
-    payload.off('error', fail)
-    const tooLarge = size > description.maxBytes
-    done(null, { ...description, bytes: kept.room.subarray(0, kept.size), tooLarge })
-  })
+  const finish = (body: RawBody): void => {
+    payload.off('data', take).off('end', end).off('error', fail)
+    if (body.tooLarge) payload.pause()
+    done(null, body)
+  }
+  payload.on('data', take).on('end', end).on('error', fail)
 }
 
 /** What has arrived: the first `size` bytes of `room`. */
@@ -61,14 +71,14 @@ const NOTHING: Kept = { room: Buffer.alloc(0), size: 0 }
  * each, so that eight strangers with a megabyte held 3 GB. The first chunk, most often the only one,
  * is not copied.
  */
-function append({ room, size }: Kept, chunk: Buffer): Kept {
+function append({ room, size }: Kept, chunk: Buffer, maxBytes: number): Kept {
   if (size === 0) return { room: chunk, size: chunk.length }
   const needed = size + chunk.length
   if (needed <= room.length) {
     chunk.copy(room, size)
     return { room, size: needed }
   }
-  const larger = Buffer.allocUnsafe(2 * needed)
+  const larger = Buffer.allocUnsafe(Math.min(2 * needed, maxBytes))
   room.copy(larger, 0, 0, size)
   chunk.copy(larger, size)
   return { room: larger, size: needed }
@@ -81,7 +91,7 @@ export function emptyBody(request: FastifyRequest): RawBody {
 
 function describeBody(request: FastifyRequest): Omit<RawBody, 'bytes' | 'tooLarge'> {
   return {
-    maxBytes: request.routeOptions.bodyLimit ?? MAX_BODY_BYTES,
+    maxBytes: request.routeOptions.bodyLimit,
     contentType: request.contentType,
     contentEncoding: request.headers['content-encoding'],
   }

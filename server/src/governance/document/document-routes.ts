@@ -1,10 +1,8 @@
 import { applyRequestSchema, applyResponseSchema, exportResponseSchema } from '@palisade/protocol'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { authorize, requireEntitled } from '../../accounts/authorize.ts'
-import { payerOf } from '../../accounts/payer.ts'
 import { sendAnswer } from '../../http/answer.ts'
-import { permissionDenied } from '../../http/api-error.ts'
+import { documentBody } from '../body-admission.ts'
 import { callOf, type GovernanceRouteDeps } from '../governance-call.ts'
 import {
   getHeadersSchema,
@@ -24,8 +22,6 @@ const applyHeadersSchema = postHeadersSchema.extend({
     description: "Entity tag of the organization's revision, as `export` and a dry run give it",
   }),
 })
-/** 100 policies of 250 ordinary rules are 6 MiB. */
-const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
 
 /** All policies of an organization at once. */
 export function registerDocumentRoutes(
@@ -35,8 +31,7 @@ export function registerDocumentRoutes(
   app.post<{ Params: OrgParams }>(
     '/api/v1/orgs/:org/apply',
     {
-      bodyLimit: MAX_DOCUMENT_BYTES,
-      onRequest: (request: FastifyRequest) => requireAnyPolicyPermission(deps, request),
+      ...documentBody(deps),
       schema: {
         operationId: 'applyPolicies',
         tags,
@@ -72,21 +67,4 @@ export function registerDocumentRoutes(
       return deps.beingSent.send(reply, call.org, await exportDocument(deps, call))
     },
   )
-}
-
-/** Before a body that may be large is read, and the budget asked; what it asks for decides which permission it needs. */
-async function requireAnyPolicyPermission(
-  deps: GovernanceRouteDeps,
-  request: FastifyRequest,
-): Promise<void> {
-  const { org = '' } = request.params as Partial<OrgParams>
-  const principal = deps.admission.callerOf(request)
-  await deps.store.read(async (reader) => {
-    const access = await authorize(reader, principal, org, null)
-    const { permissions, organization } = access
-    if (!permissions.includes('policies:read') && !permissions.includes('policies:write'))
-      throw permissionDenied('this needs the permission `policies:write`')
-    requireEntitled(organization)
-    deps.budget.require(payerOf(principal, access))
-  })
 }
