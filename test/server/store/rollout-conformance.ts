@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { RolloutRecord } from '../../../server/src/store/distribution-records.ts'
 import type { PolicyRecord } from '../../../server/src/store/records.ts'
+import type { RolloutReader } from '../../../server/src/store/contract/rollouts.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { rollout } from '../history/audited-rollout-writes.ts'
 
@@ -26,6 +27,14 @@ const policy = (id: string): PolicyRecord => ({
   ],
 })
 
+/** Of rollout `r1`. */
+async function readBase(rollouts: RolloutReader, org: string) {
+  const policies: (PolicyRecord | null)[] = []
+  for (const id of await rollouts.baseIds(org, 'r1'))
+    policies.push(await rollouts.basePolicy(org, 'r1', id))
+  return policies
+}
+
 /** What every driver promises of rollouts; `store` holds the seed of `describeStore`. */
 export function describeRollouts(store: () => Store): void {
   const start = (changes: Partial<RolloutRecord> = {}, base: PolicyRecord[] = []) =>
@@ -42,7 +51,7 @@ export function describeRollouts(store: () => Store): void {
         one: await rollouts.find('acme', 'r1'),
         open: await rollouts.findOpen('acme'),
         running: await rollouts.listRunning(),
-        base: await rollouts.base('acme', 'r1'),
+        base: await readBase(rollouts, 'acme'),
       }))
 
       const expected = rollout('r1', written)
@@ -61,10 +70,11 @@ export function describeRollouts(store: () => Store): void {
         await rollouts.find('rival', 'r1'),
         await rollouts.findOpen('rival'),
         ...(await rollouts.list('rival', 10)),
-        ...(await rollouts.base('rival', 'r1')),
+        await rollouts.basePolicy('rival', 'r1', 'pol_1'),
+        ...(await rollouts.baseIds('rival', 'r1')),
       ])
 
-      expect(found).toEqual([null, null])
+      expect(found).toEqual([null, null, null])
     })
 
     it('are open one at a time, by organization', async () => {
@@ -103,7 +113,7 @@ export function describeRollouts(store: () => Store): void {
     it('lose the policies that they began with at their end, and not before', async () => {
       await start({}, [policy('pol_1')])
       const count = async () =>
-        (await store().read(({ rollouts }) => rollouts.base('acme', 'r1'))).length
+        (await store().read(({ rollouts }) => readBase(rollouts, 'acme'))).length
 
       await update({ stage: 2 })
       expect(await count()).toBe(1)

@@ -115,7 +115,7 @@ async function judge(
   const stored = await readInTurns(heads, (head) => reader.policies.find(org, head.id), work)
   if (stored === null) throw new TypeError('a policy is not in its own snapshot')
   const teams = new Set((await reader.teams.list(org)).map((team) => team.id))
-  const base = await reader.rollouts.base(org, id)
+  const base = await readBase(reader, { org, id }, work)
   // Without any of its teams a policy would become one for everybody.
   const leftOut = base.filter((policy) => isOfNobody(policy, teams))
   const wanted = base.filter((policy) => !leftOut.includes(policy)).map(toWanted(teams))
@@ -123,6 +123,20 @@ async function judge(
   await requireCompilablePlan(deps.knownRules, plan, work)
   requirePlanWithinLimits(deps, stored.length, plan)
   return { revision, plan, leftOut }
+}
+
+async function readBase(
+  { rollouts }: StoreReader,
+  { org, id }: { readonly org: string; readonly id: string },
+  work: Work,
+): Promise<PolicyRecord[]> {
+  const base: PolicyRecord[] = []
+  for (const policyId of await rollouts.baseIds(org, id)) {
+    const policy = await rollouts.basePolicy(org, id, policyId)
+    if (policy !== null) base.push(policy)
+    await work.turn()
+  }
+  return base
 }
 
 function isOfNobody(policy: PolicyRecord, teams: ReadonlySet<string>): boolean {

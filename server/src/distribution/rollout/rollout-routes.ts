@@ -76,7 +76,7 @@ export function rolloutRoutes(deps: RolloutRouteDeps): FastifyPluginAsyncZod {
           headers,
           querystring,
           body: startRolloutRequestSchema,
-          response: { 201: rolloutSchema, ...postErrors },
+          response: { 201: rolloutSchema, ...postErrors, ...errorResponses([429]) },
         },
       },
       async (request, reply) => {

@@ -7,11 +7,16 @@ import {
   type StartRolloutRequest,
 } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
+import { listHeads } from '../../governance/policy-lookup.ts'
 import type { Answer } from '../../http/answer.ts'
 import { conflict } from '../../http/api-error.ts'
 import type { OnceRequest } from '../../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
+import type { Work } from '../../overload/work-budget.ts'
+import type { PolicyRecord } from '../../store/records.ts'
+import type { StoreReader } from '../../store/store.ts'
 import type { CountDeps } from '../fleet/count-machines.ts'
 import { countStage } from './count-stage.ts'
 import { formatRollout } from './format-rollout.ts'
@@ -66,6 +71,18 @@ export interface RolloutService {
   ): Promise<Answer>
 }
 
+async function* policiesInTurns(
+  reader: StoreReader,
+  org: string,
+  work: Work,
+): AsyncGenerator<PolicyRecord> {
+  for (const { id } of await listHeads(reader, org)) {
+    const policy = await reader.policies.find(org, id)
+    if (policy !== null) yield policy
+    await work.turn()
+  }
+}
+
 export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
   const { store, now } = deps
 
@@ -106,8 +123,9 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
 
     start: (caller, org, request, once) =>
       store.write(caller.author, async (writer) => {
-        const { organization } = await authorize(writer, caller, org, 'policies:write')
+        const access = await authorize(writer, caller, org, 'policies:write')
         return createOnce(writer, once, now(), async () => {
+          const work = deps.budget.begin(payerOf(caller, access))
           if ((await writer.rollouts.findOpen(org)) !== null)
             throw conflict('there is a rollout already; finish it or roll it back first')
           const at = now().toISOString()
@@ -116,11 +134,11 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
             ...beginRollout({ stages, max_rejected, wait_seconds }, at),
             id: deps.newId(),
             org,
-            base_revision: organization.revision,
+            base_revision: access.organization.revision,
             created_at: at,
             created_by: caller.author.actor,
           }
-          await writer.rollouts.insert(rollout, await writer.policies.listWithRules(org))
+          await writer.rollouts.insert(rollout, policiesInTurns(writer, org, work))
           return formatRollout(rollout)
         })
       }),

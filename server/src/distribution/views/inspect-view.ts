@@ -3,7 +3,8 @@ import type { OrganizationRecord } from '../../store/records.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findDue } from './due.ts'
-import type { ViewBase, ViewContent, ViewContents } from './view-content.ts'
+import type { ViewBase } from './formatted-policies.ts'
+import type { ViewContent, ViewContents } from './view-content.ts'
 
 /** Which set of teams, and which policies, by name and by what the name stands for. */
 export interface ViewPlace {

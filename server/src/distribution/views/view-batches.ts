@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '../../http/api-error.ts'
 import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
+import type { ViewBase } from './formatted-policies.ts'
 import { inspectView, requireOrganization, type FoundView, type ViewPlace } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'
 import { signView, type SignedView } from './publish-view.ts'
@@ -51,6 +52,7 @@ export function createViewBatches(deps: {
   const storeViews = createViewStorage()
 
   async function answer(org: string, inquiries: readonly Inquiry[]): Promise<void> {
+    for (const base of basesOf(inquiries)) await contents.prepare(store, org, base)
     const changed: Changed[] = []
     const left = [...inquiries]
     while (left.length > 0) {
@@ -142,6 +144,10 @@ export function createViewBatches(deps: {
   })
   return (place, before) =>
     new Promise((resolve, reject) => gather(place.org, { place, before, resolve, reject }))
+}
+
+function basesOf(inquiries: readonly Inquiry[]): Iterable<ViewBase | null> {
+  return new Map(inquiries.map(({ place: { base } }) => [base?.rollout, base])).values()
 }
 
 /** Hands over together what comes by one key in one turn of the event loop. */

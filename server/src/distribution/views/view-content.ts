@@ -1,20 +1,18 @@
 import { effectivePolicies } from '@palisade/policy-core'
-import {
-  MAX_POLICIES_OF_VIEW,
-  type DistributionSettings,
-  type ViewSettings,
-} from '@palisade/protocol'
+import { MAX_POLICIES_OF_VIEW, type ViewSettings } from '@palisade/protocol'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import { limitExceeded, notFound } from '../../http/api-error.ts'
 import type { OrganizationRecord } from '../../store/records.ts'
-import type { StoreReader } from '../../store/store.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import {
+  createPolicyFormats,
+  isOpen,
+  type FormattedPolicies,
+  type ViewBase,
+} from './formatted-policies.ts'
 import { sha256 } from './metadata.ts'
-import { createRecent } from '../recent.ts'
-import { byName, joinEntries } from './targets-text.ts'
-import { createDocumentFormat, type FormattedPolicy, type ViewDocument } from './view-document.ts'
-
-/** Of formatted policies; an organization may have 40 MB by default, half of this at most. */
-const MAX_BYTES = 96 * 1024 * 1024
+import { joinEntries } from './targets-text.ts'
+import type { ViewDocument } from './view-document.ts'
 
 /** What is not the organization's to choose: machines poll by a timetable of their own. */
 const POLL_SECONDS = 5 * 60
@@ -27,13 +25,6 @@ export interface ViewContent {
   readonly settings: ViewSettings
   /** Equal exactly when documents and settings are, apart from the revision they are read at. */
   readonly hash: string
-}
-
-/** The policies that a rollout began with. */
-export interface ViewBase {
-  /** Its id. */
-  readonly rollout: string
-  readonly revision: number
 }
 
 /** What of a view decides what it says. */
@@ -49,6 +40,8 @@ export type ReadContent = (
 ) => Promise<ViewContent>
 
 export interface ViewContents {
+  /** Does in turns what `read` would do in one, for every view of the organization with that base. */
+  prepare(store: Pick<Store, 'read'>, org: string, base: ViewBase | null): Promise<void>
   /**
    * What machines of somebody in exactly `teams` enforce: the policies for everybody and those of
    * these teams, and nothing by which another policy could be told to exist. `organization` is as
@@ -63,65 +56,32 @@ export interface ViewContents {
   readUncommitted: ReadContent
 }
 
-/** Formats the policies of an organization once for all of its views. */
+/** Puts the contents of views together; policies are formatted once for all of them. */
 export function createViewContents(): ViewContents {
-  const recent = createRecent<Formatted>(MAX_BYTES, ({ bytes }) => bytes)
-  const formatDocument = createDocumentFormat()
-
-  async function formatAll(
-    reader: StoreReader,
-    { name: org, revision }: OrganizationRecord,
-    base: ViewBase | null,
-  ): Promise<Formatted> {
-    const records =
-      base === null
-        ? await reader.policies.listWithRules(org)
-        : await reader.rollouts.base(org, base.rollout)
-    const listed = records.map(formatDocument)
-    const policies = listed.toSorted((a, b) => byName(a.document, b.document))
-    const bytes = policies.reduce((sum, { document }) => sum + document.body.byteLength, 0)
-    return { revision, policies, bytes, distribution: await reader.organizations.distribution(org) }
-  }
-
-  async function findFormatted(
-    reader: StoreReader,
-    organization: OrganizationRecord,
-    base: ViewBase | null,
-  ): Promise<Formatted> {
-    const { name, revision } = organization
-    if (base !== null) await requireOpen(reader, name, base)
-    const key = base === null ? name : `${name}/${base.rollout}`
-    const known = recent.find(key)
-    if (known?.revision === revision) return known
-    // What a rollout began with stays; what the organization has chosen for its machines need not.
-    const formatted =
-      known !== null && base !== null
-        ? { ...known, revision, distribution: await reader.organizations.distribution(name) }
-        : await formatAll(reader, organization, base)
-    recent.keep(key, formatted)
-    return formatted
-  }
+  const formats = createPolicyFormats()
 
   return {
+    prepare: (store, org, base) => formats.prepare(store, org, base),
     async read(reader, organization, source) {
-      return select(await findFormatted(reader, organization, source.base), organization, source)
+      await requireOpen(reader, organization.name, source.base)
+      const formatted = await formats.read(reader, organization, source.base)
+      return select(formatted, organization, source)
     },
     async readUncommitted(reader, organization, source) {
-      if (source.base !== null) await requireOpen(reader, organization.name, source.base)
-      const formatted = await formatAll(reader, organization, source.base)
+      await requireOpen(reader, organization.name, source.base)
+      const formatted = await formats.readUncommitted(reader, organization, source.base)
       return select(formatted, organization, source)
     },
   }
 }
 
 /** Who asks for the policies of a rollout that has ended must not be told that there are none. */
-async function requireOpen(reader: StoreReader, org: string, base: ViewBase): Promise<void> {
-  const open = await reader.rollouts.findOpen(org)
-  if (open?.id !== base.rollout) throw notFound('view not found')
+async function requireOpen(reader: StoreReader, org: string, base: ViewBase | null): Promise<void> {
+  if (base !== null && !(await isOpen(reader, org, base))) throw notFound('view not found')
 }
 
 function select(
-  { policies, distribution }: Formatted,
+  { policies, distribution }: FormattedPolicies,
   { revision: current, resolve_unlisted_names }: OrganizationRecord,
   { teams, base }: ViewSource,
 ): ViewContent {
@@ -140,11 +100,4 @@ function select(
   const hash = sha256(`${formatCanonicalJson(lasting)}\n${listing}`)
   const revision = base?.revision ?? current
   return { documents, listing, settings: { ...lasting, revision }, hash }
-}
-
-interface Formatted {
-  readonly revision: number
-  readonly policies: readonly FormattedPolicy[]
-  readonly bytes: number
-  readonly distribution: DistributionSettings
 }

@@ -44,9 +44,13 @@ export function createRolloutReader(connection: Connection): RolloutReader {
   const listRunning = connection.prepare<Row>(
     `SELECT * FROM rollouts WHERE ended_at IS NULL AND state = 'running' ORDER BY org`,
   )
-  const base = connection.prepare<{ policy: string }>(
-    `SELECT p.policy FROM rollout_policies p JOIN rollouts r ON r.id = p.rollout_id
+  const baseIds = connection.prepare<{ policy_id: string }>(
+    `SELECT p.policy_id FROM rollout_policies p JOIN rollouts r ON r.id = p.rollout_id
      WHERE r.org = ? AND r.id = ? ORDER BY p.policy_id`,
+  )
+  const basePolicy = connection.prepare<{ policy: string }>(
+    `SELECT p.policy FROM rollout_policies p JOIN rollouts r ON r.id = p.rollout_id
+     WHERE r.org = ? AND r.id = ? AND p.policy_id = ?`,
   )
   const watch = connection.prepare<RolloutWatchRecord>(
     `SELECT evaluated_at, policies_hash, policies_since FROM rollout_watches
@@ -65,9 +69,12 @@ export function createRolloutReader(connection: Connection): RolloutReader {
     async listRunning() {
       return (await listRunning.all()).map(toRollout)
     },
-    async base(org, id) {
-      const rows = await base.all(org, id)
-      return rows.map(({ policy }) => JSON.parse(policy) as PolicyRecord)
+    async baseIds(org, id) {
+      return (await baseIds.all(org, id)).map(({ policy_id }) => policy_id)
+    },
+    async basePolicy(org, id, policyId) {
+      const row = await basePolicy.get(org, id, policyId)
+      return row === undefined ? null : (JSON.parse(row.policy) as PolicyRecord)
     },
     async watch(id) {
       return (await watch.get(id)) ?? null
@@ -103,7 +110,7 @@ export function createRolloutWriter(
     async insert(rollout, policies) {
       const row = toRow(rollout)
       await insert.run(...COLUMNS.map((column) => row[column]))
-      for (const policy of policies)
+      for await (const policy of policies)
         await insertBase.run(rollout.id, policy.id, JSON.stringify(policy))
     },
     async update(rollout) {

@@ -70,7 +70,7 @@ describe('rolling back', () => {
       { name: 'doomed' },
       { name: 'second' },
     ])
-    const kept = await test.store.read((reader) => reader.rollouts.base('acme', rollout.id))
+    const kept = await test.store.read((reader) => reader.rollouts.baseIds('acme', rollout.id))
     expect(kept).toEqual([])
   })
 
