@@ -21,21 +21,14 @@ export function describeDenial(decision: MachineDecision): string {
   return `Palisade: ${target} ${toPredicate(decision)}; run: ${command}`
 }
 
-function toPredicate({ reason, rules, request }: MachineDecision): string {
-  switch (reason) {
-    case 'rule': {
-      const [first, ...others] = rules.map(({ rule_name }) => toPlainText(rule_name))
-      const more = others.length === 0 ? '' : ` and ${others.length} more`
-      return `denied by rule "${first ?? ''}"${more}`
-    }
+function toPredicate(decision: MachineDecision): string {
+  switch (decision.reason) {
+    case 'rule':
+      return describeRules(decision)
     case 'default_deny':
       return 'denied, no rule allows it'
-    case 'protected_address': {
-      const address = request !== null && 'host' in request ? request.address : undefined
-      return request !== null && 'host' in request && address !== request.host
-        ? `denied, it resolves to the protected address ${address ?? ''}`
-        : 'denied, the address is protected'
-    }
+    case 'protected_address':
+      return describeProtection(decision)
     case 'no_policy':
       return 'denied, this machine has no policy'
     case 'policy_expired':
@@ -45,6 +38,17 @@ function toPredicate({ reason, rules, request }: MachineDecision): string {
     case 'invalid_request':
       return 'denied, the request is invalid'
   }
+}
+
+function describeRules({ rules }: MachineDecision): string {
+  const [first = '', ...others] = rules.map(({ rule_name }) => toPlainText(rule_name))
+  return `denied by rule "${first}"${others.length === 0 ? '' : ` and ${others.length} more`}`
+}
+
+function describeProtection({ request }: MachineDecision): string {
+  if (request === null || !('host' in request) || request.address === request.host)
+    return 'denied, the address is protected'
+  return `denied, it resolves to the protected address ${request.address ?? ''}`
 }
 
 /** What a person can do about it; null for nothing. The organization governs every machine. */
