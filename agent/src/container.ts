@@ -306,23 +306,23 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
 }
 
 function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<HttpProxy> {
-  const { registry, log, onError, resolve } = parts
-  const { provide, get } = registry
+  const { provide, get } = parts.registry
   return provide('HttpProxy', () =>
     createHttpProxy({
+      ...parts,
       decide: get(tokens.active).decide,
-      resolve,
       dial: createDial(DIAL_TIMEOUT_MS),
       live: get(tokens.live),
       idleMs: IDLE_TIMEOUT_MS,
       maxConnections: 2 * MAX_CONNECTIONS,
+      share: MAX_CONNECTIONS / 4,
+      bodyRate: { bytes: 3_000, windowMs: 30_000 },
       nearMisses: createNearMisses(get(tokens.active).explain, parts.uptime),
       onDecision: (decided) => {
         get(tokens.tally).add(decided)
         const { decision, reason, request, revision, break_glass } = decided
-        log.debug({ decision, reason, request, revision, break_glass }, 'decided')
+        parts.log.debug({ decision, reason, request, revision, break_glass }, 'decided')
       },
-      onError,
     }),
   )
 }

@@ -2,10 +2,12 @@ import type { MachineDecision } from '../decision/active-policy.ts'
 import { once } from 'node:events'
 import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
+import type { Admission } from './admission.ts'
 import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } from './answer.ts'
+import { watchBodyRate, type BodyRate } from './body-rate.ts'
 import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
 import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './header-list.ts'
-import type { LiveConnections, Place } from './live-connections.ts'
+import type { Place } from './live-connections.ts'
 import type { FindNearMisses } from './near-misses.ts'
 import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
@@ -13,8 +15,12 @@ import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 /** Of the answer; some sites send large cookies. */
 const MAX_ANSWER_HEADER_BYTES = 65_536
 
+/** How long a client that has ended its side may wait; it may as well have gone. */
+const HALF_CLOSED_MS = 30_000
+
 export interface PassDeps extends OpenDeps {
-  readonly live: LiveConnections
+  readonly admission: Admission
+  readonly bodyRate: BodyRate
   /** A connection on which nothing moves for so long is closed. */
   readonly idleMs: number
   /** Called once for every target that was judged. */
@@ -33,10 +39,13 @@ export async function forwardRequest(
   const { method = '', url = '', rawHeaders } = request
   const forward = readForwardRequest({ method, url, rawHeaders })
   if (!forward.ok) return reply(response, explainBadHead(forward))
-  const place = deps.live.enter()
+  const place = await deps.admission.enter(request.socket)
   if (place === null) return reply(response, explainCrowd())
   const gone = new AbortController()
   response.once('close', () => gone.abort())
+  // It waited for its turn meanwhile, and a response without a socket never closes.
+  if (request.socket.destroyed) gone.abort()
+  const lift = awaitEnd(request, () => gone.abort())
   try {
     const opening = await openConnection(deps, forward.target, place, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
@@ -45,7 +54,22 @@ export async function forwardRequest(
     if (request.headers.expect !== undefined) response.writeContinue()
     await exchange(deps, { forward, opening, place, signal: gone.signal }, request, response)
   } finally {
+    lift()
     place.leave()
+  }
+}
+
+/** Calls `onOver` some time after the client has ended its side. */
+function awaitEnd({ socket }: IncomingMessage, onOver: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const onEnd = (): void => {
+    timer = setTimeout(onOver, HALF_CLOSED_MS).unref()
+  }
+  if (socket.readableEnded) onEnd()
+  else socket.once('end', onEnd)
+  return () => {
+    clearTimeout(timer)
+    socket.off('end', onEnd)
   }
 }
 
@@ -80,6 +104,12 @@ async function exchange(
   place.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
   upstream.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
   upstream.on('error', () => opening.socket.destroy())
+  let isSlow = false
+  const rate = watchBodyRate(request, upstream, deps.bodyRate, () => {
+    isSlow = true
+    upstream.destroy()
+    if (response.headersSent) response.destroy()
+  })
   try {
     request.pipe(upstream)
     const answer = await awaitAnswer(upstream, signal)
@@ -88,9 +118,10 @@ async function exchange(
     await pipeline(answer, response)
   } catch {
     upstream.destroy()
-    if (!response.headersSent) reply(response, explainBrokenOrigin())
-    else response.destroy()
+    if (response.headersSent) response.destroy()
+    else reply(response, isSlow ? explainSlowBody() : explainBrokenOrigin())
   } finally {
+    rate.stop()
     opening.socket.destroy()
   }
 }
@@ -132,6 +163,15 @@ function explainBrokenOrigin(): Answer {
     code: 'internal',
     reason: 'bad_answer',
     message: 'the origin did not answer properly',
+  })
+}
+
+function explainSlowBody(): Answer {
+  return answerRefusal({
+    status: 408,
+    code: 'invalid_argument',
+    reason: 'slow_body',
+    message: 'the request body comes too slowly',
   })
 }
 

@@ -3,15 +3,27 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AgentError, systemErrorCode } from '../errors.ts'
+import { createAdmission } from './admission.ts'
 import { answerRefusal, type Answer } from './answer.ts'
+import { createClientOwners } from './client-owners.ts'
+import { explainCrowd } from './explain-opening.ts'
 import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
+import type { LiveConnections } from './live-connections.ts'
 import { hangUp, openTunnel } from './open-tunnel.ts'
+import { createFindOwners } from './socket-owners.ts'
+import { createTurns } from './turns.ts'
 
 /** Never anything else: whoever can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
-export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf'> {
+/** Of requests on one connection, beside the one that is being answered. */
+const MAX_PIPELINED = 16
+
+export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf' | 'admission'> {
+  readonly live: LiveConnections
   readonly maxConnections: number
+  /** How many of the places in `live` one process may have. */
+  readonly share: number
   /** A bug: logged once, answered 500. */
   readonly onError: (error: unknown) => void
 }
@@ -44,10 +56,20 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   // 0: node drops what is beyond its count without a word; ours is counted and refused.
   server.maxHeadersCount = 0
   server.timeout = deps.idleMs
-  const pass: PassDeps = { ...deps, isSelf: (address, port) => isOwn(address, port, ownPort) }
-  attach(server, pass, deps.onError)
+  // An answer is due also to a client that has ended its side behind the request.
+  Object.assign(server, { httpAllowHalfOpen: true })
   /** Those too that are no longer the HTTP server's: tunnels, and who waits for one. */
   const clients = new Set<Socket>()
+  const owners = createClientOwners(
+    () => clients,
+    createFindOwners(() => ownPort),
+  )
+  const pass: PassDeps = {
+    ...deps,
+    isSelf: (address, port) => isOwn(address, port, ownPort),
+    admission: createAdmission(deps.live, owners, deps.share),
+  }
+  attach(server, pass, deps.onError)
   server.on('connection', (client: Socket) => {
     clients.add(client)
     client.once('close', () => clients.delete(client))
@@ -79,12 +101,15 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
 function attach(server: Server, pass: PassDeps, onError: (error: unknown) => void): void {
   /** The answer under way on a connection. */
   const answering = new WeakMap<Duplex, ServerResponse>()
+  const turns = createTurns(MAX_PIPELINED)
   const forward = (request: IncomingMessage, response: ServerResponse): void => {
     answering.set(request.socket, response)
     response.once('close', () => {
       if (answering.get(request.socket) === response) answering.delete(request.socket)
     })
-    forwardRequest(pass, request, response).catch((error: unknown) => {
+    const turn = turns.take(request.socket, () => forwardRequest(pass, request, response))
+    if (turn === null) return reply(response, explainCrowd())
+    turn.catch((error: unknown) => {
       onError(error)
       if (response.headersSent) response.destroy()
       else reply(response, internalError())

@@ -1,9 +1,12 @@
 import type { Decision } from '@palisade/policy-core'
+import type { Socket } from 'node:net'
 
 /** What passes through the proxy now; bounded, and judged again whenever policy changes. */
 export interface LiveConnections {
-  /** A place for one request or tunnel; null when all are taken. */
-  enter(): Place | null
+  /** A place for one request or tunnel of that connection; null when all are taken. */
+  enter(client: Socket): Place | null
+  /** The connections of all places; one may have several. */
+  clients(): readonly Socket[]
   /** Closes everything that the policy now in force denies; returns how many. */
   rejudge(): number
   closeAll(): void
@@ -17,21 +20,22 @@ export interface Place {
   leave(): void
 }
 
-interface Guarded {
-  request: unknown
-  close: () => void
+interface Held {
+  readonly client: Socket
+  /** Null until something is guarded. */
+  readonly guarded: { readonly request: unknown; readonly close: () => void } | null
 }
 
 export function createLiveConnections(
   decide: (request: unknown) => Decision,
   limit: number,
 ): LiveConnections {
-  const places = new Map<Place, Guarded | null>()
+  const places = new Map<Place, Held>()
 
-  const closeWhere = (isOver: (guarded: Guarded) => boolean): number => {
+  const closeWhere = (isOver: (request: unknown) => boolean): number => {
     let closed = 0
-    for (const [place, guarded] of places) {
-      if (guarded === null || !isOver(guarded)) continue
+    for (const [place, { guarded }] of places) {
+      if (guarded === null || !isOver(guarded.request)) continue
       places.delete(place)
       guarded.close()
       closed += 1
@@ -40,20 +44,21 @@ export function createLiveConnections(
   }
 
   return {
-    enter() {
+    enter(client) {
       if (places.size >= limit) return null
       const place: Place = {
         guard(request, close) {
-          places.set(place, { request, close })
+          places.set(place, { client, guarded: { request, close } })
         },
         leave() {
           places.delete(place)
         },
       }
-      places.set(place, null)
+      places.set(place, { client, guarded: null })
       return place
     },
-    rejudge: () => closeWhere(({ request }) => decide(request).decision === 'deny'),
+    clients: () => [...places.values()].map(({ client }) => client),
+    rejudge: () => closeWhere((request) => decide(request).decision === 'deny'),
     closeAll() {
       closeWhere(() => true)
     },

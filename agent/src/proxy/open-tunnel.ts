@@ -21,7 +21,7 @@ export async function openTunnel(
   const { method = '', url = '', rawHeaders } = request
   const connect = readConnectTarget({ method, url, rawHeaders })
   if (!connect.ok) return hangUp(client, explainBadHead(connect))
-  const place = deps.live.enter()
+  const place = await deps.admission.enter(client)
   if (place === null) return hangUp(client, explainCrowd())
   const gone = new AbortController()
   client.once('close', () => gone.abort())

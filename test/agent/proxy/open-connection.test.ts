@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createDial } from '../../../agent/src/proxy/dial.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
@@ -21,7 +21,7 @@ async function openWhile(
   active.subscribe(() => live.rejudge())
   const sockets: Socket[] = []
   const dialled: string[] = []
-  const place = live.enter()
+  const place = live.enter(new Socket())
   if (place === null) throw new Error('no place')
   const opening = await openConnection(
     {

@@ -1,0 +1,262 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createAdmission } from '../../../agent/src/proxy/admission.ts'
+import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
+import { createFindOwners, parseTcpTable } from '../../../agent/src/proxy/socket-owners.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleOf } from '../fixture/bundle.ts'
+import {
+  connectTo,
+  exchangeRaw,
+  get,
+  openRaw,
+  readUntil,
+  startProxy,
+  startTcpServer,
+} from '../fixture/proxy.ts'
+
+const LOCAL = bundleOf(['allow', 'connect:tcp', '127.0.0.1'])
+
+/** Opens tunnels one by one and prints each status; keeps them until it ends. */
+const GREEDY = `
+const [proxy, target, count] = process.argv.slice(1).map(Number)
+const net = require('node:net')
+const open = (left) => {
+  if (left === 0) return
+  const socket = net.connect(proxy, '127.0.0.1')
+  socket.write('CONNECT 127.0.0.1:' + target + ' HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
+  socket.once('data', (data) => {
+    console.log(String(data).slice(9, 12))
+    open(left - 1)
+  })
+  socket.on('error', () => {})
+}
+open(count)
+setInterval(() => {}, 1000)`
+
+async function runGreedy(proxy: number, target: number, count: number): Promise<string[]> {
+  const args = ['-e', GREEDY, String(proxy), String(target), String(count)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const statuses: string[] = []
+  child.stdout.setEncoding('utf8')
+  for await (const text of child.stdout as AsyncIterable<string>) {
+    statuses.push(...text.trim().split('\n'))
+    if (statuses.length === count) break
+  }
+  return statuses
+}
+
+describe('the places of the proxy', () => {
+  it('are never all taken by one process', async () => {
+    const target = await startTcpServer(() => {})
+    const { port } = await startProxy(LOCAL, {}, 12, { share: 4 })
+
+    const greedy = await runGreedy(port, target, 8)
+    const other = await openRaw(port, connectTo(`127.0.0.1:${target}`))
+
+    expect(greedy).toEqual(['200', '200', '200', '200', '429', '429', '429', '429'])
+    expect(await readUntil(other, '\r\n\r\n')).toContain('HTTP/1.1 200 ')
+  })
+
+  it('are free again for a process that gives its own back', async () => {
+    const target = await startTcpServer((socket) => socket.resume())
+    const { port, live } = await startProxy(LOCAL, {}, 12, { share: 1 })
+    const open = (): Promise<Socket> => openRaw(port, connectTo(`127.0.0.1:${target}`))
+    const first = await open()
+    await readUntil(first, '200')
+    expect(await readUntil(await open(), '\r\n\r\n')).toContain('HTTP/1.1 429 Palisade: ')
+
+    first.destroy()
+    await expect.poll(() => live.size()).toBe(0)
+
+    expect(await readUntil(await open(), '\r\n\r\n')).toContain('HTTP/1.1 200 ')
+  })
+
+  it('look for no owner while less than a share is taken', async () => {
+    const { active } = activePolicy()
+    const live = createLiveConnections(active.decide, 4)
+    const asked: Socket[] = []
+    const owners = {
+      ownerOf: async (client: Socket) => {
+        asked.push(client)
+        return 'user 7'
+      },
+      known: () => 'user 7',
+    }
+    const admission = createAdmission(live, owners, 1)
+    const client = connect({ port: 1, host: '127.0.0.1' }).on('error', () => {})
+
+    const places = [
+      await admission.enter(client),
+      await admission.enter(client),
+      await admission.enter(client),
+      await admission.enter(client),
+    ]
+
+    // A user, whose processes are out of sight, has three shares.
+    expect(places.map((place) => place !== null)).toEqual([true, true, true, false])
+    expect(asked).toHaveLength(3)
+  })
+})
+
+describe('one connection', () => {
+  it('opens one connection at a time, however many requests it sends at once', async () => {
+    const held: Socket[] = []
+    const target = await startTcpServer((socket) => {
+      held.push(socket)
+      socket.on('data', () => {})
+    })
+    const { port, live } = await startProxy(LOCAL)
+    const one = `GET http://127.0.0.1:${target}/ HTTP/1.1\r\nHost: 127.0.0.1:${target}\r\n\r\n`
+
+    const client = await openRaw(port, one.repeat(500))
+    await expect.poll(() => held.length).toBe(1)
+    const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+    held[0]?.end(answer)
+    await readUntil(client, 'ok')
+    await expect.poll(() => held.length).toBe(2)
+
+    expect(live.size()).toBe(1)
+  })
+
+  it('gets its answers in order, and a refusal of what is too many', async () => {
+    const target = await startTcpServer((socket) =>
+      socket.once('data', (data) => {
+        const path = /GET (\S+)/.exec(data.toString())?.[1] ?? ''
+        socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${path.length}\r\n\r\n${path}`)
+      }),
+    )
+    const { port } = await startProxy(LOCAL)
+    const authority = `127.0.0.1:${target}`
+    const requests = Array.from(
+      { length: 20 },
+      (_, index) => `GET http://${authority}/${index} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
+    )
+
+    const client = await openRaw(port, requests.join(''))
+    const text = await readUntil(client, 'HTTP/1.1 429')
+
+    const paths = [...text.matchAll(/\r\n\r\n(\/\d+)/g)].map(([, path]) => path)
+    expect(paths).toEqual(Array.from({ length: 17 }, (_, index) => `/${index}`))
+  })
+})
+
+describe('a request body', () => {
+  const post = (authority: string): string =>
+    `POST http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\nContent-Length: 100000\r\n\r\n`
+
+  it('that comes too slowly ends with 408 and gives its place back', async () => {
+    const target = await startTcpServer((socket) => socket.resume())
+    const bodyRate = { bytes: 1_000, windowMs: 200 }
+    const { port, live } = await startProxy(LOCAL, {}, 10, { bodyRate })
+    const client = await openRaw(port, post(`127.0.0.1:${target}`))
+    const drip = setInterval(() => client.write('x'), 20)
+    onTestFinished(() => clearInterval(drip))
+
+    const text = await readUntil(client, '\r\n\r\n')
+
+    expect(text).toContain('HTTP/1.1 408 Palisade: the request body comes too slowly')
+    await expect.poll(() => live.size()).toBe(0)
+  })
+
+  it('may wait as long as the origin does not take it', async () => {
+    const target = await startTcpServer((socket) => socket.pause())
+    const bodyRate = { bytes: 1_000, windowMs: 50 }
+    const { port, live } = await startProxy(LOCAL, {}, 10, { bodyRate })
+    const length = 50_000_000
+    const authority = `127.0.0.1:${target}`
+    const client = await openRaw(port, post(authority).replace('100000', String(length)))
+    client.write(Buffer.alloc(length))
+
+    let answered = false
+    client.once('data', () => (answered = true))
+    await new Promise((resolve) => setTimeout(resolve, 500))
+
+    expect(answered).toBe(false)
+    expect(live.size()).toBe(1)
+  })
+
+  it('that has ended is not too slow while the origin thinks', async () => {
+    const sockets: Socket[] = []
+    const target = await startTcpServer((socket) => {
+      sockets.push(socket)
+      socket.resume()
+    })
+    const bodyRate = { bytes: 1_000, windowMs: 50 }
+    const { port } = await startProxy(LOCAL, {}, 10, { bodyRate })
+    const request = post(`127.0.0.1:${target}`).replace('100000', '5')
+    const client = await openRaw(port, `${request}hello`)
+    setTimeout(() => sockets[0]?.end('HTTP/1.1 204 No Content\r\n\r\n'), 300)
+
+    expect(await readUntil(client, '\r\n\r\n')).toContain('HTTP/1.1 204 ')
+  })
+})
+
+describe('a client that ends its side behind its request', () => {
+  it('gets its answer all the same', async () => {
+    const target = await startTcpServer((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')),
+    )
+    const { port, live } = await startProxy(LOCAL)
+    const authority = `127.0.0.1:${target}`
+    const client = await openRaw(port, '')
+
+    client.end(`GET http://${authority}/ HTTP/1.1\r\nHost: ${authority}\r\n\r\n`)
+
+    expect(await readUntil(client, 'ok')).toContain('HTTP/1.1 200 OK')
+    await once(client, 'end')
+    await expect.poll(() => live.size()).toBe(0)
+  })
+
+  it('gets its refusal, too', async () => {
+    const { port } = await startProxy(LOCAL)
+    const client = await openRaw(port, '')
+
+    client.end(get('denied.test'))
+
+    expect(await readUntil(client, '\r\n\r\n')).toContain('HTTP/1.1 403 Palisade: denied.test:80')
+  })
+
+  it('is closed when it has asked for nothing', async () => {
+    const { port } = await startProxy(LOCAL)
+
+    expect(await exchangeRaw(port, '')).toMatchObject({ status: 0 })
+  })
+})
+
+describe('the owner of a connection', () => {
+  it('is the process that made it', async () => {
+    const server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const client = connect({ port, host: '127.0.0.1' })
+    await once(client, 'connect')
+    onTestFinished(() => {
+      client.destroy()
+      server.close()
+    })
+
+    const owners = await createFindOwners(() => port)([client.localPort ?? 0, 1])
+
+    expect(owners).toEqual([`process ${process.pid}`, null])
+  })
+
+  it('is read from both tables of the kernel by both ports', () => {
+    const head =
+      '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode'
+    const v4 =
+      '   0: 0100007F:9C40 0100007F:20E5 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000 20 4 30 10 -1'
+    const other =
+      '   1: 0100007F:9C41 0100007F:20E6 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0000 20 4 30 10 -1'
+    const v6 =
+      '   2: 0000000000000000FFFF00000100007F:9C42 0000000000000000FFFF00000100007F:20E5 01 00000000:00000000 00:00000000 00000000     0        0 4713 1'
+
+    expect(parseTcpTable([head, v4, other, v6, ''].join('\n'), 8421)).toEqual([
+      [40_000, { uid: '1000', inode: '4711' }],
+      [40_002, { uid: '0', inode: '4713' }],
+    ])
+  })
+})
