@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
 import { ConfigError } from './config/config-error.ts'
 import type { Config } from './config/config.ts'
-import { openDataDirectory } from './data-directory.ts'
+import { DATABASE_FILE, openDataDirectory } from './data-directory.ts'
 import { parseDatabaseUrl } from './store/postgres/database-url.ts'
 import { StoreError } from './store/store-error.ts'
 import type { Opening } from './store/opening.ts'
@@ -12,7 +14,7 @@ import type { Store } from './store/store.ts'
  * not answer at the moment.
  */
 export async function openStore(config: Config, opening: Opening): Promise<Store> {
-  if (config.databaseUrl === null) return openDataDirectory(config.dataDir, opening)
+  if (config.databaseUrl === null) return openDirectory(config.dataDir, opening)
   // Loaded late: most servers have SQLite.
   const { openPostgresStore } = await import('./store/postgres/open-postgres-store.ts')
   const { label } = parseDatabaseUrl(config.databaseUrl)
@@ -24,6 +26,20 @@ export async function openStore(config: Config, opening: Opening): Promise<Store
   } catch (error) {
     throw error instanceof StoreError ? refusalOf(label, error) : error
   }
+}
+
+/** A database that is going to be migrated is backed up first. */
+async function openDirectory(dataDir: string, opening: Opening): Promise<Store> {
+  if (opening === 'create') {
+    // Loaded late: most starts migrate nothing.
+    const { backUpBeforeMigration } = await import('./backup/back-up-before-migration.ts')
+    const backup = await backUpBeforeMigration(join(dataDir, DATABASE_FILE), randomUUID())
+    if (backup !== null)
+      process.stderr.write(
+        `palisade-server: the database of schema ${backup.schema} is kept as ${backup.file}\n`,
+      )
+  }
+  return openDataDirectory(dataDir, opening)
 }
 
 function refusalOf(label: string, error: StoreError): Error {
