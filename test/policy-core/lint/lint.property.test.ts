@@ -1,6 +1,7 @@
 import {
   compilePolicy,
   decide,
+  effectivePolicies,
   lint,
   type Action,
   type Finding,
@@ -15,6 +16,7 @@ import { readLintSet, type Entry } from '../../../packages/policy-core/src/lint/
 import { policySets, type CompiledFrom } from '../arbitraries/policy-set.ts'
 import { requestChoices, requestFrom } from '../arbitraries/request.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
+import { policy, rule } from '../policies.ts'
 
 const REQUESTS = 30
 
@@ -166,6 +168,83 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ 'of another port': 0.001 })).toEqual([])
   })
 
+  it('addresses that a deny is said to leave open are allowed', { timeout: LAW_TIMEOUT_MS }, () => {
+    const outcomes = everyCase({ runs: 4000 }, rangeSets(), (set, tally) => {
+      const compiled = compilePolicy(set)
+      for (const { code, rules, message } of lint(set)) {
+        if (code !== 'deny_one_action') continue
+        const [denied = '', opener = ''] = rules.map(({ resource }) => resource)
+        const port = Number(/:(\d+)$/.exec(`${denied} ${opener}`)?.[1] ?? 443)
+        const asked = ADDRESSES.filter((address) => isIn(address, denied))
+
+        const outcome = asked.map(
+          (host) => decide(compiled, { action: 'connect:udp', host, port }).decision,
+        )
+
+        expect(outcome, `${message}; ${JSON.stringify(set)}`).toContain('allow')
+        tally('left open')
+      }
+      tally('sets')
+    })
+
+    expect(outcomes.rarerThan({ 'left open': 0.005 })).toEqual([])
+  })
+
+  it(
+    'what is said to be written without read is, for some team',
+    { timeout: LAW_TIMEOUT_MS },
+    () => {
+      const outcomes = everyCase({ runs: 3000 }, teamSets(), (policies, tally) => {
+        const audiences = [[], ...TEAMS.map((team) => [team])].map((teams) =>
+          compilePolicy({ policies: effectivePolicies(policies, teams) }),
+        )
+        for (const { code, rules, message } of lint({ policies })) {
+          if (code !== 'write_without_read') continue
+          const path = /such as `(.+)` in it/.exec(message)?.[1] ?? rules[0]?.resource ?? ''
+
+          const claims = audiences.map(
+            (compiled) =>
+              decide(compiled, { action: 'write', path }).decision === 'allow' &&
+              decide(compiled, { action: 'read', path }).decision === 'deny',
+          )
+
+          expect(claims, JSON.stringify(policies)).toContain(true)
+          tally('written without read')
+        }
+        tally('sets')
+      })
+
+      expect(outcomes.rarerThan({ 'written without read': 0.05 })).toEqual([])
+    },
+  )
+
+  it(
+    'a domain that is said to be missing beside a wildcard can be opened by adding it',
+    {
+      timeout: LAW_TIMEOUT_MS,
+    },
+    () => {
+      const outcomes = everyCase({ runs: 3000 }, policySets(), (from, tally) => {
+        for (const { code, mend } of lint(from.set, from.options)) {
+          if (code !== 'apex_not_covered') continue
+          const resource = /add `(.+)` if/.exec(mend)?.[1] ?? ''
+          const [host = '', port = '443'] = resource.split(':')
+          const added = compilePolicy({
+            policies: [policy('added', rule('r', 'allow', ['connect:tcp'], resource))],
+          })
+
+          const request = { action: 'connect:tcp', host, port: Number(port) }
+
+          expect(decide(added, request).decision, resource).toBe('allow')
+          tally('added')
+        }
+        tally('sets')
+      })
+
+      expect(outcomes.rarerThan({ added: 0.02 })).toEqual([])
+    },
+  )
+
   it('what is said to be written without read is', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 6000 }, policySets(), (from, tally) => {
       const whole = compilePolicy(from.set, from.options)
@@ -197,6 +276,86 @@ describe('lint', () => {
     expect(outcomes.rarerThan({ some: 0.3 })).toEqual([])
   })
 })
+
+/** Protected, carried and ordinary addresses, and ranges that hold them. */
+const RANGES = [
+  '0.0.0.0/0',
+  '169.254.0.0/16',
+  '169.254.169.254',
+  '168.0.0.0/7',
+  '224.0.0.0/3',
+  '192.0.2.0/24',
+  '192.0.2.7',
+  '::/0',
+  '64:ff9b::/96',
+  '64:ff9b::c000:207',
+  'fe80::/10',
+  '2001:db8::7',
+]
+const ADDRESSES = [
+  '169.254.169.254',
+  '169.254.0.1',
+  '168.0.0.1',
+  '169.255.0.0',
+  '224.0.0.1',
+  '255.0.0.1',
+  '1.0.0.0',
+  '192.0.2.0',
+  '192.0.2.7',
+  '64:ff9b::c000:207',
+  '64:ff9b::c000:200',
+  '64:ff9b::808:808',
+  'fe80::1',
+  '2001:db8::7',
+]
+
+function isIn(address: string, resource: string): boolean {
+  const range = resource.replace(/^\[(.+)\]:\d+$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
+  const set = { policies: [policy('p', rule('r', 'deny', ['connect:udp'], range))] }
+  const { rules } = decide(compilePolicy(set), {
+    action: 'connect:udp',
+    host: address,
+    port: 443,
+  })
+  return rules.length > 0
+}
+
+function rangeSets(): fc.Arbitrary<PolicySet> {
+  const actions = fc.constantFrom<Action[]>(
+    ['connect:tcp'],
+    ['connect:udp'],
+    ['connect:tcp', 'connect:udp'],
+  )
+  const rules = fc.array(
+    fc.tuple(fc.constantFrom('allow', 'deny'), actions, fc.constantFrom(...RANGES)),
+    { minLength: 2, maxLength: 6 },
+  )
+  return rules.map((each) => ({
+    policies: [
+      policy('p', ...each.map(([decision, on, range], n) => rule(`r${n}`, decision, on, range))),
+    ],
+  }))
+}
+
+const TEAMS = [
+  'd2901f6e-6b1c-4b53-a9f5-35ee0f1f7f11',
+  'd2901f6e-6b1c-4b53-a9f5-35ee0f1f7f12',
+] as const
+
+function teamSets(): fc.Arbitrary<Policy[]> {
+  const scope = fc.constantFrom({}, ...TEAMS.map((team) => ({ teams: [team] })), {
+    teams: [...TEAMS],
+  })
+  const actions = fc.constantFrom<Action[]>(['read'], ['write'], ['read', 'write'])
+  const path = fc.constantFrom('/a', '/a/**', '/a/*', '/a/b', '/**/b')
+  const one = fc.tuple(scope, fc.constantFrom('allow', 'deny'), actions, path)
+  return fc.array(one, { minLength: 2, maxLength: 6 }).map((all) =>
+    all.map(([teams, decision, on, resource], n) => ({
+      ...policy(`p${n}`, rule(`r${n}`, decision, on, resource)),
+      scope: teams,
+    })),
+  )
+}
 
 const LEFT_OPEN: ReadonlySet<string> = new Set([
   'deny_without_apex',

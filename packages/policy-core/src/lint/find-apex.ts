@@ -1,4 +1,4 @@
-import { formatHostPort } from '../host/host.ts'
+import { formatHostPort, isLocalhostName } from '../host/host.ts'
 import { quote } from '../quote.ts'
 import { describeBroadDomain } from './broad-domain.ts'
 import { createFinding, type Finding } from './finding.ts'
@@ -10,6 +10,8 @@ export function findApex(entry: Entry, around: NamesAround): Finding[] {
   const { pattern, rule } = entry
   if (pattern.kind !== 'name' || pattern.depth === 'exact' || rule.decision === 'deny') return []
   const { domain } = pattern
+  // A name never opens the machine itself.
+  if (isLocalhostName(domain)) return []
   const isSettled = rule.actions.some(
     (action) =>
       around.isCovered('deny', action, domain) || around.isCovered('allow', action, domain),

@@ -22,6 +22,8 @@ export type Cover = Entry | null | 'unknown'
 
 /** Asks every active resource of a set. */
 export interface CoverFinder {
+  /** The protected classes of the machine's own addresses. */
+  readonly machine: LintSet['machine']
   /** The first resource of this decision that covers `pattern` and counts wherever `entry` does. */
   readonly coverOf: (
     entry: Entry,
@@ -71,6 +73,7 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
     if (pattern.kind !== 'path' && pattern.port === null) yield* candidates('open', action, pattern)
   }
   return {
+    machine: set.machine,
     coverOf: (entry, decision, action, pattern = entry.pattern) =>
       firstCover(candidates(decision, action, pattern), budget, (other) =>
         isInForceWith(other.rule, entry.rule) ? covers(other.pattern, pattern, budget) : 'no',

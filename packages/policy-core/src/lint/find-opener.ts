@@ -1,3 +1,7 @@
+import { EMBEDDINGS, embeddedIpv4 } from '../address/embedded-ipv4.ts'
+import type { IpAddress } from '../address/ip-address.ts'
+import { lastAddress, rangeContains, singleAddress, type IpRange } from '../address/ip-range.ts'
+import { protectedClasses, protectionsOf } from '../address/protected-address.ts'
 import type { Answer } from '../language/path-containment.ts'
 import type { Action } from '../policy/policy.ts'
 import type { Cover, CoverFinder } from './find-cover.ts'
@@ -31,8 +35,56 @@ export function findOpener(
     return closers.some((closer) => closer !== null && closer !== 'unknown') ? 'no' : 'unknown'
   }
   for (const each of wanted) {
-    const opener = finder.openerOf(deny, action, each, (allow) => isOpen(allow, each))
+    const opener = finder.openerOf(deny, action, each, (allow) =>
+      opensSome(allow, { deny, action, pattern, finder }) ? isOpen(allow, each) : 'no',
+    )
     if (opener !== null) return opener
   }
   return null
+}
+
+interface Opening {
+  readonly deny: Entry
+  readonly action: Action
+  readonly pattern: LintPattern
+  readonly finder: CoverFinder
+}
+
+/**
+ * Whether the allow opens at least one address of a range: a wide range opens no protected address,
+ * and a deny of an IPv4 address also denies the IPv6 addresses that carry it. Always true of names
+ * and paths.
+ */
+function opensSome({ pattern: allowed }: Entry, opening: Opening): boolean {
+  const { pattern, finder } = opening
+  if (pattern.kind !== 'range' || allowed.kind !== 'range') return true
+  const { family, base } = pattern.range
+  // The first addresses behind each protected class and each range that carries IPv4.
+  const closed = [...protectedClasses(finder.machine), ...EMBEDDINGS].map(({ range }) => range)
+  const starts = closed.filter((range) => range.family === family).map(addressBehind)
+  return [base, ...starts]
+    .map((value) => ({ family, value }))
+    .filter((address) => rangeContains(pattern.range, address))
+    .some((address) => isOpened(address, allowed, opening))
+}
+
+function isOpened(
+  address: IpAddress,
+  allowed: LintPattern & { readonly kind: 'range' },
+  { deny, action, pattern, finder }: Opening,
+): boolean {
+  const isNamed = protectionsOf(address, finder.machine).every(({ isOpenedBy }) =>
+    isOpenedBy(allowed.range),
+  )
+  if (!isNamed) return false
+  const port = portOf(pattern) ?? allowed.port
+  const carried = embeddedIpv4(address).map((inner) => inner.address)
+  return [address, ...carried].every((each) => {
+    const closer: LintPattern = { kind: 'range', range: singleAddress(each), port }
+    return finder.coverOf(deny, 'deny', action, closer) === null
+  })
+}
+
+function addressBehind(range: IpRange): bigint {
+  return lastAddress(range) + 1n
 }

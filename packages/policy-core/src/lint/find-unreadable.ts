@@ -13,34 +13,45 @@ const MAX_ROUNDS = 32
 
 /**
  * Allowed writes that no allowed reads cover, alone or together, and no denies: a writable mount needs
- * both. Asks for a path that can be written and not be read, takes in a read that covers it or a deny
- * of writing it, and asks again.
+ * both. A user of one team has the fewest reads, so each team of the write is asked for by itself.
  */
 export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget): Finding[] {
-  const { pattern } = entry
+  const { pattern, rule } = entry
   if (!isWriteOnly(entry) || pattern.kind !== 'path') return []
+  let isUndecided = false
+  for (const teams of rule.teams?.each() ?? [null]) {
+    const found = findPathOf({ ...entry, rule: { ...rule, teams } }, pattern, finder, budget)
+    if (found === 'unknown') isUndecided = true
+    else if (found !== null) return [describe(entry, pattern, found)]
+  }
+  return isUndecided ? [describeUndecided(entry)] : []
+}
+
+/**
+ * A path that can be written and not be read; null when there is none. Takes in a read that covers the
+ * path, or a deny of writing it, and asks for another.
+ */
+function findPathOf(
+  entry: Entry,
+  pattern: PlacedPath,
+  finder: CoverFinder,
+  budget: Budget,
+): string | null | 'unknown' {
   const whole = findSettling(entry, pattern, finder)
-  if (whole !== null && whole !== 'unknown') return []
+  if (whole !== null && whole !== 'unknown') return null
   const settled: Segments[] = []
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const question = { inAll: [pattern.segments], inNone: settled }
     const found = withinBudget(budget, (meter) => findPath(question, meter))
-    if (found.kind === 'none') return []
-    if (found.kind === 'unknown') break
+    if (found.kind === 'none') return null
+    if (found.kind === 'unknown') return 'unknown'
     const segments = segmentsOf(found.path).map(literalSegment)
     const settling = findSettling(entry, { ...pattern, segments }, finder)
-    if (settling === null) return [describe(entry, pattern, found.path)]
-    if (settling === 'unknown' || settling.fromHome !== pattern.fromHome) break
+    if (settling === null) return found.path
+    if (settling === 'unknown' || settling.fromHome !== pattern.fromHome) return 'unknown'
     settled.push(settling.segments)
   }
-  return [
-    createFinding(
-      'undecided',
-      [refer(entry)],
-      `whether all of ${quote(entry.text)} can be read took too much work to tell`,
-      `allow \`read\` of ${quote(entry.text)} if it is to be mounted`,
-    ),
-  ]
+  return 'unknown'
 }
 
 function isWriteOnly({ rule: { decision, actions } }: Entry): boolean {
@@ -61,6 +72,15 @@ function findSettling(
 
 function isPathEntry(cover: Cover): cover is Entry & { readonly pattern: PlacedPath } {
   return cover !== null && cover !== 'unknown' && cover.pattern.kind === 'path'
+}
+
+function describeUndecided(entry: Entry): Finding {
+  return createFinding(
+    'undecided',
+    [refer(entry)],
+    `whether all of ${quote(entry.text)} can be read took too much work to tell`,
+    `allow \`read\` of ${quote(entry.text)} if it is to be mounted`,
+  )
 }
 
 function describe(entry: Entry, { fromHome }: PlacedPath, path: string): Finding {

@@ -6,6 +6,8 @@ export interface Teams {
   readonly id: number
   /** Whether every one of `others` is among them. */
   readonly include: (others: Teams) => boolean
+  /** Each of them by itself: a user of one team alone. */
+  readonly each: () => readonly Teams[]
 }
 
 /**
@@ -15,9 +17,7 @@ export interface Teams {
 export function createTeamsReader(): (policy: Policy) => Teams | null {
   const known = new Map<string, Teams>()
   const members = new Map<Teams, readonly string[]>()
-  return ({ scope }) => {
-    const ids = new Set((scope?.teams ?? []).map((team) => team.toLowerCase()))
-    if (ids.size === 0) return null
+  const teamsOf = (ids: ReadonlySet<string>): Teams => {
     const sorted = [...ids].toSorted()
     const key = sorted.join()
     const same = known.get(key)
@@ -31,9 +31,14 @@ export function createTeamsReader(): (policy: Policy) => Teams | null {
         answers.set(others, answer)
         return answer
       },
+      each: () => sorted.map((team) => teamsOf(new Set([team]))),
     }
     known.set(key, teams)
     members.set(teams, sorted)
     return teams
+  }
+  return ({ scope }) => {
+    const ids = new Set((scope?.teams ?? []).map((team) => team.toLowerCase()))
+    return ids.size === 0 ? null : teamsOf(ids)
   }
 }
