@@ -3,7 +3,8 @@ import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
 import { createDeadline } from './deadline.ts'
-import { fault, type Fault } from './fault.ts'
+import { fault, foreignFault, type Fault } from './fault.ts'
+import { isForeign } from './foreign-answer.ts'
 
 const PATH = '/api/v1/device/token'
 const MAX_ANSWER_BYTES = 4 * 1024
@@ -111,6 +112,7 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
     })
     const body = await readBoundedBody(response.body, MAX_ANSWER_BYTES)
     if (response.status === 200) return readAnswer(body)
+    if (isForeign(response)) return foreignFault(`status ${response.status}`)
     return judgeBusy(response) ?? judgeRefusal(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')
@@ -129,10 +131,12 @@ function readAnswer(body: Uint8Array | null): Answer | Fault {
   // What could end the header line or hide in it has no place in a token (RFC 6750 §2.1).
   if (parsed?.success === true && /^[A-Za-z0-9._~+/=-]{1,512}$/.test(parsed.data.access_token))
     return parsed.data
-  return fault('malformed', 'the server gave no proper device token')
+  return foreignFault('no device token')
 }
 
 function judgeRefusal(status: number): Fault {
+  if (status >= 300 && status < 400)
+    return fault('redirected', `a redirect (${status}) instead of a device token (captive portal?)`)
   if (status === 401)
     return fault(
       'revoked',

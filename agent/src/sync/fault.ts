@@ -14,7 +14,7 @@ const FAULT_CODES = [
   'http_status',
   'redirected',
   'not_modified_without_bundle',
-  'content_type',
+  'foreign_answer',
   'empty',
   'too_large',
   'truncated',
@@ -56,6 +56,12 @@ export interface Fault {
   readonly message: string
   /** How long the server asked us to stay away (`Retry-After` of a 429 or 503). */
   readonly retryAfterMs?: number
+}
+
+/** Of an answer that no server of ours gives; `found` says how it was told. */
+export function foreignFault(found: string): Fault {
+  const message = 'the network answers in place of the server (captive portal?)'
+  return fault('foreign_answer', `${message}: ${found}`)
 }
 
 /** Of an exception that nothing foresaw. */

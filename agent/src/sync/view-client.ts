@@ -3,9 +3,8 @@ import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
 import { createDeadline } from './deadline.ts'
 import type { DeviceAccess } from './device-access.ts'
-import { fault, type Fault } from './fault.ts'
-
-const MEDIA_TYPE = 'application/json'
+import { fault, foreignFault, type Fault } from './fault.ts'
+import { isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './foreign-answer.ts'
 
 export type Fetched =
   | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
@@ -61,7 +60,7 @@ export function createFileFetcher(deps: {
         ...(isPoll
           ? {}
           : {
-              accept: MEDIA_TYPE,
+              accept: JSON_MEDIA_TYPE,
               dpop: deps.prove({ method, url: target, accessToken: token }),
             }),
         ...wanted.headers,
@@ -69,7 +68,7 @@ export function createFileFetcher(deps: {
         // Most likely there is nothing new, and the server would hold the connection for as long as it
         // offers: 70 seconds of each 300, of every machine.
         ...(isPoll && etag !== null ? { connection: 'close' } : {}),
-        ...(body === null ? {} : { 'content-type': MEDIA_TYPE }),
+        ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
       },
     }
   }
@@ -112,10 +111,9 @@ export function createFileFetcher(deps: {
 }
 
 async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetched> {
-  const mediaType = (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
-  if (mediaType !== MEDIA_TYPE) {
+  if (mediaTypeOf(response) !== JSON_MEDIA_TYPE) {
     await response.body?.cancel()
-    return fault('content_type', `the server did not answer with ${MEDIA_TYPE}`)
+    return foreignFault('a page instead of a document')
   }
   let body: Uint8Array | null
   try {
@@ -123,9 +121,10 @@ async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetc
   } catch (error) {
     if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError'))
       throw error
-    return fault('truncated', `the answer broke off: ${describeCause(error)}`)
+    return fault('truncated', `the connection broke off: ${describeCause(error)}`)
   }
   if (body === null) return fault('too_large', `the answer is larger than ${maxBytes} bytes`)
+  if (isMarkup(body)) return foreignFault('a page that is called a document')
   if (body.byteLength === 0) return fault('empty', 'the server answered 200 without a document')
   return { kind: 'body', body: Buffer.from(body), etag: parseEtag(response.headers.get('etag')) }
 }
@@ -143,8 +142,9 @@ function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
   if (status >= 300 && status < 400)
     return fault(
       'redirected',
-      `the server answered with a redirect (${status}); enrol with its final address`,
+      `a redirect (${status}), by a captive portal or the server; if the latter, enrol with its final address`,
     )
+  if (isForeign(response)) return foreignFault(`status ${status}`)
   if (status === 401)
     return fault('unauthorized', 'the server does not take the device token that it gave')
   return judgeBusy(response) ?? fault('http_status', `the server answered ${status}`)

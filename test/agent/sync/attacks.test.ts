@@ -46,8 +46,8 @@ describe('the last good policy stays in force after', () => {
   }
 
   it.each([
-    ['an HTML page', html, 'content_type'],
-    ['an HTML page that is called JSON', body('<html></html>'), 'malformed'],
+    ['an HTML page', html, 'foreign_answer'],
+    ['an HTML page that is called JSON', body('<html></html>'), 'foreign_answer'],
     ['an empty answer', body(''), 'empty'],
     ['an answer that is too large', body('x'.repeat(16_385)), 'too_large'],
     ['an endless answer', endless, 'too_large'],

@@ -131,13 +131,17 @@ describe('the device token of a machine', () => {
 
   it.each<[string, string, (response: ServerResponse) => unknown]>([
     ['proof_refused', '400', (response) => response.writeHead(400).end('{}')],
-    ['http_status', 'a redirect', (response) => response.writeHead(302, { location: '/x' }).end()],
-    ['malformed', 'HTML', (response) => response.writeHead(200).end('<html>')],
-    ['malformed', 'nothing', (response) => response.writeHead(200).end()],
-    ['malformed', 'a bearer token', (response) => give(response, 'x', { token_type: 'Bearer' })],
-    ['malformed', 'a header in the token', (response) => give(response, 'x\r\ny: z')],
-    ['malformed', 'a life of none', (response) => give(response, 'x', { expires_in: 0 })],
-    ['malformed', 'far too much', (response) => give(response, 'x'.repeat(100_000))],
+    ['redirected', 'a redirect', (response) => response.writeHead(302, { location: '/x' }).end()],
+    ['foreign_answer', 'HTML', (response) => response.writeHead(200).end('<html>')],
+    ['foreign_answer', 'nothing', (response) => response.writeHead(200).end()],
+    [
+      'foreign_answer',
+      'a bearer token',
+      (response) => give(response, 'x', { token_type: 'Bearer' }),
+    ],
+    ['foreign_answer', 'a header in the token', (response) => give(response, 'x\r\ny: z')],
+    ['foreign_answer', 'a life of none', (response) => give(response, 'x', { expires_in: 0 })],
+    ['foreign_answer', 'far too much', (response) => give(response, 'x'.repeat(100_000))],
     ['unreachable', 'a closed connection', (response) => response.destroy()],
     ['timeout', 'silence', () => undefined],
   ])('is %s when the server answers with %s', async (code, _title, answer) => {
