@@ -1,9 +1,10 @@
 import { readPrivateFile } from '@palisade/client'
-import { mkdir, readdir, rename, rm, unlink } from 'node:fs/promises'
+import { mkdir, readdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { KeptMeter } from '../break-glass/grant-meter.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
 import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
+import { setAside, setUnsafeDirectoryAside } from './set-aside.ts'
 import { sha256 } from './signed-metadata.ts'
 import {
   formatMeter,
@@ -34,7 +35,7 @@ export interface StateProblem {
 export interface ReadState {
   /** The one that is ahead; null when there is no copy, or none that is whole. */
   readonly state: TrustedState | null
-  /** A copy that was damaged, now out of the way; null when there was none. */
+  /** A directory or copy that cannot be used, now out of the way; null when there was none. */
   readonly problem: StateProblem | null
 }
 
@@ -71,15 +72,6 @@ export function createStateStore(directory: string): StateStore {
 
   const documentFile = (hash: string): string => join(documents, `${hash}.json`)
 
-  async function setAside(file: string, nowMs: number): Promise<string> {
-    const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
-    const target = `${file}.rejected-${stamp}`
-    return rename(file, target).then(
-      () => target,
-      () => file,
-    )
-  }
-
   /** One copy; out of the way when it is damaged. */
   async function readCopy(file: string, nowMs: number): Promise<ReadState> {
     const copy = await readPrivateFile(file, MAX_STATE_BYTES)
@@ -91,13 +83,17 @@ export function createStateStore(directory: string): StateStore {
 
   return {
     async read(nowMs) {
+      const unsafe =
+        (await setUnsafeDirectoryAside(directory, nowMs)) ??
+        (await setUnsafeDirectoryAside(documents, nowMs))
       for (const place of [directory, documents]) await removeLeftovers(place)
       const one = await readCopy(newest, nowMs)
       const other = await readCopy(previous, nowMs)
       const isOther =
         other.state !== null && (one.state === null || isAhead(other.state, one.state))
       inUse = isOther ? previous : newest
-      return { state: (isOther ? other : one).state, problem: one.problem ?? other.problem }
+      const problem = unsafe ?? one.problem ?? other.problem
+      return { state: (isOther ? other : one).state, problem }
     },
 
     async write(state) {

@@ -82,7 +82,7 @@ export function createTrust(deps: TrustDeps): Trust {
       return { kept: null, problem, isUsable: false }
     }
     if (restored !== null && 'file' in restored)
-      return { kept: null, problem: restored, isUsable: true }
+      return { kept: null, problem: read.problem ?? restored, isUsable: true }
     return { kept: restored, problem: read.problem, isUsable: true }
   }
 
