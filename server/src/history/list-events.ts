@@ -12,10 +12,7 @@ import { EMPTY_HISTORY } from './event-hash.ts'
 
 /** A deleted policy is kept with its rules, up to 400 KB; an answer of them stays readable. */
 const MAX_PAGE_BYTES = 1024 * 1024
-/**
- * How many events one request looks at: a filter that few events pass would read the whole history
- * while others wait. There is no index for the filters, which every write would have to pay for.
- */
+/** How many events one request looks at, by an index; few may pass its filter. */
 const WINDOW = 10_000
 
 export interface EventFeedDeps {
@@ -26,34 +23,42 @@ export interface EventFeedDeps {
 /** Events that are read at a time: an update of a policy holds it twice, with up to 400 KB each. */
 const SLICE = 8
 
-/** One page of an organization's history. Throws ApiError. */
+/**
+ * One page of an organization's history, read in slices: each is a snapshot of its own, in which
+ * the caller is authorized again. Throws ApiError.
+ */
 export async function listEvents(
   { store, pageTokenKey }: EventFeedDeps,
   caller: Caller,
   org: string,
   query: ListEventsQuery,
 ): Promise<ListEventsResponse> {
-  return store.read(async (reader) => {
-    await authorize(reader, caller, org, 'audit:read')
-    const list: PageList = { of: 'events', org, parameter: 'cursor' }
-    const after =
+  const list: PageList = { of: 'events', org, parameter: 'cursor' }
+  const read: AuthorizedRead = (work) =>
+    store.read(async (reader) => {
+      await authorize(reader, caller, org, 'audit:read')
+      return work(reader)
+    })
+  const { after, newest } = await read(async (reader) => ({
+    after:
       query.cursor === undefined
         ? 0
-        : await readCursor(reader, org, readPageToken(pageTokenKey, list, query.cursor))
-    const limit = readPageSize(query.page_size)
-    const head = await reader.events.head(org)
-    const newest = head?.sequence ?? 0
-    const through = Math.min(after + WINDOW, newest)
-    const page = { after, through, limit, ...readFilter(query) }
-    const { data, isWhole } = await readWithinBytes(reader, org, page)
-    const seen = isWhole ? through : (data.at(-1)?.sequence ?? after)
-    return {
-      data: data.map((event) => ({ ...event })),
-      next_cursor: formatPageToken(pageTokenKey, list, await formatCursor(reader, org, seen)),
-      has_more: seen < newest,
-    }
-  })
+        : await readCursor(reader, org, readPageToken(pageTokenKey, list, query.cursor)),
+    newest: (await reader.events.head(org))?.sequence ?? 0,
+  }))
+  const through = Math.min(after + WINDOW, newest)
+  const page = { after, through, limit: readPageSize(query.page_size), ...readFilter(query) }
+  const { data, isWhole } = await readWithinBytes(read, org, page)
+  const seen = isWhole ? through : (data.at(-1)?.sequence ?? after)
+  const cursor = await read((reader) => formatCursor(reader, org, seen))
+  return {
+    data: data.map((event) => ({ ...event })),
+    next_cursor: formatPageToken(pageTokenKey, list, cursor),
+    has_more: seen < newest,
+  }
 }
+
+type AuthorizedRead = <T>(work: (reader: StoreReader) => Promise<T>) => Promise<T>
 
 /** A place in one history: a restore makes another, which has other events under the same numbers. */
 async function formatCursor(reader: StoreReader, org: string, sequence: number): Promise<string> {
@@ -91,7 +96,7 @@ function readFilter({ kind, actor, since, until }: ListEventsQuery) {
  * them. Others get their turn between the slices.
  */
 async function readWithinBytes(
-  reader: StoreReader,
+  read: AuthorizedRead,
   org: string,
   page: EventPage,
 ): Promise<{ data: EventRecord[]; isWhole: boolean }> {
@@ -100,7 +105,8 @@ async function readWithinBytes(
   let bytes = 0
   while (data.length < page.limit) {
     const limit = Math.min(SLICE, page.limit - data.length)
-    const slice = await reader.events.list(org, { ...page, after, limit })
+    const rest = { ...page, after, limit }
+    const slice = await read((reader) => reader.events.list(org, rest))
     for (const event of slice) {
       bytes += Buffer.byteLength(JSON.stringify(event))
       if (bytes > MAX_PAGE_BYTES && data.length > 0) return { data, isWhole: false }

@@ -61,7 +61,8 @@ async function* readCredentials(reader: StoreReader, org: string): AsyncGenerato
     yield { kind: 'enrolment_token', id: token.id, name: token.name, state: { ...token } }
   let after = ''
   for (;;) {
-    const devices = await reader.devices.list(org, { after, limit: PAGE })
+    const page = { after, window: PAGE, limit: PAGE }
+    const { devices } = await reader.devices.search(org, {}, page)
     for (const device of devices) {
       const state = { ...device, user: device.username }
       yield { kind: 'device', id: device.id, name: device.username, state }

@@ -69,7 +69,7 @@ describe('the devices of an organization', () => {
     await test.server.close()
 
     const polls = await test.store.read((reader) =>
-      reader.devicePolls.list('acme', { first: '', last: '~' }),
+      reader.devicePolls.list([seen.device_id, refused.device_id]),
     )
     expect(polls).toEqual(new Map([[seen.device_id, '2026-11-21T08:00:01.250Z']]))
   })

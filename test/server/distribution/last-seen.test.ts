@@ -56,7 +56,7 @@ describe('last seen', () => {
       onFailure: (error) => failures.push(error),
     })
   const listed = () =>
-    store.read((reader) => reader.devicePolls.list('acme', { first: '', last: '~' }))
+    store.read((reader) => reader.devicePolls.list(Array.from({ length: 600 }, (_, n) => `d${n}`)))
 
   it('is written some time after a device was seen, with its last poll alone', async () => {
     const lastSeen = open(5)

@@ -4,8 +4,7 @@ import type { KeyPurpose, SigningKeyRecord } from '../../../server/src/store/rec
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
-const ALL = { first: 'd0', last: 'd9' }
-const FIRST = { after: '', limit: 9 }
+const FIRST = { after: '', window: 9, limit: 9 }
 const LATER = '2026-11-21T09:00:00.000Z'
 
 /** What every driver promises of tokens and devices; `store` holds the seed of `describeStore`. */
@@ -370,8 +369,8 @@ export function describeCredentials(store: () => Store): void {
       await expect(again).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
 
       const labels = await store().read(async ({ devices }) => {
-        const found = await devices.list('acme', FIRST)
-        return found.map((each) => each.labels)
+        const found = await devices.search('acme', {}, FIRST)
+        return found.devices.map((each) => each.labels)
       })
       expect(labels).toEqual([['linux', 'vm'], ['ci'], ['ci']])
     })
@@ -392,11 +391,10 @@ export function describeCredentials(store: () => Store): void {
       })
 
       await store().read(async (reader) => {
-        expect(await reader.devicePolls.list('acme', ALL)).toEqual(new Map([['d1', LATER]]))
-        expect(await reader.devicePolls.list('acme', { first: 'd2', last: 'd9' })).toEqual(
-          new Map(),
-        )
-        expect(await reader.devicePolls.list('rival', ALL)).toEqual(new Map([['d2', NOW]]))
+        expect(await reader.devicePolls.list(['d1', 'd3'])).toEqual(new Map([['d1', LATER]]))
+        expect(await reader.devicePolls.list(['d3'])).toEqual(new Map())
+        expect(await reader.devicePolls.list([])).toEqual(new Map())
+        expect(await reader.devicePolls.list(['d2'])).toEqual(new Map([['d2', NOW]]))
       })
       expect(await revision()).toBe(before)
     })
@@ -430,15 +428,13 @@ export function describeCredentials(store: () => Store): void {
       })
 
       await store().read(async (reader) => {
-        expect(await reader.deviceReports.list('acme', ALL)).toEqual(
+        expect(await reader.deviceReports.list(['d1', 'd3', 'd4'])).toEqual(
           new Map([
             ['d1', report('d1', LATER, 2 ** 53 - 1)],
             ['d3', report('d3', LATER, 7)],
           ]),
         )
-        const span = { first: 'd3', last: 'd9' }
-        expect([...(await reader.deviceReports.list('acme', span)).keys()]).toEqual(['d3'])
-        expect([...(await reader.deviceReports.list('rival', ALL)).keys()]).toEqual(['d2'])
+        expect([...(await reader.deviceReports.list(['d2'])).keys()]).toEqual(['d2'])
       })
       expect(await revision()).toBe(before)
     })
@@ -454,15 +450,18 @@ export function describeCredentials(store: () => Store): void {
       })
 
       await store().read(async (reader) => {
-        expect(await reader.devices.list('acme', FIRST)).toEqual([d1, d3])
-        expect(await reader.devices.list('acme', { after: 'd1', limit: 9 })).toEqual([d3])
-        expect(await reader.devices.list('acme', { after: '', limit: 1 })).toEqual([d1])
+        const list = (page: object = {}, org = 'acme') =>
+          reader.devices.search(org, {}, { ...FIRST, ...page })
+        expect(await list()).toEqual({ devices: [d1, d3], through: null })
+        expect(await list({ after: 'd1' })).toEqual({ devices: [d3], through: null })
+        expect(await list({ limit: 1 })).toEqual({ devices: [d1], through: null })
+        expect(await list({ window: 1 })).toEqual({ devices: [d1], through: 'd1' })
+        expect(await list({}, 'rival')).toEqual({ devices: [d2], through: null })
+        expect(await list({}, 'absent')).toEqual({ devices: [], through: null })
         expect(await reader.devices.findById('d2')).toEqual(d2)
         expect(await reader.devices.findById('d9')).toBeNull()
         expect(await reader.devices.countLive('acme')).toBe(1)
         expect(await reader.devices.listLiveUsers('acme')).toEqual([null])
-        expect(await reader.devices.list('rival', FIRST)).toEqual([d2])
-        expect(await reader.devices.list('absent', FIRST)).toEqual([])
         expect(await reader.devices.find('acme', 'd3')).toEqual(d3)
         expect(await reader.devices.find('rival', 'd3')).toBeNull()
       })

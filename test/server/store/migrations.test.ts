@@ -10,6 +10,7 @@ import {
 import { createViewPublisher } from '../../../server/src/distribution/views/view-publisher.ts'
 import type { RuleRecord } from '../../../server/src/store/records.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
+import { deviceSearch } from '../../../server/src/store/sql/migrations/device-search.ts'
 import { publications } from '../../../server/src/store/sql/migrations/publications.ts'
 import { rulesInOrder } from '../../../server/src/store/sql/migrations/rules-in-order.ts'
 import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
@@ -122,6 +123,25 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))(
         await store.close()
       },
     )
+
+    it('finds devices of an earlier release by their labels', async () => {
+      const open = await prepare(
+        MIGRATIONS.indexOf(deviceSearch),
+        ROWS,
+        `INSERT INTO devices (id, org, labels, created_at) VALUES
+           ('d2', 'acme', '["ci","linux"]', '${AT}'), ('d3', 'acme', '["c"]', '${AT}')`,
+      )
+      const store = await open()
+      onTestFinished(() => store.close())
+
+      const page = { after: '', window: 9, limit: 9 }
+      const search = (label: string) =>
+        store.read((reader) => reader.devices.search('acme', { label }, page))
+
+      expect((await search('linux')).devices.map(({ id }) => id)).toEqual(['d2'])
+      expect((await search('c')).devices.map(({ id }) => id)).toEqual(['d3'])
+      expect((await search('"')).devices).toEqual([])
+    })
 
     it('signs views of before anew, above what was served of them', async () => {
       const high = 9_000_000_000

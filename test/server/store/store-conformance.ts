@@ -3,6 +3,7 @@ import type { PolicyHeadRecord, RuleRecord } from '../../../server/src/store/rec
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
+import { describeDeviceSearch } from './device-search-conformance.ts'
 import { describeGrants } from './grant-conformance.ts'
 import { describeGeneration } from './generation-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
@@ -501,6 +502,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       () => open,
     )
     describeCredentials(() => store)
+    describeDeviceSearch(() => store)
     describeGrants(() => store)
     describeEvents(() => store)
     describeGeneration(

@@ -1,14 +1,15 @@
 import type { RevisionStatus } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audited-store.ts'
-import { ApiError } from '../../http/api-error.ts'
 import { nextTurn } from '../../next-turn.ts'
+import type { DeviceStanding, StandingPage } from '../../store/contract/device-search.ts'
 import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { ViewService } from '../views/view-service.ts'
-import { lastSignOfLife, readMachines, type Machine } from './machines.ts'
+import { createRequiredRevisions, type RequiredRevisions } from './required-revisions.ts'
 
 const SILENT_AFTER_MS = 15 * 60 * 1000
-const SLICE = 250
+/** Devices of one read. bench: server/revision-status */
+const SLICE = 1_000
 /** Codes are the machines' own words. */
 const MAX_CODES = 50
 /** What is in force in these is nothing, whatever its revision. */
@@ -26,13 +27,15 @@ export interface Question {
   /** What is theirs of this revision, or of a later one. */
   readonly revision: number
   /** Whether a report of a machine that has it not says that it refuses something. */
-  readonly isRefusal: (report: DeviceReportRecord) => boolean
+  readonly isRefusal: (report: Report) => boolean
 }
+
+export type Report = NonNullable<DeviceStanding['report']>
 
 export type Fate = 'applied' | 'rejected' | 'pending' | 'silent'
 
 /** A device that was not revoked, and how it stands to the revision. */
-export interface JudgedMachine extends Machine {
+export interface JudgedMachine extends DeviceStanding {
   readonly fate: Fate
 }
 
@@ -44,19 +47,62 @@ export function isUnusable({ state }: Pick<DeviceReportRecord, 'state'>): boolea
   return UNUSABLE.has(state) && state !== 'never_loaded'
 }
 
-/** Every device of the organization that was not revoked, some at a time. */
+/**
+ * Every device of the organization that was not revoked, in slices: each is a read of its own, after
+ * which others have their turn.
+ */
 export async function* judgeMachines(
   deps: CountDeps,
   question: Question,
-): AsyncGenerator<JudgedMachine> {
+): AsyncGenerator<readonly JudgedMachine[]> {
   const { org, revision } = question
-  const teams = await deps.store.read((reader) => readTeams(reader, org))
-  const required = await findRequired(deps.views, org, teams, revision)
-  const silentSinceMs = deps.now().getTime() - SILENT_AFTER_MS
-  for await (const machine of liveMachines(deps.store, org)) {
-    const least = required.get(machine.device.username) ?? revision
-    yield { ...machine, fate: judge(machine, least, question, silentSinceMs) }
+  const required = createRequiredRevisions(deps.views, question)
+  const silentSince = new Date(deps.now().getTime() - SILENT_AFTER_MS).toISOString()
+  for (let after: string | undefined = ''; after !== undefined;) {
+    const page: StandingPage = { after, limit: SLICE, silentSince }
+    const { slice, teams }: Slice = await deps.store.read((reader) =>
+      readSlice(reader, org, revision, page),
+    )
+    const least = await findLeast(required, teams)
+    yield slice.map((machine) => {
+      const fate = judge(machine, least.get(machine.username) ?? revision, question)
+      return { ...machine, fate }
+    })
+    after = slice.length < SLICE ? undefined : slice.at(-1)?.id
+    await nextTurn()
   }
+}
+
+interface Slice {
+  readonly slice: readonly DeviceStanding[]
+  readonly teams: ReadonlyMap<string | null, readonly string[]>
+}
+
+/** The teams are of each user of a device that has not reached the revision; null for no user. */
+async function readSlice(
+  reader: StoreReader,
+  org: string,
+  revision: number,
+  page: StandingPage,
+): Promise<Slice> {
+  const slice = await reader.devices.listStandings(org, page)
+  const behind = slice.filter((machine) => !hasReached(machine, revision))
+  const users = new Set(behind.map(({ username }) => username))
+  const named = [...users].filter((user) => user !== null)
+  const ofUsers = await reader.teams.listOfSome(org, named)
+  const teams = new Map(
+    [...users].map((user) => [user, user === null ? [] : (ofUsers.get(user) ?? [])]),
+  )
+  return { slice, teams }
+}
+
+async function findLeast(
+  required: RequiredRevisions,
+  teams: ReadonlyMap<string | null, readonly string[]>,
+): Promise<Map<string | null, number>> {
+  const least = new Map<string | null, number>()
+  for (const [user, ofUser] of teams) least.set(user, await required.of(ofUser))
+  return least
 }
 
 export interface Tally {
@@ -79,73 +125,15 @@ export function createTally(): Tally {
   }
 }
 
-/** The teams of each user of a device that was not revoked; none for devices without one. */
-async function readTeams(reader: StoreReader, org: string): Promise<Map<string | null, string[]>> {
-  const ofUsers = await reader.teams.listOfUsers(org)
-  const users = await reader.devices.listLiveUsers(org)
-  return new Map(users.map((user) => [user, (user !== null && ofUsers.get(user)) || []]))
+function hasReached({ report }: DeviceStanding, revision: number): boolean {
+  if (report === null || UNUSABLE.has(report.state)) return false
+  return report.revision !== null && report.revision >= revision
 }
 
-/**
- * The revision that a machine of each user has to have reached. A view keeps the number at which it
- * last became another, so one that the revision did not touch was there before it.
- */
-async function findRequired(
-  views: CountDeps['views'],
-  org: string,
-  teams: ReadonlyMap<string | null, readonly string[]>,
-  revision: number,
-): Promise<Map<string | null, number>> {
-  const sets = new Map([...teams.values()].map((ofUser) => [ofUser.join(), ofUser]))
-  const found = await Promise.all(
-    [...sets].map(async ([key, set]) => [key, await findRevision(views, org, set)] as const),
-  )
-  const revisions = new Map(found)
-  return new Map(
-    [...teams].map(([user, ofUser]) => {
-      return [user, Math.min(revisions.get(ofUser.join()) ?? Infinity, revision)]
-    }),
-  )
-}
-
-/** Of a view that cannot be signed, as with too many policies, nobody has the newest. */
-async function findRevision(
-  views: CountDeps['views'],
-  org: string,
-  teams: readonly string[],
-): Promise<number> {
-  try {
-    return await views.revisionOf(org, teams)
-  } catch (error) {
-    if (error instanceof ApiError) return Infinity
-    throw error
-  }
-}
-
-/** A slice at a time, so that nobody waits for a whole fleet to be read. */
-async function* liveMachines(store: CountDeps['store'], org: string): AsyncGenerator<Machine> {
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page = { after, limit: SLICE }
-    const slice: Machine[] = await store.read((reader) => readMachines(reader, org, page))
-    yield* slice.filter(({ device }) => device.revoked_at === null)
-    after = slice.length < SLICE ? undefined : slice.at(-1)?.device.id
-    await nextTurn()
-  }
-}
-
-function judge(
-  machine: Machine,
-  required: number,
-  { isRefusal }: Pick<Question, 'isRefusal'>,
-  silentSinceMs: number,
-): Fate {
-  const { report } = machine
-  if (report !== undefined) {
-    const isUsable = !UNUSABLE.has(report.state)
-    if (isUsable && report.revision !== null && report.revision >= required) return 'applied'
-    if (isRefusal(report)) return 'rejected'
-  }
-  return lastSignOfLife(machine) < silentSinceMs ? 'silent' : 'pending'
+function judge(machine: DeviceStanding, required: number, { isRefusal }: Question): Fate {
+  if (hasReached(machine, required)) return 'applied'
+  if (machine.report !== null && isRefusal(machine.report)) return 'rejected'
+  return machine.isSilent ? 'silent' : 'pending'
 }
 
 function rank(codes: ReadonlyMap<string, number>): RevisionStatus['rejected_by_code'] {

@@ -9,40 +9,25 @@ export interface Machine {
   readonly report: DeviceReportRecord | undefined
 }
 
-/** Those with an id above `after`, by ascending id; revoked ones too. */
-export async function readMachines(
-  reader: StoreReader,
-  org: string,
-  page: { readonly after: string; readonly limit: number },
-): Promise<Machine[]> {
-  return describe(reader, org, await reader.devices.list(org, page))
-}
-
 /** What is known of one device. */
 export async function readMachine(reader: StoreReader, device: DeviceRecord): Promise<Machine> {
-  const [machine] = await describe(reader, device.org, [device])
+  const [machine] = await readMachines(reader, [device])
   return machine ?? { device, seenAt: undefined, report: undefined }
 }
 
-async function describe(
+/** What is known of devices, in their order. */
+export async function readMachines(
   reader: StoreReader,
-  org: string,
   devices: readonly DeviceRecord[],
 ): Promise<Machine[]> {
-  const span = { first: devices[0]?.id ?? '', last: devices.at(-1)?.id ?? '' }
-  const seen = await reader.devicePolls.list(org, span)
-  const reports = await reader.deviceReports.list(org, span)
+  const ids = devices.map(({ id }) => id)
+  const seen = await reader.devicePolls.list(ids)
+  const reports = await reader.deviceReports.list(ids)
   return devices.map((device) => ({
     device,
     seenAt: seen.get(device.id),
     report: reports.get(device.id),
   }))
-}
-
-/** When it was last heard of, in milliseconds since 1970; it was there when it was enrolled. */
-export function lastSignOfLife({ device, seenAt, report }: Machine): number {
-  const signs = [device.created_at, seenAt, report?.reported_at].filter((at) => at !== undefined)
-  return Math.max(...signs.map((at) => Date.parse(at)))
 }
 
 export function formatMachine({ device, seenAt, report }: Machine): Device {

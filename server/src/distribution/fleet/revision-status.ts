@@ -2,9 +2,14 @@ import type { RevisionStatus } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
 import type { Caller } from '../../accounts/principal.ts'
 import { notFound } from '../../http/api-error.ts'
-import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import { readHold } from '../rollout/hold.ts'
-import { createTally, isUnusable, judgeMachines, type CountDeps } from './count-machines.ts'
+import {
+  createTally,
+  isUnusable,
+  judgeMachines,
+  type CountDeps,
+  type Report,
+} from './count-machines.ts'
 
 /** The number in a path. Throws 404 for no revision that the organization has had. */
 export function requireRevision(text: string, current: number): number {
@@ -30,15 +35,16 @@ export async function readRevisionStatus(
   })
   const tally = createTally()
   let held_back = 0
-  for await (const machine of judgeMachines(deps, { org, revision, isRefusal })) {
-    tally.add(machine)
-    const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
-    if (isWaiting && isHeldBack?.(machine.device) === true) held_back += 1
-  }
+  for await (const machines of judgeMachines(deps, { org, revision, isRefusal }))
+    for (const machine of machines) {
+      tally.add(machine)
+      const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
+      if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
+    }
   const held = isHeldBack === null ? {} : { held_back }
   return { revision, current_revision: current, ...tally.result(), ...held }
 }
 
-function isRefusal(report: DeviceReportRecord): boolean {
+function isRefusal(report: Report): boolean {
   return report.error_code !== null || isUnusable(report)
 }

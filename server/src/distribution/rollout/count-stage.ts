@@ -1,6 +1,12 @@
 import { CODES_WITHOUT_POLICY, type RolloutMachines } from '@palisade/protocol'
-import type { DeviceReportRecord, RolloutRecord } from '../../store/distribution-records.ts'
-import { createTally, isUnusable, judgeMachines, type CountDeps } from '../fleet/count-machines.ts'
+import type { RolloutRecord } from '../../store/distribution-records.ts'
+import {
+  createTally,
+  isUnusable,
+  judgeMachines,
+  type CountDeps,
+  type Report,
+} from '../fleet/count-machines.ts'
 import { readHold } from './hold.ts'
 
 const WITHOUT_POLICY: ReadonlySet<string> = new Set(CODES_WITHOUT_POLICY)
@@ -24,17 +30,18 @@ export async function countStage(
     revision: (await reader.organizations.find(org))?.revision ?? 0,
     isHeldBack: await readHold(reader, org),
   }))
-  const isRefusal = (report: DeviceReportRecord): boolean =>
+  const isRefusal = (report: Report): boolean =>
     report.reported_at >= counted_from && refusesPolicy(report)
   const tally = createTally()
   let held_back = 0
-  for await (const machine of judgeMachines(deps, { org, revision, isRefusal }))
-    if (isHeldBack?.(machine.device) === true) held_back += 1
-    else tally.add(machine)
+  for await (const machines of judgeMachines(deps, { org, revision, isRefusal }))
+    for (const machine of machines)
+      if (isHeldBack?.(machine) === true) held_back += 1
+      else tally.add(machine)
   return { revision, machines: { ...tally.result(), held_back } }
 }
 
-function refusesPolicy(report: DeviceReportRecord): boolean {
+function refusesPolicy(report: Report): boolean {
   const { state, error_code } = report
   if (state === 'rejected' || isUnusable(report)) return true
   return error_code !== null && !WITHOUT_POLICY.has(error_code)

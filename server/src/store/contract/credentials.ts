@@ -5,6 +5,13 @@ import type {
   GrantRecord,
 } from '../distribution-records.ts'
 import type { AccessTokenRecord, OrganizationTokenRecord, PersonalTokenRecord } from '../records.ts'
+import type {
+  DeviceFilter,
+  DevicePage,
+  DeviceStanding,
+  FoundDevices,
+  StandingPage,
+} from './device-search.ts'
 
 export interface AccessTokenReader {
   find(id: string): Promise<AccessTokenRecord | null>
@@ -58,11 +65,10 @@ export interface DeviceReader {
   countLiveOfUser(org: string, username: string): Promise<number>
   /** Each user of a device that was not revoked, once; null where one has no user. */
   listLiveUsers(org: string): Promise<(string | null)[]>
-  /** Those with an id above `after`, by ascending id; revoked ones too. */
-  list(
-    org: string,
-    page: { readonly after: string; readonly limit: number },
-  ): Promise<DeviceRecord[]>
+  /** With a label or a user in the filter, the window is of devices that have them. */
+  search(org: string, filter: DeviceFilter, page: DevicePage): Promise<FoundDevices>
+  /** By ascending id, without those that were revoked. */
+  listStandings(org: string, page: StandingPage): Promise<DeviceStanding[]>
 }
 
 export interface DeviceWriter extends DeviceReader {
@@ -85,10 +91,7 @@ export interface GrantWriter extends GrantReader {
 
 export interface DevicePollReader {
   /** When each of these devices that ever polled was last recorded, by its id. */
-  list(
-    org: string,
-    span: { readonly first: string; readonly last: string },
-  ): Promise<Map<string, string>>
+  list(deviceIds: readonly string[]): Promise<Map<string, string>>
 }
 
 export interface DevicePollWriter extends DevicePollReader {
@@ -98,10 +101,7 @@ export interface DevicePollWriter extends DevicePollReader {
 
 export interface DeviceReportReader {
   /** The newest report of each of these devices that ever reported, by its id. */
-  list(
-    org: string,
-    span: { readonly first: string; readonly last: string },
-  ): Promise<Map<string, DeviceReportRecord>>
+  list(deviceIds: readonly string[]): Promise<Map<string, DeviceReportRecord>>
 }
 
 export interface DeviceReportWriter extends DeviceReportReader {

@@ -75,6 +75,8 @@ export interface TeamReader {
   count(org: string): Promise<number>
   /** Team ids of one member, ascending. */
   listOfUser(org: string, username: string): Promise<string[]>
+  /** As `listOfUsers`, of these members. */
+  listOfSome(org: string, usernames: readonly string[]): Promise<Map<string, string[]>>
   /** Team ids of every member who is in one, ascending. */
   listOfUsers(org: string): Promise<Map<string, string[]>>
 }

@@ -1,14 +1,15 @@
 import type { DevicePollReader, DevicePollWriter } from '../contract/credentials.ts'
 import type { Connection } from './connection.ts'
+import { createSelectIn } from './select-in.ts'
 
 export function createDevicePollReader(connection: Connection): DevicePollReader {
-  const list = connection.prepare<{ device_id: string; seen_at: string }>(
-    `SELECT p.device_id, p.seen_at FROM device_polls p JOIN devices d ON d.id = p.device_id
-     WHERE d.org = ? AND d.id >= ? AND d.id <= ?`,
+  const list = createSelectIn<{ device_id: string; seen_at: string }>(
+    connection,
+    (ids) => `SELECT device_id, seen_at FROM device_polls WHERE device_id IN (${ids})`,
   )
   return {
-    async list(org, { first, last }) {
-      const rows = await list.all(org, first, last)
+    async list(deviceIds) {
+      const rows = await list([], deviceIds)
       return new Map(rows.map(({ device_id, seen_at }) => [device_id, seen_at]))
     },
   }

@@ -2,6 +2,7 @@ import type { DeviceReportReader, DeviceReportWriter } from '../contract/credent
 import type { DeviceReportRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
+import { createSelectIn } from './select-in.ts'
 
 const COLUMNS: readonly (InsertedColumn & { readonly name: keyof DeviceReportRecord })[] = [
   { name: 'device_id', type: 'TEXT' },
@@ -16,13 +17,13 @@ const COLUMNS: readonly (InsertedColumn & { readonly name: keyof DeviceReportRec
 ]
 
 export function createDeviceReportReader(connection: Connection): DeviceReportReader {
-  const list = connection.prepare<DeviceReportRecord>(
-    `SELECT r.* FROM device_reports r JOIN devices d ON d.id = r.device_id
-     WHERE d.org = ? AND d.id >= ? AND d.id <= ?`,
+  const list = createSelectIn<DeviceReportRecord>(
+    connection,
+    (ids) => `SELECT * FROM device_reports WHERE device_id IN (${ids})`,
   )
   return {
-    async list(org, { first, last }) {
-      const rows = await list.all(org, first, last)
+    async list(deviceIds) {
+      const rows = await list([], deviceIds)
       return new Map(rows.map((row) => [row.device_id, row]))
     },
   }

@@ -1,16 +1,14 @@
 import type { DeviceReader, DeviceWriter } from '../contract/credentials.ts'
 import type { DeviceRecord } from '../distribution-records.ts'
-import type { Connection } from './connection.ts'
-
-type Row = Omit<DeviceRecord, 'labels'> & { readonly labels: string }
+import type { Connection, Value } from './connection.ts'
+import { createDeviceSearch, type DeviceRow as Row } from './device-search.ts'
+import { createListStandings } from './device-standings.ts'
+import { createInsertRows } from './insert-rows.ts'
 
 export function createDeviceReader(connection: Connection): DeviceReader {
   const find = connection.prepare<Row>('SELECT * FROM devices WHERE org = ? AND id = ?')
   const findById = connection.prepare<Row>('SELECT * FROM devices WHERE id = ?')
   const findByThumbprint = connection.prepare<Row>('SELECT * FROM devices WHERE thumbprint = ?')
-  const list = connection.prepare<Row>(
-    'SELECT * FROM devices WHERE org = ? AND id > ? ORDER BY id LIMIT ?',
-  )
   const countLive = connection.prepare<{ count: number }>(
     'SELECT count(*) AS count FROM devices WHERE org = ? AND revoked_at IS NULL',
   )
@@ -21,7 +19,9 @@ export function createDeviceReader(connection: Connection): DeviceReader {
   const listLiveUsers = connection.prepare<Pick<DeviceRecord, 'username'>>(
     'SELECT DISTINCT username FROM devices WHERE org = ? AND revoked_at IS NULL',
   )
+  const search = createDeviceSearch(connection)
   return {
+    listStandings: createListStandings(connection),
     async listLiveUsers(org) {
       return (await listLiveUsers.all(org)).map(({ username }) => username)
     },
@@ -40,16 +40,30 @@ export function createDeviceReader(connection: Connection): DeviceReader {
     async findByThumbprint(thumbprint) {
       return toDeviceOrNull(await findByThumbprint.get(thumbprint))
     },
-    async list(org, { after, limit }) {
-      return (await list.all(org, after, limit)).map(toDevice)
+    async search(org, filter, page) {
+      const { devices, through } = await search(org, filter, page)
+      return { devices: devices.map(toDevice), through }
     },
   }
 }
 
 export function createDeviceWriter(connection: Connection): DeviceWriter {
+  const reader = createDeviceReader(connection)
   const insert = connection.prepare(`INSERT INTO devices
        (id, org, username, thumbprint, labels, enrolment_token_id, created_at, revoked_at)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+  const insertLabels = createInsertRows(
+    connection,
+    { name: 'device_labels', effect: 'everything' },
+    [
+      { name: 'org', type: 'TEXT' },
+      { name: 'label', type: 'TEXT' },
+      { name: 'device_id', type: 'TEXT' },
+    ],
+  )
+  const deleteLabel = connection.prepare(
+    'DELETE FROM device_labels WHERE org = ? AND label = ? AND device_id = ?',
+  )
   const setLabels = connection.prepare('UPDATE devices SET labels = ? WHERE org = ? AND id = ?')
   const revoke = connection.prepare<Row>(
     'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *',
@@ -59,7 +73,7 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
      RETURNING *`,
   )
   return {
-    ...createDeviceReader(connection),
+    ...reader,
     async insert(device) {
       await insert.run(
         device.id,
@@ -71,8 +85,13 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
         device.created_at,
         device.revoked_at,
       )
+      await insertLabels.run(labelRows(device))
     },
     async setLabels(org, id, labels) {
+      const before = await reader.find(org, id)
+      if (before === null) return
+      for (const row of labelRows(before)) await deleteLabel.run(...row)
+      await insertLabels.run(labelRows({ org, id, labels }))
       await setLabels.run(JSON.stringify(labels), org, id)
     },
     async revoke(id, revokedAt) {
@@ -83,6 +102,10 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
       return revoked.toSorted((a, b) => (a.id < b.id ? -1 : 1)).map(toDevice)
     },
   }
+}
+
+function labelRows({ org, id, labels }: Pick<DeviceRecord, 'org' | 'id' | 'labels'>): Value[][] {
+  return labels.map((label) => [org, label, id])
 }
 
 function toDeviceOrNull(row: Row | undefined): DeviceRecord | null {

@@ -22,6 +22,7 @@ export const TABLES: readonly Table[] = [
   { name: 'access_tokens', key: ['place'] },
   { name: 'enrolment_tokens', key: ['place'] },
   { name: 'devices', key: ['id'] },
+  { name: 'device_labels', key: ['org', 'label', 'device_id'] },
   { name: 'break_glass_grants', key: ['id'] },
   { name: 'device_polls', key: ['device_id'] },
   { name: 'device_reports', key: ['device_id'] },

@@ -3,6 +3,7 @@ import { StoreError } from '../store-error.ts'
 import type { TeamReader, TeamWriter } from '../contract/organizations.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import type { Connection } from './connection.ts'
+import { createSelectIn } from './select-in.ts'
 
 export function createTeamReader(connection: Connection): TeamReader {
   const find = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? AND id = ?')
@@ -12,6 +13,11 @@ export function createTeamReader(connection: Connection): TeamReader {
   )
   const listOfUser = connection.prepare<{ team_id: string }>(
     'SELECT team_id FROM team_members WHERE org = ? AND username = ? ORDER BY team_id',
+  )
+  const listOfSome = createSelectIn<{ username: string; teams: string }>(
+    connection,
+    (usernames) => `SELECT username, string_agg(team_id, ',' ORDER BY team_id) AS teams
+      FROM team_members WHERE org = ? AND username IN (${usernames}) GROUP BY username`,
   )
   const listOfUsers = connection.prepare<{ username: string; team_id: string }>(
     'SELECT username, team_id FROM team_members WHERE org = ? ORDER BY username, team_id',
@@ -28,6 +34,10 @@ export function createTeamReader(connection: Connection): TeamReader {
     },
     async listOfUser(org, username) {
       return (await listOfUser.all(org, username)).map((row) => row.team_id)
+    },
+    async listOfSome(org, usernames) {
+      const rows = await listOfSome([org], usernames)
+      return new Map(rows.map(({ username, teams }) => [username, teams.split(',')]))
     },
     async listOfUsers(org) {
       const teams = new Map<string, string[]>()

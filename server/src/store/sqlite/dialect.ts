@@ -7,5 +7,6 @@ export const SQLITE: Dialect = {
   place: 'INTEGER PRIMARY KEY',
   keyed: 'STRICT, WITHOUT ROWID',
   placed: 'STRICT',
+  elementsOf: (json) => `json_each(${json})`,
   canDropConstraints: false,
 }

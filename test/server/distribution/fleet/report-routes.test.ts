@@ -8,7 +8,7 @@ const URL = '/api/v1/device/report'
 const GOOD: DeviceReport = { revision: 3, state: 'fresh', agent_version: '0.1.0' }
 const GRANT = { grant_id: 'g1', begun_at: '2026-11-21T08:00:00Z' }
 const grantOf = (more: object) => ({ ...GOOD, break_glass: { ...GRANT, ...more } })
-const ALL = { first: '', last: '~' }
+const ALL = { after: '', window: 100, limit: 100 }
 /** A busy machine takes longer than the default second. */
 const PATIENCE = { timeout: 300_000 }
 
@@ -25,7 +25,11 @@ describe('a report of a device', () => {
 
   const report = (payload: object = GOOD, as: TestDevice | string = device) =>
     test.send('POST', URL, { as, payload })
-  const kept = (org = 'acme') => test.store.read((reader) => reader.deviceReports.list(org, ALL))
+  const kept = (org = 'acme') =>
+    test.store.read(async (reader) => {
+      const { devices } = await reader.devices.search(org, {}, ALL)
+      return reader.deviceReports.list(devices.map(({ id }) => id))
+    })
   const idOf = ({ enrolment }: TestDevice) => enrolment.device_id
 
   it('is kept, the newest of each, with the time at which it came', async () => {
@@ -66,7 +70,7 @@ describe('a report of a device', () => {
     await test.server.close()
 
     expect([...(await kept()).keys()]).toEqual([idOf(device)])
-    const polls = await test.store.read((reader) => reader.devicePolls.list('acme', ALL))
+    const polls = await test.store.read((reader) => reader.devicePolls.list([idOf(device)]))
     expect([...polls.keys()]).toEqual([idOf(device)])
   })
 

@@ -82,7 +82,7 @@ describe('a rollout by itself', () => {
     await scene.report(ring, rollout.base_revision)
     await scene.test.store.transaction(async (writer) => {
       const device_id = ring.enrolment.device_id
-      const reports = await writer.deviceReports.list('acme', { first: device_id, last: device_id })
+      const reports = await writer.deviceReports.list([device_id])
       const report = reports.get(device_id)
       if (report === undefined) throw new Error('there is no report')
       await writer.deviceReports.put([{ ...report, error_code: 'unreachable', error_detail: '' }])

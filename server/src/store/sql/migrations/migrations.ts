@@ -4,6 +4,7 @@ import { accounts } from './accounts.ts'
 import { breakGlass } from './break-glass.ts'
 import { deviceKeys } from './device-keys.ts'
 import { deviceReports } from './device-reports.ts'
+import { deviceSearch } from './device-search.ts'
 import { distributionSettings } from './distribution-settings.ts'
 import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
@@ -12,6 +13,7 @@ import { initial } from './initial.ts'
 import { knownNetworks } from './known-networks.ts'
 import { lastSeen } from './last-seen.ts'
 import { liveIndexes } from './live-indexes.ts'
+import { listingIndexes } from './listing-indexes.ts'
 import { publications } from './publications.ts'
 import { rollouts } from './rollouts.ts'
 import { rulesInOrder } from './rules-in-order.ts'
@@ -43,4 +45,6 @@ export const MIGRATIONS: readonly Migration[] = [
   knownNetworks,
   teamsSynced,
   liveIndexes,
+  deviceSearch,
+  listingIndexes,
 ]

@@ -1,0 +1,218 @@
+import type { AgentState } from '@palisade/protocol'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { DeviceFilter } from '../../../server/src/store/contract/device-search.ts'
+import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
+import { factorOfRun } from '../../run-size.ts'
+
+const STATES: readonly AgentState[] = ['fresh', 'stale', 'rejected', 'never_loaded']
+const LABELS = ['ci', 'c', 'linux'] as const
+const USERS = [null, 'ann', 'bob'] as const
+/** Within the first hour of a day. */
+const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString()
+
+/** A device, and what happens to it after it was enrolled; times are minutes. */
+interface Life {
+  readonly org: 'acme' | 'rival'
+  readonly user: (typeof USERS)[number]
+  readonly labels: readonly string[]
+  readonly relabelled: readonly string[] | null
+  readonly created: number
+  readonly seen: number | null
+  readonly reports: readonly { at: number; state: AgentState; revision: number | null }[]
+  readonly isRevoked: boolean
+}
+
+const minute = fc.integer({ min: 0, max: 59 })
+const labels = fc.subarray([...LABELS])
+const life: fc.Arbitrary<Life> = fc.record({
+  org: fc.constantFrom('acme', 'acme', 'rival'),
+  user: fc.constantFrom(...USERS),
+  labels,
+  relabelled: fc.option(labels),
+  created: minute,
+  seen: fc.option(minute),
+  reports: fc.array(
+    fc.record({
+      at: minute,
+      state: fc.constantFrom(...STATES),
+      revision: fc.option(fc.integer({ min: 0, max: 2 })),
+    }),
+    { maxLength: 3 },
+  ),
+  isRevoked: fc.boolean(),
+})
+const filter: fc.Arbitrary<DeviceFilter> = fc.record(
+  {
+    user: fc.constantFrom('ann', 'bob', 'nobody'),
+    label: fc.constantFrom(...LABELS, 'absent'),
+    state: fc.constantFrom(...STATES),
+    revision: fc.integer({ min: 0, max: 3 }),
+    silentSince: minute.map(at),
+  },
+  { requiredKeys: [] },
+)
+
+const idOf = (index: number): string => `device-${String(index).padStart(3, '0')}`
+
+async function live(writer: StoreWriter, id: string, given: Life): Promise<void> {
+  await writer.devices.insert({
+    id,
+    org: given.org,
+    username: given.user,
+    thumbprint: id,
+    labels: given.labels,
+    enrolment_token_id: null,
+    created_at: at(given.created),
+    revoked_at: null,
+  })
+  if (given.relabelled !== null) await writer.devices.setLabels(given.org, id, given.relabelled)
+  if (given.seen !== null) await writer.devicePolls.record(id, at(given.seen))
+  for (const report of given.reports)
+    await writer.deviceReports.put([
+      {
+        device_id: id,
+        reported_at: at(report.at),
+        revision: report.revision,
+        state: report.state,
+        error_code: report.state === 'rejected' ? 'not_compilable' : null,
+        error_detail: null,
+        grant_id: null,
+        grant_begun_at: null,
+        agent_version: '0.1.0',
+      },
+    ])
+  if (given.isRevoked) await writer.devices.revoke(id, at(59))
+}
+
+/** The newest report; of two at once the one that came last. */
+function newest({ reports }: Life): Life['reports'][number] | null {
+  return reports.reduce<Life['reports'][number] | null>(
+    (best, each) => (best === null || each.at >= best.at ? each : best),
+    null,
+  )
+}
+
+const lastSign = (given: Life): number =>
+  Math.max(given.created, given.seen ?? 0, newest(given)?.at ?? 0)
+
+function passes(given: Life, { user, label, state, revision, silentSince }: DeviceFilter): boolean {
+  const report = newest(given)
+  const isSilent = !given.isRevoked && at(lastSign(given)) < (silentSince ?? '')
+  return (
+    (user === undefined || given.user === user) &&
+    (label === undefined || (given.relabelled ?? given.labels).includes(label ?? '')) &&
+    (state === undefined || report?.state === state) &&
+    (revision === undefined || report?.revision === revision) &&
+    (silentSince === undefined || isSilent)
+  )
+}
+
+/** What every driver promises of lists of devices; `store` holds the seed of `describeStore`. */
+export function describeDeviceSearch(store: () => Store): void {
+  describe('the search for devices', () => {
+    /** Runs `check` with the devices of one run in a store that forgets them. */
+    async function withLives(
+      lives: readonly Life[],
+      check: (reader: StoreReader, idsOf: (test: (each: Life) => boolean) => string[]) => unknown,
+    ): Promise<void> {
+      const undo = new Error('undo')
+      const run = store().transaction(async (writer) => {
+        for (const username of ['ann', 'bob'])
+          if ((await writer.users.find(username)) === null)
+            await writer.users.insert({ username, password_hash: null, created_at: at(0) })
+        for (const [index, each] of lives.entries()) await live(writer, idOf(index), each)
+        await check(writer, (test) =>
+          lives.flatMap((each, index) => (each.org === 'acme' && test(each) ? [idOf(index)] : [])),
+        )
+        throw undo
+      })
+      await expect(run).rejects.toBe(undo)
+    }
+
+    it('finds those that pass the filter, whatever the window and the limit', async () => {
+      const input = fc.record({
+        lives: fc.array(life, { maxLength: 30 }),
+        filter,
+        window: fc.integer({ min: 1, max: 12 }),
+        limit: fc.integer({ min: 1, max: 4 }),
+      })
+      const law = fc.asyncProperty(input, ({ lives, filter: wanted, window, limit }) =>
+        withLives(lives, async (reader, idsOf) => {
+          const found: string[] = []
+          for (let after: string | null = ''; after !== null;) {
+            const page = { after, window, limit }
+            const { devices, through } = await reader.devices.search('acme', wanted, page)
+            expect(devices.length).toBeLessThanOrEqual(limit)
+            found.push(...devices.map(({ id }) => id))
+            after = devices.length === limit ? (devices.at(-1)?.id ?? null) : through
+          }
+          expect(found).toEqual(idsOf((each) => passes(each, wanted)))
+        }),
+      )
+      await fc.assert(law, { numRuns: 40 * factorOfRun() })
+    })
+
+    it('looks at no more devices than its window', async () => {
+      const plain: Life = {
+        org: 'acme',
+        user: null,
+        labels: ['ci'],
+        relabelled: null,
+        created: 0,
+        seen: null,
+        reports: [],
+        isRevoked: false,
+      }
+      await withLives([plain, { ...plain, user: 'ann' }, plain], async ({ devices }) => {
+        const search = (wanted: DeviceFilter, window: number) =>
+          devices.search('acme', wanted, { after: '', window, limit: 9 })
+        expect(await search({ state: 'fresh' }, 2)).toEqual({
+          devices: [],
+          through: idOf(1),
+        })
+        expect((await search({ label: 'ci', user: 'ann' }, 1)).devices).toEqual([])
+        expect((await search({ user: 'ann' }, 1)).through).toBe(idOf(1))
+        expect((await search({ label: 'ci' }, 4)).through).toBeNull()
+      })
+    })
+
+    it('answers how each device stands that was not revoked', async () => {
+      const input = fc.record({
+        lives: fc.array(life, { maxLength: 20 }),
+        since: minute,
+        limit: fc.integer({ min: 1, max: 7 }),
+      })
+      const law = fc.asyncProperty(input, ({ lives, since, limit }) =>
+        withLives(lives, async (reader, idsOf) => {
+          const found = []
+          for (let after: string | undefined = ''; after !== undefined;) {
+            const page = { after, limit, silentSince: at(since) }
+            const slice = await reader.devices.listStandings('acme', page)
+            found.push(...slice)
+            after = slice.length < limit ? undefined : slice.at(-1)?.id
+          }
+          const standing = (id: string) => {
+            const given = lives[Number(id.slice(-3))]
+            if (given === undefined) throw new TypeError(id)
+            const report = newest(given)
+            return {
+              id,
+              username: given.user,
+              labels: given.relabelled ?? given.labels,
+              report: report && {
+                reported_at: at(report.at),
+                revision: report.revision,
+                state: report.state,
+                error_code: report.state === 'rejected' ? 'not_compilable' : null,
+              },
+              isSilent: lastSign(given) < since,
+            }
+          }
+          expect(found).toEqual(idsOf((each) => !each.isRevoked).map(standing))
+        }),
+      )
+      await fc.assert(law, { numRuns: 20 * factorOfRun() })
+    })
+  })
+}
