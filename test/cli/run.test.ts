@@ -77,7 +77,15 @@ describe('the command line', () => {
       'a file name is empty',
     ],
     ['lint without file', ['lint'], 2, 'missing required argument'],
-    ['enrol without --out', ['enrol'], 2, '--out'],
+    ['enrol without an account', ['enrol'], 78, 'palisade login'],
+    ['issue without options', ['break-glass', 'issue', 'd'], 2, '`--reason`, `--for`, `--out`'],
+    ['a wrong option', ['policy', 'list', '--all'], 2, 'see `palisade policy list --help`'],
+    [
+      'rule add with nothing',
+      ['rule', 'add', 'p', 'x'],
+      2,
+      '`--name NAME`, `--action connect:tcp`, `--allow`',
+    ],
     ['a rule without name', ['rule', 'add', 'p', 'x', '--action', 'read', '--allow'], 2, '--name'],
     ['a rule without action', ['rule', 'add', 'p', 'x', '--name', 'n', '--deny'], 2, '--action'],
     [
@@ -151,5 +159,15 @@ describe('the command line', () => {
     expect(plain.err).not.toContain('never expected')
     expect(debug.err).toContain('TypeError: never expected')
     expect(debug.err).toMatch(/\n\s+at /)
+  })
+})
+
+describe('help and version', () => {
+  it.each([
+    [['help'], /^Usage: palisade /],
+    [['help', 'rule', 'add'], /^Usage: palisade rule add /],
+    [['version'], /^\d+\.\d+\.\d+\n$/],
+  ])('are verbs as well: %j', async (argv, out) => {
+    expect(await runCli(argv)).toMatchObject({ code: 0, out: expect.stringMatching(out), err: '' })
   })
 })

@@ -19,6 +19,15 @@ export function parseDuration(
   )
 }
 
+/** The same, where a number without a unit is one of seconds. */
+export function parseSeconds(
+  text: string,
+  option: string,
+  limits: { readonly least: number; readonly most: number },
+): number {
+  return parseDuration(/^\d{1,9}$/.test(text) ? `${text}s` : text, option, limits)
+}
+
 /** In the largest unit that leaves no rest. */
 export function formatDuration(seconds: number): string {
   const units = Object.entries(SECONDS).toReversed()

@@ -1,4 +1,4 @@
-import { CommanderError } from 'commander'
+import { CommanderError, type Command } from 'commander'
 import { usageError } from './cli-error.ts'
 import { EXIT } from './exit-code.ts'
 import type { Io } from './io.ts'
@@ -31,9 +31,10 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
     printed.error += report.text
   }
   try {
-    await program.parseAsync([...argv], { from: 'user' })
+    await program.parseAsync(withoutVerbs(argv), { from: 'user' })
   } catch (error) {
-    const failure = error instanceof CommanderError ? endOfParsing(error) : error
+    const failure =
+      error instanceof CommanderError ? endOfParsing(error, namedCommand(program, argv)) : error
     if (failure !== null) fail(failure)
   }
   try {
@@ -47,14 +48,49 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
 }
 
 /** Null when commander did what it was asked: print help or version. */
-function endOfParsing(error: CommanderError): Error | null {
+function endOfParsing(error: CommanderError, { command, path }: NamedCommand): Error | null {
   if (error.exitCode === 0) return null
-  const message = error.message
+  const missing = error.code === 'commander.missingMandatoryOptionValue' ? missingOf(command) : []
+  const message = (missing.length > 1 ? `options ${missing.join(', ')} are missing` : error.message)
     .replace(/^error: /, '')
     .replaceAll("'", '`')
     .replaceAll('\n', ' ')
     .replace(/\.$/, '')
   // Without a command, commander prints the help itself and has no message of its own.
   if (error.code === 'commander.help') return usageError('a command is needed; see above')
-  return usageError(`${message}; see \`palisade --help\``)
+  return usageError(`${message}; see \`${path} --help\``)
+}
+
+/** `help [COMMAND…]` and `version`, which people type as verbs. */
+function withoutVerbs(argv: readonly string[]): string[] {
+  const [first, ...rest] = argv
+  if (first === 'help') return [...rest, '--help']
+  return first === 'version' && rest.length === 0 ? ['--version'] : [...argv]
+}
+
+interface NamedCommand {
+  readonly command: Command
+  /** As it is typed, such as `palisade rule add`. */
+  readonly path: string
+}
+
+/** The command that the words of `argv` name. */
+function namedCommand(program: Command, argv: readonly string[]): NamedCommand {
+  let command = program
+  let path = program.name()
+  for (const word of argv) {
+    const next = command.commands.find((each) => each.name() === word)
+    if (next === undefined) continue
+    command = next
+    path += ` ${word}`
+  }
+  return { command, path }
+}
+
+/** All at once: commander names the first alone. */
+function missingOf(command: Command): readonly string[] {
+  return command.options
+    .filter(({ mandatory }) => mandatory)
+    .filter((option) => command.getOptionValue(option.attributeName()) === undefined)
+    .map(({ long }) => `\`${long}\``)
 }

@@ -219,7 +219,7 @@ export {
   updateQuerySchema,
 } from './machine/update.ts'
 export { MAX_SPREAD_SECONDS, hintQuerySchema, hintSchema, type Hint } from './machine/hint.ts'
-export { decisionSchema, explanationSchema } from './machine/decision.ts'
+export { decisionSchema, explanationSchema, type StoredDecision } from './machine/decision.ts'
 export {
   AGENT_STATES,
   LOCAL_API,

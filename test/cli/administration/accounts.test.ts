@@ -133,6 +133,17 @@ describe('palisade team', () => {
     expect(await ok('policy', 'list')).toContain('no policies')
   })
 
+  it('names a member that there is not, and how to add one', async () => {
+    const { run, ok } = await openAcme()
+    await ok('team', 'create', 'research')
+
+    const absent = await run(['team', 'add', 'research', 'bob'])
+    const slip = await run(['team', 'add', 'research', 'alise'])
+
+    expect(absent.err).toBe('error: no member `bob`; `palisade member add bob` adds one\n')
+    expect(slip.err).toBe('error: no member `alise`; did you mean `alice`?\n')
+  })
+
   it('suggests the nearest name', async () => {
     const { run, ok } = await openAcme()
     await ok('team', 'create', 'research')
@@ -142,6 +153,8 @@ describe('palisade team', () => {
     )
   })
 })
+
+const READS = ['--permission', 'policies:read'] as const
 
 describe('palisade token', () => {
   it('makes one, prints its secret alone, lists and revokes it', async () => {
@@ -167,7 +180,7 @@ describe('palisade token', () => {
     const { run, ok, exchange } = await openAcme()
 
     const made = JSON.parse(
-      await ok('token', 'create', 'ci', '--organization', '--days', '7', '--json'),
+      await ok('token', 'create', 'ci', '--organization', '--days', '7', '--json', ...READS),
     )
     expect(made.token).toMatch(/^pal_oat_/)
     expect((await exchange('acme', made.token)).statusCode).toBe(200)
@@ -180,14 +193,25 @@ describe('palisade token', () => {
 
   it('revokes none of several with one name', async () => {
     const { run, ok } = await openAcme()
-    await ok('token', 'create', 'twin')
-    await ok('token', 'create', 'twin')
+    await ok('token', 'create', 'twin', ...READS)
+    const { id } = JSON.parse(await ok('token', 'create', 'twin', ...READS, '--json'))
 
     const refused = await run(['token', 'revoke', 'twin', '--yes'])
 
     expect(refused.code).toBe(1)
     expect(refused.err).toContain('write the id')
     expect((await ok('token', 'list')).match(/^twin /gm)).toHaveLength(2)
+    await ok('token', 'revoke', id.slice(0, 13), '--yes')
+    expect((await ok('token', 'list')).match(/^twin /gm)).toHaveLength(1)
+  })
+
+  it('warns of one that may do nothing', async () => {
+    const { run } = await openAcme()
+
+    const made = await run(['token', 'create', 'empty'])
+
+    expect(made.code).toBe(0)
+    expect(made.err).toMatch(/^warning: this token may do nothing; write `--permission /)
   })
 
   it.each([

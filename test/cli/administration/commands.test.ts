@@ -77,11 +77,16 @@ describe('palisade policy', () => {
 
   it('creates a policy for everybody or for teams', async () => {
     const open = await administer(['policy', 'create', 'new'])
-    const team = await administer(['policy', 'create', 'new', '--team', 'a,b', '--team', 'c'])
+    const [a = '', b = '', c = ''] = ['a', 'b', 'c'].map(
+      (letter) => `6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a1${letter}`,
+    )
+    const argv = ['policy', 'create', 'new', '--team', `${a},${b}`, '--team', c]
+    const team = await administer(argv)
 
     expect(open).toMatchObject({ code: 0, writes: ['POST /policies {"name":"new"}'] })
     expect(open.out).toMatch(/^created policy `new` \(pol_/)
-    expect(team.writes).toEqual(['POST /policies {"name":"new","scope":{"teams":["a","b","c"]}}'])
+    const body = JSON.stringify({ name: 'new', scope: { teams: [a, b, c] } })
+    expect(team.writes).toEqual([`POST /policies ${body}`])
   })
 
   it('deletes after a yes, with --yes, and not otherwise', async () => {
@@ -118,7 +123,7 @@ describe('palisade policy', () => {
 
     expect(result.code).toBe(1)
     expect(asked).toEqual([
-      `Delete policy \`web\\u001b[2Kharmless\\u000d\` (${WEB_ID}) with 1 rules?`,
+      `Delete policy \`web\\u001b[2Kharmless\\u000d\` (${WEB_ID}) with 1 rule?`,
     ])
   })
 

@@ -7,6 +7,8 @@ import { openTestServer } from '../../server/test-server.ts'
 import { runCli, type CliRun, type CliSetting } from '../run-cli.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
+const UNKNOWN = '00000000-0000-4000-8000-000000000000'
+
 /** `palisade` as alice, the owner of acme, and as a machine that has not signed in. */
 async function openAcme(cwd: string) {
   const { server, store, createOrganization, now } = await openTestServer()
@@ -280,8 +282,12 @@ describe('palisade break-glass', () => {
       err: expect.stringContaining('must say why'),
     })
     const absent = await run(['break-glass', 'issue', 'absent', ...FLAGS])
-    expect(absent).toMatchObject({ code: 1, err: expect.stringContaining('not_found') })
+    expect(absent).toMatchObject({ code: 1, err: expect.stringContaining('no device `absent`') })
+    const gone = await run(['break-glass', 'issue', UNKNOWN, ...FLAGS])
+    expect(gone).toMatchObject({ code: 1, err: expect.stringContaining('not_found') })
+    const begun = await run(['break-glass', 'issue', id.slice(0, 8), ...FLAGS])
+    expect(begun).toMatchObject({ code: 0, err: '' })
     expect(await run(['break-glass', 'list', ''])).toMatchObject({ code: 2 })
-    expect(await readdir(directory.path)).not.toContain('grant.json')
+    expect(await readdir(directory.path)).toContain('grant.json')
   })
 })

@@ -102,7 +102,9 @@ describe('palisade rollout', () => {
     [[], '`--stage` at least once'],
     [['--stage', 'x%'], '`--stage` must be a whole number'],
     [['--stage', 'a', '--max-rejected', 'few'], '`--max-rejected` must be a whole number'],
-    [['--stage', 'a', '--wait', '1h'], '`--wait` must be a whole number'],
+    [['--stage', 'a', '--wait', 'soon'], '`--wait` must be 1m to 30d'],
+    [['--stage', 'a', '--wait', '10'], '`--wait` must be 1m to 30d'],
+    [['--stage', '150%'], '`--stage` must be 1% to 100%'],
   ])('refuses %j', async (argv, message) => {
     const refused = await runCli(['rollout', 'start', ...argv])
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining(message) })

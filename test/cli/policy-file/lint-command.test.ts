@@ -60,7 +60,7 @@ describe('palisade lint', () => {
 
     expect(await lint({ policies })).toMatchObject({
       code: 0,
-      out: 'p.json: 1 policies, 1 rules, all good\n',
+      out: 'p.json: 1 policy, 1 rule, all good\n',
     })
     const all = await lint({ policies }, '--all')
     expect(all.code).toBe(0)

@@ -102,7 +102,7 @@ describe('lint with files that plan reads', () => {
   it('is silent about what is good', async () => {
     expect(await runIn({ 'p/web.json': JSON.stringify(GOOD) }, 'lint', 'p/web.json')).toEqual({
       code: 0,
-      out: 'p/web.json: 1 policies, 1 rules, all good\n',
+      out: 'p/web.json: 1 policy, 1 rule, all good\n',
       err: '',
     })
   })

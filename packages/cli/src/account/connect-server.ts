@@ -6,6 +6,7 @@ import {
 import { configurationError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { formatAge } from '../terminal/age.ts'
+import { patientFetch } from '../terminal/waiting.ts'
 import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts'
 import { isToken, type StoredCredentials } from './credentials.ts'
 import { resolveAccount } from './resolve-account.ts'
@@ -29,7 +30,7 @@ export async function connectOrganization(io: Io): Promise<Connection> {
   const client = createServerClient({
     server: account.server,
     credentials: { username: account.username, secret: account.token },
-    fetch: io.fetch,
+    fetch: patientFetch(io),
   })
   return {
     org: account.org,

@@ -3,6 +3,7 @@ import { nearestName, type UserOrganization } from '@palisade/protocol'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
+import { patientFetch } from '../terminal/waiting.ts'
 import {
   isOrganizationToken,
   isToken,
@@ -16,13 +17,13 @@ import { createMachineToken } from './machine-token.ts'
  * to what may be kept of it: never a password.
  */
 export async function signIn(
-  io: Pick<Io, 'fetch' | 'hostName'>,
+  io: Pick<Io, 'fetch' | 'hostName' | 'progress' | 'stderr'>,
   account: Account,
 ): Promise<StoredCredentials> {
   const client = createServerClient({
     server: account.server,
     credentials: { username: account.username, secret: account.token },
-    fetch: io.fetch,
+    fetch: patientFetch(io),
   })
   if (isOrganizationToken(account.token)) {
     await client.authenticate()

@@ -13,7 +13,7 @@ export async function confirmed(
   ask: { readonly question: string; readonly undone: string },
 ): Promise<void> {
   if (yes === true) return
-  if (io.prompts === null) throw usageError('nobody can be asked; write `--yes` to go on unasked')
+  if (io.prompts === null) throw usageError('not a terminal; add `--yes` to skip the question')
   if ((await io.prompts.confirm(printable(ask.question))) !== true)
     throw new CliError('ERR_CANCELLED', EXIT.failed, ask.undone)
 }

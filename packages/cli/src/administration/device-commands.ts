@@ -3,11 +3,16 @@ import { AGENT_STATES, type AgentState, type Device } from '@palisade/protocol'
 import { Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
+import { parseSeconds } from '../duration.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
 import { confirmed } from './confirmed.ts'
+import { findByPrefix } from './find-by-prefix.ts'
+import { findDeviceId } from './find-device.ts'
 import { notFound } from './find-policy.ts'
+
+const SILENT_FOR = { least: 0, most: 365 * 86_400 } as const
 
 interface DeviceOptions {
   readonly json?: true
@@ -41,7 +46,7 @@ function addList(device: Command, context: RunContext): void {
     .addOption(new Option('--state <state>', 'in this state').choices(AGENT_STATES))
     .option('--revision <number>', 'with this revision in force')
     .option('--label <label>', 'with this label')
-    .option('--silent-for <seconds>', 'not revoked, and not heard of for so long')
+    .option('--silent-for <duration>', 'not revoked, and not heard of for so long, such as 15m')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -49,7 +54,7 @@ function addList(device: Command, context: RunContext): void {
 Examples:
   palisade device list
   palisade device list --state rejected --json
-  palisade device list --silent-for 900`,
+  palisade device list --silent-for 15m`,
     )
     .action(async (options: ListOptions) => {
       const filter = readFilter(options)
@@ -63,7 +68,7 @@ function addLabel(device: Command, context: RunContext): void {
   device
     .command('label')
     .description('Replace the labels of a machine; without any, it has none.')
-    .argument('<device>', 'id that `palisade device list` shows')
+    .argument('<device>', 'id that `palisade device list` shows, or its beginning')
     .argument('[labels...]', 'of a-z, 0-9 and `._-`')
     .option('--json', 'print the machine as the API returns it')
     .addHelpText(
@@ -72,7 +77,10 @@ function addLabel(device: Command, context: RunContext): void {
     )
     .action(async (id: string, labels: readonly string[], options: DeviceOptions) => {
       const { organization } = await connectOrganization(context.io)
-      const changed = await organization.devices.setLabels(requireId(id), labels)
+      const changed = await organization.devices.setLabels(
+        await findDeviceId(organization, id),
+        labels,
+      )
       const shown = changed.labels.length === 0 ? 'no label' : changed.labels.join(', ')
       await present(context, options.json, changed, () =>
         context.style.plain(`device ${changed.id} has ${shown}`).concat('\n'),
@@ -84,15 +92,15 @@ function addRevoke(device: Command, context: RunContext): void {
   device
     .command('revoke')
     .description('Revoke a machine: it fetches nothing from its next request on.')
-    .argument('<device>', 'id that `palisade device list` shows')
+    .argument('<device>', 'id that `palisade device list` shows, or its beginning')
     .option('--yes', 'do not ask')
     .option('--json', 'print the machine')
     .addHelpText('after', '\nExamples:\n  palisade device revoke 0b9f… --yes')
     .action(async (id: string, options: DeviceOptions & { readonly yes?: true }) => {
       const { organization } = await connectOrganization(context.io)
       const devices = await organization.devices.list()
-      const found = devices.find((each) => each.id === id)
-      if (found === undefined)
+      const found = devices.find((each) => each.id === id) ?? findByPrefix('device', devices, id)
+      if (found === null)
         throw notFound(
           'device',
           id,
@@ -108,25 +116,17 @@ function addRevoke(device: Command, context: RunContext): void {
 }
 
 function readFilter({ user, state, revision, label, silentFor }: ListOptions): DeviceFilter {
-  for (const [name, text] of [
-    ['--revision', revision],
-    ['--silent-for', silentFor],
-  ] as const)
-    if (text !== undefined && !/^\d{1,15}$/.test(text))
-      throw usageError(`\`${name}\` must be a whole number`)
+  if (revision !== undefined && !/^\d{1,15}$/.test(revision))
+    throw usageError('`--revision` must be a whole number')
   return {
     ...(user === undefined ? {} : { user }),
     ...(state === undefined ? {} : { state }),
     ...(revision === undefined ? {} : { revision }),
     ...(label === undefined ? {} : { label }),
-    ...(silentFor === undefined ? {} : { silent_for_seconds: silentFor }),
+    ...(silentFor === undefined
+      ? {}
+      : { silent_for_seconds: String(parseSeconds(silentFor, '--silent-for', SILENT_FOR)) }),
   }
-}
-
-/** An empty id would be the path of the whole list. */
-function requireId(id: string): string {
-  if (id === '') throw usageError('the id of a device is empty')
-  return id
 }
 
 /** Polls are told a minute later; a report is a sign of life as well. */

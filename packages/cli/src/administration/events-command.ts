@@ -1,18 +1,19 @@
-import { EVENT_KINDS, type EventKind, type HistoryEvent } from '@palisade/protocol'
-import { Option, type Command } from 'commander'
+import type { EventFilter } from '@palisade/client'
+import { EVENT_KINDS, nearestName, type EventKind, type HistoryEvent } from '@palisade/protocol'
+import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
+import { parseDuration } from '../duration.ts'
 import { present, type RunContext } from '../run-context.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatTable } from '../terminal/table.ts'
 
-/** A long history is read from its first event on, so only what is asked for is fetched. */
-const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+const MAX_AGE_SECONDS = 3650 * 86_400
 
 interface EventOptions {
-  readonly kind?: EventKind
+  readonly kind?: string
   readonly actor?: string
-  readonly since?: string
+  readonly since: string
   readonly until?: string
   readonly limit: string
   readonly json?: true
@@ -24,32 +25,76 @@ export function addEventsCommand(program: Command, context: RunContext): void {
     .command('events')
     .summary('show what was changed, by whom')
     .description('Show the newest changes of the organization, the oldest of them first.')
-    .addOption(new Option('--kind <kind>', 'one kind of change').choices(EVENT_KINDS))
-    .option('--actor <actor>', '`user:NAME`, `organization:NAME:TOKEN_ID` or `operator`')
-    .option('--since <instant>', 'from this RFC 3339 instant on (default: seven days ago)')
-    .option('--until <instant>', 'before this RFC 3339 instant')
+    .option('--kind <kind>', 'one kind of change, such as rule.deleted')
+    .option('--actor <actor>', 'a user’s name, `operator`, or `organization:NAME:TOKEN_ID`')
+    .option('--since <when>', 'from then on: an age such as 30d, or RFC 3339', '7d')
+    .option('--until <when>', 'before then')
     .option('--limit <number>', 'how many at most', '50')
     .option('--json', 'print one JSON object, with the state before and after each change')
     .addHelpText(
       'after',
       `
+Kinds:
+${formatKinds()}
+
 Examples:
   palisade events
   palisade events --kind rule.deleted --since 2026-11-01T00:00:00Z
-  palisade events --actor user:alice --limit 500 --json`,
+  palisade events --actor alice --since 30d --limit 500 --json`,
     )
     .action(async ({ json, limit, ...options }: EventOptions) => {
       const most = readLimit(limit)
-      const since = options.since ?? new Date(context.io.now() - WEEK_MS).toISOString()
-      const filter = { ...options, since }
+      const filter = readFilter(options, context.io.now())
       const { organization } = await connectOrganization(context.io)
       const data: HistoryEvent[] = []
       for await (const event of organization.events.list(filter)) {
         data.push(event)
         if (data.length > most) data.shift()
       }
-      await present(context, json, { data }, () => formatEvents(data, context.style))
+      await present(context, json, { data }, () => formatEvents(data, options.since, context.style))
     })
+}
+
+function readFilter(
+  { kind, actor, since, until }: Omit<EventOptions, 'limit' | 'json'>,
+  nowMs: number,
+): EventFilter {
+  return {
+    ...(kind === undefined ? {} : { kind: parseKind(kind) }),
+    ...(actor === undefined ? {} : { actor: parseActor(actor) }),
+    since: parseInstant(since, '--since', nowMs),
+    ...(until === undefined ? {} : { until: parseInstant(until, '--until', nowMs) }),
+  }
+}
+
+function parseKind(written: string): EventKind {
+  const known = EVENT_KINDS.find((kind) => kind === written)
+  if (known !== undefined) return known
+  const near = nearestName(written, EVENT_KINDS)
+  const mend = near === null ? '`palisade events --help` lists them' : `did you mean \`${near}\`?`
+  throw usageError(`no kind of change \`${written}\`; ${mend}`)
+}
+
+/** A name without a colon can be a user's only. */
+function parseActor(written: string): string {
+  return written.includes(':') || written === 'operator' ? written : `user:${written}`
+}
+
+function parseInstant(written: string, option: string, nowMs: number): string {
+  if (/^\d{1,9}[smhd]$/.test(written)) {
+    const seconds = parseDuration(written, option, { least: 0, most: MAX_AGE_SECONDS })
+    return new Date(nowMs - seconds * 1000).toISOString()
+  }
+  // The server takes an offset and fractions as well; this tells a slip from an instant.
+  if (/^\d{4}-\d{2}-\d{2}T/.test(written)) return written
+  if (/^\d{4}-\d{2}-\d{2}$/.test(written)) return `${written}T00:00:00Z`
+  throw usageError(`\`${option}\` must be an age such as \`30d\`, or \`2026-11-01T00:00:00Z\``)
+}
+
+/** Those of one subject on one line. */
+function formatKinds(): string {
+  const groups = Map.groupBy(EVENT_KINDS, (kind) => kind.slice(0, kind.indexOf('.')))
+  return [...groups.values()].map((kinds) => `  ${kinds.join(', ')}`).join('\n')
 }
 
 function readLimit(text: string): number {
@@ -59,8 +104,9 @@ function readLimit(text: string): number {
   return limit
 }
 
-function formatEvents(events: readonly HistoryEvent[], style: Style): string {
-  if (events.length === 0) return 'no events\n'
+function formatEvents(events: readonly HistoryEvent[], since: string, style: Style): string {
+  if (events.length === 0)
+    return style.plain(`no events since ${since}; \`--since 90d\` looks further back`).concat('\n')
   return formatTable(
     ['TIME', 'WHO', 'WHAT', 'NAME', 'FROM'],
     events.map(({ at, actor, kind, subject, address }) => {

@@ -1,5 +1,6 @@
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
+import { findByPrefix } from './find-by-prefix.ts'
 import { notFound } from './find-policy.ts'
 
 /** What tokens of a kind are called, and what lists them. */
@@ -9,7 +10,7 @@ export interface TokenKind {
   readonly listedBy: string
 }
 
-/** The token with this id, otherwise the only one with this name. Throws `ERR_NOT_FOUND`, exit 1. */
+/** The token with this id, else the only one of this name or beginning of its id. Throws `ERR_NOT_FOUND`, exit 1. */
 export function findToken<T extends { readonly id: string; readonly name: string }>(
   kind: TokenKind,
   tokens: readonly T[],
@@ -19,12 +20,15 @@ export function findToken<T extends { readonly id: string; readonly name: string
   const byId = tokens.find(({ id }) => id === wanted)
   if (byId !== undefined) return byId
   const [found, another] = tokens.filter(({ name }) => name === wanted)
-  if (found === undefined)
+  if (found === undefined) {
+    const byPrefix = findByPrefix(kind.name, tokens, wanted)
+    if (byPrefix !== null) return byPrefix
     throw notFound(
       kind.name,
       idOrName,
       tokens.map(({ name }) => name),
     )
+  }
   if (another === undefined) return found
   throw new CliError(
     'ERR_NOT_FOUND',

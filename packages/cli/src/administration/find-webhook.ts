@@ -2,9 +2,10 @@ import type { OrganizationClient } from '@palisade/client'
 import type { Webhook } from '@palisade/protocol'
 import { CliError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
+import { findByPrefix } from './find-by-prefix.ts'
 import { notFound } from './find-policy.ts'
 
-/** The webhook with this id, otherwise the only one with this URL. Throws `ERR_NOT_FOUND`, exit 1. */
+/** The webhook with this id, else the only one with this URL or beginning of its id. Throws `ERR_NOT_FOUND`, exit 1. */
 export async function findWebhook(
   organization: OrganizationClient,
   idOrUrl: string,
@@ -19,7 +20,8 @@ export async function findWebhook(
       EXIT.failed,
       `several webhooks have the URL \`${idOrUrl}\`; write the id that \`palisade webhook list\` shows`,
     )
-  if (found !== undefined) return found
+  const one = found ?? findByPrefix('webhook', webhooks, idOrUrl)
+  if (one !== null) return one
   throw notFound(
     'webhook',
     idOrUrl,

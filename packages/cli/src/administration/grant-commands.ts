@@ -1,13 +1,13 @@
 import { GRANT_LIMITS, type OutstandingGrant } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { usageError } from '../cli-error.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { resolveFile } from '../file-argument.ts'
 import { replaceFile } from '../policy-source/replace-file.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
+import { findDeviceId } from './find-device.ts'
 
 interface IssueOptions {
   readonly reason: string
@@ -30,7 +30,7 @@ function addIssue(breakGlass: Command, context: RunContext): void {
     .description(
       'Issue a grant for one machine: once, for a while, its expired policies count as before.',
     )
-    .argument('<device>', 'id that `palisade device list` shows')
+    .argument('<device>', 'id that `palisade device list` shows, or its beginning')
     .requiredOption('--reason <text>', 'why; shown on the machine and kept in the history')
     .requiredOption('--for <duration>', 'how long it lasts once begun, 1m to 1d')
     .option('--use-within <duration>', 'how long it may wait to be begun, 1m to 30d', '1d')
@@ -45,7 +45,7 @@ nothing that the machine's newest policies do not allow.
 Examples:
   palisade break-glass issue 0b9f… --reason "office is offline" --for 4h --out grant.json`,
     )
-    .action(async (device: string, options: IssueOptions) => {
+    .action(async (written: string, options: IssueOptions) => {
       const { io, style } = context
       const { minDuration, maxDuration, minUseWithin, maxUseWithin } = GRANT_LIMITS
       const request = {
@@ -61,14 +61,15 @@ Examples:
       }
       const path = resolveFile(io, options.out)
       const { organization } = await connectOrganization(io)
-      const grant = await organization.devices.issueGrant(requireId(device), request)
+      const id = await findDeviceId(organization, written)
+      const grant = await organization.devices.issueGrant(id, request)
       await replaceFile(path, options.out, `${JSON.stringify(grant)}\n`)
-      const { id, use_by, duration_seconds } = grant.signed
-      const shown = { file: options.out, device_id: device, id, use_by, duration_seconds }
+      const { id: grantId, use_by, duration_seconds } = grant.signed
+      const shown = { file: options.out, device_id: id, id: grantId, use_by, duration_seconds }
       await present(context, options.json, shown, () =>
         style
           .plain(
-            `wrote grant ${id} to ${options.out}: to be begun before ${use_by}, for ${formatDuration(duration_seconds)}`,
+            `wrote grant ${grantId} to ${options.out}: to be begun before ${use_by}, for ${formatDuration(duration_seconds)}`,
           )
           .concat('\n'),
       )
@@ -80,7 +81,7 @@ function addList(breakGlass: Command, context: RunContext): void {
     .command('list')
     .summary('grants of a machine that are not over')
     .description('List the grants of one machine that may still be begun, or be in force.')
-    .argument('<device>', 'id that `palisade device list` shows')
+    .argument('<device>', 'id that `palisade device list` shows, or its beginning')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -92,15 +93,9 @@ Examples:
     )
     .action(async (device: string, options: { readonly json?: true }) => {
       const { organization } = await connectOrganization(context.io)
-      const data = await organization.devices.grants(requireId(device))
+      const data = await organization.devices.grants(await findDeviceId(organization, device))
       await present(context, options.json, { data }, () => formatGrants(data, context))
     })
-}
-
-/** An empty id would be another path. */
-function requireId(id: string): string {
-  if (id === '') throw usageError('the id of a device is empty')
-  return id
 }
 
 function formatGrants(grants: readonly OutstandingGrant[], { io, style }: RunContext): string {

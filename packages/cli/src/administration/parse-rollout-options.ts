@@ -14,7 +14,10 @@ export function parseLimit(written: string): RejectionLimit {
 }
 
 function parsePercent(written: string, option: string): number {
-  return parseWhole(written.slice(0, -1), option)
+  const percent = parseWhole(written.slice(0, -1), option)
+  const least = option === '--stage' ? 1 : 0
+  if (percent >= least && percent <= 100) return percent
+  throw usageError(`\`${option}\` must be ${least}% to 100%, not \`${written}\``)
 }
 
 /** A whole number of at most seven digits. */

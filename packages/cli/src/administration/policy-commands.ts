@@ -4,16 +4,18 @@ import { connectOrganization } from '../account/connect-server.ts'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
+import { count } from '../terminal/count.ts'
 import { printable } from '../terminal/printable.ts'
 import { findPolicy } from './find-policy.ts'
 import { formatPolicy, formatPolicyList } from './format-policy.ts'
-import { collect } from './collect.ts'
+import { addPolicyChangeCommands, resolveTeams } from './policy-change-commands.ts'
+import { addWhatIfCommands, withOwnPolicies } from './what-if-commands.ts'
 
 interface JsonOption {
   readonly json?: true
 }
 
-/** `palisade policy list|show|create|delete` */
+/** `palisade policy list|show|create|rename|teams|delete|check|effective` */
 export function addPolicyCommands(program: Command, context: RunContext): void {
   const policy = program
     .command('policy')
@@ -23,7 +25,9 @@ export function addPolicyCommands(program: Command, context: RunContext): void {
   addList(policy, context)
   addShow(policy, context)
   addCreate(policy, context)
+  addPolicyChangeCommands(policy, context)
   addDelete(policy, context)
+  addWhatIfCommands(policy, context)
 }
 
 function addList(policy: Command, context: RunContext): void {
@@ -35,7 +39,9 @@ function addList(policy: Command, context: RunContext): void {
     .action(async (options: JsonOption) => {
       const { organization } = await connectOrganization(context.io)
       const data: PolicySummary[] = []
-      for await (const summary of organization.policies.list()) data.push(summary)
+      await withOwnPolicies(async () => {
+        for await (const summary of organization.policies.list()) data.push(summary)
+      })
       await present(context, options.json, { data }, () => formatPolicyList(data, context.style))
     })
 }
@@ -59,18 +65,24 @@ function addCreate(policy: Command, context: RunContext): void {
     .command('create')
     .description('Create a policy without rules.')
     .argument('<name>', 'unique in the organization')
-    .option('--team <id>', 'team that it applies to; repeat for more (default: everybody)', collect)
+    .option(
+      '--team <team>',
+      'id or name of a team that it applies to; repeat for more (default: everybody)',
+      repeat,
+    )
     .option('--json', 'print the policy as the API returns it')
     .addHelpText(
       'after',
       `
 Examples:
   palisade policy create "package registry"
-  palisade policy create research --team 6c0b7c0a-5f0e-4d7e-9a53-0b6d1f1f8a11`,
+  palisade policy create notebooks --team research`,
     )
     .action(async (name: string, options: JsonOption & { readonly team?: readonly string[] }) => {
       const { organization } = await connectOrganization(context.io)
-      const scope = options.team === undefined ? {} : { scope: { teams: [...options.team] } }
+      const { team } = options
+      const scope =
+        team === undefined ? {} : { scope: { teams: await resolveTeams(organization, team) } }
       const created = await organization.policies.create({ name, ...scope })
       await present(context, options.json, created, () =>
         printable(`created policy \`${created.name}\` (${created.id})`).concat('\n'),
@@ -96,7 +108,7 @@ Examples:
     )
     .action(async (idOrName: string, options: JsonOption & { readonly yes?: true }) => {
       if (options.yes !== true && context.io.prompts === null)
-        throw usageError('nobody can be asked; write `--yes` to delete without asking')
+        throw usageError('not a terminal; add `--yes` to skip the question')
       const { organization } = await connectOrganization(context.io)
       const found = await findPolicy(organization, idOrName)
       if (options.yes !== true) await confirmDeletion(context, found)
@@ -107,9 +119,14 @@ Examples:
     })
 }
 
+/** A team's name may hold a comma. */
+function repeat(value: string, previous: readonly string[] = []): readonly string[] {
+  return [...previous, value]
+}
+
 async function confirmDeletion({ io }: RunContext, policy: PolicyBody): Promise<void> {
   const rules = policy.allowlist_v0?.rules.length ?? 0
-  const question = `Delete policy \`${policy.name}\` (${policy.id}) with ${rules} rules?`
+  const question = `Delete policy \`${policy.name}\` (${policy.id}) with ${count(rules, 'rule')}?`
   const sure = await io.prompts?.confirm(printable(question))
   if (sure !== true) throw new CliError('ERR_CANCELLED', EXIT.failed, 'nothing was deleted')
 }

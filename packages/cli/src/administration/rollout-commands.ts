@@ -3,12 +3,15 @@ import type { Rollout } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
+import { parseSeconds } from '../duration.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { collect } from './collect.ts'
 import { confirmed } from './confirmed.ts'
 import { findOpenRollout, isOpen } from './find-rollout.ts'
 import { describeHold, describeState, formatRollouts, formatStatus } from './format-rollout.ts'
 import { parseLimit, parseStage, parseWhole } from './parse-rollout-options.ts'
+
+const WAIT = { least: 60, most: 30 * 86_400 } as const
 
 interface JsonOption {
   readonly json?: true
@@ -51,7 +54,7 @@ function addStart(rollout: Command, context: RunContext): void {
     )
     .option('--stage <stage>', 'a label, or a share such as 10%; repeat in order', collect)
     .option('--max-rejected <limit>', 'machines that may refuse a change, or a share of them', '5%')
-    .option('--wait <seconds>', 'advance by itself after so long without trouble, 60 at least')
+    .option('--wait <duration>', 'advance by itself after so long without trouble, such as 1h')
     .option('--json', 'print the rollout as the API returns it')
     .addHelpText(
       'after',
@@ -61,7 +64,7 @@ that are reached refuse what they get, it pauses by itself.
 
 Examples:
   palisade rollout start --stage canary --stage 10% --stage 100%
-  palisade rollout start --stage canary,50%,100% --max-rejected 3 --wait 3600`,
+  palisade rollout start --stage canary,50%,100% --max-rejected 3 --wait 1h`,
     )
     .action(async (options: StartOptions) => {
       const { stage: stages = [], maxRejected, wait } = options
@@ -69,7 +72,7 @@ Examples:
       const request = {
         stages: stages.map(parseStage),
         max_rejected: parseLimit(maxRejected),
-        ...(wait === undefined ? {} : { wait_seconds: parseWhole(wait, '--wait') }),
+        ...(wait === undefined ? {} : { wait_seconds: parseSeconds(wait, '--wait', WAIT) }),
       }
       const rollouts = await connect(context)
       await presentRollout(context, options.json, await rollouts.start(request))

@@ -55,10 +55,10 @@ Examples:
       const { name, json } = options
       const decision = parseDecision(options)
       const actions = parseActions(options.action)
-      if (name === undefined) throw usageError('a name is needed; write `--name NAME`')
-      if (actions === undefined)
-        throw usageError('an action is needed; write `--action connect:tcp`')
-      if (decision === undefined) throw usageError('write `--allow` or `--deny`')
+      if (name === undefined || actions === undefined || decision === undefined)
+        throw usageError(
+          `a rule needs more; write ${missingOf({ name, actions, decision }).join(', ')}`,
+        )
       const { organization } = await connectOrganization(context.io)
       const policy = await findPolicy(organization, idOrName)
       const body = { name, actions, decision, resources }
@@ -138,6 +138,19 @@ function withRuleOptions(command: Command): Command {
     .option('--allow', 'the rule allows')
     .option('--deny', 'the rule denies, whatever else allows')
     .option('--json', 'print the answer of the API')
+}
+
+/** All at once, so that the command is typed a second time and not a fourth. */
+function missingOf(given: {
+  readonly name: unknown
+  readonly actions: unknown
+  readonly decision: unknown
+}): readonly string[] {
+  return [
+    ...(given.name === undefined ? ['`--name NAME`'] : []),
+    ...(given.actions === undefined ? ['`--action connect:tcp`'] : []),
+    ...(given.decision === undefined ? ['`--allow` or `--deny`'] : []),
+  ]
 }
 
 function parseDecision(options: RuleOptions): 'allow' | 'deny' | undefined {

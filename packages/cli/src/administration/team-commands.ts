@@ -1,6 +1,9 @@
-import type { Team } from '@palisade/protocol'
+import { ClientError, type OrganizationClient } from '@palisade/client'
+import { nearestName, type Team } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
 import { confirmed } from './confirmed.ts'
@@ -113,12 +116,34 @@ function addMembership(team: Command, context: RunContext): void {
         const { organization } = await connectOrganization(context.io)
         const found = await findTeam(organization, idOrName)
         for (const user of users)
-          if (verb === 'add') await organization.teams.addMember(found.id, user)
-          else await organization.teams.removeMember(found.id, user)
+          await withKnownMember(organization, user, () =>
+            verb === 'add'
+              ? organization.teams.addMember(found.id, user)
+              : organization.teams.removeMember(found.id, user),
+          )
         await present(context, options.json, { team: found, users }, () =>
           context.style.plain(`${users.join(', ')} ${done} team \`${found.name}\``).concat('\n'),
         )
       })
+}
+
+/** A 404 of the server does not say whose name it does not know. */
+async function withKnownMember(
+  organization: OrganizationClient,
+  user: string,
+  change: () => Promise<void>,
+): Promise<void> {
+  try {
+    await change()
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.api?.status !== 404) throw error
+    const names = (await organization.members.list()).map(({ username }) => username)
+    if (names.includes(user)) throw error
+    const near = nearestName(user, names)
+    const mend =
+      near === null ? `\`palisade member add ${user}\` adds one` : `did you mean \`${near}\`?`
+    throw new CliError('ERR_NOT_FOUND', EXIT.failed, `no member \`${user}\`; ${mend}`)
+  }
 }
 
 function formatTeams(

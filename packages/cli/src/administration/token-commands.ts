@@ -6,6 +6,7 @@ import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatAge } from '../terminal/age.ts'
 import { formatTable } from '../terminal/table.ts'
+import { write } from '../terminal/write.ts'
 import { collect } from './collect.ts'
 import { confirmed } from './confirmed.ts'
 import { findToken } from './find-token.ts'
@@ -75,6 +76,11 @@ Examples:
       const permissions = parsePermissions(options.permission ?? [])
       const expires_in_days = parseDays(options.days)
       const tokens = await connectTokens(context, options)
+      if (permissions.length === 0)
+        await write(
+          context.io.stderr,
+          'warning: this token may do nothing; write `--permission policies:read` for one that may\n',
+        )
       const created = await tokens.create({ name, permissions, expires_in_days })
       await present(context, options.json, created, () =>
         context.style.plain(created.token).concat('\n'),

@@ -145,7 +145,8 @@ function singleOptions(options: Options): EvaluatorOptions {
   return { ...evaluatorOptions(options), resolves: true }
 }
 
-function exitCodeOf(answer: DecisionAnswer): number {
+/** 0 allowed, 1 denied, 3 while the address decides. */
+export function exitCodeOf(answer: DecisionAnswer): number {
   if (dependsOnAddress(answer)) return EXIT.open
   return answer.decision === 'allow' ? EXIT.ok : EXIT.failed
 }

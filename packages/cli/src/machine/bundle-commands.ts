@@ -1,7 +1,7 @@
 import { MAX_BUNDLE_BYTES } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { usageError } from '../cli-error.ts'
+import { findDeviceId } from '../administration/find-device.ts'
 import { EXIT } from '../exit-code.ts'
 import { readTextFile, resolveFile } from '../file-argument.ts'
 import { replaceFile } from '../policy-source/replace-file.ts'
@@ -33,7 +33,7 @@ function addExportCommand(bundle: Command, context: RunContext): void {
     .description(
       'Write what one machine would fetch from the server now, signed, to a file. Only that machine takes it.',
     )
-    .requiredOption('--device <id>', 'id that `palisade device list` shows')
+    .requiredOption('--device <id>', 'id that `palisade device list` shows, or its beginning')
     .requiredOption('--out <file>', 'bundle file; replaced when it exists')
     .option('--json', 'print one JSON object')
     .addHelpText(
@@ -45,11 +45,11 @@ unless the organization has set another time.
 Examples:
   palisade bundle export --device 0b9f… --out /media/usb/bundle.json`,
     )
-    .action(async ({ device, out, json }: ExportOptions) => {
+    .action(async ({ device: written, out, json }: ExportOptions) => {
       const { io, style } = context
-      if (device === '') throw usageError('the id of a device is empty')
       const path = resolveFile(io, out)
       const { organization } = await connectOrganization(io)
+      const device = await findDeviceId(organization, written)
       const exported = await organization.devices.bundle(device)
       await replaceFile(path, out, `${JSON.stringify(exported)}\n`)
       const files = Object.keys(exported.files).length

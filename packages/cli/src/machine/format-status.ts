@@ -1,5 +1,6 @@
 import type { AgentState, AgentStatus } from '@palisade/protocol'
 import { formatAge } from '../terminal/age.ts'
+import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/table.ts'
 
@@ -7,12 +8,13 @@ import { formatPairs } from '../terminal/table.ts'
 const MEANING: Readonly<Record<AgentState, string>> = {
   never_loaded: 'no policies yet: everything is denied; run `palisade sync`',
   fresh: 'policies are in force',
-  stale: 'policies are in force but old; look why the server is not reached',
+  stale: 'policies are in force but out of date; check why the server cannot be reached',
   expired: 'policies have expired: only what stays reachable offline; bring the server back',
   rejected:
     'the last good policies are in force; the server has what was refused, tell its operator',
   conflict: 'two organizations claim this machine: everything is denied; remove one token file',
-  revoked: 'the server put this machine out: policies count until they expire; enrol it again',
+  revoked:
+    'this machine was revoked; its last policies stay in force until they expire; enrol it again',
   corrupt: 'the kept policies cannot be used: everything is denied; run `palisade sync`',
   unsupported: 'policies need a newer agent: everything is denied; update the agent',
   break_glass: 'a grant is in force: expired policies count as before',
@@ -87,10 +89,6 @@ function describeHints(
   if (failing_since === null) return 'on'
   const why = last_error === null ? '' : `: ${last_error.message} (${last_error.code})`
   return `${style.warning('none')} since ${age(failing_since)}${style.plain(why)}`
-}
-
-function count(n: number, one: string, many: string): string {
-  return `${n} ${n === 1 ? one : many}`
 }
 
 function describeCacheProblem({

@@ -1,13 +1,10 @@
 import type { SyncResult } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
-import type { Io } from '../io.ts'
 import { present, type RunContext } from '../run-context.ts'
 import type { Style } from '../terminal/style.ts'
+import { tellWaiting } from '../terminal/waiting.ts'
 import { askAgent } from './agent.ts'
-
-/** Below this a word about waiting would only flicker. */
-const PROGRESS_AFTER_MS = 1_000
 
 /** `palisade sync` */
 export function addSyncCommand(program: Command, context: RunContext): void {
@@ -27,7 +24,7 @@ Examples:
     )
     .action(async (options: { readonly json?: true }) => {
       const { io, style } = context
-      const result = await withProgress(io, 'waiting for the server …\n', () =>
+      const result = await tellWaiting(io, 'waiting for the server …', () =>
         askAgent(io, EXIT.failed, (agent) => agent.sync()),
       )
       context.exit(result.outcome === 'failed' ? EXIT.failed : EXIT.ok)
@@ -49,15 +46,5 @@ export function formatSyncResult(result: SyncResult, style: Style): string {
       const kept = result.revision === null ? 'everything is denied' : `${revision} stays in force`
       return `${style.bad('failed')}  ${style.plain(why)}; ${kept}\n`
     }
-  }
-}
-
-async function withProgress<T>(io: Io, words: string, work: () => Promise<T>): Promise<T> {
-  if (!io.progress) return work()
-  const timer = setTimeout(() => io.stderr.write(words), PROGRESS_AFTER_MS)
-  try {
-    return await work()
-  } finally {
-    clearTimeout(timer)
   }
 }

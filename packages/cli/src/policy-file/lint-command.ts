@@ -3,6 +3,7 @@ import type { PolicyFile } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
+import { count } from '../terminal/count.ts'
 import { formatFindings, formatSummary, isForEverybody } from './format-findings.ts'
 import { loadPolicyFile } from './load-policy-file.ts'
 
@@ -41,7 +42,7 @@ Examples:
         return (
           formatFindings(shown, context.style) +
           context.style.plain(
-            `${file}: ${counts.policies} policies, ${counts.rules} rules, ${summary}`,
+            `${file}: ${count(counts.policies, 'policy', 'policies')}, ${count(counts.rules, 'rule')}, ${summary}`,
           ) +
           '\n'
         )

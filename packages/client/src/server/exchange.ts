@@ -1,5 +1,6 @@
 import { ClientError } from '../client-error.ts'
 import { parseFailure, unexpected } from '../parse-answer.ts'
+import { describeNetworkError } from './describe-network-error.ts'
 import type { Fetch, FetchAnswer } from './fetch.ts'
 import { readBody } from './read-body.ts'
 
@@ -53,7 +54,7 @@ export async function exchange(wire: Wire, request: WireRequest): Promise<string
       )
     throw new ClientError(
       'ERR_SERVER_UNREACHABLE',
-      `cannot reach the server at ${wire.server}: ${describeNetworkError(error)}`,
+      `cannot reach the server at ${wire.server}: ${describeNetworkError(error, wire.server)}`,
       { cause: error },
     )
   }
@@ -72,21 +73,4 @@ async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<stri
 /** Only delta-seconds: the date form would trust the other side's clock. */
 function parseRetryAfter(header: string | null): number | null {
   return header !== null && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : null
-}
-
-function describeNetworkError(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'connection refused; is it running?'
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return 'its name cannot be resolved'
-    case 'ECONNRESET':
-    case 'UND_ERR_SOCKET':
-      return 'the connection was cut off'
-    default:
-      return cause instanceof Error && cause.message !== '' ? cause.message : 'network failure'
-  }
 }

@@ -1,17 +1,22 @@
 import {
+  decisionSchema,
+  effectivePolicyResponseSchema,
   listMembersResponseSchema,
   listTeamsResponseSchema,
   memberSchema,
   organizationSchema,
   revisionStatusSchema,
   teamSchema,
+  type CheckRequest,
   type CreateMemberRequest,
   type DeleteMemberQuery,
   type DeleteTeamQuery,
+  type EffectivePolicyResponse,
   type OrganizationBody,
   type UpdateOrganizationRequest,
   type Member,
   type RevisionStatus,
+  type StoredDecision,
   type Role,
   type Team,
 } from '@palisade/protocol'
@@ -52,6 +57,10 @@ export interface TeamsClient {
 export interface OrganizationClient {
   get(): Promise<OrganizationBody>
   update(settings: UpdateOrganizationRequest): Promise<OrganizationBody>
+  /** What a machine of a user would decide by the stored policies. */
+  check(question: CheckRequest): Promise<StoredDecision>
+  /** The policies that apply to one member. */
+  effectivePolicy(user: string): Promise<EffectivePolicyResponse>
   /** How far a revision has come. */
   revisionStatus(revision: number): Promise<RevisionStatus>
   readonly policies: PoliciesClient
@@ -78,6 +87,12 @@ export function createOrganizationClient(
     update: async (body) => call({ method: 'PATCH', path: root, body }, organizationSchema),
     revisionStatus: async (revision) =>
       call({ method: 'GET', path: `${root}/revisions/${revision}` }, revisionStatusSchema),
+    check: async (body) => call({ method: 'POST', path: `${root}/check`, body }, decisionSchema),
+    effectivePolicy: async (user) =>
+      call(
+        { method: 'GET', path: `${root}/effective-policy${formatQuery({ user })}` },
+        effectivePolicyResponseSchema,
+      ),
     policies: createPoliciesClient(call, org, newKey),
     rules: createRulesClient(call, org, newKey),
     policySet: createPolicySetClient(call, root),

@@ -37,6 +37,9 @@ export const decisionSchema = z
   })
   .meta({ id: 'Decision' })
 
+/** By the policies that a server stores. */
+export type StoredDecision = z.infer<typeof decisionSchema>
+
 /** policy-core's `Explanation` on a wire. */
 export const explanationSchema = decisionSchema
   .extend({

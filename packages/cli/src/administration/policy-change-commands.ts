@@ -1,0 +1,104 @@
+import type { OrganizationClient } from '@palisade/client'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { findPolicy, notFound } from './find-policy.ts'
+import { warnOfRollout } from './warn-of-rollout.ts'
+
+const TEAM_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+interface JsonOption {
+  readonly json?: true
+}
+
+/** `palisade policy rename|teams` */
+export function addPolicyChangeCommands(policy: Command, context: RunContext): void {
+  addRename(policy, context)
+  addTeams(policy, context)
+}
+
+/** The ids of teams that are written by name or id. Throws `ERR_NOT_FOUND`, exit 1. */
+export async function resolveTeams(
+  organization: OrganizationClient,
+  written: readonly string[],
+): Promise<string[]> {
+  const parts = written.flatMap((text) => text.split(','))
+  // The server knows whether there are such teams.
+  if (parts.every((part) => TEAM_ID.test(part.trim()))) return parts.map((part) => part.trim())
+  const teams = await organization.teams.list()
+  const find = (text: string) => {
+    const wanted = text.normalize('NFC').trim()
+    const id = wanted.toLowerCase()
+    return teams.find((team) => team.id === id) ?? teams.find(({ name }) => name === wanted)
+  }
+  const resolve = (text: string): string => {
+    const found = find(text)
+    if (found !== undefined) return found.id
+    const names = teams.map(({ name }) => name)
+    throw notFound('team', text, names)
+  }
+  // A team's name may hold a comma; only what is no team is a list.
+  const ids = written.flatMap((text) =>
+    find(text) === undefined ? text.split(',').map((part) => resolve(part)) : [resolve(text)],
+  )
+  return [...new Set(ids)]
+}
+
+function addRename(policy: Command, context: RunContext): void {
+  policy
+    .command('rename')
+    .description('Give a policy another name; its rules and teams stay.')
+    .argument('<policy>', 'id or name')
+    .argument('<name>', 'new name, unique in the organization')
+    .option('--json', 'print the policy before and after')
+    .addHelpText('after', '\nExamples:\n  palisade policy rename web "public web"')
+    .action(async (idOrName: string, name: string, options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const found = await findPolicy(organization, idOrName)
+      const changed = await organization.policies.update(found.id, { name })
+      await present(context, options.json, changed, () =>
+        context.style
+          .plain(`renamed policy \`${changed.old.name}\` to \`${changed.new.name}\``)
+          .concat('\n'),
+      )
+    })
+}
+
+function addTeams(policy: Command, context: RunContext): void {
+  policy
+    .command('teams')
+    .description('Replace the teams that a policy applies to.')
+    .argument('<policy>', 'id or name')
+    .argument('[teams...]', 'ids or names of all its teams')
+    .option('--everybody', 'let it apply to everybody instead')
+    .option('--json', 'print the policy before and after')
+    .addHelpText(
+      'after',
+      `
+A policy of no team applies to everybody, which is written out because it may reach many more machines.
+
+Examples:
+  palisade policy teams web research backend
+  palisade policy teams web --everybody`,
+    )
+    .action(
+      async (
+        idOrName: string,
+        written: string[],
+        options: JsonOption & { readonly everybody?: true },
+      ) => {
+        if ((written.length === 0) !== (options.everybody === true))
+          throw usageError('write the teams of the policy, or `--everybody`')
+        const { organization } = await connectOrganization(context.io)
+        const found = await findPolicy(organization, idOrName)
+        const teams = written.length === 0 ? [] : await resolveTeams(organization, written)
+        const changed = await organization.policies.update(found.id, { scope: { teams } })
+        const whom = written.length === 0 ? 'everybody' : written.join(', ')
+        await present(context, options.json, changed, () =>
+          context.style.plain(`policy \`${changed.new.name}\` applies to ${whom}`).concat('\n'),
+        )
+        await warnOfRollout(context, organization)
+      },
+    )
+}

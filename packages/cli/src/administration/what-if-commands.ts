@@ -1,0 +1,108 @@
+import { ClientError } from '@palisade/client'
+import type { EffectivePolicyResponse } from '@palisade/protocol'
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { exitCodeOf } from '../check/check-command.ts'
+import { formatDecision } from '../check/format-decision.ts'
+import { parseTarget } from '../check/target.ts'
+import { CliError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
+import { present, type RunContext } from '../run-context.ts'
+import type { Style } from '../terminal/style.ts'
+import { formatPolicy } from './format-policy.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+interface CheckOptions extends JsonOption {
+  readonly user?: string
+  readonly address?: string
+}
+
+/** `palisade policy check|effective`: what the policies of the server mean for a person. */
+export function addWhatIfCommands(policy: Command, context: RunContext): void {
+  addCheck(policy, context)
+  addEffective(policy, context)
+}
+
+function addCheck(policy: Command, context: RunContext): void {
+  policy
+    .command('check')
+    .description('Ask the server what a machine of a user would decide, by the newest policies.')
+    .argument('<action>', 'connect:tcp, connect:udp, read or write')
+    .argument('<target>', 'host:port or path')
+    .option('--user <name>', 'whose machine (default: your own)')
+    .option('--address <ip>', 'address that the host resolves to')
+    .option('--json', 'print the decision object')
+    .addHelpText(
+      'after',
+      `
+Asking for others needs the permission \`policies:read\`; for yourself, membership is enough.
+
+Exit codes: 0 allowed, 1 denied, 2 not evaluated, 3 the address decides and none is known
+
+Examples:
+  palisade policy check --user bob connect:tcp registry.example.com:443`,
+    )
+    .action(async (action: string, target: string, options: CheckOptions) => {
+      const request = { ...parseTarget(action, target, options.address) }
+      const { organization, username } = await connectOrganization(context.io)
+      const user = options.user ?? username
+      const answer = await organization.check({ user, request })
+      context.exit(exitCodeOf(answer))
+      await present(context, options.json, answer, () =>
+        formatDecision(answer, { governed: true, style: context.style }),
+      )
+    })
+}
+
+function addEffective(policy: Command, context: RunContext): void {
+  policy
+    .command('effective')
+    .description('Show the policies that apply to a user, with their rules.')
+    .option('--user <name>', 'whose policies (default: your own)')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Asking for others needs the permission \`policies:read\`; for yourself, membership is enough.
+
+Examples:
+  palisade policy effective
+  palisade policy effective --user bob --json`,
+    )
+    .action(async (options: JsonOption & { readonly user?: string }) => {
+      const { organization, username } = await connectOrganization(context.io)
+      const effective = await organization.effectivePolicy(options.user ?? username)
+      await present(context, options.json, effective, () =>
+        formatEffective(effective, options.user ?? username, context.style),
+      )
+    })
+}
+
+/** Adds to a refusal what a member without permissions can ask for instead. */
+export async function withOwnPolicies<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.api?.status !== 403) throw error
+    throw new CliError(
+      'ERR_NOT_FOUND',
+      EXIT.failed,
+      `${error.message}; \`palisade policy effective\` shows the policies that apply to you`,
+      { cause: error },
+    )
+  }
+}
+
+function formatEffective(
+  { revision, policies }: EffectivePolicyResponse,
+  user: string,
+  style: Style,
+): string {
+  if (policies.length === 0)
+    return style.plain(`no policy applies to ${user}: everything is denied`).concat('\n')
+  const shown = policies.map((policy) => formatPolicy(policy, style))
+  return `${shown.join('\n')}\n${style.quiet(`revision ${revision}`)}\n`
+}
