@@ -5,6 +5,8 @@ import { readChunks } from './read-chunks.ts'
 
 /** Of a connection that nothing is asked over. */
 const IDLE_MS = 5_000
+/** Answers before the answer, such as 103, which are read and forgotten. */
+const MAX_INTERIM = 16
 
 /**
  * Asks a server by `node:http`, which the agent has anyway. The global `fetch` is a client of its
@@ -52,6 +54,11 @@ function send(
     // Nor with an error: a connection that is just being laid aside would throw it where nobody catches it.
     const stop = (): void => void sent.destroy()
     signal.addEventListener('abort', stop)
+    let interim = 0
+    sent.on('information', () => {
+      interim += 1
+      if (interim > MAX_INTERIM) sent.destroy(new Error('the server answers without an end'))
+    })
     let isAnswered = false
     sent.once('response', (response) => {
       isAnswered = true

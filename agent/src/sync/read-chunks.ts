@@ -1,6 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
+ * An answer may have so many chunks, and a further one for each so many bytes that it has brought.
+ * A chunk costs the processor some microseconds, whatever it holds: 8 MiB in chunks of one byte
+ * held decisions up for seconds. A server writes thousands of bytes at once.
+ */
+const FREE_CHUNKS = 1_024
+const LEAST_BYTES_A_CHUNK = 256
+
+/** The answer is made to keep this machine busy. */
+export class TooManyChunksError extends Error {
+  override readonly name = 'TooManyChunksError'
+
+  constructor() {
+    super('the answer comes in too many pieces')
+  }
+}
+
+/**
  * The chunks of an answer as they come, for whoever takes each at once: what has come and was not asked
  * for is held. Leaving a loop over them early ends the connection, unless the answer has come whole. Once the
  * signal has aborted, its reason is what is thrown, whatever ended the answer.
@@ -15,8 +32,20 @@ export function readChunks(
   const held: Uint8Array[] = []
   let waiting: PromiseWithResolvers<IteratorResult<Uint8Array>> | null = null
   let ending: { readonly error: unknown } | 'complete' | null = null
+  let chunks = 0
+  let received = 0
 
   function take(chunk: Uint8Array): void {
+    if (ending !== null) return
+    chunks += 1
+    received += chunk.byteLength
+    if (chunks > FREE_CHUNKS + received / LEAST_BYTES_A_CHUNK) {
+      response.off('data', take)
+      held.length = 0
+      end({ error: new TooManyChunksError() })
+      response.destroy()
+      return
+    }
     if (waiting === null) {
       held.push(chunk)
       return

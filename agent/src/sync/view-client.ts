@@ -5,6 +5,7 @@ import { createDeadline } from './deadline.ts'
 import type { DeviceAccess } from './device-access.ts'
 import { fault, foreignFault, type Fault } from './fault.ts'
 import { isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './foreign-answer.ts'
+import { TooManyChunksError } from './read-chunks.ts'
 
 export type Fetched =
   | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
@@ -121,6 +122,7 @@ async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetc
   } catch (error) {
     if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError'))
       throw error
+    if (error instanceof TooManyChunksError) return fault('malformed', error.message)
     return fault('truncated', `the connection broke off: ${describeCause(error)}`)
   }
   if (body === null) return fault('too_large', `the answer is larger than ${maxBytes} bytes`)

@@ -48,6 +48,56 @@ async function textOf({ body }: FetchAnswer, maxBytes = 1_000): Promise<string |
   return bytes === null ? null : Buffer.from(bytes).toString()
 }
 
+/** An answer of `count` chunks of `size` bytes each, written as fast as it is taken. */
+function answerInChunks(count: number, size: number): void {
+  answer = ({ socket: connection }) => {
+    connection.on('error', () => {})
+    const chunk = `${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`
+    connection.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+    connection.write(`${chunk.repeat(count)}0\r\n\r\n`)
+  }
+}
+
+describe('an answer in small chunks', () => {
+  it('is taken when it is short', async () => {
+    const url = await start()
+    answerInChunks(1_000, 1)
+
+    expect(await textOf(await get(url))).toBe('x'.repeat(1_000))
+  })
+
+  it('is taken when the chunks are of ordinary size', async () => {
+    const url = await start()
+    answerInChunks(8_000, 1_024)
+
+    expect(await textOf(await get(url), 8_192_000)).toHaveLength(8_192_000)
+  })
+
+  it.each([1, 2, 100])('is ended when there are too many, of %d bytes each', async (size) => {
+    const url = await start()
+    answerInChunks(200_000, size)
+
+    const { body } = await get(url)
+    let chunks = 0
+    const read = async (): Promise<void> => {
+      for await (const _ of body ?? []) chunks += 1
+    }
+
+    await expect(read()).rejects.toThrow('too many pieces')
+    expect(chunks).toBeLessThan(1_024 * 2)
+  })
+
+  it('is ended, too, when it is announced without an end', async () => {
+    const url = await start()
+    answer = ({ socket }) => {
+      socket.on('error', () => {})
+      socket.write('HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n'.repeat(1_000))
+    }
+
+    await expect(get(url)).rejects.toThrow('answers without an end')
+  })
+})
+
 describe('fetching by node:http', () => {
   it('sends method, members and body, and gives what was answered', async () => {
     const url = await start()
