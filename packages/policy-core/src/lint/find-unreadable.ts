@@ -1,4 +1,4 @@
-import { findPath } from '../language/find-path.ts'
+import { findPath, type FoundPath } from '../language/find-path.ts'
 import type { Segments } from '../language/path-automaton.ts'
 import { literalSegment } from '../path/glob.ts'
 import { segmentsOf } from '../path/path.ts'
@@ -21,14 +21,17 @@ export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget
   let isUndecided = false
   for (const teams of rule.teams?.each() ?? [null]) {
     const found = findPathOf({ ...entry, rule: { ...rule, teams } }, pattern, finder, budget)
-    if (found === 'unknown') isUndecided = true
-    else if (found !== null) return [describe(entry, pattern, found)]
+    if (found.kind === 'found') return [describe(entry, pattern, found.path)]
+    if (found.kind === 'unknown') isUndecided = true
   }
   return isUndecided ? [describeUndecided(entry)] : []
 }
 
+const NONE: FoundPath = { kind: 'none' }
+const UNKNOWN: FoundPath = { kind: 'unknown' }
+
 /**
- * A path that can be written and not be read; null when there is none. Takes in a read that covers the
+ * Asks for a path that can be written and not be read. Takes in a read that covers the
  * path, or a deny of writing it, and asks for another.
  */
 function findPathOf(
@@ -36,22 +39,21 @@ function findPathOf(
   pattern: PlacedPath,
   finder: CoverFinder,
   budget: Budget,
-): string | null | 'unknown' {
+): FoundPath {
   const whole = findSettling(entry, pattern, finder)
-  if (whole !== null && whole !== 'unknown') return null
+  if (whole !== null && whole !== 'unknown') return NONE
   const settled: Segments[] = []
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const question = { inAll: [pattern.segments], inNone: settled }
     const found = withinBudget(budget, (meter) => findPath(question, meter))
-    if (found.kind === 'none') return null
-    if (found.kind === 'unknown') return 'unknown'
+    if (found.kind !== 'found') return found
     const segments = segmentsOf(found.path).map(literalSegment)
     const settling = findSettling(entry, { ...pattern, segments }, finder)
-    if (settling === null) return found.path
-    if (settling === 'unknown' || settling.fromHome !== pattern.fromHome) return 'unknown'
+    if (settling === null) return found
+    if (settling === 'unknown' || settling.fromHome !== pattern.fromHome) return UNKNOWN
     settled.push(settling.segments)
   }
-  return 'unknown'
+  return UNKNOWN
 }
 
 function isWriteOnly({ rule: { decision, actions } }: Entry): boolean {
