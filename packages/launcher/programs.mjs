@@ -76,7 +76,19 @@ export const SERVER = {
   ],
 }
 
-export const BUNDLED = [AGENT, CLI, SERVER]
+/**
+ * A thread of the server; not started by itself.
+ *
+ * @type {BundledProgram}
+ */
+export const POLICY_WORKER = {
+  main: 'server/dist/policy-worker.js',
+  name: 'palisade-policy-worker',
+  nodeOptions: [],
+  apart: [],
+}
+
+export const BUNDLED = [AGENT, CLI, SERVER, POLICY_WORKER]
 
 /**
  * The one file of a program, relative to the root.

@@ -1,10 +1,11 @@
-import { compilePolicy, type CompiledPolicy, type PolicySet } from '@palisade/policy-core'
+import type { Decision } from '@palisade/policy-core'
 import { createHash } from 'node:crypto'
 import { limitExceeded } from '../http/api-error.ts'
 import type { Work } from '../overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
 import type { FindPolicy } from './policy-lookup.ts'
+import { UncompilableError, type PolicyWorker, type WorkerSet } from './policy-worker-client.ts'
 
 /** About 45 MB when full, by what a compiled resource takes (bench/README.md). */
 const MAX_RESOURCES = 200_000
@@ -12,21 +13,23 @@ const MAX_RESOURCES = 200_000
 const MAX_SETS = 500
 
 /** The policies that apply to somebody: everything that a decision depends on. */
-export interface EffectiveSet extends Required<Pick<PolicySet, 'resolve_unlisted_names'>> {
+export interface EffectiveSet {
   readonly org: string
   readonly heads: readonly PolicyHeadRecord[]
+  readonly resolve_unlisted_names: boolean
 }
 
 /** Compiled policies of the sets that were asked for last. */
 export interface CompiledPolicies {
   /**
-   * The kept set, or else the policies that `load` gives, compiled. `load` answers null for a policy
-   * that has changed since its head was read; then `take` answers null as well. Throws 403 for more
-   * resources than can be kept, and what `begin` throws where there is anything to be done.
+   * Decides by the kept set, or else by the policies that `load` gives, compiled. `load` answers null
+   * for a policy that has changed since its head was read; then `decide` answers null as well. The
+   * revision of the decision is null. Throws 403 for more resources than can be kept, and for what
+   * takes too long to compile; and what `begin` throws where there is anything to be done.
    *
    * The set has no revision: many revisions of an organization leave its policies alone.
    */
-  take(set: EffectiveSet, source: PolicySource): Promise<CompiledPolicy | null>
+  decide(set: EffectiveSet, source: PolicySource, request: unknown): Promise<Decision | null>
 }
 
 export interface PolicySource {
@@ -34,9 +37,9 @@ export interface PolicySource {
   readonly begin: () => Work
 }
 
-/** Null in the place of a set that is too large. */
+/** Null in the place of a set that cannot be decided by. */
 interface Kept {
-  readonly policy: CompiledPolicy | null
+  readonly set: WorkerSet | null
   readonly resources: number
 }
 
@@ -46,9 +49,14 @@ interface Kept {
  * nothing. Together the sets hold at most `maxResources` resources.
  */
 export function createCompiledPolicies({
+  worker,
   maxResources = MAX_RESOURCES,
   maxSets = MAX_SETS,
-}: { readonly maxResources?: number; readonly maxSets?: number } = {}): CompiledPolicies {
+}: {
+  readonly worker: Pick<PolicyWorker, 'open'>
+  readonly maxResources?: number
+  readonly maxSets?: number
+}): CompiledPolicies {
   const entries = new Map<string, Kept>()
   const making = new Map<string, Promise<Kept | null>>()
   let resources = 0
@@ -56,43 +64,66 @@ export function createCompiledPolicies({
   function find(key: string): Kept | null {
     const known = entries.get(key)
     if (known === undefined) return null
-    entries.delete(key)
+    drop(key)
+    if (known.set?.isLost() === true) return null
     entries.set(key, known)
+    resources += known.resources
     return known
+  }
+
+  function drop(key: string): Kept | undefined {
+    const dropped = entries.get(key)
+    resources -= dropped?.resources ?? 0
+    entries.delete(key)
+    return dropped
   }
 
   function keep(key: string, kept: Kept): void {
     entries.set(key, kept)
     resources += kept.resources
-    for (const [oldest, { resources: freed }] of entries) {
+    for (const oldest of entries.keys()) {
       if (resources <= maxResources && entries.size <= maxSets) break
-      entries.delete(oldest)
-      resources -= freed
+      drop(oldest)?.set?.drop()
     }
   }
 
-  /** Stops reading at the first policy that is too much. */
   async function make(
     { heads, resolve_unlisted_names }: EffectiveSet,
     { load, begin }: PolicySource,
   ): Promise<Kept | null> {
     const work = begin()
+    const set = worker.open()
+    let kept: Kept | null = null
     try {
-      const records: PolicyRecord[] = []
-      let count = 1
-      for (const head of heads) {
-        const record = await load(head)
-        if (record === null) return null
-        count += countResources(record)
-        if (count > maxResources) return { policy: null, resources: 1 }
-        records.push(record)
-        await work.turn()
-      }
-      const policies = records.map(formatPolicy)
-      return { policy: compilePolicy({ policies, resolve_unlisted_names }), resources: count }
+      const count = await add(set, { heads, load, work })
+      if (count === null) return null
+      if (count > maxResources) return UNDECIDABLE
+      work.charge(await set.compile(resolve_unlisted_names))
+      return (kept = { set, resources: count })
+    } catch (error) {
+      if (error instanceof UncompilableError) return UNDECIDABLE
+      throw error
     } finally {
       work.end()
+      if (kept === null) set.drop()
     }
+  }
+
+  /** How many resources they have, or more than there may be; null when a policy has changed. */
+  async function add(
+    set: WorkerSet,
+    { heads, load, work }: Pick<EffectiveSet, 'heads'> & { load: FindPolicy; work: Work },
+  ): Promise<number | null> {
+    let count = 1
+    for (const head of heads) {
+      const record = await load(head)
+      if (record === null) return null
+      count += countResources(record)
+      if (count > maxResources) break
+      set.add(formatPolicy(record))
+      await work.turn()
+    }
+    return count
   }
 
   async function makeOnce(key: string, begin: () => Promise<Kept | null>): Promise<Kept | null> {
@@ -108,17 +139,20 @@ export function createCompiledPolicies({
   }
 
   return {
-    async take(set, source) {
-      const key = keyOf(set)
-      const kept = find(key) ?? (await makeOnce(key, () => make(set, source)))
-      if (kept === null) return null
-      if (kept.policy !== null) return kept.policy
+    async decide(effective, source, request) {
+      const key = keyOf(effective)
+      const kept = find(key) ?? (await makeOnce(key, () => make(effective, source)))
+      // Dropped where others came in between.
+      if (kept === null || kept.set?.isLost() === true) return null
+      if (kept.set !== null) return kept.set.decide(request)
       throw limitExceeded(
-        `the policies hold more than ${maxResources} resources, too many to be judged here; ask a machine`,
+        `the policies hold more than ${maxResources} resources, or take too long to compile, to be judged here; ask a machine`,
       )
     },
   }
 }
+
+const UNDECIDABLE: Kept = { set: null, resources: 1 }
 
 /** A policy is the same as long as its revision is. */
 function keyOf({ org, heads, resolve_unlisted_names }: EffectiveSet): string {

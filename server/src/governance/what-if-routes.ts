@@ -7,6 +7,7 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendAnswer } from '../http/answer.ts'
 import { createCompiledPolicies } from './compiled-policies.ts'
+import { createPolicyWorker } from './policy-worker-client.ts'
 import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
 import { checkErrors, orgParamsSchema, largeReadErrors, type OrgParams } from './route-schemas.ts'
 import { checkAccess, enter, getEffectivePolicy } from './what-if.ts'
@@ -15,7 +16,9 @@ const tags = ['what-if']
 
 /** What the stored policies mean for a user, by the evaluator that machines use. */
 export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
-  const compiledPolicies = createCompiledPolicies()
+  const worker = createPolicyWorker()
+  const compiledPolicies = createCompiledPolicies({ worker })
+  app.addHook('onClose', () => worker.close())
   app.post<{ Params: OrgParams }>(
     '/api/v1/orgs/:org/check',
     {

@@ -1,4 +1,4 @@
-import { decide, effectivePolicies } from '@palisade/policy-core'
+import { effectivePolicies } from '@palisade/policy-core'
 import {
   checkRequestSchema,
   effectivePolicyQuerySchema,
@@ -15,7 +15,7 @@ import { readQuery } from '../http/read-query.ts'
 import type { PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { answerPolicies, type LargeAnswerDeps } from './answer-policies.ts'
-import type { CompiledPolicies } from './compiled-policies.ts'
+import type { CompiledPolicies, PolicySource } from './compiled-policies.ts'
 import { formatPolicy, formatSummary } from './format-policy.ts'
 import { listHeads, readAsOf } from './policy-lookup.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
@@ -36,12 +36,12 @@ export async function checkAccess(
     const { set, request, revision, payer } = await deps.store.read((reader) =>
       readQuestion(reader, call),
     )
-    const compiled = await compiledPolicies.take(set, {
+    const source: PolicySource = {
       load: (head) => readAsOf(deps.store, head),
       begin: () => deps.budget.begin(payer),
-    })
-    if (compiled === null) continue
-    return { status: 200, headers: {}, body: { ...decide(compiled, request), revision } }
+    }
+    const decision = await compiledPolicies.decide(set, source, request)
+    if (decision !== null) return { status: 200, headers: {}, body: { ...decision, revision } }
   }
   throw new ApiError(
     429,

@@ -1,9 +1,9 @@
-import { decide } from '@palisade/policy-core'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import {
   createCompiledPolicies,
   type EffectiveSet,
 } from '../../../server/src/governance/compiled-policies.ts'
+import { createPolicyWorker } from '../../../server/src/governance/policy-worker-client.ts'
 import { createWorkBudget } from '../../../server/src/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../server/src/store/records.ts'
 
@@ -33,6 +33,13 @@ function loader(...policies: PolicyRecord[]) {
   }
 }
 
+const worker = createPolicyWorker()
+afterAll(() => worker.close())
+
+function open(limits: { readonly maxResources?: number; readonly maxSets?: number } = {}) {
+  return createCompiledPolicies({ worker, ...limits })
+}
+
 function refuse(): never {
   throw new Error('nothing left')
 }
@@ -42,16 +49,17 @@ describe('compiled policies', () => {
   const set = setOf(one)
 
   it('are made once for a set of policies, also when it is asked for at the same time', async () => {
-    const kept = createCompiledPolicies()
+    const kept = open()
     const source = loader(one)
 
-    const [first, second] = await Promise.all([kept.take(set, source), kept.take(set, source)])
-    const third = await kept.take(setOf({ ...one }), source)
+    const [first, second] = await Promise.all([
+      kept.decide(set, source, REQUEST),
+      kept.decide(set, source, REQUEST),
+    ])
+    const third = await kept.decide(setOf({ ...one }), source, REQUEST)
 
-    expect(second).toBe(first)
-    expect(third).toBe(first)
+    expect([first, second, third].map((each) => each?.decision)).toEqual(Array(3).fill('allow'))
     expect(source.times()).toBe(1)
-    expect(decide(first!, REQUEST).decision).toBe('allow')
   })
 
   it.each([
@@ -61,33 +69,32 @@ describe('compiled policies', () => {
     ['another organization', { ...set, org: 'initech' }],
     ['another setting for unlisted names', { ...set, resolve_unlisted_names: true }],
   ])('are never those of %s', async (_title, other) => {
-    const kept = createCompiledPolicies()
-    const first = await kept.take(set, loader(one))
+    const kept = open()
+    const first = await kept.decide(set, loader(one), REQUEST)
 
     const head = other.heads[0]
     const changed = head && { ...policy(head.id, 'example.org'), revision: head.revision }
-    const second = await kept.take(other, loader(...(changed ? [changed] : [])))
+    const second = await kept.decide(other, loader(...(changed ? [changed] : [])), REQUEST)
 
-    expect(second).not.toBe(first)
-    expect(decide(second!, REQUEST).decision).toBe('deny')
+    expect([first?.decision, second?.decision]).toEqual(['allow', 'deny'])
   })
 
   it('are not made of policies that have changed since', async () => {
-    const kept = createCompiledPolicies()
+    const kept = open()
 
-    expect(await kept.take(set, loader({ ...one, revision: 2 }))).toBeNull()
-    expect(await kept.take(set, loader(one))).not.toBeNull()
+    expect(await kept.decide(set, loader({ ...one, revision: 2 }), REQUEST)).toBeNull()
+    expect(await kept.decide(set, loader(one), REQUEST)).not.toBeNull()
   })
 
   it.each([
     ['resources', { maxResources: 4 }],
     ['sets', { maxSets: 2 }],
   ])('beyond so many %s are forgotten, those asked for least lately first', async (_of, limits) => {
-    const kept = createCompiledPolicies(limits)
+    const kept = open(limits)
     const source = loader(...['a', 'b', 'c'].map((id) => policy(id, 'example.com')))
     const asked: number[] = []
     for (const id of ['a', 'b', 'a', 'c', 'a', 'b']) {
-      await kept.take(setOf(policy(id)), source)
+      await kept.decide(setOf(policy(id)), source, REQUEST)
       asked.push(source.times())
     }
 
@@ -95,19 +102,19 @@ describe('compiled policies', () => {
   })
 
   it('up to the limit are answered', async () => {
-    const kept = createCompiledPolicies({ maxResources: 4 })
+    const kept = open({ maxResources: 4 })
     const three = policy('p', 'a.example', 'b.example', 'c.example')
 
-    await expect(kept.take(setOf(three), loader(three))).resolves.not.toBeNull()
+    await expect(kept.decide(setOf(three), loader(three), REQUEST)).resolves.not.toBeNull()
   })
 
   it('beyond the limit are refused, and read no further and never again', async () => {
-    const kept = createCompiledPolicies({ maxResources: 4 })
+    const kept = open({ maxResources: 4 })
     const policies = ['a', 'b', 'c'].map((id) => policy(id, 'one.example', 'two.example'))
     const source = loader(...policies)
 
     for (let asked = 0; asked < 3; asked += 1)
-      await expect(kept.take(setOf(...policies), source)).rejects.toMatchObject({
+      await expect(kept.decide(setOf(...policies), source, REQUEST)).rejects.toMatchObject({
         status: 403,
         code: 'limit_exceeded',
       })
@@ -115,22 +122,50 @@ describe('compiled policies', () => {
   })
 
   it('that have to be made are begun with what the caller may spend, and kept ones given without', async () => {
-    const kept = createCompiledPolicies()
-    await kept.take(set, loader(one))
+    const kept = open()
+    await kept.decide(set, loader(one), REQUEST)
     const source = { ...loader(one), begin: () => refuse() }
 
-    await expect(kept.take(setOf(), source)).rejects.toThrow('nothing left')
-    await expect(kept.take(set, source)).resolves.not.toBeNull()
+    await expect(kept.decide(setOf(), source, REQUEST)).rejects.toThrow('nothing left')
+    await expect(kept.decide(set, source, REQUEST)).resolves.not.toBeNull()
+  })
+
+  it('that take too long to compile are refused, and not tried again', async () => {
+    const slow = createPolicyWorker({ timeLimitMs: 1 })
+    const large = policy('p', ...Array.from({ length: 20_000 }, (_, index) => `h${index}.example`))
+    const kept = createCompiledPolicies({ worker: slow })
+    const source = loader(large)
+
+    for (let asked = 0; asked < 2; asked += 1)
+      await expect(kept.decide(setOf(large), source, REQUEST)).rejects.toMatchObject({
+        status: 403,
+        code: 'limit_exceeded',
+      })
+    expect(source.times()).toBe(1)
+    await slow.close()
+  })
+
+  it('are compiled again in another worker after theirs has ended', async () => {
+    const ending = createPolicyWorker()
+    const kept = createCompiledPolicies({ worker: ending })
+    const source = loader(one)
+    await kept.decide(set, source, REQUEST)
+    await ending.close()
+
+    expect((await kept.decide(set, source, REQUEST))?.decision).toBe('allow')
+    expect(source.times()).toBe(2)
+    await ending.close()
   })
 
   it('are not kept when loading fails', async () => {
-    const kept = createCompiledPolicies()
-    const failing = kept.take(set, {
-      ...loader(one),
-      load: () => Promise.reject(new Error('away')),
-    })
+    const kept = open()
+    const failing = kept.decide(
+      set,
+      { ...loader(one), load: () => Promise.reject(new Error('away')) },
+      REQUEST,
+    )
 
     await expect(failing).rejects.toThrow('away')
-    expect(decide((await kept.take(set, loader(one)))!, REQUEST).decision).toBe('allow')
+    expect((await kept.decide(set, loader(one), REQUEST))?.decision).toBe('allow')
   })
 })

@@ -1,0 +1,45 @@
+import { compilePolicy, decide, type CompiledPolicy } from '@palisade/policy-core'
+import type { PolicyBody } from '@palisade/protocol'
+import type { WorkerReply, WorkerRequest } from './worker-messages.ts'
+
+/** What the worker does with each message, in the order that they come. */
+export function createWorkerSets(reply: (message: WorkerReply) => void) {
+  const added = new Map<number, PolicyBody[]>()
+  const compiled = new Map<number, CompiledPolicy>()
+
+  function compile({
+    set,
+    job,
+    resolve_unlisted_names,
+  }: WorkerRequest & { kind: 'compile' }): void {
+    const startedMs = performance.now()
+    const policies = added.get(set) ?? []
+    added.delete(set)
+    compiled.set(set, compilePolicy({ policies, resolve_unlisted_names }))
+    reply({ kind: 'compiled', job, tookMs: performance.now() - startedMs })
+  }
+
+  function answer({ set, job, request }: WorkerRequest & { kind: 'decide' }): void {
+    const policy = compiled.get(set)
+    if (policy === undefined) throw new TypeError('the set is not there')
+    reply({ kind: 'decided', job, decision: decide(policy, request) })
+  }
+
+  return (message: WorkerRequest): void => {
+    const { kind, set } = message
+    if (kind === 'add') {
+      const policies = added.get(set) ?? []
+      policies.push(JSON.parse(Buffer.from(message.policy).toString()) as PolicyBody)
+      added.set(set, policies)
+    } else if (kind === 'drop') {
+      added.delete(set)
+      compiled.delete(set)
+    } else
+      try {
+        if (kind === 'compile') compile(message)
+        else answer(message)
+      } catch (error) {
+        reply({ kind: 'failed', job: message.job, message: String(error) })
+      }
+  }
+}
