@@ -61,7 +61,7 @@ describe('palisade apply', () => {
     ]) {
       const refused = await organization.run(argv)
       expect(refused).toMatchObject({ code: 2, out: '' })
-      expect(refused.err).toContain('write `--yes`')
+      expect(refused.err).toContain('add `--yes`')
     }
     expect(await names(organization)).toEqual([])
   })

@@ -1,9 +1,10 @@
 import { ACTIONS, isAction, type Action } from '@palisade/policy-core'
 import type { Changed } from '@palisade/client'
-import type { RuleBody } from '@palisade/protocol'
+import type { PolicyBody, RuleBody } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
+import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { printable } from '../terminal/printable.ts'
 import { collect } from './collect.ts'
@@ -68,6 +69,7 @@ Examples:
           '\n',
         ),
       )
+      await warnOfRule(context, policy, added)
       await warnOfRollout(context, organization)
     })
 }
@@ -104,6 +106,7 @@ Examples:
         const found = findRule(policy, ruleName)
         const changed = await organization.rules.update(policy.id, found.id, body)
         await present(context, options.json, changed, () => formatChange(changed, context))
+        await warnOfRule(context, policy, changed.new)
         await warnOfRollout(context, organization)
       },
     )
@@ -129,6 +132,13 @@ function addRemove(rule: Command, context: RunContext): void {
       )
       await warnOfRollout(context, organization)
     })
+}
+
+/** What is doubtful about a rule that was written, beside the other rules of its policy. */
+async function warnOfRule(context: RunContext, policy: PolicyBody, rule: RuleBody): Promise<void> {
+  const others = (policy.allowlist_v0?.rules ?? []).filter(({ id }) => id !== rule.id)
+  const written = { ...policy, allowlist_v0: { rules: [...others, rule] } }
+  await warnOfFindings(context, [written], ({ rule_id }) => rule_id === rule.id)
 }
 
 function withRuleOptions(command: Command): Command {

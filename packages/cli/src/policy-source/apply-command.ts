@@ -13,6 +13,7 @@ import {
   makePlan,
   PLAN_NOTES,
   planValue,
+  warnOfPlanned,
   type MadePlan,
   type PlanOptions,
 } from './make-plan.ts'
@@ -49,9 +50,10 @@ async function applyFiles(
 ): Promise<void> {
   const { io, style } = context
   if (options.yes !== true && (io.prompts === null || options.json === true))
-    throw usageError('nobody can be asked; write `--yes` to apply without asking')
+    throw usageError('not a terminal; add `--yes` to skip the question')
   const made = await makePlan(io, files, options)
   if (options.json !== true) await write(io.stdout, formatPlan(made, style))
+  await warnOfPlanned(context, made)
   if (made.plan.changes.length === 0) {
     if (options.json === true)
       await present(context, true, { ...planValue(made), dry_run: false }, () => '')

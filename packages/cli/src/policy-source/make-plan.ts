@@ -4,6 +4,8 @@ import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
+import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
+import type { RunContext } from '../run-context.ts'
 import { comparePlan, type PlanComparison } from './compare-audiences.ts'
 import { fetchPlan, type FetchedPlan } from './fetch-plan.ts'
 import type { ShownPlan } from './format-plan.ts'
@@ -47,6 +49,21 @@ export async function makePlan(
   const fetched = await fetchPlan(organization, document)
   const comparison = compareFor(fetched, options.home)
   return { org, organization, document, plan: fetched.plan, comparison, home: options.home }
+}
+
+/** Warns of what is doubtful in the policies that the plan creates or changes. */
+export async function warnOfPlanned(
+  context: RunContext,
+  { document, plan }: MadePlan,
+): Promise<void> {
+  const changed = new Set(plan.changes.map(({ name }) => name))
+  const policies = document.policies.map(({ name, scope = {}, rules }) => ({
+    id: name,
+    name,
+    scope: { teams: [...(scope.teams ?? [])] },
+    allowlist_v0: { rules: rules.map((rule) => ({ ...rule, id: rule.name })) },
+  }))
+  await warnOfFindings(context, policies, ({ policy_name }) => changed.has(policy_name))
 }
 
 /** The plan as one JSON value. */

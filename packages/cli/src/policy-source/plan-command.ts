@@ -2,7 +2,14 @@ import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatPlan } from './format-plan.ts'
-import { addPlanOptions, makePlan, PLAN_NOTES, planValue, type PlanOptions } from './make-plan.ts'
+import {
+  addPlanOptions,
+  makePlan,
+  PLAN_NOTES,
+  planValue,
+  warnOfPlanned,
+  type PlanOptions,
+} from './make-plan.ts'
 
 /** `palisade plan` */
 export function addPlanCommand(program: Command, context: RunContext): void {
@@ -27,6 +34,7 @@ Examples:
     .action(async (files: string[], options: PlanOptions & { readonly exitCode?: true }) => {
       const made = await makePlan(context.io, files, options)
       await present(context, options.json, planValue(made), () => formatPlan(made, context.style))
+      await warnOfPlanned(context, made)
       if (options.exitCode === true && made.plan.changes.length > 0) context.exit(EXIT.changes)
     })
 }

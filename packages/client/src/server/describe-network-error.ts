@@ -20,7 +20,11 @@ export function describeNetworkError(error: unknown, server: string): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return 'network failure'
   const code = 'code' in cause ? String(cause.code) : ''
-  return WORDS[code] ?? describeProtocolError(cause, code, server) ?? (cause.message || 'network failure')
+  return (
+    WORDS[code] ??
+    describeProtocolError(cause, code, server) ??
+    (cause.message || 'network failure')
+  )
 }
 
 function describeProtocolError(cause: Error, code: string, server: string): string | null {
