@@ -1,11 +1,16 @@
 import { readConfig, createServer, type Server } from '@palisade/server'
+import { PERMISSIONS } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { onTestFinished } from 'vitest'
 import {
   createOrganization,
   type CreatedOrganization,
+  type CreateOrganizationDeps,
+  type OrganizationRequest,
 } from '../../server/src/accounts/create-organization.ts'
+import { createToken } from '../../server/src/accounts/access-token-service.ts'
+import { OPERATOR } from '../../server/src/history/author.ts'
 import { createAuditedStore } from '../../server/src/history/audited-store.ts'
 import type { LogSettings } from '../../server/src/log/create-log.ts'
 import { UNLIMITED, type Overload } from '../../server/src/overload/overload.ts'
@@ -24,7 +29,8 @@ export interface TestServer {
   setBack(ms: number): void
   /** Epoch milliseconds by the server's clock. */
   now(): number
-  createOrganization(name: string, owner: string, entitled?: boolean): Promise<CreatedOrganization>
+  /** An owner who exists already accepts at once, and gets a token of his own. */
+  createOrganization(name: string, owner: string, entitled?: boolean): Promise<OwnedOrganization>
   /** One request; `as` is an access token or a machine, `payload` becomes JSON. */
   send(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -34,6 +40,27 @@ export interface TestServer {
   exchange(username: string, password: string, address?: string): Promise<LightMyRequestResponse>
   /** An access token for a secret that must be good. */
   signIn(username: string, password: string): Promise<string>
+}
+
+export interface OwnedOrganization extends CreatedOrganization {
+  readonly personal_token: string
+}
+
+async function createOwnedOrganization(
+  deps: CreateOrganizationDeps,
+  request: OrganizationRequest,
+): Promise<OwnedOrganization> {
+  const created = await createOrganization(deps, request)
+  if (created.personal_token !== null) return { ...created, personal_token: created.personal_token }
+  const { name: org, owner: username } = request
+  const token = { name: 'x', permissions: [...PERMISSIONS], expires_in_days: 365 }
+  const made = await deps.store.write(OPERATOR, async (writer) => {
+    await writer.invitations.delete(org, username)
+    await writer.memberships.insert({ org, username, role: 'owner' })
+    const owner = { kind: 'personal' as const, username }
+    return createToken(deps, writer, token, { owner, author: OPERATOR, parent: null })
+  })
+  return { ...created, personal_token: made.token }
 }
 
 export interface TestServerOptions {
@@ -96,7 +123,7 @@ export async function openTestServer(
     },
     now: () => clockMs,
     createOrganization: (name, owner, entitled = true) =>
-      createOrganization(
+      createOwnedOrganization(
         { store: createAuditedStore({ store, ...sources }), ...sources },
         { name, owner, entitled },
       ),

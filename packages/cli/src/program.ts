@@ -5,6 +5,7 @@ import { addLogoutCommand } from './account/logout-command.ts'
 import { addDeviceCommands } from './administration/device-commands.ts'
 import { addEnrolmentCommands } from './administration/enrolment-commands.ts'
 import { addEventsCommand } from './administration/events-command.ts'
+import { addInvitationCommands } from './administration/invitation-commands.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
 import { addMemberCommands } from './administration/member-commands.ts'
 import { addRevisionCommand } from './administration/revision-command.ts'
@@ -68,6 +69,7 @@ Examples:
   addPolicyCommands(program, context)
   addRuleCommands(program, context)
   addMemberCommands(program, context)
+  addInvitationCommands(program, context)
   addTeamCommands(program, context)
   addTokenCommands(program, context)
   addEventsCommand(program, context)

@@ -13,6 +13,7 @@ export {
 export { decodeUtf8, readPrivateFile, type PrivateFile } from './private-file.ts'
 export type { Credentials } from './server/access-token.ts'
 export type { AccessTokensClient } from './server/access-tokens.ts'
+export type { InvitationsClient } from './server/invitations.ts'
 export type { EventFilter, EventsClient } from './server/events.ts'
 export { createDeviceKey, isWholeKey, thumbprintOf } from './device/device-key.ts'
 export { enrolMachine } from './device/enrol-machine.ts'

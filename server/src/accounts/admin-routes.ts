@@ -8,6 +8,8 @@ import { organizationRoutes } from './organization-routes.ts'
 import { passwordRoutes } from './password-routes.ts'
 import { createPasswordService, type PasswordServiceDeps } from './password-service.ts'
 import { memberRoutes } from './member-routes.ts'
+import { invitationRoutes } from './invitation-routes.ts'
+import { createInvitationService } from './invitation-service.ts'
 import { createMemberService, type MemberServiceDeps } from './member-service.ts'
 import { teamRoutes } from './team-routes.ts'
 import { createTeamService } from './team-service.ts'
@@ -26,6 +28,8 @@ export function adminRoutes(deps: AdminRouteDeps): FastifyPluginAsyncZod {
     const organizations = createOrganizationService(deps)
     await app.register(organizationRoutes({ admission, organizations }))
     await app.register(memberRoutes({ admission, members: createMemberService(deps) }))
+    const invitations = createInvitationService(deps)
+    await app.register(invitationRoutes({ admission, invitations }))
     await app.register(passwordRoutes({ admission, passwords: createPasswordService(deps) }))
     await app.register(teamRoutes({ admission, teams: createTeamService(deps) }))
     await app.register(accessTokenRoutes({ admission, tokens: createAccessTokenService(deps) }))

@@ -12,9 +12,12 @@ const FIRST_TOKEN_DAYS = 365
 export interface CreatedOrganization {
   readonly org: string
   readonly username: string
-  /** Null when the user existed already and keeps his password. */
+  /** Null for an invited user, who keeps his password. */
   readonly password: string | null
-  readonly personal_token: string
+  /** Null for an invited user, whose account is not the operator's to sign in with. */
+  readonly personal_token: string | null
+  /** `invited` when the user existed already: he owns the organization once he accepts. */
+  readonly status: 'active' | 'invited'
 }
 
 export interface CreateOrganizationDeps {
@@ -32,6 +35,7 @@ export interface OrganizationRequest {
 
 /**
  * Makes an organization with its owner and a personal token that holds all permissions for a year.
+ * An owner who exists already is invited, as by an owner.
  * Throws StoreError `ERR_STORE_CONFLICT` (`organization`) when the name is taken, and what
  * `precondition` throws; then nothing was made.
  */
@@ -51,8 +55,14 @@ export async function createOrganization(
       resolve_unlisted_names: false,
       created_at,
     })
-    const isNew = (await writer.users.find(owner)) === null
-    if (isNew) await writer.users.insert({ username: owner, password_hash, created_at })
+    if ((await writer.users.find(owner)) !== null) {
+      const invited_by = OPERATOR.actor
+      const invitation = { org: name, username: owner, role: 'owner' as const, created_at }
+      await writer.invitations.insert({ ...invitation, invited_by })
+      const nothing = { password: null, personal_token: null }
+      return { org: name, username: owner, ...nothing, status: 'invited' as const }
+    }
+    await writer.users.insert({ username: owner, password_hash, created_at })
     const membership = { org: name, username: owner, role: 'owner' as const }
     await writer.memberships.insert(membership, { ownsAccount: true })
     const { token } = await createToken(
@@ -65,6 +75,7 @@ export async function createOrganization(
       },
       { owner: { kind: 'personal', username: owner }, author: OPERATOR, parent: null },
     )
-    return { org: name, username: owner, password: isNew ? fresh : null, personal_token: token }
+    const secrets = { password: fresh, personal_token: token }
+    return { org: name, username: owner, ...secrets, status: 'active' as const }
   })
 }

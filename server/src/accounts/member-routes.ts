@@ -1,5 +1,6 @@
 import {
   createMemberRequestSchema,
+  createdMemberSchema,
   deleteMemberQuerySchema,
   listMembersResponseSchema,
   memberSchema,
@@ -52,13 +53,14 @@ export function memberRoutes(deps: {
         schema: {
           operationId: 'createMember',
           tags: ['members'],
-          summary: 'Add a member, making the user when new',
+          summary:
+            'Add a member, making the user when new; invite the user of another organization',
           params: organizationParams,
           headers: idempotencyKeySchema,
           querystring: noQuery,
           body: createMemberRequestSchema,
           response: {
-            201: memberSchema,
+            201: createdMemberSchema,
             ...errorResponses([400, 401, 403, 404, 409, 413, 415, 429]),
           },
         },

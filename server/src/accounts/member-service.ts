@@ -1,5 +1,6 @@
 import type {
   CreateMemberRequest,
+  CreatedMember,
   DeleteMemberQuery,
   Member,
   Permission,
@@ -29,7 +30,10 @@ export interface MemberServiceDeps {
 /** Who belongs to an organization, in which role. Everything throws ApiError. */
 export interface MemberService {
   list(caller: Caller, org: string): Promise<Member[]>
-  /** Adds a user, making him when he does not exist. */
+  /**
+   * Adds a user, making him when he does not exist. An account that this organization did not make
+   * is invited: somebody else may have chosen its password.
+   */
   create(
     caller: Caller,
     org: string,
@@ -71,15 +75,21 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         return createOnce(writer, once, deps.now(), async () => {
           if ((await writer.memberships.find(org, username)) !== null)
             throw conflict(`\`${username}\` is a member already`)
-          const count = await writer.memberships.count(org)
+          if ((await writer.invitations.find(org, username)) !== null)
+            throw conflict(`\`${username}\` is invited already, and has not answered yet`)
+          const count =
+            (await writer.memberships.count(org)) + (await writer.invitations.count(org))
           requireRoom(count, deps.quotas.members, 'remove members who have left')
-          const isNew = await ensureUser(writer, {
-            username,
-            password_hash,
-            created_at: deps.now().toISOString(),
-          })
-          await writer.memberships.insert({ org, username, role }, { ownsAccount: isNew })
-          return { username, role, teams: [] }
+          const created_at = deps.now().toISOString()
+          const isNew = await ensureUser(writer, { username, password_hash, created_at })
+          const member = { username, role, teams: [] }
+          if (isNew || (await writer.memberships.isOwnerOfAccount(org, username))) {
+            await writer.memberships.insert({ org, username, role }, { ownsAccount: isNew })
+            return { ...member, status: 'active' } satisfies CreatedMember
+          }
+          const invited_by = caller.author.actor
+          await writer.invitations.insert({ org, username, role, invited_by, created_at })
+          return { ...member, status: 'invited' } satisfies CreatedMember
         })
       })
     },

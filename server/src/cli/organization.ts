@@ -112,6 +112,14 @@ function printCreated(created: CreatedOrganization, json: boolean): void {
 }
 
 function describe({ org, username, password, personal_token }: CreatedOrganization): string {
+  if (personal_token === null)
+    return [
+      `organization    ${org}`,
+      `owner           ${username}, who exists already: invited, and no member before accepting`,
+      '',
+      `${username} accepts with: palisade invitation accept ${org}`,
+      '',
+    ].join('\n')
   return [
     `organization    ${org}`,
     `owner           ${username}`,

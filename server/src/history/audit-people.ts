@@ -3,6 +3,8 @@ import { StoreError } from '../store/store-error.ts'
 import type { TeamRecord, UserRecord } from '../store/records.ts'
 import type { StoreWriter } from '../store/store.ts'
 import type {
+  InvitationReader,
+  InvitationWriter,
   MembershipReader,
   MembershipWriter,
   TeamReader,
@@ -89,6 +91,36 @@ export function auditMemberships(
       await memberships.delete(org, username)
       const subject = subjectOf(username)
       await record({ place: { org }, kind: 'member.removed', subject, before, after: null })
+    },
+  }
+}
+
+export function auditInvitations(
+  { invitations }: StoreWriter,
+  record: RecordChange,
+): Writes<InvitationWriter, InvitationReader> {
+  return {
+    async insert(invitation) {
+      await invitations.insert(invitation)
+      const { org, username, role } = invitation
+      await record({
+        place: { org },
+        kind: 'invitation.created',
+        subject: { id: username, name: username },
+        before: null,
+        after: { username, role },
+      })
+    },
+    async delete(org, username) {
+      const before = await invitations.find(org, username)
+      await invitations.delete(org, username)
+      await record({
+        place: { org },
+        kind: 'invitation.ended',
+        subject: { id: username, name: username },
+        before: before === null ? null : { username, role: before.role },
+        after: null,
+      })
     },
   }
 }

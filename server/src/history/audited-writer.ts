@@ -7,7 +7,7 @@ import {
   auditSigningKeys,
 } from './audit-credentials.ts'
 import { auditOrganizations } from './audit-organizations.ts'
-import { auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
+import { auditInvitations, auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
 import { auditPolicies } from './audit-policies.ts'
 import { auditRollouts } from './audit-rollouts.ts'
 import { auditTrust } from './audit-trust.ts'
@@ -60,6 +60,13 @@ class AuditedWriter implements StoreWriter {
     return (this.#made.memberships ??= {
       ...this.#writer.memberships,
       ...auditMemberships(this.#writer, this.#record),
+    })
+  }
+
+  get invitations() {
+    return (this.#made.invitations ??= {
+      ...this.#writer.invitations,
+      ...auditInvitations(this.#writer, this.#record),
     })
   }
 

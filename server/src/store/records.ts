@@ -36,6 +36,13 @@ export interface MembershipRecord {
   readonly role: Role
 }
 
+/** A user whom an organization would have as a member; he has not answered yet. */
+export interface InvitationRecord extends MembershipRecord {
+  /** `Author.actor` */
+  readonly invited_by: string
+  readonly created_at: string
+}
+
 export interface TeamRecord {
   /** Lower-case UUID. */
   readonly id: string

@@ -1,4 +1,6 @@
 import type {
+  InvitationReader,
+  InvitationWriter,
   KnownNetworkReader,
   KnownNetworkWriter,
   MembershipReader,
@@ -84,6 +86,7 @@ export interface StoreReader {
   readonly users: UserReader
   readonly knownNetworks: KnownNetworkReader
   readonly memberships: MembershipReader
+  readonly invitations: InvitationReader
   readonly teams: TeamReader
   readonly policies: PolicyReader
   readonly accessTokens: AccessTokenReader
@@ -112,6 +115,7 @@ export interface StoreWriter extends StoreReader {
   readonly users: UserWriter
   readonly knownNetworks: KnownNetworkWriter
   readonly memberships: MembershipWriter
+  readonly invitations: InvitationWriter
   readonly teams: TeamWriter
   readonly policies: PolicyWriter
   readonly accessTokens: AccessTokenWriter

@@ -412,6 +412,7 @@ describe('createServerClient', () => {
     await withServer(
       (request) => {
         if (request.method === 'DELETE' || request.method === 'PUT') return { status: 204 }
+        if (request.method === 'POST') return { body: { ...member, status: 'active' } }
         return { body: request.method === 'GET' ? { data: [] } : member }
       },
       async ({ client, calls }) => {
@@ -427,6 +428,8 @@ describe('createServerClient', () => {
         await org.accessTokens.list()
         await org.accessTokens.revoke('k1')
         await client.accessTokens.revoke('k2')
+        await client.invitations.list()
+        await client.invitations.decline('rival')
 
         expect(calls().map(({ method, url }) => `${method} ${url}`)).toEqual([
           'GET /api/v1/orgs/acme/members',
@@ -440,6 +443,8 @@ describe('createServerClient', () => {
           'GET /api/v1/orgs/acme/access-tokens',
           'DELETE /api/v1/orgs/acme/access-tokens/k1',
           'DELETE /api/v1/user/access-tokens/k2',
+          'GET /api/v1/user/invitations',
+          'DELETE /api/v1/user/invitations/rival',
         ])
       },
     )

@@ -32,7 +32,7 @@ describe('an exchange that fails', () => {
       { store: createAuditedStore({ store, now }), ...sources },
       organization,
     )
-    alice = { ...created, password: created.password ?? '' }
+    alice = { password: created.password ?? '', personal_token: created.personal_token ?? '' }
     await store.transaction((writer) =>
       writer.users.insert({ username: 'bot', password_hash: null, created_at: created.org }),
     )

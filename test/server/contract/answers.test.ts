@@ -76,6 +76,16 @@ describe('every operation of the document', () => {
     const statuses: string[] = []
     for (const operation of operations) {
       world = await withRollout(world, operation)
+      if (operation.id === 'declineInvitation')
+        await world.store.transaction(({ invitations }) =>
+          invitations.insert({
+            org: world.acme.inviting,
+            username: 'olga',
+            role: 'member',
+            invited_by: 'operator',
+            created_at: '2026-11-21T08:00:00.000Z',
+          }),
+        )
       const values = pathParameters(operation.path).map(
         (name) => [name, world.acme[kindOf(operation.path, name)]] as const,
       )

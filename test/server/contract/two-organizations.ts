@@ -17,6 +17,8 @@ export type IdentifierKind = keyof typeof NOTHING
 export const NOTHING = {
   org: 'nowhere',
   username: 'nobody',
+  invited: 'nobody',
+  inviting: 'nowhere',
   team: '00000000-0000-4000-8000-000000000000',
   policy_id: 'pol_0123456789abcdefghjkmnpqrstv',
   rule_id: 'rule_0123456789abcdefghjkmnpqrstv',
@@ -77,8 +79,8 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
   await server.createOrganization('poor', 'olga', false)
   const owner = await server.signIn('olga', olga.personal_token)
   const rivalOwner = await server.signIn('rita', rita.personal_token)
-  const [acme, device] = await furnish(server, owner, 'acme')
-  const [rival] = await furnish(server, rivalOwner, 'rival')
+  const [acme, device] = await furnish(server, owner, { org: 'acme', owner: 'olga' })
+  const [rival] = await furnish(server, rivalOwner, { org: 'rival', owner: 'rita' })
 
   const members = '/api/v1/orgs/acme/members'
   for (const role of ['editor', 'auditor'])
@@ -120,7 +122,7 @@ export async function openTwoOrganizations(): Promise<TwoOrganizations> {
 async function furnish(
   server: TestServer,
   as: string,
-  org: string,
+  { org, owner }: { readonly org: string; readonly owner: string },
 ): Promise<readonly [Identifiers, TestDevice]> {
   const api = `/api/v1/orgs/${org}`
   const policies = `/v2/orgs/${org}/governance/policies`
@@ -141,6 +143,7 @@ async function furnish(
   const identifiers = {
     org,
     username,
+    ...(await invite(server, { org, owner })),
     team,
     policy_id: idOf(policy),
     rule_id: idOf(rule),
@@ -155,6 +158,24 @@ async function furnish(
     ...(await firstView(server, org, device)),
   }
   return [identifiers, device]
+}
+
+/** A user whom the organization has invited, and an organization that has invited its owner. */
+async function invite(
+  { store }: TestServer,
+  { org, owner }: { readonly org: string; readonly owner: string },
+): Promise<{ invited: string; inviting: string }> {
+  const [invited, inviting] = [`${org}-invited`, `inviting-${org}`]
+  const created_at = '2026-11-21T08:00:00.000Z'
+  const invitation = { role: 'member' as const, invited_by: 'operator', created_at }
+  await store.transaction(async (writer) => {
+    await writer.users.insert({ username: invited, password_hash: null, created_at })
+    const settings = { entitled: true, resolve_unlisted_names: false, created_at }
+    await writer.organizations.insert({ name: inviting, ...settings })
+    await writer.invitations.insert({ ...invitation, org, username: invited })
+    await writer.invitations.insert({ ...invitation, org: inviting, username: owner })
+  })
+  return { invited, inviting }
 }
 
 async function firstDelivery({ store }: TestServer, org: string): Promise<string> {

@@ -56,6 +56,8 @@ async function open() {
     await writer.signingKeys.insert(key('k0'))
     await writer.trust.insertKey(distributionKey('dk0'))
     await writer.webhooks.insert(webhook('w0'), 0)
+    const invitation = { role: 'member' as const, invited_by: 'user:ann', created_at: NOW }
+    await writer.invitations.insert({ ...invitation, org: 'acme', username: 'cid' })
   })
   const audited = createAuditedStore({ store, now: () => new Date(NOW) })
   const history = (org = 'acme') =>

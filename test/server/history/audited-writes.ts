@@ -180,6 +180,30 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       [['member.removed', { id: 'bob', name: 'bob' }, BOB, null]],
     ],
   },
+  invitations: {
+    insert: [
+      (writer) =>
+        writer.invitations.insert({
+          org: 'acme',
+          username: 'dan',
+          role: 'auditor',
+          invited_by: 'user:ann',
+          created_at: NOW,
+        }),
+      [
+        [
+          'invitation.created',
+          { id: 'dan', name: 'dan' },
+          null,
+          { username: 'dan', role: 'auditor' },
+        ],
+      ],
+    ],
+    delete: [
+      (writer) => writer.invitations.delete('acme', 'cid'),
+      [['invitation.ended', { id: 'cid', name: 'cid' }, { username: 'cid', role: 'member' }, null]],
+    ],
+  },
   teams: {
     insert: [
       (writer) => writer.teams.insert({ id: 'x', org: 'acme', name: 'new' }),

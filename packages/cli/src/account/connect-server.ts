@@ -1,6 +1,7 @@
 import {
   createServerClient,
   type AccessTokensClient,
+  type InvitationsClient,
   type OrganizationClient,
 } from '@palisade/client'
 import { configurationError } from '../cli-error.ts'
@@ -20,6 +21,7 @@ export interface Connection {
   readonly organization: OrganizationClient
   /** Of the account itself. */
   readonly personalTokens: AccessTokensClient
+  readonly invitations: InvitationsClient
 }
 
 export async function connectOrganization(io: Io): Promise<Connection> {
@@ -37,6 +39,7 @@ export async function connectOrganization(io: Io): Promise<Connection> {
     username: account.username,
     organization: client.organization(account.org),
     personalTokens: client.accessTokens,
+    invitations: client.invitations,
   }
 }
 

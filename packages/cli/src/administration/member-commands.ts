@@ -1,4 +1,4 @@
-import type { Member, Role, Team } from '@palisade/protocol'
+import type { CreatedMember, Member, Role, Team } from '@palisade/protocol'
 import { ROLES } from '@palisade/protocol'
 import { Argument, Option, type Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
@@ -49,7 +49,10 @@ function addList(member: Command, context: RunContext): void {
 function addAdd(member: Command, context: RunContext): void {
   member
     .command('add')
-    .description('Add a member, and make the user when there is none of that name.')
+    .description(
+      'Add a member, and make the user when there is none of that name. A user of another\n' +
+        'organization is invited.',
+    )
     .argument('<user>', 'name that he signs in with')
     .addOption(
       new Option('--role <role>', 'what he may do').choices(ROLES).default('member' satisfies Role),
@@ -78,10 +81,17 @@ Examples:
         const body = { username, role, ...(password === undefined ? {} : { password }) }
         const added = await organization.members.create(body)
         await present(context, json, added, () =>
-          context.style.plain(`added ${added.username} as ${added.role}`).concat('\n'),
+          context.style.plain(describeAdded(added)).concat('\n'),
         )
       },
     )
+}
+
+function describeAdded({ username, role, status }: CreatedMember): string {
+  return status === 'active'
+    ? `added ${username} as ${role}`
+    : `invited ${username} as ${role}: the account exists already and is not of this organization, ` +
+        'so its holder is no member before accepting with `palisade invitation accept`'
 }
 
 function addRole(member: Command, context: RunContext): void {

@@ -1,6 +1,7 @@
 import {
   decisionSchema,
   effectivePolicyResponseSchema,
+  createdMemberSchema,
   listMembersResponseSchema,
   listTeamsResponseSchema,
   memberSchema,
@@ -9,6 +10,7 @@ import {
   teamSchema,
   type CheckRequest,
   type CreateMemberRequest,
+  type CreatedMember,
   type DeleteMemberQuery,
   type DeleteTeamQuery,
   type EffectivePolicyResponse,
@@ -38,7 +40,8 @@ import { createWebhooksClient, type WebhooksClient } from './webhooks.ts'
 
 export interface MembersClient {
   list(): Promise<readonly Member[]>
-  create(body: CreateMemberRequest): Promise<Member>
+  /** The account of another organization is `invited`, and no member before it accepts. */
+  create(body: CreateMemberRequest): Promise<CreatedMember>
   setRole(username: string, role: Role): Promise<Member>
   /** Also revokes his devices; `made` says what becomes of the organization tokens he made. */
   remove(username: string, made?: DeleteMemberQuery): Promise<void>
@@ -111,7 +114,7 @@ function createMembersClient(call: Call, root: string): MembersClient {
   const one = (username: string): string => root + apiPath(username)
   return {
     list: async () => (await call({ method: 'GET', path: root }, listMembersResponseSchema)).data,
-    create: async (body) => call({ method: 'POST', path: root, body }, memberSchema),
+    create: async (body) => call({ method: 'POST', path: root, body }, createdMemberSchema),
     setRole: async (username, role) =>
       call({ method: 'PATCH', path: one(username), body: { role } }, memberSchema),
     remove: async (username, made = {}) =>

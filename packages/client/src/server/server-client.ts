@@ -11,6 +11,7 @@ import { createAccessTokenSource, type Credentials } from './access-token.ts'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
 import { createCall } from './call.ts'
 import type { Wire } from './exchange.ts'
+import { createInvitationsClient, type InvitationsClient } from './invitations.ts'
 import type { Fetch } from './fetch.ts'
 import { createOrganizationClient, type OrganizationClient } from './organization.ts'
 import type { Pace } from './retry.ts'
@@ -41,6 +42,7 @@ export interface ServerClient {
   changePassword(body: ChangePasswordRequest): Promise<PasswordChanged>
   /** Personal tokens of the caller. */
   readonly accessTokens: AccessTokensClient
+  readonly invitations: InvitationsClient
 }
 
 /**
@@ -77,5 +79,6 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
     changePassword: async (body) =>
       call({ method: 'PUT', path: '/api/v1/user/password', body }, passwordChangedSchema),
     accessTokens: createAccessTokensClient(call, '/api/v1/user/access-tokens'),
+    invitations: createInvitationsClient(call),
   }
 }

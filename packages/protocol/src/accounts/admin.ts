@@ -94,7 +94,29 @@ export const memberSchema = z
   .strictObject({ username: z.string(), role: roleSchema, teams: z.array(z.string()) })
   .meta({ id: 'Member' })
 export type Member = z.infer<typeof memberSchema>
+/**
+ * `invited`: the user has an account that this organization did not make, and is no member before he
+ * accepts.
+ */
+export const createdMemberSchema = memberSchema
+  .extend({ status: z.enum(['active', 'invited']) })
+  .meta({ id: 'CreatedMember' })
+export type CreatedMember = z.infer<typeof createdMemberSchema>
 export const listMembersResponseSchema = z.strictObject({ data: z.array(memberSchema) })
+
+/** `/api/v1/orgs/{org}/invitations`, and `/api/v1/user/invitations` */
+export const invitationSchema = z
+  .strictObject({
+    org: z.string(),
+    username: z.string(),
+    role: roleSchema,
+    /** Such as `user:alice`. */
+    invited_by: z.string(),
+    created_at: z.string(),
+  })
+  .meta({ id: 'Invitation' })
+export type Invitation = z.infer<typeof invitationSchema>
+export const listInvitationsResponseSchema = z.strictObject({ data: z.array(invitationSchema) })
 
 /** What shall become of the organization tokens that a removed member made; they stay without it. */
 export const deleteMemberQuerySchema = z.strictObject({

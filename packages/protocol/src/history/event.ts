@@ -11,6 +11,8 @@ export const EVENT_KINDS = [
   'member.added',
   'member.role_changed',
   'member.removed',
+  'invitation.created',
+  'invitation.ended',
   'team.created',
   'team.deleted',
   'team.member_added',

@@ -21,7 +21,10 @@ export function addOrganization(program: Command): void {
     .command('create')
     .description('add an organization; works while the server runs')
     .argument('<name>', 'name of the organization')
-    .requiredOption('--owner <user>', 'name of its owner, who is made when new')
+    .requiredOption(
+      '--owner <user>',
+      'name of its owner, who is made when new, and invited when not',
+    )
     .option('--without-governance', 'the organization may not use governance')
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  $ palisade-server org create initech --owner bob --json')

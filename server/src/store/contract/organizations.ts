@@ -1,5 +1,11 @@
 import type { DistributionSettings, Role } from '@palisade/protocol'
-import type { MembershipRecord, OrganizationRecord, TeamRecord, UserRecord } from '../records.ts'
+import type {
+  InvitationRecord,
+  MembershipRecord,
+  OrganizationRecord,
+  TeamRecord,
+  UserRecord,
+} from '../records.ts'
 
 export interface OrganizationReader {
   find(name: string): Promise<OrganizationRecord | null>
@@ -55,6 +61,8 @@ export interface MembershipReader {
   listOfUser(username: string): Promise<MembershipRecord[]>
   /** Names of the organizations that own the user's account and that he is a member of, ascending. */
   ownersOfAccount(username: string): Promise<string[]>
+  /** Whether the organization owns the user's account, also while he is no member of it. */
+  isOwnerOfAccount(org: string, username: string): Promise<boolean>
 }
 
 export interface MembershipWriter extends MembershipReader {
@@ -65,6 +73,20 @@ export interface MembershipWriter extends MembershipReader {
   insert(membership: MembershipRecord, owner?: { readonly ownsAccount: boolean }): Promise<void>
   updateRole(org: string, username: string, role: Role): Promise<void>
   /** Also takes the user out of the organization's teams. */
+  delete(org: string, username: string): Promise<void>
+}
+
+export interface InvitationReader {
+  find(org: string, username: string): Promise<InvitationRecord | null>
+  /** By username. */
+  list(org: string): Promise<InvitationRecord[]>
+  /** By organization. */
+  listOfUser(username: string): Promise<InvitationRecord[]>
+  count(org: string): Promise<number>
+}
+
+export interface InvitationWriter extends InvitationReader {
+  insert(invitation: InvitationRecord): Promise<void>
   delete(org: string, username: string): Promise<void>
 }
 

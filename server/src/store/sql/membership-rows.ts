@@ -23,7 +23,13 @@ export function createMembershipReader(connection: Connection): MembershipReader
      JOIN account_organizations a ON a.username = m.username AND a.org = m.org
      WHERE m.username = ? ORDER BY m.org`,
   )
+  const isOwnerOfAccount = connection.prepare<{ org: string }>(
+    'SELECT org FROM account_organizations WHERE username = ? AND org = ?',
+  )
   return {
+    async isOwnerOfAccount(org, username) {
+      return (await isOwnerOfAccount.get(username, org)) !== undefined
+    },
     async find(org, username) {
       return (await find.get(org, username)) ?? null
     },

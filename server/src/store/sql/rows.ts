@@ -8,6 +8,7 @@ import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createDeviceReportReader, createDeviceReportWriter } from './device-report-rows.ts'
 import { createGrantReader, createGrantWriter } from './grant-rows.ts'
+import { createInvitationReader, createInvitationWriter } from './invitation-rows.ts'
 import { createKnownNetworkReader, createKnownNetworkWriter } from './known-network-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
 import {
@@ -41,6 +42,7 @@ export function createReader(connection: Connection): StoreReader {
     users: createUserReader(connection),
     knownNetworks: createKnownNetworkReader(connection),
     memberships: createMembershipReader(connection),
+    invitations: createInvitationReader(connection),
     teams: createTeamReader(connection),
     policies: createPolicyReader(connection),
     accessTokens: createAccessTokenReader(connection),
@@ -69,6 +71,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     users: createUserWriter(connection),
     knownNetworks: createKnownNetworkWriter(connection),
     memberships: createMembershipWriter(connection, bumpRevision, memory),
+    invitations: createInvitationWriter(connection),
     teams: createTeamWriter(connection, bumpRevision),
     policies: createPolicyWriter(connection, bumpRevision, memory),
     accessTokens: createAccessTokenWriter(connection),

@@ -14,6 +14,7 @@ export const TABLES: readonly Table[] = [
   { name: 'known_networks', key: ['username', 'network'] },
   { name: 'memberships', key: ['org', 'username'] },
   { name: 'account_organizations', key: ['username', 'org'] },
+  { name: 'invitations', key: ['org', 'username'] },
   { name: 'teams', key: ['id'] },
   { name: 'team_members', key: ['org', 'username', 'team_id'] },
   { name: 'policies', key: ['id'] },

@@ -10,6 +10,7 @@ import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { initial } from './initial.ts'
+import { invitations } from './invitations.ts'
 import { knownNetworks } from './known-networks.ts'
 import { lastSeen } from './last-seen.ts'
 import { liveIndexes } from './live-indexes.ts'
@@ -47,4 +48,5 @@ export const MIGRATIONS: readonly Migration[] = [
   liveIndexes,
   deviceSearch,
   listingIndexes,
+  invitations,
 ]

@@ -1,0 +1,56 @@
+import type { Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatTable } from '../terminal/table.ts'
+
+interface JsonOption {
+  readonly json?: true
+}
+
+/** `palisade invitation list|accept|decline` */
+export function addInvitationCommands(program: Command, context: RunContext): void {
+  const invitation = program
+    .command('invitation')
+    .summary('organizations that would have you as a member')
+    .description('Answer the organizations that would have you as a member.')
+    .helpCommand(false)
+  invitation
+    .command('list')
+    .description('List the invitations that wait for your answer.')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade invitation list')
+    .action(async (options: JsonOption) => {
+      const data = await (await connectOrganization(context.io)).invitations.list()
+      await present(context, options.json, { data }, () =>
+        formatTable(
+          ['ORGANIZATION', 'ROLE', 'INVITED BY'],
+          data.map(({ org, role, invited_by }) => [org, role, invited_by]),
+          context.style,
+        ),
+      )
+    })
+  invitation
+    .command('accept')
+    .description('Become a member of the organization.')
+    .argument('<org>', 'name of the organization')
+    .option('--json', 'print the member as the API returns it')
+    .addHelpText('after', '\nExamples:\n  palisade invitation accept acme')
+    .action(async (org: string, options: JsonOption) => {
+      const member = await (await connectOrganization(context.io)).invitations.accept(org)
+      await present(context, options.json, member, () =>
+        context.style.plain(`you are ${member.role} of ${org} now`).concat('\n'),
+      )
+    })
+  invitation
+    .command('decline')
+    .description('Decline an invitation; the organization may invite you again.')
+    .argument('<org>', 'name of the organization')
+    .option('--json', 'print one JSON object')
+    .addHelpText('after', '\nExamples:\n  palisade invitation decline acme')
+    .action(async (org: string, options: JsonOption) => {
+      await (await connectOrganization(context.io)).invitations.decline(org)
+      await present(context, options.json, { declined: org }, () =>
+        context.style.plain(`declined the invitation of ${org}`).concat('\n'),
+      )
+    })
+}

@@ -1,0 +1,26 @@
+import {
+  listInvitationsResponseSchema,
+  memberSchema,
+  type Invitation,
+  type Member,
+} from '@palisade/protocol'
+import type { Call } from './call.ts'
+import { apiPath } from './server-url.ts'
+
+/** Organizations that would have the caller as a member. */
+export interface InvitationsClient {
+  list(): Promise<readonly Invitation[]>
+  accept(org: string): Promise<Member>
+  decline(org: string): Promise<void>
+}
+
+export function createInvitationsClient(call: Call): InvitationsClient {
+  const root = '/api/v1/user/invitations'
+  return {
+    list: async () =>
+      (await call({ method: 'GET', path: root }, listInvitationsResponseSchema)).data,
+    accept: async (org) =>
+      call({ method: 'POST', path: `${root}${apiPath(org, 'accept')}` }, memberSchema),
+    decline: async (org) => call.empty({ method: 'DELETE', path: root + apiPath(org) }),
+  }
+}

@@ -1,0 +1,115 @@
+import type { Invitation, Member } from '@palisade/protocol'
+import type { Answer } from '../http/answer.ts'
+import { notFound, permissionDenied } from '../http/api-error.ts'
+import type { AuditedStore } from '../history/audited-store.ts'
+import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { changeOnce } from '../idempotency/idempotent-post.ts'
+import type { InvitationRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+import { authorize } from './authorize.ts'
+import { requireRoom, type Quotas } from './limits/quotas.ts'
+import type { WriteLimits } from './limits/write-limits.ts'
+import { findMember } from './member-service.ts'
+import type { Caller, Principal, UserPrincipal } from './principal.ts'
+import { missingPermissions, permissionsOf } from './roles.ts'
+
+export interface InvitationServiceDeps {
+  readonly store: AuditedStore
+  readonly quotas: Quotas
+  readonly writeLimits: WriteLimits
+  readonly now: () => Date
+}
+
+/**
+ * Invitations of users whose accounts an organization did not make. One of them becomes a member
+ * by his own decision: otherwise whoever registered a name first would be a member elsewhere, and
+ * nobody there would know him. Everything throws ApiError.
+ */
+export interface InvitationService {
+  /** That wait for an answer. */
+  listOfOrganization(caller: Caller, org: string): Promise<Invitation[]>
+  withdraw(caller: Caller, org: string, username: string): Promise<void>
+  listOfUser(caller: Caller): Promise<Invitation[]>
+  /** By a session that may do all that the user may; otherwise 403. A member stays what he is. */
+  accept(caller: Caller, org: string, once: OnceRequest): Promise<Answer>
+  decline(caller: Caller, org: string): Promise<void>
+}
+
+export function createInvitationService(deps: InvitationServiceDeps): InvitationService {
+  const { store, now } = deps
+  return {
+    listOfOrganization: (caller, org) =>
+      store.read(async (reader) => {
+        await authorize(reader, caller, org, 'organization:admin')
+        return reader.invitations.list(org)
+      }),
+
+    withdraw: (caller, org, username) =>
+      store.write(caller.author, async (writer) => {
+        await authorize(writer, caller, org, 'organization:admin')
+        await findInvitation(writer, org, username)
+        await writer.invitations.delete(org, username)
+      }),
+
+    listOfUser: (caller) =>
+      store.read((reader) => reader.invitations.listOfUser(requirePerson(caller).username)),
+
+    accept(caller, org, once) {
+      deps.writeLimits.countOwn(caller)
+      return store.write(caller.author, async (writer) => {
+        const person = requirePerson(caller)
+        await requireWholePerson(writer, person)
+        return changeOnce(writer, once, now(), async () => {
+          const member = await writer.memberships.find(org, person.username)
+          if (member !== null) return findMember(writer, org, person.username)
+          const { username, role } = await findInvitation(writer, org, person.username)
+          const count = await writer.memberships.count(org)
+          requireRoom(count, deps.quotas.members, 'the organization is full')
+          await writer.invitations.delete(org, username)
+          await writer.memberships.insert({ org, username, role })
+          return { username, role, teams: [] } satisfies Member
+        })
+      })
+    },
+
+    decline(caller, org) {
+      deps.writeLimits.countOwn(caller)
+      return store.write(caller.author, async (writer) => {
+        const person = requirePerson(caller)
+        await requireWholePerson(writer, person)
+        await findInvitation(writer, org, person.username)
+        await writer.invitations.delete(org, person.username)
+      })
+    },
+  }
+}
+
+/** Throws 404, the same where there is no such organization. */
+export async function findInvitation(
+  reader: StoreReader,
+  org: string,
+  username: string,
+): Promise<InvitationRecord> {
+  const invitation = await reader.invitations.find(org, username)
+  if (invitation === null) throw notFound('invitation not found')
+  return invitation
+}
+
+/** Throws 403 for a token that leaves out what its user may do anywhere. */
+export async function requireWholePerson(
+  reader: StoreReader,
+  { username, permissions }: UserPrincipal,
+): Promise<void> {
+  for (const { role } of await reader.memberships.listOfUser(username)) {
+    const [missing] = missingPermissions(permissionsOf(role), permissions)
+    if (missing !== undefined)
+      throw permissionDenied(
+        `this token leaves out \`${missing}\`, which you have; sign in with your password`,
+      )
+  }
+}
+
+function requirePerson(caller: Principal): UserPrincipal {
+  if (caller.kind === 'user') return caller
+  throw permissionDenied('an organization token is no user; sign in as one')
+}
