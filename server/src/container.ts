@@ -113,58 +113,33 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const work = [webhooks.courier, openRolloutWatch({ store, audited, views, sources, log })]
 
   const container = root.createChildContainer()
-  registerAuthentication(container, { oidc: config.oidc, store, audited, metrics, log, sources })
-  container.register(WRITE_LIMITS, {
-    useValue: createWriteLimits(config.writeRates, sources.monotonicMs),
-  })
+  registerAuthentication(container, config, { store, audited, metrics, log, sources })
   container.register(ROUTES, {
     useFactory: instanceCachingFactory((c) => {
-      const authenticate = c.resolve(AUTHENTICATE)
-      const { quotas } = config
-      const signInLimits = c.resolve(SIGN_IN_LIMITS)
-      const writeLimits = c.resolve(WRITE_LIMITS)
-      const provePassword = c.resolve(PROVE_PASSWORD)
+      const guards = { ...guardsOf(c), quotas: config.quotas }
       return [
-        governanceRoutes({
-          store: audited,
-          authenticate,
-          ...policies,
-          ...sources,
-        }),
+        governanceRoutes({ store: audited, ...guards, ...policies, ...sources }),
         documentSchemaRoutes(),
         tokenRoutes({
           store,
-          signInLimits,
-          provePassword,
+          ...guards,
           tokenUse: c.resolve(TOKEN_USE),
           accessTokens: c.resolve(ACCESS_TOKENS),
           accessTokenMinutes: config.accessTokenMinutes,
           ...sources,
         }),
         keySetRoutes({ store, ...sources }),
-        adminRoutes({
-          store: audited,
-          authenticate,
-          quotas,
-          writeLimits,
-          passwordQueue: c.resolve(PASSWORD_QUEUE),
-          signInLimits,
-          provePassword,
-          ...sources,
-        }),
+        adminRoutes({ store: audited, ...guards, ...sources }),
         distributionRoutes({
           store: audited,
-          authenticate,
-          quotas,
-          writeLimits,
-          signInLimits,
+          ...guards,
           ...machines,
           publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
           ...policies,
           ...sources,
         }),
-        webhooks.routes({ store: audited, authenticate, quotas }),
-        eventRoutes({ store: audited, authenticate, pageTokenKey }),
+        webhooks.routes({ store: audited, ...guards }),
+        eventRoutes({ store: audited, ...guards, pageTokenKey }),
         ...routesOfMetrics(config, metrics),
       ]
     }),
@@ -206,6 +181,17 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       await machines.close()
       await tracing?.close()
     },
+  }
+}
+
+/** Who may call, and how often. */
+function guardsOf(container: DependencyContainer) {
+  return {
+    authenticate: container.resolve(AUTHENTICATE),
+    signInLimits: container.resolve(SIGN_IN_LIMITS),
+    writeLimits: container.resolve(WRITE_LIMITS),
+    provePassword: container.resolve(PROVE_PASSWORD),
+    passwordQueue: container.resolve(PASSWORD_QUEUE),
   }
 }
 
@@ -267,7 +253,8 @@ function boundOf(app: FastifyInstance, { config }: ServerOptions): ServerAddress
 /** Who calls: from the secret that somebody signs in with to the principal of a request. */
 function registerAuthentication(
   container: DependencyContainer,
-  deps: SessionTokenDeps & { readonly store: Store; readonly metrics: Metrics },
+  { oidc, writeRates }: Config,
+  deps: Omit<SessionTokenDeps, 'oidc'> & { readonly store: Store; readonly metrics: Metrics },
 ): void {
   const { store, metrics, sources } = deps
   container.register(ACCESS_TOKENS, {
@@ -278,6 +265,9 @@ function registerAuthentication(
   })
   container.register(PASSWORD_QUEUE, {
     useFactory: instanceCachingFactory(() => createPasswordQueue()),
+  })
+  container.register(WRITE_LIMITS, {
+    useValue: createWriteLimits(writeRates, sources.monotonicMs),
   })
   container.register(SIGN_IN_LIMITS, {
     useFactory: instanceCachingFactory(() => createSignInLimits(sources.monotonicMs)),
@@ -296,7 +286,9 @@ function registerAuthentication(
     useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),
   })
   container.register(SESSION_TOKENS, {
-    useFactory: instanceCachingFactory((c) => openSessionTokens(deps, c.resolve(ACCESS_TOKENS))),
+    useFactory: instanceCachingFactory((c) =>
+      openSessionTokens({ oidc, ...deps }, c.resolve(ACCESS_TOKENS)),
+    ),
   })
   container.register(AUTHENTICATE, {
     useFactory: instanceCachingFactory((c) =>
