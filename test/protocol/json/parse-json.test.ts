@@ -1,6 +1,7 @@
 import { parseJson } from '@palisade/protocol'
 import { test as property, fc } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
+import { referenceKind, writtenJson } from './written-json.ts'
 
 /** The same value in a text that is not what `JSON.stringify` writes. */
 const spaced = (text: string): string => ` ${text}`
@@ -59,52 +60,8 @@ describe('parseJson', () => {
   )
 })
 
-/** Duplicate members and depth, by tokens and a stack; for texts that are JSON. */
-function referenceKind(text: string): string {
-  const around: (Set<unknown> | null)[] = []
-  const tokens = text.match(/"(?:[^"\\]|\\.)*"\s*:?|[{}[\]]/gs) ?? []
-  for (const token of tokens) {
-    if (token === '{' || token === '[') around.push(token === '{' ? new Set() : null)
-    if (around.length > 32) return 'too_deep'
-    if (token === '}' || token === ']') around.pop()
-    if (!token.endsWith(':')) continue
-    const name: unknown = JSON.parse(token.slice(0, -1))
-    if (around.at(-1)?.has(name)) return 'duplicate_member'
-    around.at(-1)?.add(name)
-  }
-  return 'ok'
-}
-
-const scalar = fc.constantFrom(
-  '1',
-  '-0.5e3',
-  'null',
-  '"a:b"',
-  '"{"',
-  '"\\""',
-  '"\\\\"',
-  '""',
-  '[]',
-  '{}',
-)
-const memberName = fc.constantFrom('"a"', '"\\u0061"', '"b"', '"a:"', '"__proto__"', '"1"')
-const space = fc.constantFrom('', ' ', '\n\t', '\r')
-/** JSON whose objects often repeat a member, in all kinds of spelling. */
-const written = fc.letrec<{ value: string }>((tie) => ({
-  value: fc.oneof(
-    { maxDepth: 5 },
-    scalar,
-    fc.array(fc.tuple(space, tie('value')), { maxLength: 3 }).map((elements) => {
-      return `[${elements.map((element) => element.join('')).join(',')}]`
-    }),
-    fc.array(fc.tuple(memberName, space, tie('value')), { maxLength: 3 }).map((members) => {
-      return `{${members.map(([name, blank, value]) => `${blank}${name}${blank}:${value}`).join()}}`
-    }),
-  ),
-})).value
-
 describe('the checks of parseJson', () => {
-  property.prop([written, fc.nat(34)], { numRuns: 2_000 })(
+  property.prop([writtenJson, fc.nat(34)], { numRuns: 2_000 })(
     'find what a reader of tokens finds, and keep the value of JSON.parse',
     (text, levels) => {
       const nested = `${'['.repeat(levels)}${text}${']'.repeat(levels)}`
@@ -115,17 +72,16 @@ describe('the checks of parseJson', () => {
     },
   )
 
-  property.prop([written, fc.nat(), fc.string({ maxLength: 2 }), fc.nat(2)], { numRuns: 2_000 })(
-    'refuse as syntax just those texts that JSON.parse refuses',
-    (text, at, put, cut) => {
-      const place = at % (text.length + 1)
-      const spoilt = text.slice(0, place) + put + text.slice(place + cut)
+  property.prop([writtenJson, fc.nat(), fc.string({ maxLength: 2 }), fc.nat(2)], {
+    numRuns: 2_000,
+  })('refuse as syntax just those texts that JSON.parse refuses', (text, at, put, cut) => {
+    const place = at % (text.length + 1)
+    const spoilt = text.slice(0, place) + put + text.slice(place + cut)
 
-      expect(kindOf(spoilt) === 'syntax').toBe(!isJson(spoilt))
-      const problem = problemOf(spoilt)
-      if (problem?.kind === 'syntax') expect(problem.offset).toBeGreaterThanOrEqual(0)
-    },
-  )
+    expect(kindOf(spoilt) === 'syntax').toBe(!isJson(spoilt))
+    const problem = problemOf(spoilt)
+    if (problem?.kind === 'syntax') expect(problem.offset).toBeGreaterThanOrEqual(0)
+  })
 
   it.each([
     ['{"a":1', 6],

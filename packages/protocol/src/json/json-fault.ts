@@ -1,5 +1,7 @@
 import { endOfNumber, endOfSpace, endOfString, endOfWord } from './json-token.ts'
 
+const TOKENS_A_TURN = 16_384
+
 /** The first place in a text that is not JSON, or that two readers could read in two ways. */
 export type JsonFault =
   | { readonly kind: 'syntax' | 'too_deep'; readonly offset: number }
@@ -26,15 +28,20 @@ interface Reader {
  * Finds the first fault of a JSON text (RFC 8259): wrong syntax, an object or array below
  * `maxDepth` others, or a repeated member. One pass; it holds the names of the objects it is in.
  * Offsets are UTF-16 code units: of the token that does not fit, or the length of the text.
+ * Yields now and then.
  */
-export function findJsonFault(text: string, options: JsonFaultOptions): JsonFault | null {
+export function* seekJsonFault(
+  text: string,
+  options: JsonFaultOptions,
+): Generator<void, JsonFault | null> {
   const reader: Reader = { text, options, around: [], expected: 'value' }
   let index = endOfSpace(text, 0)
-  while (index < text.length) {
+  for (let tokens = 1; index < text.length; tokens += 1) {
     const end = readToken(reader, index)
     if (typeof end !== 'number') return end
     if (end < 0) return { kind: 'syntax', offset: index }
     index = endOfSpace(text, end)
+    if (tokens % TOKENS_A_TURN === 0) yield
   }
   const isWhole = reader.expected === 'comma or end' && reader.around.length === 0
   return isWhole ? null : { kind: 'syntax', offset: text.length }

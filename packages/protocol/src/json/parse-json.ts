@@ -1,8 +1,8 @@
-import { countMembers } from './count-members.ts'
-import { findJsonFault } from './json-fault.ts'
+import { seekJsonFault } from './json-fault.ts'
+import { measureJson } from './measure-json.ts'
 
 /** Deepest nesting of objects and arrays that any document of ours needs, with room to spare. */
-const MAX_DEPTH = 32
+export const MAX_DEPTH = 32
 const LINE_FEED = 0x0a
 
 export type JsonResult =
@@ -21,53 +21,63 @@ export interface JsonProblem {
 
 /**
  * Parses JSON (RFC 8259) and refuses texts that two readers could read in two ways: a repeated
- * member in one object, and nesting deeper than 32. Never throws. Linear in the text; the checks
- * beside `JSON.parse` hold no memory.
+ * member in one object, and nesting deeper than `maxDepth`. Never throws. Linear in the text; the
+ * checks beside `JSON.parse` hold no memory.
  */
-export function parseJson(text: string): JsonResult {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    const fault = findJsonFault(text, { maxDepth: MAX_DEPTH, repeatedMembers: 'allowed' })
-    const offset = fault?.kind === 'syntax' ? fault.offset : -1
-    const message = describeSyntaxError(text, offset)
-    return { ok: false, problem: { kind: 'syntax', message, offset } }
-  }
-  if (countParsedMembers(value, MAX_DEPTH) === countMembers(text)) return { ok: true, value }
-  const problem = findAmbiguity(text)
-  return problem === null ? { ok: true, value } : { ok: false, problem }
+export function parseJson(text: string, maxDepth = MAX_DEPTH): JsonResult {
+  const { members, depth } = measureJson(text)
+  // V8 takes 100 ns for each bracket that stays open.
+  const parsed = depth > maxDepth ? null : tryParse(text)
+  if (parsed !== null && countMembers(parsed.value) === members)
+    return { ok: true, value: parsed.value }
+  const seek = seekJsonProblem(text, maxDepth)
+  for (let step = seek.next(); ; step = seek.next())
+    if (step.done === true) return { ok: false, problem: step.value }
 }
 
 /**
- * How many members the objects of a parsed value have in all; NaN, which equals no count, when the
- * value is deeper than `levels`. `JSON.parse` keeps one of two equal members, so a text without
- * repeated members is one that has just as many.
+ * The problem of a text that is refused: the first place that is not JSON or too deep, or else the
+ * first repeated member. Yields now and then.
  */
-function countParsedMembers(value: unknown, levels: number): number {
+export function* seekJsonProblem(text: string, maxDepth = MAX_DEPTH): Generator<void, JsonProblem> {
+  const fault =
+    (yield* seekJsonFault(text, { maxDepth, repeatedMembers: 'allowed' })) ??
+    (yield* seekJsonFault(text, { maxDepth, repeatedMembers: 'refused' }))
+  switch (fault?.kind) {
+    case 'too_deep':
+      return { ...fault, message: `nesting is deeper than ${maxDepth} levels` }
+    case 'duplicate_member':
+      return { ...fault, message: `member \`${fault.member}\` stands twice` }
+    default: {
+      const offset = fault?.offset ?? -1
+      return { kind: 'syntax', message: describeSyntaxError(text, offset), offset }
+    }
+  }
+}
+
+function tryParse(text: string): { readonly value: unknown } | null {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return null
+  }
+}
+
+/**
+ * How many members the objects of a parsed value have in all. `JSON.parse` keeps one of two equal
+ * members, so a text without repeated members is one that has just as many.
+ */
+function countMembers(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
-  if (levels === 0) return Number.NaN
   let members = 0
   if (Array.isArray(value)) {
-    for (const element of value) members += countParsedMembers(element, levels - 1)
+    for (const element of value) members += countMembers(element)
     return members
   }
   const object = value as Readonly<Record<string, unknown>>
   // Without an array of names for each object.
-  for (const name in object) members += 1 + countParsedMembers(object[name], levels - 1)
+  for (const name in object) members += 1 + countMembers(object[name])
   return members
-}
-
-function findAmbiguity(text: string): JsonProblem | null {
-  const fault = findJsonFault(text, { maxDepth: MAX_DEPTH, repeatedMembers: 'refused' })
-  switch (fault?.kind) {
-    case 'too_deep':
-      return { ...fault, message: `nesting is deeper than ${MAX_DEPTH} levels` }
-    case 'duplicate_member':
-      return { ...fault, message: `member \`${fault.member}\` stands twice` }
-    default:
-      return null
-  }
 }
 
 function describeSyntaxError(text: string, offset: number): string {

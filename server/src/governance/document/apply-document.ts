@@ -3,7 +3,7 @@ import { payerOf } from '../../accounts/payer.ts'
 import type { Answer } from '../../http/answer.ts'
 import { ApiError } from '../../http/api-error.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
-import { readJson } from '../../http/read-body.ts'
+import { readLargeJson } from '../../http/read-body.ts'
 import type { RawBody } from '../../http/raw-body.ts'
 import { readQuery } from '../../http/read-query.ts'
 import type { Work } from '../../overload/work-budget.ts'
@@ -81,16 +81,18 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
 
 /** One document of an organization at a time: the values of a large one take many times its bytes. */
 async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
-  const body = parse(call.body)
+  const body = await parse(call.body)
   if (!body.ok) return { body, isDryRun: false, ahead: null }
   const isDryRun = asksForDryRun(body.json)
   const permission = isDryRun ? 'policies:read' : 'policies:write'
   return { body, isDryRun, ahead: await judgeAhead(deps, { ...call, json: body.json }, permission) }
 }
 
-function parse(body: RawBody): { ok: true; json: unknown } | { ok: false; error: ApiError } {
+async function parse(
+  body: RawBody,
+): Promise<{ ok: true; json: unknown } | { ok: false; error: ApiError }> {
   try {
-    return { ok: true, json: readJson(body, MAX_VALUES) }
+    return { ok: true, json: await readLargeJson(body, MAX_VALUES) }
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, error }
     throw error

@@ -1,0 +1,34 @@
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
+
+export interface JsonExtent {
+  /** Of all objects, repeated ones included. */
+  readonly members: number
+  /** Most objects and arrays within each other. */
+  readonly depth: number
+}
+
+/** Measures a JSON text without parsing it; for a text that is not JSON these are some numbers. */
+export function measureJson(text: string): JsonExtent {
+  let [members, depth, deepest] = [0, 0, 0]
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (unit === QUOTE) index = endOfString(text, index)
+    else if (unit === COLON) members += 1
+    else if (unit === OPEN_ARRAY || unit === OPEN_OBJECT) depth += 1
+    else if (unit === CLOSE_ARRAY || unit === CLOSE_OBJECT) depth -= 1
+    if (depth > deepest) deepest = depth
+  }
+  return { members, depth: deepest }
+}
+
+/** The quotation mark that ends the string that begins at `start`. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1
+  for (; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (unit === QUOTE) break
+    if (unit === BACKSLASH) index += 1
+  }
+  return index
+}

@@ -1,0 +1,164 @@
+const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
+const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d]
+const ZERO = 0x30
+const FIRST_ROOM_BYTES = 4096
+/** Bytes between two turns; some milliseconds. */
+const SLICE_BYTES = 1024 * 1024
+
+/** An element of an array that is a member of the outermost object, such as one of `policies`. */
+export interface JsonPart {
+  /** In `packed`. */
+  readonly start: number
+  readonly end: number
+  /** As `countJsonValues` counts them. */
+  readonly values: number
+}
+
+export interface SplitJson {
+  /** The text with the number of each part in its place; one blank stands for several. */
+  readonly frame: Uint8Array
+  /** The text of the parts; one blank stands for several. */
+  readonly packed: Uint8Array
+  readonly parts: readonly JsonPart[]
+  /** In frame and parts together. */
+  readonly values: number
+}
+
+/**
+ * Splits a JSON text into parts that can be parsed one by one. The text is valid JSON exactly when
+ * its frame and each of its parts are: a part stands where a value may stand. Yields after each
+ * slice; gives null for more than `maxValues` values.
+ */
+export function* splitJson(text: Uint8Array, maxValues: number): Generator<void, SplitJson | null> {
+  const state = new Splitter(text)
+  for (let start = 0; start < text.length; start += SLICE_BYTES) {
+    state.read(start, Math.min(start + SLICE_BYTES, text.length))
+    if (state.values > maxValues) return null
+    yield
+  }
+  return state.end()
+}
+
+/** What is known of the text so far. */
+class Splitter {
+  values = 1
+  readonly #text: Uint8Array
+  readonly #frame = new Bytes()
+  readonly #packed = new Bytes()
+  readonly #parts: JsonPart[] = []
+  #depth = 0
+  #isOuterObject = false
+  /** Whether elements at depth 2 are parts. */
+  #isSplitting = false
+  #isInString = false
+  #isEscaped = false
+  #isAfterBlank = false
+  #before = 0
+  /** -1 outside of parts. */
+  #partStart = -1
+  #valuesBeforePart = 0
+
+  constructor(text: Uint8Array) {
+    this.#text = text
+  }
+
+  read(start: number, end: number): void {
+    for (let index = start; index < end; index += 1) {
+      const byte = this.#text[index] ?? 0
+      if (this.#isInString) this.#readInString(byte)
+      else if (isBlank(byte)) this.#isAfterBlank = true
+      else this.#readToken(byte)
+    }
+  }
+
+  end(): SplitJson {
+    if (this.#partStart >= 0) this.#endPart()
+    const [frame, packed] = [this.#frame.written(), this.#packed.written()]
+    return { frame, packed, parts: this.#parts, values: this.values }
+  }
+
+  #readInString(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (byte === BACKSLASH) this.#isEscaped = true
+    else if (byte === QUOTE) this.#isInString = false
+    this.#keep(byte)
+  }
+
+  #readToken(byte: number): void {
+    if (this.#isSplitting && this.#depth === 2) {
+      const isDelimiter = byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT
+      if (isDelimiter && this.#partStart >= 0) this.#endPart()
+      else if (!isDelimiter && this.#partStart < 0) this.#beginPart()
+    }
+    if (this.#isAfterBlank) this.#keep(SPACE)
+    this.#keep(byte)
+    this.#isAfterBlank = false
+    this.#count(byte)
+    this.#before = byte
+  }
+
+  #count(byte: number): void {
+    switch (byte) {
+      case QUOTE:
+        this.#isInString = true
+        return
+      case COMMA:
+        this.values += 1
+        return
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        this.values += 1
+        this.#depth += 1
+        if (this.#depth === 1) this.#isOuterObject = byte === OPEN_OBJECT
+        if (this.#depth === 2) this.#isSplitting = this.#isOuterObject && byte === OPEN_ARRAY
+        return
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        this.#depth -= 1
+        if (this.#before === (byte === CLOSE_ARRAY ? OPEN_ARRAY : OPEN_OBJECT)) this.values -= 1
+        return
+    }
+  }
+
+  #beginPart(): void {
+    this.#partStart = this.#packed.length
+    // It is counted by what stands before it.
+    this.#valuesBeforePart = this.values - 1
+  }
+
+  #endPart(): void {
+    const values = this.values - this.#valuesBeforePart
+    for (const digit of String(this.#parts.length)) this.#frame.push(ZERO + Number(digit))
+    this.#parts.push({ start: this.#partStart, end: this.#packed.length, values })
+    this.#partStart = -1
+  }
+
+  #keep(byte: number): void {
+    if (this.#partStart < 0) this.#frame.push(byte)
+    else this.#packed.push(byte)
+  }
+}
+
+class Bytes {
+  length = 0
+  #room = new Uint8Array(FIRST_ROOM_BYTES)
+
+  push(byte: number): void {
+    if (this.length === this.#room.length) {
+      const larger = new Uint8Array(2 * this.length)
+      larger.set(this.#room)
+      this.#room = larger
+    }
+    this.#room[this.length] = byte
+    this.length += 1
+  }
+
+  written(): Uint8Array {
+    return this.#room.subarray(0, this.length)
+  }
+}
+
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === LINE_FEED || byte === TAB || byte === CARRIAGE_RETURN
+}
