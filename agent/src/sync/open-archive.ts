@@ -1,11 +1,12 @@
 import { decodeUtf8 } from '@palisade/client'
 import {
   bundleSchema,
-  countJsonValues,
+  createJsonCounter,
   MAX_BUNDLE_BYTES,
   parseJson,
   type Enrolment,
 } from '@palisade/protocol'
+import { setImmediate as pause } from 'node:timers/promises'
 import { fault, type Fault } from './fault.ts'
 import { ASSIGNMENT_PATH, MAX_ASSIGNMENT, viewPath } from './find-view.ts'
 import { readAssignment } from './assignment.ts'
@@ -16,6 +17,8 @@ import type { Fetched, FetchFile } from './view-client.ts'
  * 8 MiB of small ones held an agent for 25 seconds and took 2.3 GiB, and nobody needs a key to send them.
  */
 const MAX_VALUES = 4_096
+/** Between two of them decisions have their turn. */
+const SLICE_BYTES = 128 * 1024
 
 export interface Archive {
   readonly kind: 'archive'
@@ -36,12 +39,12 @@ const BUNDLE_FILE: ArchiveOptions = { what: 'bundle file', orElse: null }
  * is no longer than asked for. Whose it is, is looked at only to say so in plain words; nothing is
  * verified here, and nothing counts before it has been, in the way of everything that is fetched.
  */
-export function openArchive(
+export async function openArchive(
   body: Uint8Array,
   enrolment: Pick<Enrolment, 'org' | 'device_id'>,
   { what, orElse }: ArchiveOptions = BUNDLE_FILE,
-): Archive | Fault {
-  const excess = findExcess(body, what)
+): Promise<Archive | Fault> {
+  const excess = await findExcess(body, what)
   if (excess !== null) return excess
   const text = decodeUtf8(body)
   if (text === null) return fault('malformed', `the ${what} is not UTF-8 text`)
@@ -91,10 +94,18 @@ export function openArchive(
   }
 }
 
-function findExcess(body: Uint8Array, what: ArchiveOptions['what']): Fault | null {
+async function findExcess(body: Uint8Array, what: ArchiveOptions['what']): Promise<Fault | null> {
   if (body.byteLength > MAX_BUNDLE_BYTES)
     return fault('too_large', `the ${what} is larger than ${MAX_BUNDLE_BYTES} bytes`)
-  if (countJsonValues(body) > MAX_VALUES)
-    return fault('malformed', `the ${what} holds more than ${MAX_VALUES} values`)
-  return null
+  const counter = createJsonCounter()
+  let values = 0
+  for (let start = 0; start < body.byteLength; start += SLICE_BYTES) {
+    if (start > 0) await pause()
+    values = counter.add(body.subarray(start, start + SLICE_BYTES))
+    // Within the text it may be one too many.
+    if (values > MAX_VALUES + 1) break
+  }
+  return values > MAX_VALUES
+    ? fault('malformed', `the ${what} holds more than ${MAX_VALUES} values`)
+    : null
 }

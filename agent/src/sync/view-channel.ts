@@ -121,7 +121,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     revocation,
     fetch: ask,
     async open(body, signal) {
-      const archive = openArchive(body, enrolment)
+      const archive = await openArchive(body, enrolment)
       return archive.kind === 'fault' ? archive : follow(archive.fetchFile, signal)
     },
   }
