@@ -37,6 +37,8 @@ it('shows the newest changes of a real server as a table, or as JSON', async () 
   expect((await run('events', '--since', '30d', '--until', '0s')).code).toBe(0)
   const near = await run('events', '--kind', 'policy.create')
   expect(near.err).toContain('did you mean `policy.created`?')
+  const subject = await run('events', '--kind', 'rule.add')
+  expect(subject.err).toContain('did you mean `rule.created` or `rule.updated` or `rule.deleted`?')
   for (const argv of [
     ['--limit', '0'],
     ['--limit', 'x'],

@@ -40,7 +40,9 @@ describe('palisade rollout', () => {
     expect(started).toMatch(HOLD)
     const shown = await ok('rollout', 'show')
     expect(shown).toMatch(/\nreached +canary \(stage 1 of 3\)\n.*\nthen +50%, 100%\n/s)
-    expect(shown).toMatch(/\nmay refuse +5%\n.*\nmachines +0 reached\n.*\nheld back +1\n/s)
+    expect(shown).toMatch(
+      /\npauses above +5% rejected\n.*\nmachines +0 reached\n.*\nheld back +1\n/s,
+    )
     expect(shown).toMatch(HOLD)
     expect(await ok('revision')).toMatch(/\nheld back +1 by a rollout \(palisade rollout show\)\n$/)
     expect(await ok('rollout', 'pause')).toContain('is paused by user:alice at stage 1 of 3')

@@ -71,7 +71,12 @@ function parseKind(written: string): EventKind {
   const known = EVENT_KINDS.find((kind) => kind === written)
   if (known !== undefined) return known
   const near = nearestName(written, EVENT_KINDS)
-  const mend = near === null ? '`palisade events --help` lists them' : `did you mean \`${near}\`?`
+  const likely =
+    near === null ? EVENT_KINDS.filter((kind) => subjectOf(kind) === subjectOf(written)) : [near]
+  const mend =
+    likely.length === 0
+      ? '`palisade events --help` lists them'
+      : `did you mean ${likely.map((kind) => `\`${kind}\``).join(' or ')}?`
   throw usageError(`no kind of change \`${written}\`; ${mend}`)
 }
 
@@ -91,10 +96,17 @@ function parseInstant(written: string, option: string, nowMs: number): string {
   throw usageError(`\`${option}\` must be an age such as \`30d\`, or \`2026-11-01T00:00:00Z\``)
 }
 
+function subjectOf(kind: string): string {
+  return kind.split('.', 1)[0] ?? ''
+}
+
 /** Those of one subject on one line. */
 function formatKinds(): string {
-  const groups = Map.groupBy(EVENT_KINDS, (kind) => kind.slice(0, kind.indexOf('.')))
-  return [...groups.values()].map((kinds) => `  ${kinds.join(', ')}`).join('\n')
+  const subjects = [...new Set(EVENT_KINDS.map(subjectOf))]
+  return subjects
+    .map((subject) => EVENT_KINDS.filter((kind) => subjectOf(kind) === subject))
+    .map((kinds) => `  ${kinds.join(', ')}`)
+    .join('\n')
 }
 
 function readLimit(text: string): number {

@@ -10,7 +10,7 @@ export async function findPolicy(
   organization: OrganizationClient,
   idOrName: string,
 ): Promise<PolicyBody> {
-  // An id wins, so that nobody can have another policy found by naming his own like its id.
+  // An id wins: a name that looks like the id of another must not be found in its place.
   if (POLICY_ID.test(idOrName)) {
     const policy = await getIfPresent(organization, idOrName)
     if (policy !== null) return policy

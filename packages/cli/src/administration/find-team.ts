@@ -6,7 +6,7 @@ import { notFound } from './find-policy.ts'
 export async function findTeam(organization: OrganizationClient, idOrName: string): Promise<Team> {
   const teams = await organization.teams.list()
   const wanted = idOrName.normalize('NFC').trim()
-  // An id wins, so that nobody can have another team found by naming his own like its id.
+  // An id wins: a name that looks like the id of another must not be found in its place.
   const found =
     teams.find(({ id }) => id === wanted.toLowerCase()) ?? teams.find(({ name }) => name === wanted)
   if (found !== undefined) return found

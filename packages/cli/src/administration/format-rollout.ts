@@ -1,4 +1,5 @@
 import type { RejectionLimit, Rollout, RolloutStage, RolloutStatus } from '@palisade/protocol'
+import { formatDuration } from '../duration.ts'
 import { formatAge } from '../terminal/age.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs, formatTable } from '../terminal/table.ts'
@@ -12,7 +13,7 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
   const waits =
     status.wait_seconds === null
       ? 'by hand: palisade rollout advance'
-      : `by itself after ${status.wait_seconds} seconds without trouble`
+      : `by itself after ${formatDuration(status.wait_seconds)} without trouble`
   const pairs: [string, string][] = [
     ['rollout', style.plain(id)],
     ['state', style.plain(describeState(status))],
@@ -20,7 +21,7 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
     ['since', style.plain(formatAge(stage_at, nowMs))],
     ...(rest === '' ? [] : [['then', style.plain(rest)] as [string, string]]),
     ...(isOpen(status) ? [['advances', waits] as [string, string]] : []),
-    ['may refuse', formatLimit(status.max_rejected)],
+    ['pauses above', `${formatLimit(status.max_rejected)} rejected`],
     ['started', style.plain(`${formatAge(created_at, nowMs)} by ${created_by}`)],
   ]
   if (machines !== null) {
@@ -63,7 +64,7 @@ export function formatRollouts(rollouts: readonly Rollout[], nowMs: number, styl
   if (rollouts.length === 0)
     return 'no rollouts; write `palisade rollout start --stage LABEL --stage 100%`\n'
   return formatTable(
-    ['ROLLOUT', 'STATE', 'STAGES', 'REACHED', 'MAY REFUSE', 'BASE', 'STARTED', 'BY'],
+    ['ROLLOUT', 'STATE', 'STAGES', 'REACHED', 'PAUSES ABOVE', 'BASE', 'STARTED', 'BY'],
     rollouts.map((one) => [
       one.id,
       describeState(one),

@@ -16,14 +16,14 @@ Roles:
   owner    everything: policies, members, teams, tokens, settings
   editor   reads and writes policies
   auditor  reads policies and the history
-  member   has policies applied to him, and reads his own`
+  member   reads the policies that apply to them, and enrols machines of their own`
 
 /** `palisade member list|add|role|remove|leave` */
 export function addMemberCommands(program: Command, context: RunContext): void {
   const member = program
     .command('member')
-    .summary('who belongs to the organization')
-    .description('Say who belongs to the organization, in which role.')
+    .summary('manage members and roles')
+    .description('Manage the members of the organization and their roles.')
     .helpCommand(false)
   addList(member, context)
   addAdd(member, context)
@@ -53,9 +53,11 @@ function addAdd(member: Command, context: RunContext): void {
       'Add a member, and make the user when there is none of that name. A user of another\n' +
         'organization is invited.',
     )
-    .argument('<user>', 'name that he signs in with')
+    .argument('<user>', 'name to sign in with')
     .addOption(
-      new Option('--role <role>', 'what he may do').choices(ROLES).default('member' satisfies Role),
+      new Option('--role <role>', 'what the member may do')
+        .choices(ROLES)
+        .default('member' satisfies Role),
     )
     .option('--password-stdin', 'read the password of a new user from standard input')
     .option('--json', 'print the member as the API returns it')
@@ -63,7 +65,7 @@ function addAdd(member: Command, context: RunContext): void {
       'after',
       `${ROLE_HELP}
 
-A new user without a password cannot sign in with one; machines can be enrolled for him.
+A new user without a password cannot sign in with one; machines can be enrolled for that user.
 
 Examples:
   palisade member add bob --role editor --password-stdin < password
@@ -97,9 +99,9 @@ function describeAdded({ username, role, status }: CreatedMember): string {
 function addRole(member: Command, context: RunContext): void {
   member
     .command('role')
-    .description('Change what a member may do, from his next request on.')
+    .description('Change what a member may do, from the next request on.')
     .argument('<user>', 'name of the member')
-    .addArgument(new Argument('<role>', 'what he may do').choices(ROLES))
+    .addArgument(new Argument('<role>', 'what the member may do').choices(ROLES))
     .option('--json', 'print the member as the API returns it')
     .addHelpText('after', `${ROLE_HELP}\n\nExamples:\n  palisade member role bob auditor`)
     .action(async (username: string, role: Role, options: JsonOption) => {
@@ -114,16 +116,16 @@ function addRole(member: Command, context: RunContext): void {
 function addRemove(member: Command, context: RunContext): void {
   member
     .command('remove')
-    .description('Remove a member and revoke his machines.')
+    .description('Remove a member and revoke the machines of that member.')
     .argument('<user>', 'name of the member')
-    .option('--revoke-tokens', "revoke the organization's tokens that he made, too")
+    .option('--revoke-tokens', "revoke the organization's tokens that the member made, too")
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-Tokens of the organization that he made stay good without --revoke-tokens, because what runs by them
-would stop; \`palisade token list --organization\` shows who made which.
+Tokens of the organization that the member made stay good without --revoke-tokens, because what runs
+by them would stop; \`palisade token list --organization\` shows who made which.
 
 Examples:
   palisade member remove bob
@@ -134,7 +136,7 @@ Examples:
         username: string,
         options: JsonOption & { readonly revokeTokens?: true; readonly yes?: true },
       ) => {
-        const question = `Remove member \`${username}\` and revoke his machines?`
+        const question = `Remove member \`${username}\` and revoke the machines of that member?`
         await confirmed(context, options.yes, { question, undone: 'nobody was removed' })
         const { organization } = await connectOrganization(context.io)
         const revoke = options.revokeTokens === true

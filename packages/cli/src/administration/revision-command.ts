@@ -10,7 +10,7 @@ import { formatPairs } from '../terminal/table.ts'
 export function addRevisionCommand(program: Command, context: RunContext): void {
   program
     .command('revision')
-    .summary('show how far a revision has come')
+    .summary('show which machines have a revision')
     .description('Show how many machines enforce a revision, refuse it, or have not said so.')
     .argument('[revision]', 'number (default: the newest)')
     .option('--json', 'print one JSON object')

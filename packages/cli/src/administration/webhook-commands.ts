@@ -23,7 +23,7 @@ interface UpdateOptions extends JsonOption {
 export function addWebhookCommands(program: Command, context: RunContext): void {
   const webhook = program
     .command('webhook')
-    .summary('who is told of every change')
+    .summary('send changes to other systems')
     .description('Deliver every event of the history to other systems, signed.')
     .helpCommand(false)
   addList(webhook, context)
