@@ -75,11 +75,9 @@ function requireCompilableRule(known: KnownRules, rule: RuleRecord): void {
     throw invalidArgument(problem.message, { field: problem.member, reason: problem.reason })
 }
 
-/**
- * Throws 400 unless the policy compiles; `field` names the place among its rules. Of a large policy
- * each pattern is read once, where `requireCompilable` for every rule would read them all again.
- */
+/** Throws 400 unless the policy compiles; `field` names the place among its rules. */
 export function requireCompilablePolicy(known: KnownRules, policy: PolicyRecord): void {
+  if (isCompilable(known, policy.rules)) return
   const problem = findProblem(policy)
   if (problem === null) return
   const index = policy.rules.findIndex(({ id }) => id === problem.rule_id)

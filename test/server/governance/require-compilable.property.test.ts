@@ -6,6 +6,7 @@ import { createKnownRules, knowGrown } from '../../../server/src/governance/know
 import { ruleBytes } from '../../../server/src/governance/policy-limits.ts'
 import {
   requireCompilable,
+  requireCompilablePolicy,
   requireCompilableWith,
 } from '../../../server/src/governance/require-compilable.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
@@ -127,6 +128,21 @@ describe('a policy with a new rule', () => {
 
         expect(refusal).toEqual(expectedRefusal(changed, rule))
         expect(again).toEqual(refusal)
+      }),
+      { numRuns: 400 * factorOfRun() },
+    )
+  })
+
+  it('of a document is refused exactly when all of it together does not compile', () => {
+    const known = createKnownRules()
+    fc.assert(
+      fc.property(policies(), (policy) => {
+        const compiles =
+          refusalOf(() => compilePolicy({ policies: [formatPolicy(policy)] })) === null
+
+        const refusal = refusalOf(() => requireCompilablePolicy(known, policy))
+
+        expect(refusal === null).toBe(compiles)
       }),
       { numRuns: 400 * factorOfRun() },
     )

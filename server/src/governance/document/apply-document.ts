@@ -7,7 +7,12 @@ import { readLargeJson } from '../../http/read-body.ts'
 import type { RawBody } from '../../http/raw-body.ts'
 import { readQuery } from '../../http/read-query.ts'
 import type { Work } from '../../overload/work-budget.ts'
-import type { OrganizationRecord, PolicyRecord, TeamRecord } from '../../store/records.ts'
+import type {
+  OrganizationRecord,
+  PolicyHeadRecord,
+  PolicyRecord,
+  TeamRecord,
+} from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { AnswerTurns } from '../answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
@@ -21,7 +26,7 @@ import {
   requirePlanWithinLimits,
   type PolicyPlan,
 } from './plan-changes.ts'
-import { asksForDryRun, readDocument } from './read-document.ts'
+import { asksForDryRun, findConcerned, readDocument } from './read-document.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
 import { writePlan } from './write-plan.ts'
 
@@ -64,7 +69,8 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
         if (ahead === null) throw new TypeError('a document that was read is judged ahead')
         const { work } = ahead
         if (ahead.revision === revision) return { ...(await ahead.judgement), work }
-        const state = await readState(writer, access, work)
+        const source = { concerns: findConcerned(body.json), work }
+        const state = await readState(writer, access, source)
         return { ...(await judge(deps, state, { ...call, json: body.json }, work)), work }
       },
       async act({ plan, teamNames, work }) {
@@ -103,7 +109,10 @@ async function parse(
 interface OrganizationState {
   readonly revision: number
   readonly teams: readonly TeamRecord[]
+  /** The policies that the document is compared with. */
   readonly stored: readonly PolicyRecord[]
+  /** Those that it leaves alone; their rules are not read. */
+  readonly others: readonly PolicyHeadRecord[]
 }
 
 type DocumentCall = GovernanceCall & { readonly json: unknown }
@@ -134,7 +143,7 @@ async function judgeAhead(
   const payer = payerOf(call.principal, await deps.store.read(enter))
   const work = deps.budget.begin(payer)
   try {
-    const state = await readCurrent(deps, enter, work)
+    const state = await readCurrent(deps, enter, { concerns: findConcerned(call.json), work })
     const judgement = judge(deps, state, call, work)
     await judgement.catch(() => undefined)
     return { revision: state.revision, judgement, work }
@@ -143,42 +152,58 @@ async function judgeAhead(
   }
 }
 
+interface Reading {
+  /** Which policies are read, by name. */
+  readonly concerns: (name: string) => boolean
+  readonly work: Work
+}
+
 async function readCurrent(
   { store }: DocumentDeps,
   enter: (reader: StoreReader) => Promise<Access>,
-  work: Work,
+  { concerns, work }: Reading,
 ): Promise<OrganizationState> {
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
     const { heads, ...state } = await store.read(async (reader) => {
       const { organization } = await enter(reader)
-      return readHeads(reader, organization)
+      return readHeads(reader, organization, concerns)
     })
     const stored = await readInTurns(heads, (head) => readAsOf(store, head), work)
     if (stored !== null) return { ...state, stored }
   }
-  return store.read(async (reader) => readState(reader, await enter(reader), work))
+  return store.read(async (reader) => readState(reader, await enter(reader), { concerns, work }))
 }
 
 /** From the one snapshot that `reader` has. */
 async function readState(
   reader: StoreReader,
   { organization }: Access,
-  work: Work,
+  { concerns, work }: Reading,
 ): Promise<OrganizationState> {
-  const { heads, ...state } = await readHeads(reader, organization)
+  const { heads, ...state } = await readHeads(reader, organization, concerns)
   const stored = await readInTurns(heads, ({ org, id }) => reader.policies.find(org, id), work)
   if (stored === null) throw new TypeError('a policy is not in its own snapshot')
   return { ...state, stored }
 }
 
-async function readHeads(reader: StoreReader, { name, revision }: OrganizationRecord) {
-  return { revision, teams: await reader.teams.list(name), heads: await listHeads(reader, name) }
+async function readHeads(
+  reader: StoreReader,
+  { name, revision }: OrganizationRecord,
+  concerns: Reading['concerns'],
+) {
+  const all = await listHeads(reader, name)
+  return {
+    revision,
+    teams: await reader.teams.list(name),
+    heads: all.filter((head) => concerns(head.name)),
+    others: all.filter((head) => !concerns(head.name)),
+  }
 }
 
 /** Everything that a request can be refused for, in the order of the single calls. */
 async function judge(
   deps: GovernanceDeps,
-  { revision, teams, stored }: OrganizationState,
+  { revision, teams, stored, others }: OrganizationState,
   call: DocumentCall,
   work: Work,
 ): Promise<Judgement> {
@@ -190,7 +215,8 @@ async function judge(
     const ifMatch = readEntityTags('If-Match', call.ifMatch)
     requireMatch(ifMatch, formatEntityTag(revision), 'organization')
   }
-  const context = { teamNames, limits, knownRules, stored }
+  const count = stored.length + others.length
+  const context = { teamNames, limits, knownRules, stored, count }
   const { policies, prune } = await readDocument(json, context, work).catch((error: unknown) => {
     // A limit comes last in the order of checks, also where it ended the reading.
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
@@ -199,8 +225,8 @@ async function judge(
   const plan = planChanges(stored, policies, createPlanContext(deps, { org, prune }))
   await requireCompilablePlan(knownRules, plan, work)
   requireConditions()
-  requirePlanWithinLimits(deps, stored.length, plan)
-  return { plan, teamNames }
+  requirePlanWithinLimits(deps, count, plan)
+  return { plan: { ...plan, unmanaged: [...plan.unmanaged, ...others] }, teamNames }
 }
 
 async function revisionOf(reader: StoreReader, org: string): Promise<number> {

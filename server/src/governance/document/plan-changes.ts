@@ -24,7 +24,7 @@ export interface PolicyPlan {
   readonly deleted: readonly PolicyRecord[]
   readonly unchanged: number
   /** Policies that are not in the document and stay. */
-  readonly unmanaged: readonly PolicyRecord[]
+  readonly unmanaged: readonly Pick<PolicyRecord, 'name'>[]
 }
 
 export interface PlannedPolicy {

@@ -44,17 +44,24 @@ const headSchema = z.strictObject({
   prune: z.boolean().optional(),
   dry_run: z.boolean().optional(),
 })
+/** Of what is not judged yet. */
+const looseSchema = z.object({
+  policies: z.array(z.unknown()).optional(),
+  prune: z.unknown().optional(),
+})
 const policyHeadSchema = documentPolicySchema.extend({ rules: z.array(z.unknown()) })
 
 /** What a document is judged by. */
 export interface DocumentContext extends SizeDeps {
   readonly teamNames: TeamNames
-  /** The policies of the organization. */
+  /** Policies of the organization, those that the document names among them. */
   readonly stored: readonly PolicyRecord[]
+  /** How many policies the organization has. */
+  readonly count: number
 }
 
 /** What a policy of a document is judged by; `old` is the one that has its name. */
-interface PolicyContext extends Omit<DocumentContext, 'stored'> {
+interface PolicyContext extends Omit<DocumentContext, 'stored' | 'count'> {
   readonly old: (name: string) => PolicyRecord | undefined
 }
 
@@ -65,7 +72,7 @@ interface PolicyContext extends Omit<DocumentContext, 'stored'> {
  */
 export async function readDocument(
   json: unknown,
-  { stored, ...judging }: DocumentContext,
+  { stored, count, ...judging }: DocumentContext,
   work: Pick<Work, 'turn'>,
 ): Promise<WantedDocument> {
   const head = readInput(headSchema, json)
@@ -73,7 +80,7 @@ export async function readDocument(
   const context = { ...judging, old: (name: string) => byName.get(name) }
   const policies: WantedPolicy[] = []
   for (const [index, policy] of head.policies.entries()) {
-    if (index >= stored.length) requireRoomForPolicy(judging.limits, index)
+    if (index >= count) requireRoomForPolicy(judging.limits, index)
     const place = `policies[${index}]`
     policies.push(withinField(place, () => readPolicy(policy, place, context)))
     await work.turn()
@@ -85,6 +92,16 @@ export async function readDocument(
 /** Tells whether a body asks for a dry run, before anything else in it is judged. */
 export function asksForDryRun(json: unknown): boolean {
   return z.object({ dry_run: z.literal(true) }).safeParse(json).success
+}
+
+/** Tells of a stored policy whether the document is compared with it, before the document is judged. */
+export function findConcerned(json: unknown): (name: string) => boolean {
+  const { policies, prune } = looseSchema.safeParse(json).data ?? {}
+  if (prune === true) return () => true
+  const names = new Set<unknown>()
+  for (const policy of policies ?? [])
+    if (typeof policy === 'object' && policy !== null && 'name' in policy) names.add(policy.name)
+  return (name) => names.has(name)
 }
 
 function readPolicy(
