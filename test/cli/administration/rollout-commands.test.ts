@@ -35,7 +35,13 @@ describe('palisade rollout', () => {
     const { run, ok } = await openAcme()
     expect(await ok('rollout', 'list')).toMatch(/^no rollouts; write `palisade rollout start/)
 
-    const started = await ok('rollout', 'start', '--stage', 'canary,50%', '--stage', '100%')
+    const start = ['rollout', 'start', '--stage', 'canary,50%', '--stage', '100%']
+    const refused = await run(start)
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(/no machine has the label `canary`.*`--force`/),
+    ])
+    const started = await ok(...start, '--force')
     expect(started).toMatch(/^rollout [0-9a-f-]{36} is running at stage 1 of 3\n/)
     expect(started).toMatch(HOLD)
     const shown = await ok('rollout', 'show')
@@ -64,7 +70,7 @@ describe('palisade rollout', () => {
   it('rolls back after asking, and says what was undone', async () => {
     const { run, ok } = await openAcme()
     await ok('policy', 'create', 'kept')
-    await ok('rollout', 'start', '--stage', 'canary', '--json')
+    await ok('rollout', 'start', '--stage', 'canary', '--force', '--json')
     await ok('policy', 'create', 'bad one')
 
     const alone = await run(['rollout', 'roll-back'])
@@ -83,7 +89,7 @@ describe('palisade rollout', () => {
     const file = join(directory.path, 'policies.json')
     await writeFile(file, JSON.stringify({ policies: [{ name: 'a', scope: {}, rules: [] }] }))
     const { run, ok } = await openAcme()
-    await ok('rollout', 'start', '--stage', 'canary,50%,100%')
+    await ok('rollout', 'start', '--stage', 'canary,50%,100%', '--force')
 
     const applied = await run(['apply', file, '--yes'])
 

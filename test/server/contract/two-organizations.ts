@@ -238,9 +238,13 @@ export async function withRollout(
   const as = world.callers.owner
   const open = await world.store.read((reader) => reader.rollouts.findOpen('acme'))
   await world.send('POST', `${rollouts}/${open?.id ?? ''}/finish`, { as })
-  if (operation === 'startRollout') return world
+  if (operation === 'startRollout') {
+    const device = `/api/v1/orgs/acme/devices/${world.acme.device}`
+    await world.send('PATCH', device, { as, payload: { labels: ['canary'] } })
+    return world
+  }
   const stages = [{ label: 'none' }, ...EVERYBODY.stages]
-  const rollout = idOf(await create(world, as, rollouts, { ...EVERYBODY, stages }))
+  const rollout = idOf(await create(world, as, rollouts, { ...EVERYBODY, stages, force: true }))
   if (operation === 'resumeRollout')
     await world.send('POST', `${rollouts}/${rollout}/pause`, { as })
   return { ...world, acme: { ...world.acme, rollout } }

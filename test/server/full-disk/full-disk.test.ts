@@ -36,6 +36,7 @@ const MOST_WRITES = 3000
 const ROLLOUT = {
   stages: [{ label: 'canary' }, { percent: 100 }],
   max_rejected: { machines: 0 },
+  force: true,
 }
 const POLICIES = '/v2/orgs/acme/governance/policies'
 

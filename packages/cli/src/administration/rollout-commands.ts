@@ -21,6 +21,7 @@ interface StartOptions extends JsonOption {
   readonly stage?: readonly string[]
   readonly maxRejected: string
   readonly wait?: string
+  readonly force?: true
 }
 
 interface SureOptions extends JsonOption {
@@ -55,6 +56,7 @@ function addStart(rollout: Command, context: RunContext): void {
     .option('--stage <stage>', 'a label, or a share such as 10%; repeat in order', collect)
     .option('--max-rejected <limit>', 'machines that may refuse a change, or a share of them', '5%')
     .option('--wait <duration>', 'advance by itself after so long without trouble, such as 1h')
+    .option('--force', 'start it also when no machine has a label of the stages')
     .option('--json', 'print the rollout as the API returns it')
     .addHelpText(
       'after',
@@ -67,12 +69,13 @@ Examples:
   palisade rollout start --stage canary,50%,100% --max-rejected 3 --wait 1h`,
     )
     .action(async (options: StartOptions) => {
-      const { stage: stages = [], maxRejected, wait } = options
+      const { stage: stages = [], maxRejected, wait, force } = options
       if (stages.length === 0) throw usageError('write `--stage` at least once')
       const request = {
         stages: stages.map(parseStage),
         max_rejected: parseLimit(maxRejected),
         ...(wait === undefined ? {} : { wait_seconds: parseSeconds(wait, '--wait', WAIT) }),
+        ...(force === undefined ? {} : { force }),
       }
       const rollouts = await connect(context)
       await presentRollout(context, options.json, await rollouts.start(request))

@@ -54,6 +54,9 @@ export const startRolloutRequestSchema = z
     max_rejected: rejectionLimitSchema,
     /** Absent: nobody advances it but people. */
     wait_seconds: z.int().min(60).max(MAX_WAIT_SECONDS).exactOptional(),
+    force: z.boolean().exactOptional().meta({
+      description: 'Start it also when no machine has a label of `stages`, which is 409 otherwise',
+    }),
   })
   .meta({
     id: 'StartRolloutRequest',

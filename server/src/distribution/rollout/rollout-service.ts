@@ -3,6 +3,7 @@ import {
   type AdvanceRolloutRequest,
   type ResumeRolloutRequest,
   type Rollout,
+  type RolloutStage,
   type RolloutStatus,
   type StartRolloutRequest,
 } from '@palisade/protocol'
@@ -11,7 +12,7 @@ import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
 import { listHeads } from '../../governance/policy-lookup.ts'
 import type { Answer } from '../../http/answer.ts'
-import { conflict } from '../../http/api-error.ts'
+import { ApiError, conflict } from '../../http/api-error.ts'
 import type { OnceRequest } from '../../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
 import type { Work } from '../../overload/work-budget.ts'
@@ -129,7 +130,8 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
           if ((await writer.rollouts.findOpen(org)) !== null)
             throw conflict('there is a rollout already; finish it or roll it back first')
           const at = now().toISOString()
-          const { stages, max_rejected, wait_seconds = null } = request
+          const { stages, max_rejected, wait_seconds = null, force = false } = request
+          if (!force) await requireLabelledMachines(writer, org, stages)
           const rollout = {
             ...beginRollout({ stages, max_rejected, wait_seconds }, at),
             id: deps.newId(),
@@ -152,4 +154,20 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
     finish: (caller, at, once) => take(caller, at, { kind: 'finish' }, once),
     rollBack: (caller, at, once) => rollBack(deps, caller, at, once),
   }
+}
+
+/** A misspelt label would hold back every machine. Throws 409 for one that no machine has. */
+async function requireLabelledMachines(
+  reader: StoreReader,
+  org: string,
+  stages: readonly RolloutStage[],
+): Promise<void> {
+  for (const { label } of stages)
+    if (label !== undefined && !(await reader.devices.hasLabel(org, label)))
+      throw new ApiError(
+        409,
+        'conflict',
+        `no machine has the label \`${label}\`, so that its stage holds all back; label one, or send \`force\` (\`--force\`)`,
+        { reason: 'label_unused' },
+      )
 }

@@ -62,6 +62,8 @@ export interface DeviceReader {
   findByThumbprint(thumbprint: string): Promise<DeviceRecord | null>
   /** Without those that were revoked. */
   countLive(org: string): Promise<number>
+  /** Whether a device that was not revoked has the label. */
+  hasLabel(org: string, label: string): Promise<boolean>
   countLiveOfUser(org: string, username: string): Promise<number>
   /** Each user of a device that was not revoked, once; null where one has no user. */
   listLiveUsers(org: string): Promise<(string | null)[]>

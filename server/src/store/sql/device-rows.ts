@@ -12,6 +12,10 @@ export function createDeviceReader(connection: Connection): DeviceReader {
   const countLive = connection.prepare<{ count: number }>(
     'SELECT count(*) AS count FROM devices WHERE org = ? AND revoked_at IS NULL',
   )
+  const hasLabel = connection.prepare(
+    `SELECT 1 FROM device_labels l JOIN devices d ON d.id = l.device_id
+     WHERE l.org = ? AND l.label = ? AND d.revoked_at IS NULL LIMIT 1`,
+  )
   const countLiveOfUser = connection.prepare<{ count: number }>(
     `SELECT CAST(count(*) AS INTEGER) AS count FROM devices
      WHERE org = ? AND username = ? AND revoked_at IS NULL`,
@@ -27,6 +31,9 @@ export function createDeviceReader(connection: Connection): DeviceReader {
     },
     async countLive(org) {
       return (await countLive.get(org))?.count ?? 0
+    },
+    async hasLabel(org, label) {
+      return (await hasLabel.get(org, label)) !== undefined
     },
     async countLiveOfUser(org, username) {
       return (await countLiveOfUser.get(org, username))?.count ?? 0

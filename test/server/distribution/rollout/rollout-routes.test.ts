@@ -20,6 +20,42 @@ beforeEach(async () => {
 
 const namesOf = async (device = scene.other) => (await scene.enforced(device)).names
 
+describe('a rollout to a label that no machine has', () => {
+  const start = (request: object) =>
+    scene.test.send('POST', ROLLOUTS, {
+      as: scene.owner.as,
+      payload: { max_rejected: { machines: 0 }, ...request },
+    })
+  const stages = [{ label: 'canary' }, { label: 'canari' }, { percent: 100 }]
+
+  it('is refused, names the label, and starts none', async () => {
+    const answer = await start({ stages })
+
+    expect(answer.statusCode).toBe(409)
+    expect(answer.json<{ error: object }>().error).toMatchObject({
+      code: 'conflict',
+      reason: 'label_unused',
+      message: expect.stringContaining('no machine has the label `canari`'),
+    })
+    expect((await start({ stages: [{ label: 'canary' }] })).statusCode).toBe(201)
+  })
+
+  it('is refused when the only machine with it was revoked, or has one that contains it', async () => {
+    await scene.enrol(['xcanari', 'canariz', 'c_nari'])
+    const revoked = await scene.enrol(['canari'])
+    const url = `${ACME}/devices/${revoked.enrolment.device_id}`
+    await scene.test.send('DELETE', url, { as: scene.owner.as })
+
+    expect((await start({ stages })).statusCode).toBe(409)
+    expect((await start({ stages: [{ label: 'c.nari' }] })).statusCode).toBe(409)
+    expect((await start({ stages: [{ label: 'c_nari' }] })).statusCode).toBe(201)
+  })
+
+  it('starts with `force`', async () => {
+    expect((await start({ stages, force: true })).statusCode).toBe(201)
+  })
+})
+
 describe('an open rollout', () => {
   it('gives changes to machines within its stages, and the policies of its start to all others', async () => {
     const { ring, other } = scene
@@ -226,7 +262,7 @@ describe('the API of rollouts', () => {
     const rival = await openOwner(test, 'rival', 'rita')
     const other = await test.send('POST', '/api/v1/orgs/rival/rollouts', {
       as: rival.as,
-      payload: REQUEST,
+      payload: { ...REQUEST, force: true },
     })
     expect(other.statusCode).toBe(201)
     await scene.take(rollout, 'finish')
