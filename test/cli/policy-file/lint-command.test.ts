@@ -68,6 +68,17 @@ describe('palisade lint', () => {
     expect(all.out).toContain('no errors or warnings\n')
   })
 
+  it('says that a local allow is without effect, and is silent about a local deny', async () => {
+    const allow = policy('mine', rule('r1 api', 'allow connect:tcp', ['api.example.org']))
+    const deny = policy('mine', rule('r2 ads', 'deny connect:tcp', ['ads.example.org']))
+
+    const allowed = await lint({ local: [allow] })
+    const denied = await lint({ local: [deny] })
+
+    expect(allowed.out).toContain('without effect where the organization governs: local `')
+    expect(denied.out).not.toContain('without effect')
+  })
+
   it('has nothing to say of a file without policies', async () => {
     expect(await lint({ user_teams: [] })).toMatchObject({
       code: 0,

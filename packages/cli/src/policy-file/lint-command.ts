@@ -4,8 +4,11 @@ import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { count } from '../terminal/count.ts'
+import type { Style } from '../terminal/style.ts'
 import { formatFindings, formatSummary, isForEverybody } from './format-findings.ts'
 import { loadPolicyFile } from './load-policy-file.ts'
+
+const MAX_NAMES = 3
 
 /** `palisade lint` */
 export function addLintCommand(program: Command, context: RunContext): void {
@@ -41,6 +44,7 @@ Examples:
         const summary = formatSummary(findings, shown)
         return (
           formatFindings(shown, context.style) +
+          describeLocalAllows(source, context.style) +
           context.style.plain(
             `${file}: ${count(counts.policies, 'policy', 'policies')}, ${count(counts.rules, 'rule')}, ${summary}`,
           ) +
@@ -49,6 +53,18 @@ Examples:
       })
       if (findings.some(({ severity }) => severity !== 'info')) context.exit(EXIT.failed)
     })
+}
+
+/** Local allows are compiled and told of, and count nowhere that an organization governs. */
+function describeLocalAllows({ local = [], governed }: PolicyFile, style: Style): string {
+  if (governed === false) return ''
+  const rules = local.flatMap((policy) => policy.allowlist_v0?.rules ?? [])
+  const allows = rules.filter(({ decision }) => decision === 'allow')
+  if (allows.length === 0) return ''
+  const names = allows.slice(0, MAX_NAMES).map(({ name }) => `\`${name}\``)
+  const more = allows.length > names.length ? ', …' : ''
+  const words = `without effect where the organization governs: local ${names.join(', ')}${more}`
+  return `${style.warning(`${words}; only local denies count`)}\n`
 }
 
 function countOf(source: PolicyFile): { readonly policies: number; readonly rules: number } {
