@@ -47,12 +47,14 @@ export const TASKS = {
     summary: 'build, then every test; arguments go to vitest',
     build: 'everything',
     product: false,
+    extra: 'test/browser',
     steps: [[VITEST, 'run']],
   },
   coverage: {
     summary: 'the tests of policy-core, its coverage held to the thresholds',
     build: 'everything',
     product: false,
+    extra: 'test/browser',
     steps: [[VITEST, 'run', '--coverage', 'test/policy-core']],
   },
   bench: {

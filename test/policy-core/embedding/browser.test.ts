@@ -1,6 +1,7 @@
 import { createContext, runInContext } from 'node:vm'
 import { canonicalHost } from '@palisade/policy-core'
-import { expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { openPage } from '../../browser/open-page.ts'
 import { bundle } from './bundle.ts'
 import { makeVectors } from './vectors.ts'
 
@@ -27,15 +28,34 @@ function createRealm() {
   return realm
 }
 
-async function load() {
-  const realm = createRealm()
+/** Calls a function of the bundled program, and gives its answer. */
+type Call = (call: string, input: unknown) => Promise<unknown>
+
+/** Where the bundle runs: where nothing is but the language and `URL`, and in a real browser. */
+const PLACES: Readonly<Record<string, (code: string) => Promise<Call>>> = {
+  async 'a bare realm'(code) {
+    const realm = createRealm()
+    runInContext(code, realm)
+    return async (call, input) => JSON.parse(String(runInContext(expressionOf(call, input), realm)))
+  },
+  async Chromium(code) {
+    const page = await openPage()
+    onTestFinished(() => page.close())
+    await page.run(code)
+    return async (call, input) => JSON.parse(String(await page.evaluate(expressionOf(call, input))))
+  },
+}
+
+function expressionOf(call: string, input: unknown): string {
+  return `program.${call}(${JSON.stringify(JSON.stringify(input))})`
+}
+
+async function load(place: string): Promise<Call> {
   const { code, imports } = await bundle(PROGRAM, 'script')
   expect(imports).toEqual([])
-  runInContext(code, realm)
-  return (call: string, input: unknown): unknown =>
-    JSON.parse(
-      String(runInContext(`program.${call}(${JSON.stringify(JSON.stringify(input))})`, realm)),
-    )
+  const open = PLACES[place]
+  if (open === undefined) throw new Error(`no place ${place}`)
+  return open(code)
 }
 
 it('runs where nothing of Node or of a page is', () => {
@@ -48,39 +68,49 @@ it('runs where nothing of Node or of a page is', () => {
   expect(found).toEqual([])
 })
 
-it('decides every published vector there as it does in Node', async () => {
-  const call = await load()
-  const vectors = makeVectors('0.0.0').decisions
+describe.each(Object.keys(PLACES))('in %s', (place) => {
+  it('decides every published vector as in Node', async () => {
+    const call = await load(place)
+    const vectors = makeVectors('0.0.0').decisions
 
-  const answers = call('answers', vectors)
+    const answers = await call('answers', vectors)
 
-  expect(answers).toStrictEqual(vectors.map(({ expected }) => expected))
-})
+    expect(answers).toStrictEqual(vectors.map(({ expected }) => expected))
+  })
 
-it('reads international names there as it does in Node', async () => {
-  const call = await load()
-  const names = [
-    'B\u00dcCHER.example',
-    'fa\u00df.de',
-    'xn--bcher-kva.example',
-    'xn--a.example',
-    'exa\u00admple.com',
-    '\u4f8b\u3048.jp\u3002',
-    '\uff11\uff12\uff17.1',
-    'a\u200db.example',
-  ]
+  it('reads international names as in Node', async () => {
+    const call = await load(place)
+    const names = [
+      'B\u00dcCHER.example',
+      'fa\u00df.de',
+      'xn--bcher-kva.example',
+      'xn--a.example',
+      'xn--a.\u00fc.example',
+      'exa\u00admple.com',
+      '\u4f8b\u3048.jp\u3002',
+      '\uff11\uff12\uff17.1',
+      'a\u200db.example',
+      'ex\uff0561mple.com',
+      'ex\ufe6a61mple.com',
+      '<\u0338.test',
+    ]
 
-  const read = call('names', names)
+    const read = await call('names', names)
 
-  expect(read).toStrictEqual(names.map((name) => canonicalHost(name)))
-  expect(read).toMatchObject([
-    { name: 'xn--bcher-kva.example' },
-    { name: 'xn--fa-hia.de' },
-    { name: 'xn--bcher-kva.example' },
-    { name: 'xn--a.example' },
-    { name: 'example.com' },
-    { name: 'xn--r8jz45g.jp' },
-    { address: '127.0.0.1' },
-    null,
-  ])
+    expect(read).toStrictEqual(names.map((name) => canonicalHost(name)))
+    expect(read).toMatchObject([
+      { name: 'xn--bcher-kva.example' },
+      { name: 'xn--fa-hia.de' },
+      { name: 'xn--bcher-kva.example' },
+      { name: 'xn--a.example' },
+      null,
+      { name: 'example.com' },
+      { name: 'xn--r8jz45g.jp' },
+      { address: '127.0.0.1' },
+      null,
+      null,
+      null,
+      { name: 'xn--gdh.test' },
+    ])
+  })
 })

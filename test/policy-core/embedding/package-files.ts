@@ -14,7 +14,6 @@ interface Manifest {
   readonly type: string
   readonly engines: Readonly<Record<string, string>>
   readonly exports: Exports
-  readonly publishConfig: { readonly exports: Exports }
 }
 
 export function readManifest(): Manifest {

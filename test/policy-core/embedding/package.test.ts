@@ -25,9 +25,9 @@ describe('the published package', () => {
     expect(compiled.filter((path) => !project.published.includes(path))).toEqual([])
   })
 
-  it('holds the documents besides, and nothing else', () => {
+  it('holds the sources and documents besides, and nothing else', () => {
     const others = project.published.filter(
-      (path) => !/^dist\/.*\.(?:js|js\.map|d\.ts)$/.test(path),
+      (path) => !/^dist\/.*\.(?:js|js\.map|d\.ts)$|^src\/.*\.ts$/.test(path),
     )
 
     expect(new Set(others)).toEqual(
@@ -50,7 +50,7 @@ describe('the published package', () => {
   })
 
   it('names no file that is not published', () => {
-    const targets = Object.values(manifest.publishConfig.exports)
+    const targets = Object.values(manifest.exports)
       .flatMap((entry) => (typeof entry === 'string' ? [entry] : Object.values(entry)))
       .map((target) => target.replace(/^\.\//, ''))
 
@@ -60,15 +60,16 @@ describe('the published package', () => {
     expect(missing).toEqual([])
   })
 
-  // `npm pack` publishes `exports` as they are: a common name, such as `source`, would be asked for.
-  it('is found as here, but for the sources by a name that nobody else asks for', () => {
-    const { 'palisade-source': source, ...published } = manifest.exports['.'] as Readonly<
-      Record<string, string>
-    >
+  it('may be published as it is', () => {
+    expect(manifest).not.toHaveProperty('private')
+    expect(manifest).not.toHaveProperty('publishConfig')
+  })
 
-    expect(source).toBe('./src/index.ts')
-    expect(Object.keys(published)).toEqual(['types', 'default'])
-    expect(manifest.publishConfig.exports).toEqual({ ...manifest.exports, '.': published })
+  it('gives its sources only by a name that no other tool asks for', () => {
+    const entry = manifest.exports['.'] as Readonly<Record<string, string>>
+
+    expect(Object.keys(entry)).toEqual(['palisade-source', 'types', 'default'])
+    expect(entry['palisade-source']).toBe('./src/index.ts')
   })
 
   it('needs no other package and may be shaken', () => {
