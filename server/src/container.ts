@@ -16,6 +16,7 @@ import type { SessionTokens } from './accounts/oidc/external-sessions.ts'
 import { openSessionTokens, type SessionTokenDeps } from './accounts/oidc/open-session-tokens.ts'
 import { keySetRoutes } from './accounts/key-set-routes.ts'
 import { createWriteLimits, type WriteLimits } from './accounts/limits/write-limits.ts'
+import { createSignInJournal, type SignInJournal } from './accounts/sign-in/sign-in-journal.ts'
 import { createPasswordQueue, type PasswordQueue } from './accounts/sign-in/password-queue.ts'
 import { createPasswordProof, type ProvePassword } from './accounts/sign-in/prove-password.ts'
 import { createSignInLimits, type SignInLimits } from './accounts/sign-in/sign-in-limits.ts'
@@ -89,6 +90,7 @@ const AUTHENTICATE = token<Authenticate>('Authenticate')
 const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
 const WRITE_LIMITS = token<WriteLimits>('WriteLimits')
 const SIGN_IN_LIMITS = token<SignInLimits>('SignInLimits')
+const SIGN_IN_JOURNAL = token<SignInJournal>('SignInJournal')
 const PROVE_PASSWORD = token<ProvePassword>('ProvePassword')
 const TOKEN_USE = token<TokenUse>('TokenUse')
 const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
@@ -123,6 +125,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
         tokenRoutes({
           store,
           ...guards,
+          observeSignIn: metrics.observeSignIn,
+          journal: c.resolve(SIGN_IN_JOURNAL),
           tokenUse: c.resolve(TOKEN_USE),
           accessTokens: c.resolve(ACCESS_TOKENS),
           accessTokenMinutes: config.accessTokenMinutes,
@@ -272,10 +276,16 @@ function registerAuthentication(
   container.register(SIGN_IN_LIMITS, {
     useFactory: instanceCachingFactory(() => createSignInLimits(sources.monotonicMs)),
   })
+  container.register(SIGN_IN_JOURNAL, {
+    useFactory: instanceCachingFactory(() =>
+      createSignInJournal({ store: deps.audited, log: deps.log, ...sources }),
+    ),
+  })
   container.register(PROVE_PASSWORD, {
     useFactory: instanceCachingFactory((c) =>
       createPasswordProof({
-        store,
+        store: deps.audited,
+        journal: c.resolve(SIGN_IN_JOURNAL),
         signInLimits: c.resolve(SIGN_IN_LIMITS),
         passwordQueue: c.resolve(PASSWORD_QUEUE),
         ...sources,

@@ -4,6 +4,7 @@ import type { Store } from '../store/store.ts'
 import type { AccessTokenIssuer, AccessTokenSubject } from '../tokens/access-token-jwt.ts'
 import { claimedKind, hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
+import { formatOrganization, formatUser } from './principal.ts'
 import { clientNetwork } from './sign-in/client-network.ts'
 import type { ProvePassword } from './sign-in/prove-password.ts'
 import type { SignInLimits } from './sign-in/sign-in-limits.ts'
@@ -25,6 +26,13 @@ export interface Credentials {
   readonly secret: string
   /** Address of the client. */
   readonly address: string
+  readonly requestId: string | null
+}
+
+export interface Exchanged {
+  readonly answer: TokenResponse
+  /** As in the history. */
+  readonly actor: string
 }
 
 interface Proof {
@@ -39,20 +47,20 @@ interface Proof {
  */
 export function createTokenExchange(
   deps: ExchangeDeps,
-): (credentials: Credentials) => Promise<TokenResponse> {
+): (credentials: Credentials) => Promise<Exchanged> {
   return async (credentials) => {
     const isPassword = claimedKind(credentials.secret) === null
     const proof = await (isPassword ? byPassword(deps, credentials) : byToken(deps, credentials))
     if (proof === null) throw unauthenticated('the name or the secret is wrong')
-    return issue(deps, proof)
+    return { answer: await issue(deps, proof), actor: formatSubject(proof.subject) }
   }
 }
 
 async function byPassword(
   deps: ExchangeDeps,
-  { name, secret, address }: Credentials,
+  { name, secret, address, requestId }: Credentials,
 ): Promise<Proof | null> {
-  const user = await deps.provePassword({ name, password: secret, address })
+  const user = await deps.provePassword({ name, password: secret, address, requestId })
   if (user === null) return null
   const passwordGeneration = user.password_generation
   return { subject: { kind: 'user', name, tokenId: null, passwordGeneration }, expiresAt: null }
@@ -85,6 +93,10 @@ async function proveToken(
     },
     expiresAt: new Date(token.expires_at),
   }
+}
+
+function formatSubject({ kind, name, tokenId }: AccessTokenSubject): string {
+  return kind === 'user' ? formatUser(name) : formatOrganization(name, tokenId ?? '')
 }
 
 async function issue(deps: ExchangeDeps, { subject, expiresAt }: Proof): Promise<TokenResponse> {

@@ -91,6 +91,7 @@ async function proveOld(
     name: username,
     password,
     address: author.address ?? '',
+    requestId: author.request_id,
   })
   if (user === null) throw permissionDenied('`password` is not your password')
   return user.password_generation

@@ -31,9 +31,14 @@ export function formatUser(username: string): string {
   return `user:${username}`
 }
 
+/** A token of an organization as an actor. */
+export function formatOrganization(org: string, tokenId: string): string {
+  return `organization:${org}:${tokenId}`
+}
+
 /** One string that names the caller, the same for every access token of one user. */
 export function formatPrincipal(principal: Principal): string {
   return principal.kind === 'user'
     ? formatUser(principal.username)
-    : `organization:${principal.org}:${principal.tokenId}`
+    : formatOrganization(principal.org, principal.tokenId)
 }

@@ -5,6 +5,8 @@ import type { StoreWriter } from '../store/store.ts'
 import type {
   InvitationReader,
   InvitationWriter,
+  KnownNetworkReader,
+  KnownNetworkWriter,
   MembershipReader,
   MembershipWriter,
   TeamReader,
@@ -42,6 +44,18 @@ export function auditUsers(
         after: showPassword(after),
       })
     },
+    async noteFailedSignIns(username, failures) {
+      const before = await users.find(username)
+      await users.noteFailedSignIns(username, failures)
+      const after = await users.find(username)
+      await record({
+        place: { username },
+        kind: 'user.sign_in_failed',
+        subject: { id: username, name: username },
+        before: { username, failed_sign_ins: before?.failed_sign_ins ?? 0 },
+        after: { username, failed_sign_ins: after?.failed_sign_ins ?? 0, ...failures },
+      })
+    },
     // Which token the teams follow; each change of a team is in the history by itself.
     noteTeamsSynced: (username, issuedAt) => users.noteTeamsSynced(username, issuedAt),
     async endExternalSessions(username, at) {
@@ -63,6 +77,28 @@ function showPassword(user: UserRecord | null) {
   if (user === null) return null
   const { username, password_generation, password_hash } = user
   return { username, password_generation, has_password: password_hash !== null }
+}
+
+/** A network is noted once a day at most, and by a right password alone. */
+export function auditKnownNetworks(
+  knownNetworks: KnownNetworkWriter,
+  record: RecordChange,
+): Writes<KnownNetworkWriter, KnownNetworkReader> {
+  return {
+    async note(username, network, at) {
+      const before = await knownNetworks.seenAt(username, network)
+      await knownNetworks.note(username, network, at)
+      await record({
+        place: { username },
+        kind: 'user.signed_in',
+        subject: { id: username, name: username },
+        before: before === null ? null : { username, network, seen_at: before },
+        after: { username, network, seen_at: at },
+      })
+    },
+    // What it follows from, such as the end of a password, is in the history.
+    forget: (username) => knownNetworks.forget(username),
+  }
 }
 
 export function auditMemberships(

@@ -7,7 +7,13 @@ import {
   auditSigningKeys,
 } from './audit-credentials.ts'
 import { auditOrganizations } from './audit-organizations.ts'
-import { auditInvitations, auditMemberships, auditTeams, auditUsers } from './audit-people.ts'
+import {
+  auditInvitations,
+  auditKnownNetworks,
+  auditMemberships,
+  auditTeams,
+  auditUsers,
+} from './audit-people.ts'
 import { auditPolicies } from './audit-policies.ts'
 import { auditRollouts } from './audit-rollouts.ts'
 import { auditTrust } from './audit-trust.ts'
@@ -22,7 +28,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  * in the history.
  *
  * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
- * was used, when a rollout was judged, how far deliveries have come, and the networks of users, which are no change of anything.
+ * was used, when a rollout was judged, and how far deliveries have come, which are no change of anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   return new AuditedWriter(writer, record)
@@ -53,6 +59,13 @@ class AuditedWriter implements StoreWriter {
     return (this.#made.users ??= {
       ...this.#writer.users,
       ...auditUsers(this.#writer.users, this.#record),
+    })
+  }
+
+  get knownNetworks() {
+    return (this.#made.knownNetworks ??= {
+      ...this.#writer.knownNetworks,
+      ...auditKnownNetworks(this.#writer.knownNetworks, this.#record),
     })
   }
 
@@ -147,10 +160,6 @@ class AuditedWriter implements StoreWriter {
 
   get deviceReports() {
     return this.#writer.deviceReports
-  }
-
-  get knownNetworks() {
-    return this.#writer.knownNetworks
   }
 
   get deliveries() {

@@ -9,6 +9,8 @@ declare module 'fastify' {
     actor: string | null
     /** Of the token that his session came from; null for a password or an external issuer. */
     tokenId: string | null
+    /** What a request at the token endpoint came to, for its line in the log; null for every other. */
+    signIn: object | null
   }
   interface FastifyContextConfig {
     /** Asked for so often that success is logged at `debug` only. */
@@ -40,6 +42,7 @@ export function observeRequests(
   const unknown = metrics.tallyOf(null)
   app.decorateRequest('actor', null)
   app.decorateRequest('tokenId', null)
+  app.decorateRequest('signIn', null)
   app.addHook('onRoute', (route) => {
     const [method = 'any'] = [route.method].flat()
     route.config = { ...route.config, tally: metrics.tallyOf({ method, pattern: route.url }) }
@@ -83,5 +86,6 @@ function describe(request: FastifyRequest, reply: FastifyReply, ms: number): obj
     actor: request.actor,
     ...(request.tokenId === null ? {} : { token_id: request.tokenId }),
     address: request.ip ?? null,
+    ...(request.signIn === null ? {} : { sign_in: request.signIn }),
   }
 }

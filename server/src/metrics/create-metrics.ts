@@ -5,6 +5,7 @@ import { createDurations, exposeDurations, type Durations } from './durations.ts
 import { exposeOverload } from './overload-metrics.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
+import { createSignInMetrics } from './sign-in-metrics.ts'
 import { createStoreObserver } from './store-metrics.ts'
 
 /** What the server counts. Nothing is global: every server has its own. */
@@ -16,6 +17,8 @@ export interface Metrics {
   timeSigning<T>(purpose: 'access_token', work: () => Promise<T>): Promise<T>
   /** Shows `read()` as `palisade_queue_length{queue}`. */
   watchQueue(queue: string, read: () => number): void
+  /** Counts an attempt to sign in. */
+  readonly observeSignIn: ReturnType<typeof createSignInMetrics>
   /** Shows how many machines are asked to wait, and why. */
   watchOverload(overload: Overload): void
   /** Everything, in the text format of Prometheus. */
@@ -53,6 +56,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
       }
     },
     watchQueue,
+    observeSignIn: createSignInMetrics(registry),
     watchOverload: (overload) => exposeOverload(registry, overload),
     render: () => registry.metrics(),
   }

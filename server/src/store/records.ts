@@ -27,6 +27,8 @@ export interface UserRecord {
   readonly external_not_before: string | null
   /** `iat` of the issuer's token whose teams the user has, in seconds; null before the first. */
   readonly teams_synced_iat: number | null
+  /** Wrong passwords and refused attempts, as far as the history has them. */
+  readonly failed_sign_ins: number
   readonly created_at: string
 }
 

@@ -51,6 +51,11 @@ describe('an exchange that fails', () => {
       signInLimits,
       provePassword: createPasswordProof({
         store: counted,
+        journal: {
+          noteNetwork: () => undefined,
+          noteFailure: () => undefined,
+          seenAt: () => null,
+        },
         signInLimits,
         passwordQueue: createPasswordQueue(),
         now,
@@ -64,9 +69,12 @@ describe('an exchange that fails', () => {
   /** What was done, and how it was answered. */
   async function attempt(name: string, secret: string): Promise<[string[], unknown]> {
     work.length = 0
-    const answer: unknown = await exchange({ name, secret, address: '192.0.2.1' }).catch(
-      (error: unknown) => error,
-    )
+    const answer: unknown = await exchange({
+      name,
+      secret,
+      address: '192.0.2.1',
+      requestId: null,
+    }).catch((error: unknown) => error)
     const refusal =
       answer instanceof ApiError
         ? [answer.status, answer.code, answer.message, answer.headers]

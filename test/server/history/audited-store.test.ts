@@ -254,8 +254,7 @@ describe('the audited store', () => {
       .filter((file) => /\.transaction\(/.test(readFileSync(join(root, file), 'utf8')))
 
     expect(files.toSorted()).toEqual([
-      // Neither are the networks of a user and the last use of a token a change of anything.
-      'accounts/sign-in/prove-password.ts',
+      // When a token was last used is no change of anything.
       'accounts/token-use.ts',
       // When a rollout was judged is progress.
       'distribution/rollout/rollout-watch.ts',

@@ -147,6 +147,28 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
         ],
       ],
     ],
+    noteFailedSignIns: [
+      (writer) =>
+        writer.users.noteFailedSignIns('bob', {
+          wrong: 2,
+          throttled: 1,
+          networks: ['192.0.2.7'],
+        }),
+      [
+        [
+          'user.sign_in_failed',
+          { id: 'bob', name: 'bob' },
+          { username: 'bob', failed_sign_ins: 0 },
+          {
+            username: 'bob',
+            failed_sign_ins: 3,
+            wrong: 2,
+            throttled: 1,
+            networks: ['192.0.2.7'],
+          },
+        ],
+      ],
+    ],
     endExternalSessions: [
       (writer) => writer.users.endExternalSessions('bob', LATER),
       [
@@ -178,6 +200,19 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
     delete: [
       (writer) => writer.memberships.delete('acme', 'bob'),
       [['member.removed', { id: 'bob', name: 'bob' }, BOB, null]],
+    ],
+  },
+  knownNetworks: {
+    note: [
+      (writer) => writer.knownNetworks.note('bob', '192.0.2.7', LATER),
+      [
+        [
+          'user.signed_in',
+          { id: 'bob', name: 'bob' },
+          null,
+          { username: 'bob', network: '192.0.2.7', seen_at: LATER },
+        ],
+      ],
     ],
   },
   invitations: {
@@ -470,7 +505,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   deliveries: ['claim', 'settle', 'release', 'put'],
   secrets: ['insert'],
   users: ['noteTeamsSynced'],
-  knownNetworks: ['note', 'forget'],
+  knownNetworks: ['forget'],
   accessTokens: ['touch'],
   enrolmentTokens: ['use'],
   devicePolls: ['record'],

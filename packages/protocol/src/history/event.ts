@@ -8,6 +8,8 @@ export const EVENT_KINDS = [
   'user.created',
   'user.password_changed',
   'user.sessions_ended',
+  'user.signed_in',
+  'user.sign_in_failed',
   'member.added',
   'member.role_changed',
   'member.removed',

@@ -1,6 +1,7 @@
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Author, RequestOrigin } from '../../history/author.ts'
 import type { AccessTokenIssuer, AccessTokenSubject } from '../../tokens/access-token-jwt.ts'
+import type { ObserveSignIn } from '../sign-in/sign-in-outcome.ts'
 import type { ExternalSubject, ExternalTokens } from './external-token.ts'
 import { syncTeams } from './sync-teams.ts'
 
@@ -18,6 +19,8 @@ export function createSessionTokens(deps: {
   readonly external: ExternalTokens
   readonly store: AuditedStore
   readonly issuer: string
+  /** Told the first time that a token is seen, and of each that is refused. */
+  readonly observeSignIn: ObserveSignIn
 }): SessionTokens {
   const { own, external, store, issuer } = deps
   const synced = new WeakMap<ExternalSubject, Promise<void>>()
@@ -32,8 +35,10 @@ export function createSessionTokens(deps: {
     async verify(token, from) {
       if (!external.claims(token)) return own.verify(token)
       const subject = await external.verify(token)
+      if (subject === null) deps.observeSignIn('oidc', 'wrong_secret')
       if (subject === null) return null
       const earlier = synced.get(subject)
+      if (earlier === undefined) deps.observeSignIn('oidc', 'ok')
       const work = earlier ?? sync(subject, from)
       synced.set(subject, work)
       try {

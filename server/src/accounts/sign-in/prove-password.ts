@@ -1,7 +1,9 @@
+import type { AuditedStore } from '../../history/audited-store.ts'
 import type { UserRecord } from '../../store/records.ts'
-import type { Store } from '../../store/store.ts'
 import { verifyPassword } from '../password.ts'
+import { formatUser } from '../principal.ts'
 import { clientNetwork } from './client-network.ts'
+import type { SignInJournal } from './sign-in-journal.ts'
 import type { PasswordQueue } from './password-queue.ts'
 import type { SignInLimits } from './sign-in-limits.ts'
 
@@ -15,7 +17,8 @@ const NOTE_AGAIN_MS = 24 * 60 * 60 * 1000
 export type ProvePassword = (claim: PasswordClaim) => Promise<UserRecord | null>
 
 export interface PasswordProofDeps {
-  readonly store: Pick<Store, 'read' | 'transaction'>
+  readonly store: Pick<AuditedStore, 'read'>
+  readonly journal: Pick<SignInJournal, 'noteNetwork' | 'noteFailure' | 'seenAt'>
   readonly signInLimits: SignInLimits
   readonly passwordQueue: PasswordQueue
   readonly now: () => Date
@@ -26,6 +29,7 @@ export interface PasswordClaim {
   readonly password: string
   /** Address of the client. */
   readonly address: string
+  readonly requestId: string | null
 }
 
 export function createPasswordProof(deps: PasswordProofDeps): ProvePassword {
@@ -34,36 +38,50 @@ export function createPasswordProof(deps: PasswordProofDeps): ProvePassword {
 
 async function provePassword(
   deps: PasswordProofDeps,
-  { name, password, address }: PasswordClaim,
+  claim: PasswordClaim,
 ): Promise<UserRecord | null> {
-  const network = clientNetwork(address)
-  const { user, seenAt } = await deps.store.read(async ({ users, knownNetworks }) => ({
+  const { name, password } = claim
+  const network = clientNetwork(claim.address)
+  const { user, storedAt } = await deps.store.read(async ({ users, knownNetworks }) => ({
     user: await users.find(name),
-    seenAt: await knownNetworks.seenAt(name, network.near),
+    storedAt: await knownNetworks.seenAt(name, network.near),
   }))
+  const seenAt = deps.journal.seenAt(name, network.near) ?? storedAt
   const attempt = { name, network, isKnown: seenAt !== null }
-  deps.signInLimits.requirePasswordTry(attempt)
+  const noteFailure = (throttled: boolean): void => {
+    if (user !== null) deps.journal.noteFailure(name, { network: network.near, throttled })
+  }
+  const requireTry = (): void => {
+    try {
+      deps.signInLimits.requirePasswordTry(attempt)
+    } catch (error) {
+      noteFailure(true)
+      throw error
+    }
+  }
+  requireTry()
   const place = { lane: network.wide, isKnown: attempt.isKnown }
   const isRight = await deps.passwordQueue.run(place, async () => {
     // Once more when the turn comes, or a burst would slip through while it waits.
-    deps.signInLimits.requirePasswordTry(attempt)
+    requireTry()
     const isProven = await verifyPassword(password, user?.password_hash ?? null)
-    if (!isProven) deps.signInLimits.countWrongPassword(attempt)
+    if (!isProven) {
+      deps.signInLimits.countWrongPassword(attempt)
+      noteFailure(false)
+    }
     return isProven
   })
   if (!isRight || user === null) return null
-  await noteNetwork(deps, user, { network: network.near, seenAt })
+  noteNetwork(deps, claim, { network: network.near, seenAt })
   return user
 }
 
-/** A full disk must not refuse a right password; the network then stays unknown. */
-async function noteNetwork(
-  { store, now }: PasswordProofDeps,
-  { username }: UserRecord,
+function noteNetwork(
+  { journal, now }: PasswordProofDeps,
+  { name: username, address, requestId }: PasswordClaim,
   { network, seenAt }: { readonly network: string; readonly seenAt: string | null },
-): Promise<void> {
+): void {
   if (seenAt !== null && now().getTime() - Date.parse(seenAt) < NOTE_AGAIN_MS) return
-  await store
-    .transaction(({ knownNetworks }) => knownNetworks.note(username, network, now().toISOString()))
-    .catch(() => undefined)
+  const author = { actor: formatUser(username), address, request_id: requestId }
+  journal.noteNetwork({ username, network, author, at: now().toISOString() })
 }

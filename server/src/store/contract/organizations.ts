@@ -32,17 +32,28 @@ export interface UserReader {
   find(username: string): Promise<UserRecord | null>
 }
 
+/** Since the last time that they were noted. */
+export interface FailedSignIns {
+  readonly wrong: number
+  /** Refused before the password was looked at. */
+  readonly throttled: number
+  /** Some of the networks that they came from. */
+  readonly networks: readonly string[]
+}
+
 export interface UserWriter extends UserReader {
   insert(user: Pick<UserRecord, 'username' | 'password_hash' | 'created_at'>): Promise<void>
   /** Raises the generation. Throws `ERR_STORE_NOT_FOUND`. */
   updatePassword(username: string, passwordHash: string | null): Promise<void>
+  /** Adds to the failed sign-ins; raises no revision and no generation. Throws `ERR_STORE_NOT_FOUND`. */
+  noteFailedSignIns(username: string, failures: FailedSignIns): Promise<void>
   /** `issuedAt` of the newest token whose teams the user has; raises no revision and no generation. */
   noteTeamsSynced(username: string, issuedAt: number): Promise<void>
   /** Of an external issuer, those that were opened until `at`. Throws `ERR_STORE_NOT_FOUND`. */
   endExternalSessions(username: string, at: string): Promise<void>
 }
 
-/** The networks that a user has signed in from with a password. No change of anything: not audited. */
+/** The networks that a user has signed in from with a password. */
 export interface KnownNetworkReader {
   /** When it was noted last (`Date.toISOString`); null when it is not among the newest 16. */
   seenAt(username: string, network: string): Promise<string | null>

@@ -151,6 +151,10 @@ export function createUserWriter(connection: Connection): UserWriter {
   const endExternalSessions = connection.prepare(
     'UPDATE users SET external_not_before = ? WHERE username = ?',
   )
+  const noteFailedSignIns = connection.prepare(
+    'UPDATE users SET failed_sign_ins = failed_sign_ins + ? WHERE username = ?',
+    'progress',
+  )
   const noteTeamsSynced = connection.prepare(
     'UPDATE users SET teams_synced_iat = ? WHERE username = ?',
     'progress',
@@ -163,6 +167,9 @@ export function createUserWriter(connection: Connection): UserWriter {
     ...createUserReader(connection),
     async updatePassword(username, passwordHash) {
       requireUser(await updatePassword.run(passwordHash, username), username)
+    },
+    async noteFailedSignIns(username, { wrong, throttled }) {
+      requireUser(await noteFailedSignIns.run(wrong + throttled, username), username)
     },
     async noteTeamsSynced(username, issuedAt) {
       requireUser(await noteTeamsSynced.run(issuedAt, username), username)

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { revokeUser } from '../../../../server/src/accounts/revoke-user.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
 
 const MINUTE_MS = 60_000
@@ -93,10 +94,13 @@ describe('the limits of signing in', () => {
   })
 
   it('forgets the known networks of an account that the operator revokes', async () => {
-    await statusOf('alice', alice.password, HOME)
-
-    await test.store.transaction((writer) => writer.knownNetworks.forget('alice'))
+    const { store } = test
+    const at = new Date(test.now()).toISOString()
+    await store.transaction((writer) => writer.knownNetworks.note('alice', HOME, at))
     await guess(20)
+    expect(await statusOf('alice', 'wrong password', HOME)).toBe(401)
+
+    await store.transaction((writer) => revokeUser(writer, 'alice', new Date(test.now())))
 
     expect(await statusOf('alice', alice.password, HOME)).toBe(429)
   })

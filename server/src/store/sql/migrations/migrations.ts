@@ -9,6 +9,7 @@ import { distributionSettings } from './distribution-settings.ts'
 import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
+import { failedSignIns } from './failed-sign-ins.ts'
 import { initial } from './initial.ts'
 import { invitations } from './invitations.ts'
 import { knownNetworks } from './known-networks.ts'
@@ -49,4 +50,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deviceSearch,
   listingIndexes,
   invitations,
+  failedSignIns,
 ]
