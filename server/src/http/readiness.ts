@@ -1,18 +1,33 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from './api-error.ts'
+
+/** Shorter than the patience of most probes; a store that hangs would hold them for its own time. */
+const ANSWER_WITHIN_MS = 3_000
 
 /** Whether requests should be sent here; behind `/readyz`. */
 export interface Readiness {
-  /** Throws while the store does not answer, and once the server is going to stop. */
+  /** Throws while the store does not answer in time, and once the server is going to stop. */
   check(): Promise<void>
   announceStop(): void
 }
 
-export function createReadiness(ping: () => Promise<void>): Readiness {
+export function createReadiness(
+  ping: () => Promise<void>,
+  withinMs: number = ANSWER_WITHIN_MS,
+): Readiness {
   let isStopping = false
   return {
     async check() {
       if (isStopping) throw new ApiError(503, 'internal', 'the server is about to stop')
-      await ping()
+      const answered = new AbortController()
+      const late = pause(withinMs, undefined, { signal: answered.signal }).then(() => {
+        throw new ApiError(503, 'internal', 'the store does not answer')
+      })
+      try {
+        await Promise.race([ping(), late])
+      } finally {
+        answered.abort()
+      }
     },
     announceStop() {
       isStopping = true
