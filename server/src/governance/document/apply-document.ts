@@ -14,11 +14,12 @@ import type {
   TeamRecord,
 } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
+import type { LargeAnswerDeps } from '../answer-policies.ts'
 import type { AnswerTurns } from '../answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
 import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'
-import { showPlan } from './format-document.ts'
+import { formatPlan, showPlan } from './format-document.ts'
 import {
   createPlanContext,
   planChanges,
@@ -33,10 +34,11 @@ import { writePlan } from './write-plan.ts'
 /** Enough for 100 policies of 250 rules with ten resources each. */
 const MAX_VALUES = 500_000
 
+const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 /** Policies may change while they are read; then they are read from one snapshot. */
 const MAX_ATTEMPTS = 3
 
-export interface DocumentDeps extends GovernanceDeps {
+export interface DocumentDeps extends GovernanceDeps, Pick<LargeAnswerDeps, 'beingSent'> {
   readonly documents: AnswerTurns
 }
 
@@ -46,13 +48,10 @@ export interface DocumentDeps extends GovernanceDeps {
  */
 export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
   // Parsed before anything is locked, and judged only when the caller is known to be allowed.
-  const { body, isDryRun, ahead } = await deps.documents.run(call.org, () =>
+  const { body, planned, ahead } = await deps.documents.run(call.org, () =>
     readAndJudge(deps, call),
   )
-  if (isDryRun && ahead !== null) {
-    const { plan, teamNames } = await ahead.judgement
-    return answer(plan, teamNames, { revision: ahead.revision, dryRun: true })
-  }
+  if (planned !== null) return planned
 
   return deps.store.write(call.author, async (writer) => {
     const access = await authorize(writer, call.principal, call.org, 'policies:write')
@@ -76,10 +75,12 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
       async act({ plan, teamNames, work }) {
         await writePlan(writer, plan, work)
         work.end()
-        return answer(plan, teamNames, {
-          revision: await revisionOf(writer, call.org),
-          dryRun: false,
-        })
+        const written = (await writer.organizations.find(call.org))?.revision ?? 0
+        return {
+          status: 200,
+          headers: { etag: formatEntityTag(written) },
+          body: showPlan(plan, teamNames, { revision: written, dryRun: false }),
+        }
       },
     })
   })
@@ -88,10 +89,27 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
 /** One document of an organization at a time: the values of a large one take many times its bytes. */
 async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
   const body = await parse(call.body)
-  if (!body.ok) return { body, isDryRun: false, ahead: null }
+  if (!body.ok) return { body, planned: null, ahead: null }
   const isDryRun = asksForDryRun(body.json)
   const permission = isDryRun ? 'policies:read' : 'policies:write'
-  return { body, isDryRun, ahead: await judgeAhead(deps, { ...call, json: body.json }, permission) }
+  const ahead = await judgeAhead(deps, { ...call, json: body.json }, permission)
+  return { body, planned: isDryRun ? await answerPlan(deps, call.org, ahead) : null, ahead }
+}
+
+async function answerPlan(
+  { beingSent }: DocumentDeps,
+  org: string,
+  { revision, judgement, work }: JudgedAhead,
+): Promise<Answer> {
+  const { plan, teamNames } = await judgement
+  beingSent.requireRoom(org)
+  try {
+    const headers = { etag: formatEntityTag(revision), 'content-type': JSON_MEDIA_TYPE }
+    const body = await formatPlan(plan, teamNames, { revision, dryRun: true, work })
+    return { status: 200, headers, body }
+  } finally {
+    work.end()
+  }
 }
 
 async function parse(
@@ -227,17 +245,4 @@ async function judge(
   requireConditions()
   requirePlanWithinLimits(deps, count, plan)
   return { plan: { ...plan, unmanaged: [...plan.unmanaged, ...others] }, teamNames }
-}
-
-async function revisionOf(reader: StoreReader, org: string): Promise<number> {
-  return (await reader.organizations.find(org))?.revision ?? 0
-}
-
-function answer(
-  plan: PolicyPlan,
-  teamNames: TeamNames,
-  state: { readonly revision: number; readonly dryRun: boolean },
-): Answer {
-  const headers = { etag: formatEntityTag(state.revision) }
-  return { status: 200, headers, body: showPlan(plan, teamNames, state) }
 }

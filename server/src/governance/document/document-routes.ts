@@ -1,7 +1,6 @@
 import { applyRequestSchema, applyResponseSchema, exportResponseSchema } from '@palisade/protocol'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { sendAnswer } from '../../http/answer.ts'
 import { documentBody } from '../body-admission.ts'
 import { callOf, type GovernanceRouteDeps } from '../governance-call.ts'
 import {
@@ -42,7 +41,10 @@ export function registerDocumentRoutes(
         response: { 200: applyResponseSchema, ...applyErrors },
       },
     },
-    async (request, reply) => sendAnswer(reply, await applyDocument(deps, callOf(deps, request))),
+    async (request, reply) => {
+      const call = callOf(deps, request)
+      return deps.beingSent.send(reply, call.org, await applyDocument(deps, call))
+    },
   )
 
   app.get<{ Params: OrgParams }>(

@@ -1,4 +1,5 @@
 import type { ApplyResponse, PolicyChange, ShownPolicy } from '@palisade/protocol'
+import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import type { PolicyPlan } from './plan-changes.ts'
 import type { TeamNames } from './team-names.ts'
@@ -18,30 +19,64 @@ export function showPolicy(policy: PolicyRecord, teamNames: TeamNames): ShownPol
   }
 }
 
+interface Shown {
+  readonly revision: number
+  readonly dryRun: boolean
+}
+
 /** What a plan comes to; ids of what is yet to be created are not shown by a dry run. */
-export function showPlan(
+export function showPlan(plan: PolicyPlan, teamNames: TeamNames, shown: Shown): ApplyResponse {
+  const changes = listChanges(plan, teamNames, shown).map(({ show }) => show())
+  return { ...showHead(shown), changes, ...showRest(plan) }
+}
+
+/** The same in JSON, a change at a time: each has two policies in it, and there may be hundreds. */
+export async function formatPlan(
   plan: PolicyPlan,
   teamNames: TeamNames,
-  { revision, dryRun }: { readonly revision: number; readonly dryRun: boolean },
-): ApplyResponse {
-  const show = (policy: PolicyRecord) => showPolicy(policy, teamNames)
-  const deleted = plan.deleted.map((old): PolicyChange => {
-    return { change: 'deleted', name: old.name, id: old.id, old: show(old) }
-  })
-  const updated = plan.updated.map(({ old, policy }): PolicyChange => {
-    return { change: 'updated', name: old.name, id: old.id, old: show(old), new: show(policy) }
-  })
-  const created = plan.created.map(({ policy }): PolicyChange => {
-    const id = dryRun ? {} : { id: policy.id }
-    return { change: 'created', name: policy.name, ...id, new: show(policy) }
-  })
-  return {
-    dry_run: dryRun,
-    revision,
-    changes: [deleted, updated, created].flatMap((changes) => changes.toSorted(byName)),
-    unchanged: plan.unchanged,
-    unmanaged: plan.unmanaged.map(({ name }) => name).toSorted(),
+  { work, ...shown }: Shown & { readonly work: Pick<Work, 'turn'> },
+): Promise<Buffer> {
+  const texts: Buffer[] = [
+    Buffer.from(`${JSON.stringify(showHead(shown)).slice(0, -1)},"changes":[`),
+  ]
+  for (const [index, { show }] of listChanges(plan, teamNames, shown).entries()) {
+    texts.push(Buffer.from(`${index === 0 ? '' : ','}${JSON.stringify(show())}`))
+    await work.turn()
   }
+  texts.push(Buffer.from(`],${JSON.stringify(showRest(plan)).slice(1)}`))
+  return Buffer.concat(texts)
+}
+
+function showHead({ dryRun, revision }: Shown): Pick<ApplyResponse, 'dry_run' | 'revision'> {
+  return { dry_run: dryRun, revision }
+}
+
+function showRest({ unchanged, unmanaged }: PolicyPlan) {
+  return { unchanged, unmanaged: unmanaged.map(({ name }) => name).toSorted() }
+}
+
+/** Changes in the order of the answer, each of which is put into words when it is asked for. */
+function listChanges(
+  plan: PolicyPlan,
+  teamNames: TeamNames,
+  { dryRun }: Shown,
+): { readonly name: string; readonly show: () => PolicyChange }[] {
+  const words = (policy: PolicyRecord) => showPolicy(policy, teamNames)
+  const deleted = plan.deleted.map((old) => {
+    const { id, name } = old
+    return { name, show: (): PolicyChange => ({ change: 'deleted', name, id, old: words(old) }) }
+  })
+  const updated = plan.updated.map(({ old, policy }) => {
+    const { id, name } = old
+    const change = { change: 'updated', name, id } as const
+    return { name, show: (): PolicyChange => ({ ...change, old: words(old), new: words(policy) }) }
+  })
+  const created = plan.created.map(({ policy }) => {
+    const { name } = policy
+    const change = { change: 'created', name, ...(dryRun ? {} : { id: policy.id }) } as const
+    return { name, show: (): PolicyChange => ({ ...change, new: words(policy) }) }
+  })
+  return [deleted, updated, created].flatMap((changes) => changes.toSorted(byName))
 }
 
 /** By code units, so that two exports of the same policies are the same text. */
