@@ -74,7 +74,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'personal' as const, username: user.username }
         return createOnce(writer, once, deps.now(), async () => {
-          const at = deps.now().toISOString()
+          const at = countedSince(deps.now())
           const count = await writer.accessTokens.countLiveOfUser(user.username, at)
           requireRoom(count, deps.quotas.tokensOfUser, 'revoke personal tokens that nobody uses')
           return createToken(deps, writer, request, { owner, parent, author: caller.author })
@@ -102,7 +102,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'organization' as const, org }
         return createOnce(writer, once, deps.now(), async () => {
-          const at = deps.now().toISOString()
+          const at = countedSince(deps.now())
           const count = await writer.accessTokens.countLiveOfOrganization(org, at)
           requireRoom(count, deps.quotas.tokensOfOrg, 'revoke organization tokens that nobody uses')
           return createToken(deps, writer, request, { owner, parent, author: caller.author })
@@ -115,6 +115,11 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         await revoke(deps, writer, await writer.accessTokens.listOfOrganization(org), id)
       }),
   }
+}
+
+/** Expired tokens are listed too, so they count for a while: lists stay short whatever is made. */
+function countedSince(now: Date): string {
+  return new Date(now.getTime() - 30 * DAY_MS).toISOString()
 }
 
 /** The user's tokens that may do no more than his credential: a narrow one learns of no wider one. */

@@ -1,7 +1,10 @@
 import { limitExceeded } from '../../http/api-error.ts'
 import type { StoreReader } from '../../store/store.ts'
 
-/** How much there may be at once. Tokens count until they expire, devices until they are revoked. */
+/**
+ * How much there may be at once. Tokens count until they are revoked or 30 days past expiry,
+ * enrolment tokens until they are revoked or expire, devices until they are revoked.
+ */
 export interface Quotas {
   readonly tokensOfUser: number
   readonly tokensOfOrg: number

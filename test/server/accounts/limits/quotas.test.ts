@@ -53,15 +53,19 @@ describe('the quotas', () => {
     for (const answer of refused) expect(answer.json().error.code).toBe('limit_exceeded')
   })
 
-  it('count no token that is revoked or over', async () => {
+  it('count no token that is revoked, or has been over for 30 days', async () => {
     const { test, post } = await open()
     const url = `${ACME}/access-tokens`
     const first = await post(url, TOKEN)
-    await post(url, { ...TOKEN, expires_in_days: 9 })
+    await post(url, { ...TOKEN, expires_in_days: 90 })
     expect((await post(url, TOKEN)).statusCode).toBe(403)
 
-    test.advance(DAY_MS)
-    const again = await openOwnerSession(test)
+    test.advance(20 * DAY_MS)
+    const soon = await openOwnerSession(test, 'one')
+    const early = await test.send('POST', url, { as: soon, payload: TOKEN })
+    expect(early.statusCode).toBe(403)
+    test.advance(11 * DAY_MS)
+    const again = await openOwnerSession(test, 'two')
 
     const made = await test.send('POST', url, { as: again, payload: TOKEN })
     expect(made.statusCode, first.body).toBe(201)
@@ -69,8 +73,11 @@ describe('the quotas', () => {
     await test.send('DELETE', `${url}/${made.json().id}`, { as: again })
     expect((await test.send('POST', url, { as: again, payload: TOKEN })).statusCode).toBe(201)
 
-    async function openOwnerSession({ createOrganization, signIn }: typeof test) {
-      const { personal_token } = await createOrganization('other', 'alice')
+    async function openOwnerSession(
+      { createOrganization, signIn }: typeof test,
+      org: string,
+    ): Promise<string> {
+      const { personal_token } = await createOrganization(org, 'alice')
       return signIn('alice', personal_token)
     }
   })
