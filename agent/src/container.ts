@@ -71,7 +71,7 @@ export interface AgentSurroundings {
 export function createContainer(from: AgentSurroundings): { readonly agent: Agent } {
   const registry = createRegistry()
   const { get } = registry
-  const { config, enrolment, clock, log } = from
+  const { config, clock, log } = from
   const parts: Parts = {
     ...from,
     registry,
@@ -89,8 +89,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
       ...decideAsAsked({ ...parts, active: get(decisions.active), tally: get(decisions.tally) }),
       status: () =>
         describeAgent({
-          enrolment,
-          version: from.version,
+          ...from,
           startedAtMs,
           active: get(decisions.active),
           breakGlass: get(sync.breakGlass),

@@ -1,10 +1,11 @@
 import { createDeviceKey } from '@palisade/client'
+import type { Policy } from '@palisade/policy-core'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../agent/src/config/config.ts'
 import { createContainer } from '../../agent/src/container.ts'
-import { NOW_MS, type RuleLine } from './fixture/bundle.ts'
+import { NOW_MS, policyOf, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { startNameServer } from './fixture/name-server.ts'
 import { packBundle } from './fixture/pack-bundle.ts'
@@ -22,6 +23,7 @@ async function startAgent(
     repository?: Repository
     served?: Served
     sent?: unknown[]
+    localPolicies?: readonly Policy[]
   } = {},
 ): Promise<string> {
   const directory = place.directory ?? (await temporaryDirectory())
@@ -39,7 +41,7 @@ async function startAgent(
     config,
     enrolment: repository.enrolment,
     key: createDeviceKey(),
-    localPolicies: [],
+    localPolicies: place.localPolicies ?? [],
     home: '/home/dev',
     version: '0.0.0',
     log: {
@@ -84,6 +86,17 @@ describe('the container', () => {
     expect((await ask('/v1/decide', true)).body).toMatchObject(allowed)
     expect((await ask('/v1/explain', true)).body).toMatchObject({ ...allowed, near_misses: [] })
     expect(asked.filter((query) => query.endsWith(' A'))).toHaveLength(2)
+  })
+
+  it('counts the rules of its own file in the status, and has no such member without one', async () => {
+    const mine = policyOf(['deny', 'read', '/a'], ['deny', 'read', '/b'], ['allow', 'read', '/c'])
+    const withFile = await startAgent(['allow', 'read', '/x'], [], { localPolicies: [mine] })
+    const without = await startAgent(['allow', 'read', '/x'])
+    const statusOf = async (socketPath: string) =>
+      (await askAgent(socketPath, 'GET', '/v1/status')).body
+
+    expect(await statusOf(withFile)).toMatchObject({ local_rules: { denies: 2, allows: 1 } })
+    expect(await statusOf(without)).not.toHaveProperty('local_rules')
   })
 
   it('puts a whole agent together from what surrounds it', async () => {

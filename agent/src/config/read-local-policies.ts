@@ -22,7 +22,7 @@ export async function readLocalPolicies(path: string): Promise<readonly Policy[]
   if (!parsed.success) {
     throw refusal(
       parsed.error.issues.map(
-        (issue) => `${describePlace(path, json.value, issue.path)}: ${issue.message}`,
+        (issue) => `${describePlace(path, json.value, issue.path)}: ${describeIssue(issue)}`,
       ),
     )
   }
@@ -53,6 +53,18 @@ async function readText(path: string): Promise<string> {
     if (error instanceof AgentError) throw error
     throw refusal([`${path}: cannot be read (${systemErrorCode(error) ?? 'unknown error'})`], error)
   }
+}
+
+/** The validator's own words for a missing member do not say that it is missing. */
+function describeIssue({
+  code,
+  message,
+}: {
+  readonly code: string
+  readonly message: string
+}): string {
+  const isMissing = code === 'invalid_type' && message.endsWith('received undefined')
+  return isMissing ? 'is missing; `palisade lint` on the file says what it must be' : message
 }
 
 /** Names policy and rule by what a person wrote, where the document has it. */

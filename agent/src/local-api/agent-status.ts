@@ -1,3 +1,4 @@
+import type { Policy } from '@palisade/policy-core'
 import type { AgentStatus, Enrolment } from '@palisade/protocol'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
@@ -9,6 +10,7 @@ export interface StatusDeps {
   readonly enrolment: Enrolment
   readonly version: string
   readonly startedAtMs: number
+  readonly localPolicies: readonly Policy[]
   readonly active: Pick<ActivePolicy, 'current' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
@@ -33,6 +35,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     started_at: new Date(deps.startedAtMs).toISOString(),
     proxy: deps.proxyUrl(),
     bundle: describeBundle(deps.active.current()),
+    ...describeLocal(deps.localPolicies),
     break_glass: deps.breakGlass.inForce(),
     sync: {
       ...deps.record(),
@@ -42,6 +45,13 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     cache_problem: deps.cacheProblem(),
     decisions: deps.tally.read(),
   }
+}
+
+function describeLocal(policies: readonly Policy[]): Pick<AgentStatus, 'local_rules'> {
+  if (policies.length === 0) return {}
+  const rules = policies.flatMap((policy) => policy.allowlist_v0?.rules ?? [])
+  const denies = rules.filter(({ decision }) => decision === 'deny').length
+  return { local_rules: { denies, allows: rules.length - denies } }
 }
 
 function describeBundle(inForce: ReturnType<ActivePolicy['current']>): AgentStatus['bundle'] {

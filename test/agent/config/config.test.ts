@@ -331,6 +331,11 @@ describe('the local policies', () => {
         'rule `Rule 2` (rule_2): resources[0]: ',
       ],
     ],
+    [
+      'leaves a member out',
+      () => fileOf('{"local":[{"name":"mine","scope":{}}]}'),
+      ['id: is missing; `palisade lint` on the file'],
+    ],
   ])('are refused when the file %s', async (_what, make, words) => {
     const path = await make()
 

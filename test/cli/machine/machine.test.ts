@@ -57,6 +57,15 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/hints +on\n/)
   })
 
+  it('shows rules of the machine’s own, and that its allows are without effect', async () => {
+    const show = async (denies: number, allows: number) =>
+      (await ask(['status'], { body: { ...STATUS, local_rules: { denies, allows } } })).out
+
+    expect(await show(2, 0)).toMatch(/\nlocal rules +2 denies in force\n/)
+    expect(await show(1, 3)).toMatch(/\nlocal rules +1 deny in force; 3 allows without effect\n/)
+    expect((await ask(['status'], { body: STATUS })).out).not.toContain('local rules')
+  })
+
   it('says that policies have expired once they have', async () => {
     const { bundle } = STATUS
     const past = { stale_at: '2026-11-14T11:00:00.000Z', expires_at: '2026-11-20T11:00:00.000Z' }

@@ -57,6 +57,8 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
       ['freshness', `stale ${age(bundle.stale_at)}, ${expires} ${age(bundle.expires_at)}`],
     )
   }
+  if (status.local_rules !== undefined)
+    pairs.push(['local rules', describeLocal(status.local_rules)])
   pairs.push(['last success', sync.last_success_at === null ? 'never' : age(sync.last_success_at)])
   if (sync.failing_since !== null)
     pairs.push([
@@ -78,6 +80,11 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     ],
   )
   return formatPairs(pairs, style)
+}
+
+function describeLocal({ denies, allows }: NonNullable<AgentStatus['local_rules']>): string {
+  const idle = allows === 0 ? '' : `; ${count(allows, 'allow')} without effect`
+  return `${count(denies, 'deny', 'denies')} in force${idle}`
 }
 
 function describeHints(

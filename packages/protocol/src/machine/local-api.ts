@@ -124,6 +124,8 @@ export const agentStatusSchema = z.object({
       source: z.enum(['server', 'cache', 'file']),
     })
     .nullable(),
+  /** Rules of this machine's own file, when it has one: denies count, allows do not. */
+  local_rules: z.object({ denies: z.int(), allows: z.int() }).optional(),
   break_glass: breakGlassStatusSchema.nullable(),
   sync: z.object({
     last_attempt_at: instant.nullable(),
