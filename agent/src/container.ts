@@ -31,6 +31,7 @@ import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
+import { describeSync } from './sync/awaited-issue.ts'
 import { fetchAsDevice } from './sync/fetch-as-device.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSelfTestMemory } from './sync/self-test-memory.ts'
@@ -94,16 +95,15 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
           active: get(decisions.active),
           breakGlass: get(sync.breakGlass),
           record: () => get(sync.synchronizer).record(),
+          awaited: () => get(sync.synchronizer).awaited(),
           poller: get(sync.poller),
           hints: () => get(sync.hints)?.status() ?? HINTS_OFF,
           tally: get(decisions.tally),
           proxyUrl: () => get(proxy).url(),
           cacheProblem: () => cacheProblem,
         }),
-      sync: async () => {
-        const { outcome, revision, error } = await get(sync.poller).demand()
-        return { outcome, revision, error }
-      },
+      sync: async () =>
+        describeSync(await get(sync.poller).demand(), get(sync.synchronizer).awaited()),
       import: async (body) => {
         const { outcome, revision, error } = await get(sync.poller).inTurn((signal) =>
           get(sync.synchronizer).import(body, signal),

@@ -3,6 +3,7 @@ import type { AgentStatus, Enrolment } from '@palisade/protocol'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
+import { describeAwaitedIssue, type AwaitedIssue } from '../sync/awaited-issue.ts'
 import type { Poller } from '../sync/poller.ts'
 import type { SyncRecord } from '../sync/sync-record.ts'
 
@@ -14,6 +15,7 @@ export interface StatusDeps {
   readonly active: Pick<ActivePolicy, 'current' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
   readonly record: () => SyncRecord
+  readonly awaited: () => AwaitedIssue | null
   readonly poller: Pick<Poller, 'nextAttemptAt'>
   readonly hints: () => AgentStatus['hints']
   readonly tally: Pick<DecisionTally, 'read'>
@@ -40,6 +42,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     sync: {
       ...deps.record(),
       next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),
+      awaiting: describeAwaitedIssue(deps.awaited()),
     },
     hints: deps.hints(),
     cache_problem: deps.cacheProblem(),

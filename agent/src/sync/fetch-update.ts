@@ -1,4 +1,10 @@
-import { ASSIGNED_HEADER, MAX_UPDATE_BYTES, UPDATE_PATH, type Enrolment } from '@palisade/protocol'
+import {
+  ASSIGNED_HEADER,
+  MAX_UPDATE_BYTES,
+  RENEWAL_HEADER,
+  UPDATE_PATH,
+  type Enrolment,
+} from '@palisade/protocol'
 import type { Fault } from './fault.ts'
 import { openArchive, type Archive } from './open-archive.ts'
 import type { FetchFile } from './view-client.ts'
@@ -20,6 +26,8 @@ export interface Held {
   readonly etag: string | null
   /** Issue of the newest assignment that was accepted, in milliseconds since 1970; 0 for none. */
   readonly assignedMs?: number
+  /** The timestamp is to be issued after this, in milliseconds since 1970; null for any. */
+  readonly issuedAfterMs?: number | null
 }
 
 /**
@@ -32,14 +40,21 @@ export async function fetchUpdate(
   held: Held,
   signal: AbortSignal,
 ): Promise<Update | { readonly kind: 'same' } | { readonly kind: 'absent' } | Fault> {
-  const { etag, assignedMs = 0 } = held
+  const { etag, assignedMs = 0, issuedAfterMs = null } = held
   const path = `${UPDATE_PATH}?${formatHeld(held)}`
-  const headers = { [ASSIGNED_HEADER]: String(Math.floor(assignedMs / 1000)) }
+  const headers = {
+    [ASSIGNED_HEADER]: formatSeconds(assignedMs),
+    ...(issuedAfterMs === null ? {} : { [RENEWAL_HEADER]: formatSeconds(issuedAfterMs) }),
+  }
   const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag, headers }, signal)
   if (fetched.kind === 'not_modified') return { kind: 'same' }
   if (fetched.kind !== 'body') return fetched
   const archive = await openArchive(fetched.body, enrolment, { what: 'update', orElse: fetchFile })
   return archive.kind === 'fault' ? archive : { ...archive, etag: fetched.etag }
+}
+
+function formatSeconds(ms: number): string {
+  return String(Math.floor(ms / 1000))
 }
 
 function formatHeld({ view, root, targets }: Held): string {

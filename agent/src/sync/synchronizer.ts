@@ -1,5 +1,6 @@
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
+import { findAwaitedIssue, type AwaitedIssue } from './awaited-issue.ts'
 import { createBundleReader } from './build-bundle.ts'
 import { eventOfFault, internalFault, type Fault } from './fault.ts'
 import { describeDiskFault } from './fetch-documents.ts'
@@ -42,6 +43,8 @@ export interface Synchronizer {
   /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
   import(body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
+  /** Which timestamp this machine asks the server for; null while the one that it has does. */
+  awaited(): AwaitedIssue | null
   /** Keeps what is known about the time. Rejects with the system's error. */
   keepTime(): Promise<void>
 }
@@ -88,10 +91,15 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return prepared.complaint
   }
 
+  const awaited = (): AwaitedIssue | null =>
+    findAwaitedIssue(active.current()?.bundle ?? null, channel.times())
+
   const attempt = async (signal: AbortSignal, isNewsExpected: boolean): Promise<Fault | null> => {
     // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
     const isConfirmed = active.state() === 'fresh'
-    const fetched = await channel.fetch({ isConfirmed, isNewsExpected }, signal)
+    const issuedAfterMs = awaited()?.afterMs ?? null
+    const condition = { isConfirmed, isNewsExpected, issuedAfterMs }
+    const fetched = await channel.fetch(condition, signal)
     if (fetched.kind === 'offer') return bringIntoForce(fetched, 'server')
     if (fetched.kind === 'fault') return fetched
     active.apply({ kind: 'unchanged' })
@@ -141,6 +149,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     run,
     import: importFile,
     record: () => record,
+    awaited,
     keepTime: () => channel.keepTime(),
   }
 }

@@ -2,6 +2,7 @@ import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { TrustedClock } from '../state/trusted-clock.ts'
 import { issuedMsOf } from './assignment.ts'
+import type { Times } from './awaited-issue.ts'
 import type { Fault } from './fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
 import { fetchUpdate, type Held } from './fetch-update.ts'
@@ -35,6 +36,8 @@ type Asked = Offer | { readonly kind: 'same' } | Fault
 export interface Condition {
   /** Whether it is enough to hear that nothing has changed. */
   readonly isConfirmed: boolean
+  /** The server is to sign a timestamp after this, in milliseconds since 1970; null for any. */
+  readonly issuedAfterMs: number | null
   /** Then the timestamp is not asked for by itself, which is cheap as long as it is the same. */
   readonly isNewsExpected: boolean
 }
@@ -42,6 +45,7 @@ export interface Condition {
 /** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
 export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepView'> {
   readonly revocation: Revocation
+  times(): Times
   /** Asks once. Never rejects. Not reentrant. */
   fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
   /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
@@ -98,7 +102,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   }
 
   async function ask(
-    { isConfirmed, isNewsExpected }: Condition,
+    { isConfirmed, isNewsExpected, issuedAfterMs }: Condition,
     signal: AbortSignal,
   ): Promise<Asked> {
     const { fetchFile } = deps
@@ -109,7 +113,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       const polled = await pollView(fetchFile, known, signal)
       if (polled.kind !== 'changed') return polled
     }
-    const held = heldOf(trust, tag, revocation.sinceMs())
+    const held = { ...heldOf(trust, tag, revocation.sinceMs()), issuedAfterMs }
     const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
     if (fetched.kind === 'archive') return follow(fetched.fetchFile, signal)
     // A server of an earlier version has each file by itself.
@@ -119,6 +123,12 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   return {
     ...trust,
     revocation,
+    times: () => ({
+      nowMs: clock.now(),
+      mendedMs: clock.bounds().expiryMs,
+      issuedMs: trust.state().issued_ms,
+      refusedMs: revocation.sinceMs(),
+    }),
     fetch: ask,
     async open(body, signal) {
       const archive = await openArchive(body, enrolment)

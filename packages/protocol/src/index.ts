@@ -1,8 +1,4 @@
-export {
-  countJsonValues,
-  createJsonCounter,
-  type JsonCounter,
-} from './json/count-json-values.ts'
+export { countJsonValues, createJsonCounter, type JsonCounter } from './json/count-json-values.ts'
 export { parseLargeJson } from './json/parse-large-json.ts'
 export { parseJson, type JsonProblem, type JsonResult } from './json/parse-json.ts'
 export {
@@ -224,6 +220,8 @@ export {
   MAX_UPDATE_BYTES,
   MAX_UPDATE_DOCUMENTS,
   MAX_UPDATE_ROOTS,
+  RENEWAL_HEADER,
+  RENEWAL_SECONDS,
   secondsHeaderSchema,
   UPDATE_PATH,
   updateQuerySchema,
@@ -241,6 +239,7 @@ export {
   syncResultSchema,
   type AgentState,
   type AgentStatus,
+  type AwaitedIssue,
   type BreakGlassResult,
   type BreakGlassStatus,
   type LocalDecision,

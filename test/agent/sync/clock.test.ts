@@ -163,3 +163,53 @@ describe('the floor of the time', () => {
     await expect(readFile(join(scene.directory, 'time.json'))).rejects.toThrow('ENOENT')
   })
 })
+
+describe('after a clock that was ahead', () => {
+  const askedFor = ({ server }: Scene): string | undefined => {
+    const updates = server.requests.filter(({ url = '' }) => url.includes('/device/update'))
+    const header = updates.at(-1)?.headers['palisade-issued-after']
+    return Array.isArray(header) ? header[0] : header
+  }
+
+  it.each(CHANGES)('of %s a newer timestamp is asked for until it came', async (_what, aheadMs) => {
+    const scene = await inForce()
+    const issued = String(NOW_MS / 1000)
+    pass(scene, 0, aheadMs)
+    expect(scene.active.state()).not.toBe('fresh')
+    // By this clock the server could sign nothing better.
+    expect(scene.synchronizer.awaited()).toBeNull()
+    await scene.synchronizer.keepTime()
+    pass(scene, 0)
+
+    for (const mended of [scene, await restart(scene, NOW_MS)]) {
+      expect(mended.active.state()).not.toBe('fresh')
+      expect(mended.synchronizer.awaited()).toEqual({
+        reason: 'clock_was_ahead',
+        afterMs: NOW_MS,
+      })
+      mended.server.requests.length = 0
+      await mended.sync(mended.repository.release({ policies, version: 1 }))
+      expect(askedFor(mended)).toBe(issued)
+      expect(mended.active.state()).not.toBe('fresh')
+
+      mended.surroundings.uptimeMs = 0
+      pass(mended, 1)
+      const newer = mended.repository.release({ policies, version: 2, ...signedNow(1) })
+      expect(await mended.sync(newer)).toMatchObject({ error: null })
+      expect(mended.active.state()).toBe('fresh')
+      expect(mended.synchronizer.awaited()).toBeNull()
+    }
+  })
+
+  it('nothing is asked for while the policies are of their age', async () => {
+    const scene = await inForce()
+    await scene.synchronizer.run(never, true)
+    expect(askedFor(scene)).toBeUndefined()
+
+    pass(scene, 30)
+    expect(scene.active.state()).toBe('stale')
+    expect(scene.synchronizer.awaited()).toBeNull()
+    await scene.synchronizer.run(never, true)
+    expect(askedFor(scene)).toBeUndefined()
+  })
+})

@@ -126,14 +126,17 @@ describe('a revocation', () => {
     expect(restarted.active.state()).toBe('fresh')
   })
 
-  it('asks for an assignment that is issued after it', async () => {
+  it('asks for an assignment and a timestamp that are issued after it', async () => {
     const { scene, recorded } = await revoked()
     scene.server.requests.length = 0
 
     await scene.sync(recorded)
 
     const asked = scene.server.requests.find(({ url = '' }) => url.includes('/device/update'))
-    expect(Number(asked?.headers['palisade-assigned'])).toBe(REFUSED_MS / 1000 + 1)
+    expect(asked?.headers).toMatchObject({
+      'palisade-assigned': String(REFUSED_MS / 1000 + 1),
+      'palisade-issued-after': String(REFUSED_MS / 1000),
+    })
   })
 
   it('ends although the clock was ahead by years at the refusal', async () => {

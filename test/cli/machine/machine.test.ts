@@ -31,6 +31,7 @@ const STATUS: AgentStatus = {
     failing_since: null,
     last_error: null,
     next_attempt_at: '2026-11-21T12:02:00.000Z',
+    awaiting: null,
   },
   hints: { is_on: true, failing_since: null, last_error: null },
   cache_problem: null,
@@ -117,6 +118,41 @@ describe('palisade status', () => {
     expect(out).toMatch(/cache problem +bad signature; set aside as state\.json\.rejected-1\n/)
     const left = { ...body, cache_problem: { file: null, message: 'is not read alike' } }
     expect((await ask(['status'], { body: left })).out).toMatch(/problem +is not read alike\n/)
+  })
+
+  const awaiting = {
+    reason: 'clock_was_ahead',
+    issued_after: '2026-11-21T11:57:00.000Z',
+    signed_from: '2026-11-21T12:07:00.000Z',
+  }
+
+  it('shows what a machine whose clock was ahead waits for, and from when on it may come', async () => {
+    const later = { ...STATUS, state: 'expired', sync: { ...STATUS.sync, awaiting } }
+    const signed_from = '2026-11-21T11:07:00.000Z'
+    const now = { ...later, sync: { ...STATUS.sync, awaiting: { ...awaiting, signed_from } } }
+
+    const said = (await ask(['status'], { body: later })).out
+    const saidNow = (await ask(['status'], { body: now })).out
+
+    expect(said).toMatch(/waiting +the clock of this machine was ahead/)
+    expect(said).toContain('a timestamp after 2026-11-21T11:57:00.000Z')
+    expect(said).toContain('from 2026-11-21T12:07:00.000Z on')
+    expect(saidNow).toContain('when it is asked, by `palisade sync`')
+    expect((await ask(['status'], { body: STATUS })).out).not.toContain('waiting')
+  })
+
+  it('shows the status of an agent that does not say what it waits for', async () => {
+    const { awaiting: _absent, ...sync } = STATUS.sync
+
+    expect(await ask(['status'], { body: { ...STATUS, sync } })).toMatchObject({ code: 0 })
+  })
+
+  it('says after a sync what is still waited for', async () => {
+    const body = { outcome: 'unchanged', revision: 12, error: null, awaiting }
+
+    const { out } = await ask(['sync'], { body })
+
+    expect(out).toMatch(/^unchanged .*\nwaiting {2}the clock of this machine was ahead/)
   })
 
   it('shows a grant that is in force, why, by whom and until when', async () => {

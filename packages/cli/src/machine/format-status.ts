@@ -3,6 +3,7 @@ import { formatAge } from '../terminal/age.ts'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/table.ts'
+import { formatAwaitedIssue } from './format-awaited-issue.ts'
 
 /** What a state comes to, and what to do about it. */
 const MEANING: Readonly<Record<AgentState, string>> = {
@@ -67,6 +68,8 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     ])
   if (sync.last_error !== null)
     pairs.push(['last error', style.plain(`${sync.last_error.message} (${sync.last_error.code})`)])
+  if (sync.awaiting !== null)
+    pairs.push(['waiting', formatAwaitedIssue(sync.awaiting, nowMs, style)])
   if (sync.next_attempt_at !== null) pairs.push(['next attempt', age(sync.next_attempt_at)])
   pairs.push(['hints', describeHints(status.hints, age, style)])
   if (status.cache_problem !== null)

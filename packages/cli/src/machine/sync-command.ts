@@ -5,6 +5,7 @@ import { present, type RunContext } from '../run-context.ts'
 import type { Style } from '../terminal/style.ts'
 import { tellWaiting } from '../terminal/waiting.ts'
 import { askAgent } from './agent.ts'
+import { formatAwaitedIssue } from './format-awaited-issue.ts'
 
 /** `palisade sync` */
 export function addSyncCommand(program: Command, context: RunContext): void {
@@ -28,7 +29,14 @@ Examples:
         askAgent(io, EXIT.failed, (agent) => agent.sync()),
       )
       context.exit(result.outcome === 'failed' ? EXIT.failed : EXIT.ok)
-      await present(context, options.json, result, () => formatSyncResult(result, style))
+      await present(context, options.json, result, () => {
+        const { awaiting } = result
+        const waiting =
+          awaiting === undefined
+            ? ''
+            : `waiting  ${formatAwaitedIssue(awaiting, io.now(), style)}\n`
+        return `${formatSyncResult(result, style)}${waiting}`
+      })
     })
 }
 

@@ -102,6 +102,18 @@ export const breakGlassResultSchema = z.object({
 })
 export type BreakGlassResult = z.infer<typeof breakGlassResultSchema>
 
+/**
+ * While this machine asks the server for a newer timestamp: its clock was ahead, which makes the policies look old,
+ * or it was revoked.
+ */
+export const awaitedIssueSchema = z.object({
+  reason: z.enum(['clock_was_ahead', 'revoked']),
+  issued_after: instant,
+  /** From then on the server signs one when it is asked; each attempt asks. */
+  signed_from: instant,
+})
+export type AwaitedIssue = z.infer<typeof awaitedIssueSchema>
+
 export const agentStatusSchema = z.object({
   state: z.enum(AGENT_STATES),
   server: z.string(),
@@ -135,6 +147,8 @@ export const agentStatusSchema = z.object({
     failing_since: instant.nullable(),
     last_error: syncErrorSchema.nullable(),
     next_attempt_at: instant.nullable(),
+    /** Null while the timestamp does; absent in an earlier version. */
+    awaiting: awaitedIssueSchema.nullable().default(null),
   }),
   /** Whether the server tells this machine of changes between two attempts. */
   hints: z.object({
@@ -157,5 +171,7 @@ export const syncResultSchema = z.object({
   outcome: z.enum(['updated', 'unchanged', 'failed']),
   revision: z.int().nullable(),
   error: syncErrorSchema.nullable(),
+  /** Absent while the timestamp does. */
+  awaiting: awaitedIssueSchema.optional(),
 })
 export type SyncResult = z.infer<typeof syncResultSchema>

@@ -32,7 +32,16 @@ export const ASSIGNED_HEADER = 'palisade-assigned'
 /** Longest way into the future, in seconds, that a machine can have its assignment dated. */
 export const MAX_ASSIGNED_AHEAD_SECONDS = 300
 
-/** Value of `ASSIGNED_HEADER`. */
+/**
+ * Header of a request for an update: the machine needs a timestamp that was issued after this, in seconds since 1970,
+ * because its clock was ahead or it was revoked. The server signs one before its hour.
+ */
+export const RENEWAL_HEADER = 'palisade-issued-after'
+
+/** A timestamp this old, in seconds, is signed anew for whoever asks: at most so often, whoever asks. */
+export const RENEWAL_SECONDS = 600
+
+/** Value of `ASSIGNED_HEADER` and `RENEWAL_HEADER`. */
 export const secondsHeaderSchema = z
   .string()
   .regex(/^\d{1,12}$/, 'must be whole seconds since 1970')

@@ -1,3 +1,4 @@
+import { RENEWAL_SECONDS } from '@palisade/protocol'
 import type { RootRecord, ViewRecord } from '../../store/distribution-records.ts'
 import { startOfSlot } from './slot.ts'
 
@@ -11,18 +12,24 @@ const SNAPSHOT_RENEWAL_MS = DAY_MS
 /** Which of a view's files have to be signed anew. Each one contains those before it. */
 export type Due = 'nothing' | 'timestamp' | 'snapshot' | 'targets'
 
+export interface Inspection {
+  readonly root: RootRecord
+  readonly contentHash: string
+  readonly nowMs: number
+  /** Whether a machine has asked for a newer timestamp. */
+  readonly isRenewal: boolean
+}
+
 export function findDue(
   view: ViewRecord | null,
-  root: RootRecord,
-  contentHash: string,
-  nowMs: number,
+  { root, contentHash, nowMs, isRenewal }: Inspection,
 ): Due {
   if (view === null || view.content_hash !== contentHash) return 'targets'
   // Another root may have other keys.
   if (view.root_version !== root.version) return 'targets'
   if (nowMs - Date.parse(view.targets_signed_at) >= TARGETS_RENEWAL_MS) return 'targets'
   if (nowMs - Date.parse(view.snapshot_signed_at) >= SNAPSHOT_RENEWAL_MS) return 'snapshot'
-  return isWithin(termOfTimestamp(view), nowMs) ? 'nothing' : 'timestamp'
+  return isWithin(termOfTimestamp(view, isRenewal), nowMs) ? 'nothing' : 'timestamp'
 }
 
 /** From when, and before when, a signed timestamp is served; milliseconds since 1970. */
@@ -32,10 +39,13 @@ export interface Term {
 }
 
 /** To its next hour, or sooner where it lives for a few hours alone. Its begin is for a clock that ran ahead and signed with a time still to come. */
-export function termOfTimestamp(view: ViewRecord): Term {
+export function termOfTimestamp(view: ViewRecord, isRenewal = false): Term {
   const signedMs = Date.parse(view.timestamp_signed_at)
   const slotMs = Math.min(HOUR_MS, lifeOf(view) / RENEWALS_OF_LIFE)
-  return { fromMs: signedMs - HOUR_MS, untilMs: startOfSlot(signedMs, view.id, slotMs) + slotMs }
+  const usualMs = startOfSlot(signedMs, view.id, slotMs) + slotMs
+  // Never sooner, whoever asks: all machines of the view fetch what is signed for one of them.
+  const untilMs = isRenewal ? Math.min(usualMs, signedMs + RENEWAL_SECONDS * 1000) : usualMs
+  return { fromMs: signedMs - HOUR_MS, untilMs }
 }
 
 /** Of the timestamp, in milliseconds. */

@@ -2,7 +2,7 @@ import type { RootRecord, ViewRecord } from '../../store/distribution-records.ts
 import type { OrganizationRecord } from '../../store/records.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader } from '../../store/store.ts'
-import { findDue } from './due.ts'
+import { findDue, type Inspection } from './due.ts'
 import type { ViewBase } from './formatted-policies.ts'
 import type { ViewContent, ViewContents } from './view-content.ts'
 
@@ -24,6 +24,15 @@ export interface FoundView {
   readonly record: ViewRecord
 }
 
+/** Which view somebody asks for. */
+export interface Question {
+  readonly place: ViewPlace
+  /** As it was when it was last found. */
+  readonly before: FoundView | null
+  /** Whether a timestamp that is some minutes old does not do. */
+  readonly isRenewal: boolean
+}
+
 /** What one snapshot of the store says of the organization. */
 export interface Seen {
   readonly reader: StoreReader
@@ -42,8 +51,7 @@ export type Inspected =
 /** Reads the policies only when something was changed since they were compared with the view. */
 export async function inspectView(
   { reader, contents, organization, now, ...trust }: Seen,
-  place: ViewPlace,
-  before: FoundView | null,
+  { place, before, isRenewal }: Question,
 ): Promise<Inspected> {
   const record = await reader.views.find(place.org, place.id)
   const isCompared =
@@ -51,7 +59,8 @@ export async function inspectView(
     before.record.content_hash === record?.content_hash
   const content = isCompared ? null : await contents.read(reader, organization, place)
   const contentHash = content?.hash ?? record?.content_hash ?? ''
-  if (record !== null && isNothingDue(record, trust, contentHash, now))
+  const nowMs = now.getTime()
+  if (record !== null && isNothingDue(record, trust, { contentHash, nowMs, isRenewal }))
     return { content: null, record }
   return { content: content ?? (await contents.read(reader, organization, place)) }
 }
@@ -69,9 +78,8 @@ export async function requireOrganization(
 function isNothingDue(
   record: ViewRecord,
   { root, isRootMissing }: Pick<Seen, 'root' | 'isRootMissing'>,
-  contentHash: string,
-  now: Date,
+  inspection: Omit<Inspection, 'root'>,
 ): boolean {
   if (root === null || isRootMissing) return false
-  return findDue(record, root, contentHash, now.getTime()) === 'nothing'
+  return findDue(record, { root, ...inspection }) === 'nothing'
 }

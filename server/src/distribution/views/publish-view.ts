@@ -19,6 +19,8 @@ export interface Publishing {
   readonly writer: StoreWriter
   readonly trust: Trust
   readonly now: Date
+  /** Whether a timestamp that is some minutes old does not do. */
+  readonly isRenewal: boolean
 }
 
 /** A view in the transaction that is to store it. */
@@ -34,13 +36,14 @@ export interface SignedView {
  * served.
  */
 export async function signView(
-  { writer, trust, now }: Publishing,
+  { writer, trust, now, isRenewal }: Publishing,
   { org, id }: Pick<ViewRecord, 'org' | 'id'>,
   content: ViewContent,
 ): Promise<SignedView> {
   const { keys, root } = trust
   const former = await writer.views.find(org, id)
-  const due = findDue(former, root, content.hash, now.getTime())
+  const inspection = { root, contentHash: content.hash, nowMs: now.getTime(), isRenewal }
+  const due = findDue(former, inspection)
   if (former !== null && due === 'nothing') return { former, publication: null }
 
   const version = nextVersion(former, now)

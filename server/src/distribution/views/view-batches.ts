@@ -3,7 +3,7 @@ import { ApiError } from '../../http/api-error.ts'
 import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
 import type { ViewBase } from './formatted-policies.ts'
-import { inspectView, requireOrganization, type FoundView, type ViewPlace } from './inspect-view.ts'
+import { inspectView, requireOrganization, type FoundView, type Question } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'
 import { signView, type SignedView } from './publish-view.ts'
 import { createViewStorage } from './store-views.ts'
@@ -18,14 +18,12 @@ const VIEWS_OF_TRANSACTION = 32
 const TRANSACTIONS_AT_ONCE = 4
 
 /**
- * Finds the view, signed now where that is due; `before` is what it was when it was last found.
- * Throws ApiError 403 for more policies than a view may have, and StoreError.
+ * Finds the view, signed now where that is due. Throws ApiError 403 for more policies than a view may
+ * have, and StoreError.
  */
-export type FindView = (place: ViewPlace, before: FoundView | null) => Promise<FoundView>
+export type FindView = (question: Question) => Promise<FoundView>
 
-interface Inquiry {
-  readonly place: ViewPlace
-  readonly before: FoundView | null
+interface Inquiry extends Question {
   readonly resolve: (found: FoundView) => void
   readonly reject: (error: unknown) => void
 }
@@ -82,9 +80,7 @@ export function createViewBatches(deps: {
       const changed: Changed[] = []
       while (left[0] !== undefined && performance.now() < untilMs) {
         const inquiry = left[0]
-        const found = await settleRefusal(inquiry, () =>
-          inspectView(seen, inquiry.place, inquiry.before),
-        )
+        const found = await settleRefusal(inquiry, () => inspectView(seen, inquiry))
         left.shift()
         if (found === null) continue
         const { revision } = organization
@@ -120,14 +116,14 @@ export function createViewBatches(deps: {
     const publishing = { writer, trust: await ensureTrust(writer, org, at, openKey), now: at }
     const signed: (SignedView | null)[] = []
     for (const { inquiry, revision, content: inspected } of part) {
-      const { place } = inquiry
+      const { place, isRenewal } = inquiry
       const content =
         organization.revision === revision
           ? inspected
           : await settleRefusal(inquiry, () =>
               contents.readUncommitted(writer, organization, place),
             )
-      signed.push(content && (await signView(publishing, place, content)))
+      signed.push(content && (await signView({ ...publishing, isRenewal }, place, content)))
     }
     await storeViews(
       publishing,
@@ -142,8 +138,8 @@ export function createViewBatches(deps: {
       for (const { reject } of inquiries) reject(error)
     })
   })
-  return (place, before) =>
-    new Promise((resolve, reject) => gather(place.org, { place, before, resolve, reject }))
+  return (question) =>
+    new Promise((resolve, reject) => gather(question.place.org, { ...question, resolve, reject }))
 }
 
 function basesOf(inquiries: readonly Inquiry[]): Iterable<ViewBase | null> {

@@ -28,6 +28,11 @@ export interface ViewPublisher {
    * Throws ApiError 403 for more policies than a view may have, and StoreError.
    */
   current(place: ViewPlace): Promise<ServedTimestamp>
+  /**
+   * The same for a machine that needs one issued after `afterMs`, milliseconds since 1970: signed before its hour,
+   * but no sooner than `RENEWAL_SECONDS` after the last, so it may be earlier than asked for.
+   */
+  renewed(place: ViewPlace, afterMs: number): Promise<ServedTimestamp>
   /** The revision at which that view last became another; signed now where that is due, likewise. */
   revision(place: ViewPlace): Promise<number>
   /** Something was committed here: what machines have asked for lately is signed before they ask. */
@@ -58,15 +63,16 @@ export function createViewPublisher(deps: {
   const findView = createViewBatches({ store, now, openKey })
 
   /** By the id alone: it is an HMAC under a secret of the organization's own. */
-  function findKnown(id: string): KnownView | null {
+  function findKnown(id: string, isRenewal = false): KnownView | null {
     const view = views.find(id)
     if (view === null || view.generation !== store.generation()) return null
-    return isWithin(view.term, now().getTime()) ? view : null
+    const term = isRenewal ? termOfTimestamp(view.record, true) : view.term
+    return isWithin(term, now().getTime()) ? view : null
   }
 
-  async function inquire(place: ViewPlace): Promise<KnownView> {
+  async function inquire(place: ViewPlace, isRenewal: boolean): Promise<KnownView> {
     const before = views.find(place.id)
-    const found = await findView(place, before)
+    const found = await findView({ place, before, isRenewal })
     const isSame = before?.record.timestamp_version === found.record.timestamp_version
     const served = isSame ? before.served : serve(found.record.timestamp_body)
     const view = { ...found, served, term: termOfTimestamp(found.record) }
@@ -74,29 +80,35 @@ export function createViewPublisher(deps: {
     return view
   }
 
-  async function current(place: ViewPlace): Promise<KnownView> {
-    const { id } = place
-    const known = findKnown(id)
+  async function current(place: ViewPlace, isRenewal = false): Promise<KnownView> {
+    const known = findKnown(place.id, isRenewal)
     if (known !== null) return known
     const generation = store.generation()
     // Whoever asks at the same time about the same state is answered by the same work.
-    const started = running.get(id)
+    const key = `${place.id} ${isRenewal}`
+    const started = running.get(key)
     if (started?.generation === generation) return started.view
-    const look = { generation, view: inquire(place) }
-    running.set(id, look)
+    const look = { generation, view: inquire(place, isRenewal) }
+    running.set(key, look)
     try {
       return await look.view
     } finally {
-      if (running.get(id) === look) running.delete(id)
+      if (running.get(key) === look) running.delete(key)
     }
   }
 
-  const sweeper = createViewSweeper({ sign: current, now })
+  const sweeper = createViewSweeper({ sign: (place) => current(place), now })
   return {
     known: ({ id }) => findKnown(id)?.served ?? null,
     async current(place) {
       sweeper.asked(place)
       return (await current(place)).served
+    },
+    async renewed(place, afterMs) {
+      sweeper.asked(place)
+      const view = await current(place)
+      const isLater = Date.parse(view.record.timestamp_signed_at) >= afterMs + 1000
+      return (isLater ? view : await current(place, true)).served
     },
     revision: async (place) => (await current(place)).record.revision,
     changed: (orgs) => sweeper.changed(orgs),

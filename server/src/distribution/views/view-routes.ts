@@ -2,6 +2,7 @@ import {
   ASSIGNED_HEADER,
   bundleSchema,
   deviceViewSchema,
+  RENEWAL_HEADER,
   secondsHeaderSchema,
   selfTestSchema,
   UPDATE_PATH,
@@ -35,6 +36,13 @@ const assignedSchema = proofSchema.extend({
   }),
 })
 type AssignedHeaders = z.infer<typeof assignedSchema>
+const updateHeadersSchema = assignedSchema.extend({
+  [RENEWAL_HEADER]: secondsHeaderSchema.optional().meta({
+    description:
+      'The machine needs a timestamp issued after this, in seconds since 1970; one is signed every ten minutes at most',
+  }),
+})
+type UpdateHeaders = z.infer<typeof updateHeadersSchema>
 
 const security = [{ device_token: [] }]
 const viewParams = z.object({ org: z.string(), view: z.string() })
@@ -89,7 +97,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
       async ({ headers }) => views.assign(headers.authorization, readAssigned(headers)),
     )
 
-    app.get<{ Querystring: z.infer<typeof updateQuerySchema>; Headers: AssignedHeaders }>(
+    app.get<{ Querystring: z.infer<typeof updateQuerySchema>; Headers: UpdateHeaders }>(
       UPDATE_PATH,
       {
         config: { quiet: true, yields: 'completes' },
@@ -99,7 +107,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           tags: ['devices'],
           summary: 'Fetch all that this device lacks at once, signed',
           security,
-          headers: assignedSchema,
+          headers: updateHeadersSchema,
           querystring: updateQuerySchema,
           response: {
             200: bundleSchema,
@@ -113,6 +121,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
         const update = await views.update(headers.authorization, {
           held: readHeld(query),
           assignedMs: readAssigned(headers),
+          issuedAfterMs: readIssuedAfter(headers),
           hasTag: readCondition(request),
         })
         return sendVolatile(reply, update)
@@ -200,6 +209,11 @@ function readHeld({ view, root, targets }: z.infer<typeof updateQuerySchema>): H
 /** In milliseconds; 0 where the machine does not say. */
 function readAssigned(headers: AssignedHeaders): number {
   return Number(headers[ASSIGNED_HEADER] ?? 0) * 1000
+}
+
+/** In milliseconds; null where any timestamp does. */
+function readIssuedAfter({ [RENEWAL_HEADER]: seconds }: UpdateHeaders): number | null {
+  return seconds === undefined ? null : Number(seconds) * 1000
 }
 
 /** Whether who asks has what has a tag. Throws ApiError 400 for a header that cannot be read. */

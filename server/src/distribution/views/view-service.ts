@@ -29,6 +29,8 @@ export interface Asked {
   readonly held: Held
   /** Issue of the newest assignment that the device has accepted, in milliseconds since 1970; 0 for none. */
   readonly assignedMs: number
+  /** The device needs a timestamp issued after this, in milliseconds since 1970; null for any. */
+  readonly issuedAfterMs: number | null
   readonly hasTag: (etag: string) => boolean
 }
 
@@ -165,9 +167,12 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return timestamp
     },
 
-    async update(authorizationHeader, { held, assignedMs, hasTag }) {
+    async update(authorizationHeader, { held, assignedMs, issuedAfterMs, hasTag }) {
       const { deviceId, user, place } = await admissions.admit(authorizationHeader)
-      const timestamp = await publisher.current(place)
+      const timestamp =
+        issuedAfterMs === null
+          ? await publisher.current(place)
+          : await publisher.renewed(place, issuedAfterMs)
       deps.lastSeen.record(deviceId, now().getTime())
       const { etag } = timestamp
       if (held.view === place.id && hasTag(etag)) return { etag, body: null }

@@ -6,11 +6,14 @@ import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
 import { createSynchronizer } from '../../../../agent/src/sync/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/view-channel.ts'
 import { createFileFetcher } from '../../../../agent/src/sync/view-client.ts'
+import { startOfSlot } from '../../../../server/src/distribution/views/slot.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import type { TestDevice } from '../../test-device.ts'
+import { openViewDevice } from '../views/view-device.ts'
 import { openRolloutScene, POLICIES, type RolloutScene } from './rollout-scene.ts'
 
+const HOUR_MS = 3_600_000
 const never = new AbortController().signal
 
 /** A machine that judges what it is served as every agent does. */
@@ -21,6 +24,9 @@ interface Machine {
   poll(): Promise<string | null>
   /** The same where an update is asked for at once. */
   demand(): Promise<string | null>
+  state(): string
+  /** Its clock shows so much more than that of the server. */
+  setAhead(ms: number): void
   /** Without a poll. */
   decided(host: string): string
   revision(): number | null
@@ -47,7 +53,8 @@ async function openMachine(
   fetch: Fetch = globalThis.fetch,
 ): Promise<Machine> {
   const { active, clock, surroundings } = activePolicy()
-  const wall = () => (surroundings.nowMs = scene.test.now())
+  let aheadMs = 0
+  const wall = () => (surroundings.nowMs = scene.test.now() + aheadMs)
   wall()
   const wire = { fetch, server: url, prove, timeoutMs: 20_000 }
   const access = createDeviceAccess({ ...wire, clock: wall, random: () => 0.5 })
@@ -76,6 +83,11 @@ async function openMachine(
   return {
     poll,
     demand: () => poll(true),
+    state: () => active.state(),
+    setAhead(ms) {
+      aheadMs = ms
+      wall()
+    },
     decided,
     revision: () => active.revision(),
     async decide(host) {
@@ -232,4 +244,23 @@ it('a machine that is moved several times in one second follows each time', asyn
     await scene.label(scene.other, labels)
     expect(await machine.decide('after.test')).toBe(decision)
   }
+})
+
+it('a machine whose clock was ahead asks for a timestamp, and has it ten minutes after the last', async () => {
+  await allow('a.test')
+  // For an hour nothing else is due.
+  const { view } = await openViewDevice(scene.test, scene.other)
+  advance(startOfSlot(scene.test.now(), view, HOUR_MS) + HOUR_MS - scene.test.now())
+  const machine = await openMachine(scene.other)
+  expect(await machine.decide('a.test')).toBe('allow')
+  machine.setAhead(10 * 365 * 86_400_000)
+  expect([machine.state(), machine.decided('a.test')]).toEqual(['expired', 'deny'])
+  machine.setAhead(0)
+
+  advance(599_000)
+  expect(await machine.poll()).toBeNull()
+  expect([machine.state(), machine.decided('a.test')]).toEqual(['expired', 'deny'])
+  advance(1000)
+  expect(await machine.poll()).toBeNull()
+  expect([machine.state(), machine.decided('a.test')]).toEqual(['fresh', 'allow'])
 })

@@ -7,6 +7,7 @@ import {
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { rotateDistributionKeys } from '../../../../server/src/distribution/views/rotate-keys.ts'
+import { startOfSlot } from '../../../../server/src/distribution/views/slot.ts'
 import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../../server/src/history/author.ts'
 import { openOwner, type Owner } from '../../owner.ts'
@@ -254,5 +255,57 @@ describe('an update', () => {
         expect(answer.statusCode).toBe(400)
       },
     )
+  })
+
+  describe('the timestamp in it, for a machine that needs a newer one', () => {
+    const second = () => Math.floor(test.now() / 1000)
+    const askAfter = async (after: number | null) => {
+      const headers = after === null ? {} : { 'palisade-issued-after': String(after) }
+      device = { ...device, token: await fetchDeviceToken(test, device.prove) }
+      const answer = await test.send('GET', NOTHING, { as: device, headers })
+      expect(answer.statusCode, answer.body).toBe(200)
+      const text = answer.json<Bundle>().files['metadata/timestamp.json'] ?? ''
+      const { signed } = JSON.parse(text) as { signed: { 'x-issued': string } }
+      return Date.parse(signed['x-issued']) / 1000
+    }
+
+    beforeEach(async () => {
+      // For an hour nothing else is due.
+      const { view } = await read(NOTHING)
+      test.advance(startOfSlot(test.now(), view, HOUR_MS) + HOUR_MS - test.now())
+    })
+
+    it('is signed anew once it is ten minutes old, and not for others', async () => {
+      const first = await askAfter(null)
+      test.advance(10 * MINUTE_MS - 1000)
+      expect(await askAfter(first)).toBe(first)
+      test.advance(1000)
+      expect(await askAfter(null)).toBe(first)
+
+      expect(await askAfter(first)).toBe(second())
+    })
+
+    it('is the present one where that is late enough', async () => {
+      const first = await askAfter(null)
+      test.advance(20 * MINUTE_MS)
+
+      expect(await askAfter(first - 1)).toBe(first)
+    })
+
+    it('is signed every ten minutes at most, whatever machines ask for', async () => {
+      await askAfter(null)
+      const issues = new Set<number>()
+      for (let minute = 0; minute < 59; minute += 1) {
+        test.advance(MINUTE_MS)
+        for (const after of [second(), 999_999_999_999]) issues.add(await askAfter(after))
+      }
+
+      expect(issues.size).toBe(6)
+    })
+
+    it('is refused with 400 for a header that cannot be read', async () => {
+      const headers = { 'palisade-issued-after': 'now' }
+      expect((await test.send('GET', NOTHING, { as: device, headers })).statusCode).toBe(400)
+    })
   })
 })

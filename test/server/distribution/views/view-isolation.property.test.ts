@@ -159,7 +159,12 @@ async function fetchDocuments(
   { place: { view }, targets }: Seen,
 ): Promise<ReadonlyMap<string, string>> {
   const held = { view, root: 1, targets }
-  const { body } = await service.update(header, { held, assignedMs: 0, hasTag: () => false })
+  const { body } = await service.update(header, {
+    held,
+    assignedMs: 0,
+    issuedAfterMs: null,
+    hasTag: () => false,
+  })
   const { files } = JSON.parse(body ?? '') as Bundle
   const below = 'targets/'
   const documents = Object.entries(files).filter(([name]) => name.startsWith(below))
