@@ -48,7 +48,10 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
           summary: 'List the devices of an organization, revoked ones too, and how each fares',
           params: organizationParams,
           querystring: listDevicesQuerySchema,
-          response: { 200: listDevicesResponseSchema, ...errorResponses([400, 401, 403, 404]) },
+          response: {
+            200: listDevicesResponseSchema,
+            ...errorResponses([400, 401, 403, 404, 429]),
+          },
         },
       },
       async (request) =>

@@ -8,6 +8,7 @@ import type { WriteLimits } from '../accounts/limits/write-limits.ts'
 import type { Caller, Principal } from '../accounts/principal.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
+import type { WorkBudget } from '../overload/work-budget.ts'
 import type { DeviceRecord } from '../store/distribution-records.ts'
 import { enrolDevice, type EnrolDeps } from './enrol-device.ts'
 import type { ProvenKey } from './proof/require-proof.ts'
@@ -21,6 +22,7 @@ export interface DeviceServiceDeps extends EnrolDeps {
   /** Origin under which devices reach this server, such as `http://127.0.0.1:8420`. */
   readonly publicUrl: () => string
   readonly pageTokenKey: Uint8Array
+  readonly budget: WorkBudget
 }
 
 export interface EnrolRequest {

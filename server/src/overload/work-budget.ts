@@ -107,7 +107,7 @@ function exhausted(waitMs: number): ApiError {
   return new ApiError(
     429,
     'limit_exceeded',
-    'requests about many policies have taken too much of the server; wait and try again',
+    'requests about many policies or devices have taken too much of the server; wait and try again',
     { headers: { 'retry-after': String(Math.ceil(waitMs / 1000)) } },
   )
 }

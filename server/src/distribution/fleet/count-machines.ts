@@ -1,6 +1,5 @@
 import type { RevisionStatus } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audited-store.ts'
-import { nextTurn } from '../../next-turn.ts'
 import type { DeviceStanding, StandingPage } from '../../store/contract/device-search.ts'
 import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
@@ -9,7 +8,7 @@ import { createRequiredRevisions, type RequiredRevisions } from './required-revi
 
 const SILENT_AFTER_MS = 15 * 60 * 1000
 /** Devices of one read. bench: server/revision-status */
-const SLICE = 1_000
+const SLICE = 500
 /** Codes are the machines' own words. */
 const MAX_CODES = 50
 /** What is in force in these is nothing, whatever its revision. */
@@ -29,6 +28,9 @@ export interface Question {
   /** Whether a report of a machine that has it not says that it refuses something. */
   readonly isRefusal: (report: Report) => boolean
 }
+
+/** Ends a slice, and resolves when others had their turn. */
+export type Turn = () => Promise<void>
 
 export type Report = NonNullable<DeviceStanding['report']>
 
@@ -54,6 +56,7 @@ export function isUnusable({ state }: Pick<DeviceReportRecord, 'state'>): boolea
 export async function* judgeMachines(
   deps: CountDeps,
   question: Question,
+  turn: Turn,
 ): AsyncGenerator<readonly JudgedMachine[]> {
   const { org, revision } = question
   const required = createRequiredRevisions(deps.views, question)
@@ -69,7 +72,7 @@ export async function* judgeMachines(
       return { ...machine, fate }
     })
     after = slice.length < SLICE ? undefined : slice.at(-1)?.id
-    await nextTurn()
+    await turn()
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ListDevicesQuery, ListDevicesResponse } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
 import type { AuditedStore } from '../../history/audited-store.ts'
 import {
@@ -8,25 +9,26 @@ import {
   readPageToken,
   type PageList,
 } from '../../http/page-token.ts'
-import { nextTurn } from '../../next-turn.ts'
+import type { Work, WorkBudget } from '../../overload/work-budget.ts'
 import type { DeviceFilter } from '../../store/contract/device-search.ts'
 import { formatMachine, readMachines, type Machine } from './machines.ts'
 
 /** How many devices one request looks at, and how many one read. bench: server/bystander */
-const [WINDOW, SLICE] = [10_000, 2_500]
+const [WINDOW, SLICE] = [10_000, 1_000]
 
 export interface ListMachinesDeps {
   readonly store: Pick<AuditedStore, 'read'>
+  readonly budget: WorkBudget
   readonly pageTokenKey: Uint8Array
   readonly now: () => Date
 }
 
 /**
  * One page of an organization's devices, read in slices: each is a snapshot of its own in which the
- * caller is authorized again. Throws ApiError.
+ * caller is authorized again. Throws ApiError, 429 among others.
  */
 export async function listMachines(
-  { store, pageTokenKey, now }: ListMachinesDeps,
+  { store, budget, pageTokenKey, now }: ListMachinesDeps,
   caller: Caller,
   org: string,
   { page_size, cursor, ...query }: ListDevicesQuery,
@@ -37,21 +39,28 @@ export async function listMachines(
   const found: Machine[] = []
   let after: string | null = null
   let isWhole = false
+  let work: Work | null = null
   for (let looked = 0; looked < WINDOW && found.length <= limit && !isWhole; looked += SLICE) {
-    if (looked > 0) await nextTurn()
     // One more than asked for tells whether there is another page.
     const bounds = { window: SLICE, limit: limit + 1 - found.length }
     const slice = await store.read(async (reader) => {
-      await authorize(reader, caller, org, 'organization:admin')
+      const access = await authorize(reader, caller, org, 'organization:admin')
       const from = cursor === undefined ? '' : readPageToken(pageTokenKey, list, cursor)
       const page = { ...bounds, after: after ?? from }
       const { devices, through } = await reader.devices.search(org, filter, page)
-      return { machines: await readMachines(reader, devices), through }
+      const machines = await readMachines(reader, devices)
+      return { machines, through, payer: payerOf(caller, access) }
     })
     found.push(...slice.machines)
     after = slice.through
     isWhole = after === null
+    // Most lists are one slice, and free.
+    if (!isWhole && found.length <= limit) {
+      work ??= budget.begin(slice.payer)
+      await work.turn()
+    }
   }
+  work?.end()
   const shown = found.slice(0, limit)
   if (found.length > limit) after = shown.at(-1)?.device.id ?? null
   return {

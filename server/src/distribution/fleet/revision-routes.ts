@@ -3,11 +3,11 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { createAdmission } from '../../accounts/admission.ts'
 import type { Authenticate } from '../../accounts/authenticate.ts'
+import { createAnswerTurns } from '../../governance/answer-turns.ts'
 import { errorResponses } from '../../http/error-responses.ts'
-import type { CountDeps } from './count-machines.ts'
-import { readRevisionStatus, requireRevision } from './revision-status.ts'
+import { readRevisionStatus, requireRevision, type RevisionStatusDeps } from './revision-status.ts'
 
-export interface RevisionRouteDeps extends CountDeps {
+export interface RevisionRouteDeps extends Omit<RevisionStatusDeps, 'turns'> {
   readonly authenticate: Authenticate
 }
 
@@ -15,6 +15,7 @@ export interface RevisionRouteDeps extends CountDeps {
 export function revisionRoutes(deps: RevisionRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
+    const turns = createAnswerTurns()
     app.get(
       '/api/v1/orgs/:org/revisions/:revision',
       {
@@ -27,12 +28,12 @@ export function revisionRoutes(deps: RevisionRouteDeps): FastifyPluginAsyncZod {
           summary: 'How many devices enforce a revision, refuse it, or have not said so',
           params: z.object({ org: z.string(), revision: z.string() }),
           querystring: z.strictObject({}),
-          response: { 200: revisionStatusSchema, ...errorResponses([400, 401, 403, 404]) },
+          response: { 200: revisionStatusSchema, ...errorResponses([400, 401, 403, 404, 429]) },
         },
       },
       async (request) => {
         const { org, revision } = request.params
-        return readRevisionStatus(deps, admission.callerOf(request), org, revision)
+        return readRevisionStatus({ ...deps, turns }, admission.callerOf(request), org, revision)
       },
     )
   }

@@ -1,7 +1,10 @@
 import type { RevisionStatus } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
+import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
+import type { AnswerTurns } from '../../governance/answer-turns.ts'
 import { notFound } from '../../http/api-error.ts'
+import type { WorkBudget } from '../../overload/work-budget.ts'
 import { readHold } from '../rollout/hold.ts'
 import {
   createTally,
@@ -18,29 +21,40 @@ export function requireRevision(text: string, current: number): number {
   return revision
 }
 
-/** How far a revision has come. Throws ApiError. */
+export interface RevisionStatusDeps extends CountDeps {
+  readonly budget: WorkBudget
+  /** One count of an organization at a time. */
+  readonly turns: AnswerTurns
+}
+
+/** How far a revision has come. Throws ApiError, 429 among others. */
 export async function readRevisionStatus(
-  deps: CountDeps,
+  deps: RevisionStatusDeps,
   caller: Caller,
   org: string,
   wanted: string,
 ): Promise<RevisionStatus> {
-  const { revision, current, isHeldBack } = await deps.store.read(async (reader) => {
-    const { organization } = await authorize(reader, caller, org, 'policies:read')
+  const { revision, current, isHeldBack, payer } = await deps.store.read(async (reader) => {
+    const access = await authorize(reader, caller, org, 'policies:read')
+    const { organization } = access
     return {
       revision: requireRevision(wanted, organization.revision),
       current: organization.revision,
       isHeldBack: await readHold(reader, org),
+      payer: payerOf(caller, access),
     }
   })
   const tally = createTally()
   let held_back = 0
-  for await (const machines of judgeMachines(deps, { org, revision, isRefusal }))
-    for (const machine of machines) {
-      tally.add(machine)
-      const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
-      if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
-    }
+  await deps.turns.run(org, async () => {
+    const { turn } = deps.budget.begin(payer)
+    for await (const machines of judgeMachines(deps, { org, revision, isRefusal }, turn))
+      for (const machine of machines) {
+        tally.add(machine)
+        const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
+        if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
+      }
+  })
   const held = isHeldBack === null ? {} : { held_back }
   return { revision, current_revision: current, ...tally.result(), ...held }
 }

@@ -6,6 +6,7 @@ import {
   judgeMachines,
   type CountDeps,
   type Report,
+  type Turn,
 } from '../fleet/count-machines.ts'
 import { readHold } from './hold.ts'
 
@@ -25,6 +26,7 @@ export interface CountedStage {
 export async function countStage(
   deps: CountDeps,
   { org, counted_from }: Pick<RolloutRecord, 'org' | 'counted_from'>,
+  turn: Turn,
 ): Promise<CountedStage> {
   const { revision, isHeldBack } = await deps.store.read(async (reader) => ({
     revision: (await reader.organizations.find(org))?.revision ?? 0,
@@ -34,7 +36,7 @@ export async function countStage(
     report.reported_at >= counted_from && refusesPolicy(report)
   const tally = createTally()
   let held_back = 0
-  for await (const machines of judgeMachines(deps, { org, revision, isRefusal }))
+  for await (const machines of judgeMachines(deps, { org, revision, isRefusal }, turn))
     for (const machine of machines)
       if (isHeldBack?.(machine) === true) held_back += 1
       else tally.add(machine)

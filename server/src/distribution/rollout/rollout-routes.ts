@@ -97,7 +97,7 @@ export function rolloutRoutes(deps: RolloutRouteDeps): FastifyPluginAsyncZod {
           summary: 'Show a rollout, and how the machines fare that it has reached',
           params,
           querystring,
-          response: { 200: rolloutStatusSchema, ...readErrors },
+          response: { 200: rolloutStatusSchema, ...readErrors, ...errorResponses([429]) },
         },
       },
       async (request) => rollouts.status(admission.callerOf(request), placeOf(request)),

@@ -12,6 +12,7 @@ import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
 import { listHeads } from '../../governance/policy-lookup.ts'
 import type { Answer } from '../../http/answer.ts'
+import { createAnswerTurns } from '../../governance/answer-turns.ts'
 import { ApiError, conflict } from '../../http/api-error.ts'
 import type { OnceRequest } from '../../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
@@ -86,6 +87,8 @@ async function* policiesInTurns(
 
 export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
   const { store, now } = deps
+  /** One count of an organization at a time. */
+  const turns = createAnswerTurns()
 
   function take(
     caller: Caller,
@@ -112,13 +115,19 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
       }),
 
     async status(caller, { org, id }) {
-      const { rollout, current } = await store.read(async (reader) => {
-        const { organization } = await authorize(reader, caller, org, 'policies:read')
-        return { rollout: await requireRollout(reader, org, id), current: organization.revision }
+      const { rollout, current, payer } = await store.read(async (reader) => {
+        const access = await authorize(reader, caller, org, 'policies:read')
+        return {
+          rollout: await requireRollout(reader, org, id),
+          current: access.organization.revision,
+          payer: payerOf(caller, access),
+        }
       })
       if (isEnded(rollout))
         return { ...formatRollout(rollout), current_revision: current, machines: null }
-      const { revision, machines } = await countStage(deps, rollout)
+      const { revision, machines } = await turns.run(org, () =>
+        countStage(deps, rollout, deps.budget.begin(payer).turn),
+      )
       return { ...formatRollout(rollout), current_revision: revision, machines }
     },
 

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Author } from '../../history/author.ts'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import { nextTurn } from '../../next-turn.ts'
 import type { RolloutRecord, RolloutWatchRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
 import type { CountDeps } from '../fleet/count-machines.ts'
@@ -69,7 +70,7 @@ async function judgeOne(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise
   const watch = await claim(deps, rollout)
   if (watch === null) return
   const author = authorOf(rollout)
-  const { machines } = await countStage({ ...deps, store: deps.audited }, rollout)
+  const { machines } = await countStage({ ...deps, store: deps.audited }, rollout, nextTurn)
   const step = judgeStage(rollout, {
     machines,
     actor: author.actor,
