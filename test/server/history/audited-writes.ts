@@ -17,6 +17,7 @@ import {
   HOOK,
   webhook,
 } from './audited-records.ts'
+import { invitationWrites } from './audited-invitation-writes.ts'
 import { rolloutWrites } from './audited-rollout-writes.ts'
 import { trustWrites } from './audited-trust-writes.ts'
 
@@ -213,30 +214,6 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
           { username: 'bob', network: '192.0.2.7', seen_at: LATER },
         ],
       ],
-    ],
-  },
-  invitations: {
-    insert: [
-      (writer) =>
-        writer.invitations.insert({
-          org: 'acme',
-          username: 'dan',
-          role: 'auditor',
-          invited_by: 'user:ann',
-          created_at: NOW,
-        }),
-      [
-        [
-          'invitation.created',
-          { id: 'dan', name: 'dan' },
-          null,
-          { username: 'dan', role: 'auditor' },
-        ],
-      ],
-    ],
-    delete: [
-      (writer) => writer.invitations.delete('acme', 'cid'),
-      [['invitation.ended', { id: 'cid', name: 'cid' }, { username: 'cid', role: 'member' }, null]],
     ],
   },
   teams: {
@@ -498,6 +475,7 @@ AUDITED['webhooks'] = {
 
 /** Writes that are no change of anything that anybody governs. */
 AUDITED['trust'] = trustWrites()
+AUDITED['invitations'] = invitationWrites()
 AUDITED['rollouts'] = rolloutWrites()
 
 export const NOT_AUDITED: Record<string, readonly string[]> = {
