@@ -29,7 +29,7 @@ const SOURCE = {
 
 /** The agent's status for people; `nowMs` turns instants into ages. */
 export function formatStatus(status: AgentStatus, nowMs: number, style: Style): string {
-  const { bundle, sync } = status
+  const { bundle } = status
   const age = (instant: string): string => style.plain(formatAge(instant, nowMs))
   const emphasis = status.state === 'fresh' ? style.good : style.bad
   const pairs: [string, string][] = [
@@ -60,17 +60,7 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
   }
   if (status.local_rules !== undefined)
     pairs.push(['local rules', describeLocal(status.local_rules)])
-  pairs.push(['last success', sync.last_success_at === null ? 'never' : age(sync.last_success_at)])
-  if (sync.failing_since !== null)
-    pairs.push([
-      'failing',
-      `${style.bad(`since ${sync.failing_since}`)}, ${age(sync.failing_since)}`,
-    ])
-  if (sync.last_error !== null)
-    pairs.push(['last error', style.plain(`${sync.last_error.message} (${sync.last_error.code})`)])
-  if (sync.awaiting !== null)
-    pairs.push(['waiting', formatAwaitedIssue(sync.awaiting, nowMs, style)])
-  if (sync.next_attempt_at !== null) pairs.push(['next attempt', age(sync.next_attempt_at)])
+  pairs.push(...describeSync(status.sync, nowMs, style))
   pairs.push(['hints', describeHints(status.hints, age, style)])
   if (status.cache_problem !== null)
     pairs.push(['cache problem', style.warning(describeCacheProblem(status.cache_problem))])
@@ -83,6 +73,25 @@ export function formatStatus(status: AgentStatus, nowMs: number, style: Style): 
     ],
   )
   return formatPairs(pairs, style)
+}
+
+function describeSync(
+  sync: AgentStatus['sync'],
+  nowMs: number,
+  style: Style,
+): readonly [string, string][] {
+  const age = (instant: string): string => style.plain(formatAge(instant, nowMs))
+  const { last_success_at, failing_since, last_error, awaiting, next_attempt_at } = sync
+  const pairs: [string, string][] = [
+    ['last success', last_success_at === null ? 'never' : age(last_success_at)],
+  ]
+  if (failing_since !== null)
+    pairs.push(['failing', `${style.bad(`since ${failing_since}`)}, ${age(failing_since)}`])
+  if (last_error !== null)
+    pairs.push(['last error', style.plain(`${last_error.message} (${last_error.code})`)])
+  if (awaiting !== null) pairs.push(['waiting', formatAwaitedIssue(awaiting, nowMs, style)])
+  if (next_attempt_at !== null) pairs.push(['next attempt', age(next_attempt_at)])
+  return pairs
 }
 
 function describeLocal({ denies, allows }: NonNullable<AgentStatus['local_rules']>): string {
