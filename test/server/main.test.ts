@@ -268,6 +268,7 @@ describe('palisade-server init', () => {
       username: 'alice',
       password: expect.stringMatching(/^.{24}$/),
       personal_token: expect.stringMatching(/^pal_pat_/),
+      status: 'active',
     })
     expect([again.status, again.stdout]).toEqual([1, ''])
     expect(again.stderr).toMatch(/^palisade-server: there is an organization already; .*\n$/)
