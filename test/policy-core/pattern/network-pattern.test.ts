@@ -22,6 +22,16 @@ describe('what is to be written instead', () => {
     ['::ffff:1.2.3.4/104', ['::ffff:100:0/104']],
     ['2001:db8::1/32', ['2001:db8::/32']],
     ['10.0.0.1/8', ['10.0.0.0/8']],
+    ['443', ['example.com:443']],
+    ['1:', ['example.com:443']],
+    ['x@0', ['example.com']],
+    ['https://443/', ['example.com']],
+    ['example.com:80,443', ['example.com:80', 'example.com:443']],
+    ['example.com:80-90', ['example.com']],
+    ['10.0.0.1-10.0.0.9', ['10.0.0.0/28']],
+    ['git@github.com:foo/bar.git', ['github.com:22']],
+    ['me@example.com:22', ['example.com:22']],
+    ['./x', ['example.com']],
   ])('of %s, and that can be read', (text, meant) => {
     const read = parseNetworkPattern(text)
     const [written, ...advised] = quotedIn(read.ok ? '' : read.message)

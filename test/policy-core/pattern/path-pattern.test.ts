@@ -23,6 +23,12 @@ describe('parsePathPattern', () => {
     ['/data/a**', '`**` stands alone between slashes'],
     ['/data/***', '`**` stands alone between slashes'],
     ['', 'the resource is empty; write an absolute path'],
+    ['C:\\x', 'is a Windows path'],
+    ['file:///etc', 'is a URL; write the path alone'],
+    ['~user/x', 'the home directory of another user; write `~/`'],
+    ['$HOME/x', 'names a variable, which no rule knows; write `~/`'],
+    ['**/*.pem', 'is not absolute; write `/**/*.pem`'],
+    ['x/y', 'is not absolute; write a path that starts with `/`'],
   ])('says what to write instead of %j', (text, meant) => {
     const read = parsePathPattern(text)
 

@@ -1,5 +1,6 @@
 import { formatAddress, parseIpv4, type IpAddress } from '../address/ip-address.ts'
 import { formatHostPort, parseHost } from '../host/host.ts'
+import { parsePort } from '../host/port.ts'
 import { quote } from '../quote.ts'
 
 /** Why what stands behind the colon is no port, and what to write. */
@@ -7,11 +8,18 @@ export function describePort(text: string, host: string, port: string): string {
   if (port === '') return `${quote(text)} has an empty port; write ${quote(host)} for every port`
   if (port === '*')
     return `${quote(text)} has a wildcard for a port; write ${quote(host)} for every port`
+  const ports = port.split(',')
+  if (ports.length > 1 && ports.every((each) => parsePort(each) !== null))
+    return `${quote(text)} has several ports; write one resource for each: ${ports.map((each) => quote(`${host}:${each}`)).join(', ')}`
+  if (/^\d+-\d+$/.test(port))
+    return `${quote(text)} has a range of ports; write one resource for each, or ${quote(host)} for every port`
   return `${quote(text)} has no valid port; write a number from 1 to 65535 without leading zeros`
 }
 
 /** In a rule another spelling than dotted decimal is surely a mistake. */
 export function describeSpelling(text: string, address: IpAddress, port: number | null): string {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535)
+    return `${quote(text)} is a number; a port stands behind a host, such as ${quote(`example.com:${text}`)}`
   const meant = formatAddress(address)
   return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(formatHostPort(meant, port))}`
 }
@@ -33,6 +41,8 @@ export function describeHost(text: string, domainText: string): string {
     return `${quote(text)} has an empty label; write ${quote(`**${text}`)} for every name below, or ${quote(text.slice(1))} for itself`
   if (domainText.includes('..') || domainText.startsWith('.'))
     return `${quote(text)} has an empty label; write a name such as \`example.com\``
+  if (/^[\d.]+-[\d.]+$/.test(domainText))
+    return `${quote(text)} is a range by its ends; write ranges as CIDR, such as \`10.0.0.0/28\``
   if (/^(?:[0-9]+|0x[0-9a-f]*)\.?$/i.test(domainText.slice(domainText.lastIndexOf('.') + 1)))
     return `${quote(text)} ends in a number but is not an IPv4 address; write four numbers from 0 to 255 such as \`192.0.2.7\``
   if (/(?:^|\.)xn--/i.test(domainText) && /[^\0-\x7f]/.test(domainText))

@@ -1,3 +1,4 @@
+import { parseIpv4 } from '../address/ip-address.ts'
 import { parseHost } from '../host/host.ts'
 import { quote } from '../quote.ts'
 
@@ -21,8 +22,7 @@ function nameForeignSyntax(text: string): string | null {
   const bare = bareHost(text)
   if (text.includes('://'))
     return `${quote(text)} is a URL; write the host alone, such as ${quote(bare)}`
-  if (text.includes('@'))
-    return `${quote(text)} has a user part; write the host alone, such as ${quote(bare)}`
+  if (text.includes('@')) return describeUser(text, bare)
   if (text.includes('%') && text.includes(':'))
     return `${quote(text)} has a zone id; write the address without \`%\` and what follows`
   if (text.startsWith('/') || text.startsWith('~'))
@@ -35,10 +35,23 @@ function nameForeignSyntax(text: string): string | null {
   return null
 }
 
+function describeUser(text: string, bare: string): string {
+  const remote = /^[\w.-]+@(?<host>[\w.-]+):(?!\d+$)/.exec(text)?.groups?.['host']
+  return remote !== undefined && isHostOfRule(remote)
+    ? `${quote(text)} is a remote of git; write its host and port, such as ${quote(`${remote}:22`)}`
+    : `${quote(text)} has a user part; write the host alone, such as ${quote(bare)}`
+}
+
 /** What is left of a URL-like text without what is not host or port; an example when no host is. */
 function bareHost(text: string): string {
   const authority = text.replace(/^[^/]*:\/\//, '').replace(/[/\\?#%].*$/su, '')
   const host = authority.slice(authority.lastIndexOf('@') + 1)
   const name = host.replace(/^\*\*?\./, '').replace(/:\d+$/, '')
-  return parseHost(name) === null ? 'example.com' : host
+  return isHostOfRule(name) ? host : 'example.com'
+}
+
+/** Whether the text would be taken as the host of a rule: no other spelling of an address. */
+function isHostOfRule(text: string): boolean {
+  const host = parseHost(text)
+  return host !== null && (host.kind === 'name' || parseIpv4(text) !== null || text.includes(':'))
 }

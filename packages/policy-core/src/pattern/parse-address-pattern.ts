@@ -126,6 +126,8 @@ function describeNotCidr(text: string, addressText: string): string {
   const portAt = addressText.lastIndexOf(':')
   if (portAt > 0 && parseIpv4(addressText.slice(0, portAt)) !== null)
     return `${quote(text)} has a port before a prefix, but a CIDR range stands for every port; write ${quote(addressText.slice(0, portAt) + text.slice(addressText.length))}`
+  if (/^\.{1,2}$/.test(addressText))
+    return `${quote(text)} is a path; a network rule names hosts, such as \`example.com\``
   return parseHost(addressText)?.kind === 'address'
     ? `${quote(text)} is not a CIDR range in dotted decimal or IPv6; write one such as \`10.0.0.0/8\``
     : `${quote(text)} has a path; write the host alone, such as ${quote(addressText)}`

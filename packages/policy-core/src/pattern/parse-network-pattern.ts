@@ -25,6 +25,8 @@ export function parseNetworkPattern(
   if (colon < 0) return parseHostPattern(text, text, null)
   const port = parsePort(text.slice(colon + 1))
   const host = parseHostPattern(text, text.slice(0, colon), port)
+  if (port === null && /^\d+$/.test(text.slice(0, colon)))
+    return refused(`${quote(text)} names no host; write one such as \`example.com:443\``)
   if (port !== null || !host.ok) return host
   return refused(describePort(text, text.slice(0, colon), text.slice(colon + 1)))
 }

@@ -65,8 +65,7 @@ function findPathProblem(text: string): string | null {
   if (text === '') return 'is empty; write an absolute path such as `/data/**`'
   if (!text.isWellFormed()) return 'contains an unpaired surrogate'
   if (/\p{Cc}/u.test(text)) return 'contains a control character, which a rule cannot name'
-  if (!/^(?:\/|~(?:\/|$))/.test(text))
-    return 'is not absolute; write a path that starts with `/`, or with `~/` for the home directory'
+  if (!/^(?:\/|~(?:\/|$))/.test(text)) return describeRelative(text)
   if (text === '/') return null
   if (text.endsWith('/')) return describeTrailingSlash(withoutSlashes(text))
   for (const segment of text
@@ -77,6 +76,17 @@ function findPathProblem(text: string): string | null {
     if (problem !== null) return problem
   }
   return null
+}
+
+function describeRelative(text: string): string {
+  if (/^[A-Za-z]:[\\/]/.test(text)) return 'is a Windows path; paths are separated by `/`'
+  if (text.startsWith('file://')) return 'is a URL; write the path alone, from its `/`'
+  if (text.startsWith('~'))
+    return 'names the home directory of another user; write `~/` for that of the user, or the whole path'
+  if (/^[$%]/.test(text))
+    return 'names a variable, which no rule knows; write `~/` for the home directory, or the whole path'
+  if (text.startsWith('**/')) return `is not absolute; write ${quote(`/${text}`)}`
+  return 'is not absolute; write a path that starts with `/`, or with `~/` for the home directory'
 }
 
 function describeTrailingSlash(bare: string): string {
