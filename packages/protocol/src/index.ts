@@ -8,6 +8,7 @@ export {
   type ErrorEnvelope,
 } from './error-envelope.ts'
 export { nearestName } from './nearest-name.ts'
+export { timestampSchema } from './timestamp.ts'
 export { nameSchema, organizationNameSchema, teamIdSchema, usernameSchema } from './name.ts'
 export {
   MAX_RESOURCE_LENGTH,

@@ -27,7 +27,7 @@ export const nameSchema = z
 /** A team id: a UUID, compared and kept in lower case. */
 export const teamIdSchema = z
   .string()
-  .regex(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'must be a team UUID')
+  .regex(/^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/, 'must be a team UUID')
   .overwrite((text) => text.toLowerCase())
 
 /** Name of an organization: what stands in a URL path, so a narrow alphabet. */

@@ -65,7 +65,7 @@ export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): FastifyPluginAsyn
           security,
           headers: proofSchema,
           querystring: noQuery,
-          response: { 200: deviceTokenResponseSchema, ...errorResponses([400, 401, 403]) },
+          response: { 200: deviceTokenResponseSchema, ...errorResponses([400, 401, 403, 429]) },
         },
       },
       async (request) => {

@@ -6,6 +6,7 @@ import {
   createJsonSchemaTransformObject,
 } from 'fastify-type-provider-zod'
 import { describeHeaders } from './describe-headers.ts'
+import { describeQueries } from './describe-queries.ts'
 import { nameComponents, pruneComponents } from './prune-components.ts'
 
 /**
@@ -27,6 +28,8 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
         version: '1',
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
+      // Of the server that the document comes from.
+      servers: [{ url: '/' }],
       tags: [
         { name: 'policies', description: 'Policies of an organization' },
         { name: 'rules', description: 'Rules of a policy' },
@@ -63,21 +66,33 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
             name: 'DPoP',
             description: 'A proof of the key of the machine (RFC 9449, Ed25519).',
           },
-          metrics_token: { type: 'http', scheme: 'bearer' },
+          ...(routes.some(asksForMetricsToken)
+            ? { metrics_token: { type: 'http' as const, scheme: 'bearer' } }
+            : {}),
         },
       },
       security: [{ access_token: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
     transformObject: (document) =>
-      describeHeaders(nameComponents(pruneComponents(addComponents(document)))),
+      describeQueries(describeHeaders(nameComponents(pruneComponents(addComponents(document))))),
   })
-  await app.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    // Over plain HTTP a browser would ask for scripts by a TLS that is not there.
+    transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
+    theme: { title: 'Palisade API' },
+  })
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
   for (const { method, url, schema } of routes)
     app.route({ method, url, ...(schema === undefined ? {} : { schema }), handler: describeOnly })
   await app.ready()
   return app
+}
+
+function asksForMetricsToken({ schema }: RouteOptions): boolean {
+  return schema?.security?.some((scheme) => 'metrics_token' in scheme) === true
 }
 
 /** Nothing is judged here, and the framework's own compilers are 120 files. */

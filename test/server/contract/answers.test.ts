@@ -115,7 +115,7 @@ describe('every operation of the document', () => {
       resolve_unlisted_names: false,
       distribution: { fresh_for_seconds: 3600, expires_after_seconds: 3600, offline_allow: [] },
       revision: 1,
-      created_at: 'then',
+      created_at: '2026-11-21T08:00:00.250Z',
     }
     const judge = (answer: { headers?: object; body?: object; statusCode?: number }) => () =>
       world.judge(get, {
@@ -125,6 +125,7 @@ describe('every operation of the document', () => {
       })
     expect(judge({})).not.toThrow()
     expect(judge({ body: { ...body, more: 1 } })).toThrow('more')
+    expect(judge({ body: { ...body, created_at: 'then' } })).toThrow('created_at')
     expect(judge({ headers: { etag: '"1"' } })).toThrow('does not announce `etag`')
     expect(judge({ headers: { 'x-request-id': undefined } })).toThrow('`x-request-id` is missing')
     expect(judge({ headers: { 'x-request-id': 'a b' } })).toThrow('`x-request-id` is "a b"')

@@ -154,6 +154,8 @@ describe('/openapi.json', () => {
     expect(page.statusCode).toBe(200)
     expect(page.headers['content-type']).toContain('text/html')
     expect(page.headers['content-security-policy']).toContain("script-src 'self'")
+    expect(page.headers['content-security-policy']).not.toContain('upgrade-insecure-requests')
+    expect(page.body).toContain('<title>Palisade API</title>')
     const script = await send('GET', '/docs/static/swagger-ui-bundle.js')
     expect(script.statusCode).toBe(200)
   })
@@ -171,3 +173,68 @@ describe('/openapi.json', () => {
     expect(errorEnvelopeSchema.parse(refused.json()).error.code).not.toBe('internal')
   })
 })
+
+describe('the document', () => {
+  it('has a server, and no security scheme that no operation asks for', async () => {
+    const { document, operations } = await openDocument()
+    const used = [document.security, ...operations.map(({ operation }) => operation.security ?? [])]
+      .flat()
+      .flatMap((scheme) => Object.keys(scheme))
+
+    expect(document['servers']).toEqual([{ url: '/' }])
+    expect(Object.keys(document.components.securitySchemes).toSorted()).toEqual(
+      [...new Set(used)].toSorted(),
+    )
+  })
+
+  it('has numbers in queries, with the default of pages', async () => {
+    const { operations } = await openDocument()
+    const parameters = operations.flatMap(({ operation }) => operation.parameters ?? [])
+    const schemasOf = (name: string) =>
+      parameters.filter((each) => each.name === name).map(({ schema }) => schema)
+
+    expect(schemasOf('page_size').length).toBeGreaterThan(2)
+    for (const schema of schemasOf('page_size'))
+      expect(schema).toEqual({ type: 'integer', minimum: 0, default: 100 })
+    for (const schema of schemasOf('silent_for_seconds'))
+      expect(schema).toEqual({ type: 'integer', minimum: 0 })
+  })
+
+  it('says of timestamps that they are', async () => {
+    const { document } = await openDocument()
+    const found: string[] = []
+    visitSchemas(document, (name, schema) => {
+      const types = JSON.stringify(schema)
+      if (name.endsWith('_at') && types.includes('"string"') && !types.includes('date-time'))
+        found.push(name)
+    })
+
+    expect(found).toEqual([])
+  })
+
+  it('says which members exclude each other, and which lists repeat nothing', async () => {
+    const { schemas } = (await openDocument()).document.components
+
+    expect(schemas['TokenRequest']).toMatchObject({
+      allOf: [
+        { oneOf: [{ required: ['username'] }, { required: ['identifier'] }] },
+        { oneOf: [{ required: ['password'] }, { required: ['secret'] }] },
+      ],
+    })
+    expect(schemas['CheckRequest']).toMatchObject({ not: { required: ['user', 'teams'] } })
+    expect(schemas['CreateAccessTokenRequest']).toMatchObject({
+      properties: { permissions: { uniqueItems: true } },
+    })
+    for (const name of ['UpdateWebhookRequest', 'UpdateOrganizationRequest'])
+      expect(schemas[name]).toMatchObject({ minProperties: 1 })
+  })
+})
+
+function visitSchemas(value: unknown, visit: (name: string, schema: unknown) => void): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, member] of Object.entries(value)) {
+    if (name === 'properties')
+      for (const [property, schema] of Object.entries(Object(member))) visit(property, schema)
+    visitSchemas(member, visit)
+  }
+}

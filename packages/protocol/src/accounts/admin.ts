@@ -5,6 +5,7 @@ import {
   distributionSettingsSchema,
 } from './distribution-settings.ts'
 import { PERMISSIONS, ROLES } from './token.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 const roleSchema = z.enum(ROLES)
 const newPasswordSchema = z.string().min(12, 'must be at least 12 characters').max(1024)
@@ -19,7 +20,7 @@ export const organizationSchema = z
     distribution: distributionSettingsSchema,
     /** Counts every change that a device or a reader of policies could notice. */
     revision: z.int().nonnegative(),
-    created_at: z.string(),
+    created_at: timestampSchema,
   })
   .meta({ id: 'Organization' })
 export type OrganizationBody = z.infer<typeof organizationSchema>
@@ -29,7 +30,11 @@ export const updateOrganizationRequestSchema = z
     distribution: changedDistributionSettingsSchema.exactOptional(),
   })
   .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
-  .meta({ id: 'UpdateOrganizationRequest', examples: [{ resolve_unlisted_names: true }] })
+  .meta({
+    id: 'UpdateOrganizationRequest',
+    minProperties: 1,
+    examples: [{ resolve_unlisted_names: true }],
+  })
 export type UpdateOrganizationRequest = z.infer<typeof updateOrganizationRequestSchema>
 
 /** `/api/v1/user/organizations` */
@@ -112,7 +117,7 @@ export const invitationSchema = z
     role: roleSchema,
     /** Such as `user:alice`. */
     invited_by: z.string(),
-    created_at: z.string(),
+    created_at: timestampSchema,
   })
   .meta({ id: 'Invitation' })
 export type Invitation = z.infer<typeof invitationSchema>
@@ -160,7 +165,8 @@ export const createAccessTokenRequestSchema = z
     name: nameSchema,
     permissions: z
       .array(z.enum(PERMISSIONS))
-      .refine((list) => new Set(list).size === list.length, 'must not repeat a permission'),
+      .refine((list) => new Set(list).size === list.length, 'must not repeat a permission')
+      .meta({ uniqueItems: true }),
     expires_in_days: z.int().min(1).max(3650),
   })
   .meta({
@@ -175,13 +181,13 @@ export const accessTokenSchema = z
     permissions: z.array(z.enum(PERMISSIONS)),
     /** The first characters of the secret; null for a token of an older release. */
     prefix: z.string().nullable(),
-    created_at: z.string(),
+    created_at: timestampSchema,
     /** `user:NAME`, `organization:NAME:TOKEN` or `operator`; null as above. */
     created_by: z.string().nullable(),
-    expires_at: z.string(),
+    expires_at: timestampSchema,
     expired: z.boolean(),
     /** To the minute, and up to a minute late; null when it has not been used. */
-    last_used_at: z.string().nullable(),
+    last_used_at: timestampSchema.nullable(),
   })
   .meta({ id: 'AccessToken' })
 export type AccessToken = z.infer<typeof accessTokenSchema>

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exactlyOneOf } from '../exactly-one-of.ts'
 
 /** Prefixes tell the kind of a secret at sight, to people and to secret scanners. */
 export const PERSONAL_TOKEN_PREFIX = 'pal_pat_'
@@ -23,6 +24,7 @@ export const tokenRequestSchema = z
   )
   .meta({
     id: 'TokenRequest',
+    allOf: [exactlyOneOf('username', 'identifier'), exactlyOneOf('password', 'secret')],
     examples: [
       { username: 'alice', password: 'a password, or a token that starts with pal_pat_' },
       { identifier: 'acme', secret: 'a token that starts with pal_oat_' },

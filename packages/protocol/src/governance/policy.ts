@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { nameSchema, teamIdSchema } from '../name.ts'
 import { ruleSchema } from './rule.ts'
+import { pageSizeSchema } from '../query-number.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 /** Team UUIDs in canonical lower case; a repeated one counts once, order is kept. */
 const teamsSchema = z.array(teamIdSchema).overwrite((teams) => [...new Set(teams)])
@@ -25,8 +27,8 @@ const summaryShape = {
   org: z.string(),
   scope: scopeSchema,
   /** RFC 3339 UTC, whole seconds. */
-  created_at: z.string(),
-  updated_at: z.string(),
+  created_at: timestampSchema,
+  updated_at: timestampSchema,
 }
 
 export const policySchema = z
@@ -47,7 +49,7 @@ export type ListPoliciesResponse = z.infer<typeof listPoliciesResponseSchema>
 
 /** `page_size`: absent or 0 means 100, more than 100 means 100. */
 export const listPoliciesQuerySchema = z.strictObject({
-  page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
+  page_size: pageSizeSchema.optional(),
   page_token: z.string().min(1, 'must not be empty').optional(),
 })
 

@@ -19,6 +19,7 @@ export const checkRequestSchema = z
   )
   .meta({
     id: 'CheckRequest',
+    not: { required: ['user', 'teams'] },
     examples: [
       { request: { action: 'connect:tcp', host: 'api.example.com', port: 443 } },
       { user: 'alice', request: { action: 'read', path: '/home/alice/.ssh/id_ed25519' } },
@@ -27,7 +28,7 @@ export const checkRequestSchema = z
 export type CheckRequest = z.infer<typeof checkRequestSchema>
 
 /** `user` absent: a machine without a user. */
-export const effectivePolicyQuerySchema = z.strictObject({ user: z.string().optional() })
+export const effectivePolicyQuerySchema = z.strictObject({ user: z.string().min(1).optional() })
 
 /** `GET /api/v1/orgs/{org}/effective-policy` */
 export const effectivePolicyResponseSchema = z

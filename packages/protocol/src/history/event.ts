@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { pageSizeSchema } from '../query-number.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 /** Everything that can happen to an organization. The list only grows. */
 export const EVENT_KINDS = [
@@ -66,7 +68,7 @@ export const eventSchema = z
     org: z.string(),
     /** Counts the events of the organization from 1, without gaps. */
     sequence: z.int().positive(),
-    at: z.string().meta({ description: 'RFC 3339 UTC with milliseconds' }),
+    at: timestampSchema.meta({ description: 'RFC 3339 UTC with milliseconds' }),
     kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
     actor: z.string().meta({
       description:
@@ -92,13 +94,13 @@ export type HistoryEvent = z.infer<typeof eventSchema>
 
 /** `GET /api/v1/orgs/{org}/events`. `page_size`: absent, 0 or more than 100 means 100. */
 export const listEventsQuerySchema = z.strictObject({
-  page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
-  cursor: z.string().optional().meta({
+  page_size: pageSizeSchema.optional(),
+  cursor: z.string().min(1).optional().meta({
     description:
       'The `next_cursor` of an earlier answer; absent starts with the first event. Refused when a restore has undone the event that it is after',
   }),
   kind: z.enum(EVENT_KINDS).optional(),
-  actor: z.string().optional(),
+  actor: z.string().min(1).optional(),
   since: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
   until: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
 })

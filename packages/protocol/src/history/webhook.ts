@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { timestampSchema } from '../timestamp.ts'
 
 const MAX_URL_LENGTH = 2048
 
@@ -19,7 +20,7 @@ export type CreateWebhookRequest = z.infer<typeof createWebhookRequestSchema>
 export const updateWebhookRequestSchema = z
   .strictObject({ url: urlSchema.optional(), enabled: z.boolean().optional() })
   .refine((body) => Object.keys(body).length > 0, 'at least one member must be present')
-  .meta({ id: 'UpdateWebhookRequest', examples: [{ enabled: false }] })
+  .meta({ id: 'UpdateWebhookRequest', minProperties: 1, examples: [{ enabled: false }] })
 export type UpdateWebhookRequest = z.infer<typeof updateWebhookRequestSchema>
 
 export const webhookSchema = z
@@ -27,8 +28,8 @@ export const webhookSchema = z
     id: z.string(),
     url: z.string(),
     enabled: z.boolean(),
-    created_at: z.string(),
-    secret_created_at: z.string(),
+    created_at: timestampSchema,
+    secret_created_at: timestampSchema,
   })
   .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof webhookSchema>
@@ -60,8 +61,8 @@ export const deliverySchema = z
     status: z.int().nullable(),
     /** Why the last attempt failed, such as `timeout`; null when it did not. */
     error: z.string().nullable(),
-    attempted_at: z.string().nullable(),
-    next_attempt_at: z.string().nullable(),
+    attempted_at: timestampSchema.nullable(),
+    next_attempt_at: timestampSchema.nullable(),
   })
   .meta({ id: 'Delivery' })
 export type Delivery = z.infer<typeof deliverySchema>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { lineSchema } from '../line.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 /** `_type` of a grant; nothing else that is signed has it, so none passes for another. */
 export const GRANT_TYPE = 'break_glass_grant'
@@ -95,11 +96,11 @@ export const outstandingGrantSchema = z
     id: z.string(),
     reason: z.string(),
     issued_by: z.string(),
-    issued_at: z.string(),
+    issued_at: timestampSchema,
     use_by: z.string(),
     duration_seconds: z.int(),
     /** When it was begun, where the machine's last report says that it is in force. */
-    begun_at: z.string().optional(),
+    begun_at: timestampSchema.optional(),
   })
   .meta({ id: 'OutstandingGrant' })
 export type OutstandingGrant = z.infer<typeof outstandingGrantSchema>

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { nameSchema } from '../name.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 const MAX_LABELS = 16
 
@@ -41,11 +42,11 @@ export const enrolmentTokenSchema = z
     max_uses: z.int().positive(),
     uses: z.int().nonnegative(),
     /** Null when it has not been used. */
-    last_used_at: z.string().nullable(),
-    created_at: z.string(),
+    last_used_at: timestampSchema.nullable(),
+    created_at: timestampSchema,
     /** `user:NAME` or `organization:NAME:TOKEN`. */
     created_by: z.string(),
-    expires_at: z.string(),
+    expires_at: timestampSchema,
     expired: z.boolean(),
   })
   .meta({ id: 'EnrolmentToken' })

@@ -3,6 +3,8 @@ import { grantInForceSchema } from './break-glass.ts'
 import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
 import { AGENT_STATES } from './local-api.ts'
 import { reportErrorSchema } from './report.ts'
+import { pageSizeSchema, queryNumberSchema } from '../query-number.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 /** One public signing key (RFC 8037, OKP Ed25519). */
 export interface PublicKey {
@@ -77,13 +79,13 @@ export const deviceSchema = z
     /** Null for a device without a user. */
     user: z.string().nullable(),
     labels: z.array(z.string()),
-    created_at: z.string(),
+    created_at: timestampSchema,
     /** Present once the device is revoked. */
-    revoked_at: z.string().optional(),
+    revoked_at: timestampSchema.optional(),
     /** When it last fetched its policies, known a minute later at most; absent when it never did. */
-    last_seen_at: z.string().optional(),
+    last_seen_at: timestampSchema.optional(),
     /** When it last said what follows; absent, as that is, when it never did. */
-    reported_at: z.string().optional(),
+    reported_at: timestampSchema.optional(),
     /** What it enforces, by its own word; absent when that is nothing. */
     revision: z.int().nonnegative().optional(),
     state: z.enum(AGENT_STATES).optional(),
@@ -101,20 +103,19 @@ export const updateDeviceRequestSchema = z
   .strictObject({ labels: deviceLabelsSchema })
   .meta({ id: 'UpdateDeviceRequest', examples: [{ labels: ['ci', 'linux'] }] })
 
-const numeral = z.string().regex(/^\d{1,15}$/, 'must be a non-negative whole number')
-
 /** `page_size`: absent, 0 or more than 100 means 100. Filters must all hold. */
 export const listDevicesQuerySchema = z.strictObject({
-  page_size: z.string().regex(/^\d+$/, 'must be a non-negative whole number').optional(),
+  page_size: pageSizeSchema.optional(),
   cursor: z
     .string()
+    .min(1)
     .optional()
     .meta({ description: 'The `next_cursor` of an earlier answer; absent starts with the first' }),
   user: z.string().min(1, 'must be a username').optional(),
   state: z.enum(AGENT_STATES).optional(),
-  revision: numeral.optional(),
+  revision: queryNumberSchema.optional(),
   label: deviceLabelSchema.optional(),
-  silent_for_seconds: numeral.optional().meta({
+  silent_for_seconds: queryNumberSchema.optional().meta({
     description: 'Not revoked, and neither enrolled nor heard of in the last so many seconds',
   }),
 })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { deviceLabelSchema } from './enrolment-token.ts'
+import { timestampSchema } from '../timestamp.ts'
 
 const MAX_STAGES = 10
 /** 30 days. */
@@ -7,7 +8,7 @@ const MAX_WAIT_SECONDS = 2_592_000
 export const MAX_LISTED_ROLLOUTS = 100
 
 const count = z.int().nonnegative()
-const instant = z.string().meta({ description: 'RFC 3339 UTC with milliseconds' })
+const instant = timestampSchema.meta({ description: 'RFC 3339 UTC with milliseconds' })
 
 /** The machines that one stage adds: those with a label, or a share of all of them. */
 export const rolloutStageSchema = z

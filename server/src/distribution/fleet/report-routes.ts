@@ -1,4 +1,4 @@
-import { deviceReportSchema } from '@palisade/protocol'
+import { deviceReportSchema, timestampSchema } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { errorResponses } from '../../http/error-responses.ts'
@@ -39,8 +39,8 @@ export function reportRoutes(deps: ReportRouteDeps): FastifyPluginAsyncZod {
           querystring: z.strictObject({}),
           body: deviceReportSchema,
           response: {
-            200: z.strictObject({ reported_at: z.string() }).meta({ id: 'ReportReceipt' }),
-            ...errorResponses([400, 401, 403, 413, 415]),
+            200: z.strictObject({ reported_at: timestampSchema }).meta({ id: 'ReportReceipt' }),
+            ...errorResponses([400, 401, 403, 413, 415, 429]),
           },
         },
       },

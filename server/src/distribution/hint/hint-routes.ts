@@ -44,7 +44,7 @@ export function hintRoutes(deps: HintRouteDeps): FastifyPluginAsyncZod {
           security: [{ device_token: [] }],
           headers: proofSchema,
           querystring: hintQuerySchema,
-          response: { 200: hintSchema, ...errorResponses([400, 401, 403]) },
+          response: { 200: hintSchema, ...errorResponses([400, 401, 403, 429]) },
         },
       },
       async (request) => {

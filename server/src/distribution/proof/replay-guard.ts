@@ -13,11 +13,11 @@ const MAX_PROOFS_OF_KEY = 1_000
 /** Remembers which proofs were used, for as long as they could be used again. */
 export interface ReplayGuard {
   /**
-   * `fresh` the first time. `full` when nothing more can be remembered: then nobody is let in by a
+   * `fresh` the first time. `used_up` when the payer has had its share, and `full` when nothing more can be remembered: then nobody is let in by a
    * proof, because forgetting one would be to accept it twice. `payer` is whose room it takes: of
    * the key itself, unless somebody else is there to make any number of keys.
    */
-  admit(thumbprint: string, jti: string, payer?: string): 'fresh' | 'replayed' | 'full'
+  admit(thumbprint: string, jti: string, payer?: string): 'fresh' | 'replayed' | 'used_up' | 'full'
 }
 
 interface Span {
@@ -52,8 +52,8 @@ export function createReplayGuard(
       const name = hash('sha256', `${thumbprint}\n${jti}`, 'buffer')
       if (present.proofs.has(name) || before.proofs.has(name)) return 'replayed'
       const count = present.counts.get(payer) ?? 0
-      if (count >= limits.ofKey || present.proofs.size() + before.proofs.size() >= limits.proofs)
-        return 'full'
+      if (count >= limits.ofKey) return 'used_up'
+      if (present.proofs.size() + before.proofs.size() >= limits.proofs) return 'full'
       present.counts.set(payer, count + 1)
       present.proofs.add(name)
       return 'fresh'

@@ -107,6 +107,10 @@ export function createProofs(deps: ProofDeps): Proofs {
         return
       case 'replayed':
         throw refuse('was used before; make a new one for each request')
+      case 'used_up':
+        throw new ApiError(429, 'limit_exceeded', 'too many proofs of one key; come back later', {
+          headers: { 'retry-after': String(RETRY_SECONDS) },
+        })
       case 'full':
         throw new ApiError(503, 'internal', 'too many proofs at once; come back later', {
           headers: { 'retry-after': String(RETRY_SECONDS) },

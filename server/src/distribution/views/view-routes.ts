@@ -91,7 +91,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           summary: 'Which view this device may fetch; another one once its user changes teams',
           security,
           headers: assignedSchema,
-          response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403]) },
+          response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403, 429]) },
         },
       },
       async ({ headers }) => views.assign(headers.authorization, readAssigned(headers)),
@@ -112,7 +112,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           response: {
             200: bundleSchema,
             304: z.undefined().describe('unchanged since the `ETag` in `If-None-Match`'),
-            ...errorResponses([400, 401, 403, 409]),
+            ...errorResponses([400, 401, 403, 409, 429]),
           },
         },
       },
@@ -141,7 +141,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           response: {
             200: metadataResponse,
             304: z.undefined().describe('unchanged since the `ETag` in `If-None-Match`'),
-            ...errorResponses([400, 401, 403, 404]),
+            ...errorResponses([400, 401, 403, 404, 429]),
           },
         },
       },
@@ -164,7 +164,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           params: fileParams,
           headers: proofSchema,
           security,
-          response: { 200: metadataResponse, ...errorResponses([400, 401, 403, 404]) },
+          response: { 200: metadataResponse, ...errorResponses([400, 401, 403, 404, 429]) },
         },
       },
       async (request, reply) => {
@@ -186,7 +186,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           params: fileParams,
           headers: proofSchema,
           security,
-          response: { 200: documentResponse, ...errorResponses([400, 401, 403, 404]) },
+          response: { 200: documentResponse, ...errorResponses([400, 401, 403, 404, 429]) },
         },
       },
       async (request, reply) => {

@@ -40,7 +40,7 @@ describe('the memory of proofs', () => {
     expect(guard.admit('a', '1')).toBe('fresh')
     expect(guard.admit('a', '2')).toBe('fresh')
 
-    expect(guard.admit('a', '3')).toBe('full')
+    expect(guard.admit('a', '3')).toBe('used_up')
     expect(guard.admit('b', '1')).toBe('fresh')
     expect(guard.admit('c', '1')).toBe('full')
     expect(guard.admit('a', '1')).toBe('replayed')
