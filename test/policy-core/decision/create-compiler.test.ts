@@ -90,6 +90,19 @@ describe('createCompiler', () => {
     expect(decideWith('/home/b', true, '/home/b/work/x')).toBe('deny')
     expect(decideWith('/home/b', false, '/home/b/work/x')).toBe('allow')
   })
+
+  it('refuses too many stars unless the limits are lifted, whatever it compiled before', () => {
+    const compiler = createCompiler()
+    const set = { policies: [allowing('/**/a'.repeat(33), 'read')] }
+    const path = '/a'.repeat(33)
+
+    for (let round = 0; round < 2; round += 1) {
+      expect(() => compiler.compile(set)).toThrow('has 33 `**`, and a pattern has at most 32')
+      const lifted = compiler.compile(set, { patternLimits: false })
+      expect(decide(lifted, { action: 'read', path }).decision).toBe('allow')
+    }
+    expect(() => compiler.compile(set, { patternLimits: true })).toThrow(PolicyError)
+  })
 })
 
 function allowing(resource: string, action: 'connect:tcp' | 'read' = 'connect:tcp') {

@@ -31,6 +31,19 @@ test.each([
   expect(problems[0]?.message).toContain(message)
 })
 
+test.each([
+  ['`**`', '/**/a'.repeat(32), '/**/a'.repeat(33), 'has 33 `**`, and a pattern has at most 32'],
+  ['`*`', `/${'a*'.repeat(64)}`, `/${'a*'.repeat(65)}`, 'has 65 `*`, and a pattern has at most 64'],
+  ['names of `*` alone', '/*'.repeat(64), '/*'.repeat(65), 'has 65 `*`'],
+])('a path may have a certain number of %s and no more', (_title, most, more, message) => {
+  const rule = { ...RULE, actions: ['read'] as const }
+
+  expect(checkRule({ ...rule, resources: [most] })).toEqual([])
+  expect(checkRule({ ...rule, resources: [most, more] })).toMatchObject([
+    { member: 'resources[1]', message: expect.stringContaining(message) as string },
+  ])
+})
+
 const NO_TEXT = Object.create(null) as object
 
 test.each<[string, object, string, string]>([

@@ -30,6 +30,8 @@ export function readPathPattern(text: string): PathPattern | null {
   if (first !== '' && first !== '~') return null
   if (first === '' && segments.length === 0) return null
   if (segments.some((segment) => isNoName(segment) || isMisplacedDoubleStar(segment))) return null
+  if (segments.filter((segment) => segment === '**').length > 32) return null
+  if (text.replaceAll('**', '').split('*').length - 1 > 64) return null
   return { atHome: first === '~', segments: segments.map(readSegment) }
 }
 

@@ -141,7 +141,7 @@ function hostilePolicies(): fc.Arbitrary<Policy> {
   const numbers = fc.constantFrom('10.0.0.0/8', '::ffff:0:0/96', '64:ff9b::', '443', '65535')
   const piece = fc.oneof(stars, names, numbers)
   const written = fc.array(piece, { maxLength: 20 }).map((pieces) => pieces.join(''))
-  const deep = fc.constantFrom('/**'.repeat(9), '/*'.repeat(2000), `${'a.'.repeat(120)}test`)
+  const deep = fc.constantFrom('/**'.repeat(9), '/*'.repeat(64), `${'a.'.repeat(120)}test`)
   const sound = fc.constantFrom('*.example.com:443', '10.0.0.0/8', '64:ff9b::/96', '/a/**/b*', '~')
   const text = fc.oneof(
     { weight: 12, arbitrary: sound },

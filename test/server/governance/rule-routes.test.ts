@@ -65,6 +65,26 @@ describe('creating a rule', () => {
     expect(twice.json().error.field).toBe('actions')
   })
 
+  it('takes a path with 32 `**`, and refuses one with more, naming it', async () => {
+    await newPolicy()
+    const actions = ['read']
+
+    const taken = await postRule({ ...RULE, actions, resources: ['/**/a'.repeat(32)] })
+    const refused = await postRule({
+      ...RULE,
+      name: 'two',
+      actions,
+      resources: ['/**/a'.repeat(33)],
+    })
+
+    expect(taken.statusCode).toBe(201)
+    expect(refused.statusCode).toBe(400)
+    expect(refused.json().error).toMatchObject({
+      field: 'resources[0]',
+      message: expect.stringContaining('`/**/a/**/a') as string,
+    })
+  })
+
   it('refuses a name that is used in this policy, and takes it in another', async () => {
     await newPolicy()
     expect((await postRule(RULE)).statusCode).toBe(201)

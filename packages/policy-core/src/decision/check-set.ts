@@ -14,7 +14,7 @@ const SET_MEMBERS: readonly (keyof PolicySet)[] = [
   'revision',
 ]
 const LISTS: readonly (keyof PolicySet)[] = ['policies', 'local']
-const OPTION_MEMBERS: readonly (keyof CompileOptions)[] = ['caseSensitive']
+const OPTION_MEMBERS: readonly (keyof CompileOptions)[] = ['caseSensitive', 'patternLimits']
 
 /** Members that callers give in the wrong place, and what to write. */
 const MISPLACED: ReadonlyMap<string, string> = new Map([
@@ -44,7 +44,8 @@ export function checkSet(set: PolicySet, options: CompileOptions): void {
   for (const member of ['governed', 'resolve_unlisted_names'] as const)
     requireType(member, set[member], isBoolean, '`true` or `false`')
   requireType('revision', set.revision ?? undefined, isRevision, 'a whole number from 0')
-  requireType('caseSensitive', options.caseSensitive, isBoolean, '`true` or `false`')
+  for (const member of OPTION_MEMBERS)
+    requireType(member, options[member], isBoolean, '`true` or `false`')
 }
 
 /** The segments of the home directory; null when none is given. */

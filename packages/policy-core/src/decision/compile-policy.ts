@@ -26,7 +26,7 @@ import { sortRules, type PolicySource } from './sort-rules.ts'
  * when `set`, `options` or a member of them is not what it has to be.
  */
 export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
-  return compileWith(createRememberingReader(), set, options)
+  return compileWith(createRememberingReader, set, options)
 }
 
 /** Compiles one policy set after another. */
@@ -41,25 +41,29 @@ export interface Compiler {
  * it parsed: measured, up to 0.7 kB a resource.
  */
 export function createCompiler(): Compiler {
-  const reader = createRememberingReader()
+  const limited = createRememberingReader(true)
+  const unlimited = createRememberingReader(false)
+  const readerFor = (limits: boolean): PatternReader => (limits ? limited : unlimited)
   return {
     compile(set, options = {}) {
       try {
-        return compileWith(reader, set, options)
+        return compileWith(readerFor, set, options)
       } finally {
         // Also of a set that is refused: somebody who types sends nothing else for a while.
-        reader.forgetUnread()
+        limited.forgetUnread()
+        unlimited.forgetUnread()
       }
     },
   }
 }
 
 function compileWith(
-  reader: PatternReader,
+  readerFor: (limits: boolean) => PatternReader,
   set: PolicySet,
   options: CompileOptions,
 ): CompiledPolicy {
   checkSet(set, options)
+  const reader = readerFor(options.patternLimits ?? true)
   const caseSensitive = options.caseSensitive ?? true
   const machine = machineClasses(readMachineAddresses(set.machine_addresses))
   const meaning: PathMeaning = { home: readHome(set.home), caseSensitive }

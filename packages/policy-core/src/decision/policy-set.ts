@@ -25,4 +25,9 @@ export interface PolicySet {
 export interface CompileOptions {
   /** False for file systems that ignore letter case. Default true. */
   readonly caseSensitive?: boolean | undefined
+  /**
+   * Whether a path pattern with more than 32 `**` or 64 other `*` is refused. False lifts the
+   * limits, for policies of trusted authors: what a decision may cost is then open. Default true.
+   */
+  readonly patternLimits?: boolean | undefined
 }

@@ -1,6 +1,7 @@
 import type { Parsed } from '../result.ts'
 import { createAddressScratch } from '../address/ip-address.ts'
 import type { NetworkPattern } from './network-pattern.ts'
+import { parseLimitedPath } from './limited-path.ts'
 import { parseNetworkPattern } from './parse-network-pattern.ts'
 import { parsePathPattern, type PathPattern } from './path-pattern.ts'
 
@@ -10,7 +11,13 @@ export interface PatternReader {
   readonly filesystem: (text: string) => Parsed<PathPattern>
 }
 
-/** Reads every resource anew. */
+/** Reads every resource anew, and refuses patterns with too many stars. */
+export const LIMITING: PatternReader = {
+  network: (text) => parseNetworkPattern(text),
+  filesystem: parseLimitedPath,
+}
+
+/** Reads every resource anew, whatever matching it costs: it has been checked before. */
 export const PARSING: PatternReader = {
   network: (text) => parseNetworkPattern(text),
   filesystem: parsePathPattern,
@@ -22,10 +29,11 @@ export interface RememberingReader extends PatternReader {
   readonly forgetUnread: () => void
 }
 
-export function createRememberingReader(): RememberingReader {
+/** `limits`: whether it refuses patterns with too many stars. */
+export function createRememberingReader(limits: boolean): RememberingReader {
   const scratch = createAddressScratch()
   const network = remember((text) => parseNetworkPattern(text, scratch))
-  const filesystem = remember(parsePathPattern)
+  const filesystem = remember(limits ? parseLimitedPath : parsePathPattern)
   return {
     network: network.read,
     filesystem: filesystem.read,

@@ -1,4 +1,4 @@
-import { PARSING, type PatternReader } from '../pattern/pattern-reader.ts'
+import { LIMITING, type PatternReader } from '../pattern/pattern-reader.ts'
 import { quote, show } from '../quote.ts'
 import { refused, type Parsed } from '../result.ts'
 import { ACTIONS, domainOf, isAction, type Action, type Rule } from './policy.ts'
@@ -18,7 +18,7 @@ export interface RuleProblem {
  * of a wrong type, which only JavaScript can give, are problems like any other.
  */
 export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>): RuleProblem[] {
-  return checkRuleWith(PARSING, rule)
+  return checkRuleWith(LIMITING, rule)
 }
 
 /**
