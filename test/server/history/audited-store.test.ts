@@ -260,6 +260,8 @@ describe('the audited store', () => {
       'distribution/rollout/rollout-watch.ts',
       // Makes the keys of an organization whose machines are older than views.
       'distribution/views/assignments.ts',
+      // Inserts what is about to be signed.
+      'distribution/views/place-documents.ts',
       // Signs what was changed.
       'distribution/views/view-batches.ts',
       'history/audited-store.ts',

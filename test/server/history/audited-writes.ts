@@ -489,7 +489,14 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   devicePolls: ['record'],
   deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
-  views: ['publish', 'outdateAll', 'deleteReplaced', 'deleteUnlisted', 'deleteAbandoned'],
+  views: [
+    'placeAhead',
+    'publish',
+    'outdateAll',
+    'deleteReplaced',
+    'deleteUnlisted',
+    'deleteAbandoned',
+  ],
   rollouts: ['putWatch'],
 }
 

@@ -4,6 +4,7 @@ import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { describeConcurrency } from './concurrency-conformance.ts'
 import { describeCredentials, signingKey } from './credential-conformance.ts'
 import { describeDeviceSearch } from './device-search-conformance.ts'
+import { describeDocuments } from './document-conformance.ts'
 import { describeGrants } from './grant-conformance.ts'
 import { describeGeneration } from './generation-conformance.ts'
 import { describeEvents } from './event-conformance.ts'
@@ -515,6 +516,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     )
     describeIdempotency(() => store)
     describeKnownNetworks(() => store)
+    describeDocuments(() => store)
     describeRollouts(() => store)
     describeWebhooks(() => store)
 

@@ -5,6 +5,7 @@ import type { Store, StoreWriter } from '../../store/store.ts'
 import type { ViewBase } from './formatted-policies.ts'
 import { inspectView, requireOrganization, type FoundView, type Question } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'
+import { placeDocuments } from './place-documents.ts'
 import { signView, type SignedView } from './publish-view.ts'
 import { createViewStorage } from './store-views.ts'
 import { ensureTrust, isRootMissing } from './trust.ts'
@@ -57,6 +58,8 @@ export function createViewBatches(deps: {
       changed.push(...(await inspectSlice(org, left)))
       if (left.length > 0) await nextTurn()
     }
+    const documents = new Set(changed.flatMap(({ content }) => content.documents))
+    await placeDocuments(store, org, [...documents], now)
     // In the order of their rows: each commit then writes other pages of the database.
     const inOrder = changed.toSorted((a, b) => (a.inquiry.place.id < b.inquiry.place.id ? -1 : 1))
     const parts = split(inOrder, VIEWS_OF_TRANSACTION)

@@ -1,5 +1,6 @@
 import type {
   DistributionKeyRecord,
+  DocumentRecord,
   PublicationRecord,
   RootRecord,
   ViewRecord,
@@ -33,6 +34,8 @@ export interface ViewReader {
   file(org: string, id: string, name: string, since: number): Promise<Uint8Array | null>
   /** The body of a document that a targets file of this view lists. */
   document(org: string, id: string, path: string, since: number): Promise<Uint8Array | null>
+  /** Those of the documents that publishing would have to insert. */
+  unplaced(org: string, documents: readonly DocumentRecord[]): Promise<DocumentRecord[]>
 }
 
 /** A view as it is from now on, with what was signed of it beside the timestamp. */
@@ -44,6 +47,12 @@ export interface Publication {
 
 /** Publishing changes nothing that anybody decided: none of it is audited or raises a revision. */
 export interface ViewWriter extends ViewReader {
+  /**
+   * Inserts documents before `publish` lists them; it inserts those that are missing by then. No
+   * view serves them until then, and `deleteUnlisted` deletes those that none has listed since
+   * `version`.
+   */
+  placeAhead(org: string, documents: readonly DocumentRecord[], version: number): Promise<void>
   /** For views of one organization, each of them once. What these replace stays. */
   publish(org: string, publications: readonly Publication[]): Promise<void>
   /** Has every view of the organization signed whole when it is asked for next. */

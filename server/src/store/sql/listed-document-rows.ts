@@ -32,11 +32,31 @@ export function createFindEntries(
   }
 }
 
+/** Finds the documents that have no place yet. */
+export function createFindUnplaced(
+  connection: Connection,
+): (org: string, documents: readonly DocumentRecord[]) => Promise<DocumentRecord[]> {
+  const select = createSelectPlaces(connection)
+  return async (org, documents) => {
+    const paths = documents.map(({ path }) => path)
+    const known = new Set((await select([org], paths)).map(({ entry }) => entry))
+    return documents.filter(({ entry }) => !known.has(entry))
+  }
+}
+
+function createSelectPlaces(connection: Connection) {
+  return createSelectIn<PlaceRow>(
+    connection,
+    (list) => `SELECT place, entry FROM listed_documents WHERE org = ? AND path IN (${list})`,
+  )
+}
+
 export interface ListedDocumentWriter {
-  /** The places of the documents, made where there are none. */
+  /** The places of the documents, made where there are none and then as if dropped in `version`. */
   place(
     org: string,
     documents: readonly DocumentRecord[],
+    version: number,
   ): Promise<ReadonlyMap<DocumentRecord, number>>
   /** `version` is no less than that of any targets file by which a document was dropped. */
   relist(documents: Iterable<Relisted>, version: number): Promise<void>
@@ -44,19 +64,17 @@ export interface ListedDocumentWriter {
 }
 
 export function createListedDocumentWriter(connection: Connection): ListedDocumentWriter {
-  const selectPlaces = createSelectIn<PlaceRow>(
-    connection,
-    (list) => `SELECT place, entry FROM listed_documents WHERE org = ? AND path IN (${list})`,
-  )
+  const selectPlaces = createSelectPlaces(connection)
+  // No reader sees a document before a publication lists it.
   const insertBody = connection.prepare(
     `INSERT INTO policy_documents (org, sha256, body) VALUES (?, ?, ?)
      ON CONFLICT (org, sha256) DO NOTHING`,
-    'governance',
+    'progress',
   )
   const insert = connection.prepare<Pick<PlaceRow, 'place'>>(
     `INSERT INTO listed_documents (org, path, entry, sha256, shown_by, dropped_in)
-     VALUES (?, ?, ?, ?, 0, 0) RETURNING place`,
-    'governance',
+     VALUES (?, ?, ?, ?, 0, ?) RETURNING place`,
+    'progress',
   )
   const add = connection.prepare(
     'UPDATE listed_documents SET shown_by = shown_by + ? WHERE place = ?',
@@ -84,15 +102,16 @@ export function createListedDocumentWriter(connection: Connection): ListedDocume
   async function create(
     org: string,
     { path, entry, sha256, body }: DocumentRecord,
+    version: number,
   ): Promise<number> {
     await insertBody.run(org, sha256, body)
-    const row = await insert.get(org, path, entry, sha256)
+    const row = await insert.get(org, path, entry, sha256, version)
     if (row === undefined) throw new RangeError(`document \`${path}\` was not inserted`)
     return row.place
   }
 
   return {
-    async place(org, documents) {
+    async place(org, documents, version) {
       const paths = documents.map(({ path }) => path)
       const known = new Map(
         (await selectPlaces([org], paths)).map(({ place, entry }) => [entry, place] as const),
@@ -100,7 +119,7 @@ export function createListedDocumentWriter(connection: Connection): ListedDocume
       const places = new Map<DocumentRecord, number>()
       for (const document of documents) {
         // An entry names its path, so that one of another path is another entry.
-        const place = known.get(document.entry) ?? (await create(org, document))
+        const place = known.get(document.entry) ?? (await create(org, document, version))
         known.set(document.entry, place)
         places.set(document, place)
       }

@@ -4,6 +4,7 @@ import type { Connection, Value } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
 import {
   createFindEntries,
+  createFindUnplaced,
   createListedDocumentWriter,
   type Relisted,
 } from './listed-document-rows.ts'
@@ -34,6 +35,9 @@ const PUBLICATION_COLUMNS: readonly InsertedColumn[] = [
   { name: 'targets_tail', type: 'TEXT' },
   { name: 'listing', type: 'TEXT' },
 ]
+
+/** `dropped_in` of a document that every view that listed it still lists. */
+const NEVER = 0
 
 /**
  * The first version that had not been replaced by `since`: the last of before, whose successor is
@@ -94,6 +98,7 @@ export function createViewReader(connection: Connection): ViewReader {
     async document(org, id, path, since) {
       return (await document.get(org, path, id, org, id, since))?.body ?? null
     },
+    unplaced: createFindUnplaced(connection),
   }
 }
 
@@ -148,11 +153,14 @@ export function createViewWriter(
 
   return {
     ...createViewReader(connection),
+    async placeAhead(org, listed, version) {
+      await documents.place(org, listed, version)
+    },
     async publish(org, publications) {
       const listed = new Set<DocumentRecord>()
       for (const { files } of publications)
         for (const document of files?.targets?.documents ?? []) listed.add(document)
-      const places = await documents.place(org, [...listed])
+      const places = await documents.place(org, [...listed], NEVER)
       const relisted = createRelisting()
       const rows: Value[][] = []
       for (const { view, files } of publications) {

@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import type { DocumentRecord, ViewRecord } from '../../../server/src/store/distribution-records.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+
+const NOW = '2026-11-21T08:00:00.000Z'
+const VERSION = 1_795_248_000
+const VIEW_ID = '0'.repeat(32)
+
+const VIEW: ViewRecord = {
+  org: 'acme',
+  id: VIEW_ID,
+  revision: 1,
+  content_hash: 'c',
+  root_version: 1,
+  targets_version: VERSION,
+  targets_signed_at: NOW,
+  snapshot_version: VERSION,
+  snapshot_signed_at: NOW,
+  timestamp_version: VERSION,
+  timestamp_signed_at: NOW,
+  timestamp_body: Buffer.from('{}'),
+}
+
+function document(id: string): DocumentRecord {
+  const sha256 = id.repeat(64)
+  const entry = `"policies/pol_${id}.json":{}`
+  return { path: `policies/${sha256}.pol_${id}.json`, sha256, body: Buffer.from(id), entry }
+}
+
+const [A, B, C] = [document('a'), document('b'), document('c')]
+
+/** What every driver promises of documents placed ahead; `store` holds the seed of `describeStore`. */
+export function describeDocuments(store: () => Store): void {
+  const place = (...documents: DocumentRecord[]) =>
+    store().transaction(({ views }) => views.placeAhead('acme', documents, VERSION))
+  const publish = (...documents: DocumentRecord[]) =>
+    store().transaction(({ views }) =>
+      views.publish('acme', [
+        { view: VIEW, files: { snapshot: '{}', targets: { head: '{', documents, tail: '}' } } },
+      ]),
+    )
+  const unplaced = (...documents: DocumentRecord[]) =>
+    store().read(({ views }) => views.unplaced('acme', documents))
+  const served = async ({ path }: DocumentRecord) => {
+    const body = await store().read(({ views }) => views.document('acme', VIEW_ID, path, VERSION))
+    return body && Buffer.from(body).toString()
+  }
+
+  describe('documents placed ahead', () => {
+    it('are served once a view lists them, beside those that publishing inserts', async () => {
+      await place(A)
+      expect(await served(A)).toBeNull()
+
+      await publish(A, B)
+      expect([await served(A), await served(B)]).toEqual(['a', 'b'])
+    })
+
+    it('are the only ones that need not be placed', async () => {
+      await place(A)
+      expect(await unplaced(A, B)).toEqual([B])
+      expect(await unplaced({ ...A, entry: `${A.entry} ` })).toHaveLength(1)
+
+      await place(A, B)
+      expect(await unplaced(A, B)).toEqual([])
+    })
+
+    it('are kept as long as documents that views dropped at that time', async () => {
+      // The last row stays, whatever it is.
+      await place(A, B, C)
+      await publish(B)
+      const deleteUnlisted = (since: number) =>
+        store().transaction(({ views }) => views.deleteUnlisted('acme', since))
+
+      await deleteUnlisted(VERSION)
+      expect(await unplaced(A, B)).toEqual([])
+      await deleteUnlisted(VERSION + 1)
+      expect(await unplaced(A, B)).toEqual([A])
+      expect(await served(B)).toBe('b')
+    })
+
+    it('do not outdate what others have read', async () => {
+      const before = store().generation()
+      await place(A)
+      expect(store().generation()).toBe(before)
+      await publish(A)
+      expect(store().generation()).not.toBe(before)
+    })
+  })
+}
