@@ -10,7 +10,7 @@ export interface Allowance {
 export interface BudgetLimits {
   readonly organization: Allowance
   readonly caller: Allowance
-  /** Left of an organization's burst for callers who may change its policies. */
+  /** Left of an organization's burst for callers who may change its policies, whatever others take. */
   readonly reservedMs: number
 }
 
@@ -36,7 +36,7 @@ export interface Payer {
 /**
  * Time that organizations and their callers may take of the server, each by a token bucket. Work of
  * any length is charged for what it took. It may end in debt, and what follows waits until that is
- * paid back.
+ * paid back; callers who may change policies wait for no debt of others.
  */
 export interface WorkBudget {
   /** Throws 429 with `Retry-After` while the caller or the organization has nothing left. */
@@ -65,13 +65,18 @@ export function createWorkBudget({
   readonly clockMs?: () => number
 } = {}): WorkBudget {
   const organizations = createAccounts(limits.organization, maxAccounts)
+  const { burstMs, perSecondMs } = limits.organization
+  /** Of each organization, for callers who may not change its policies: their debts are theirs. */
+  const readers = createAccounts({ burstMs: burstMs - limits.reservedMs, perSecondMs }, maxAccounts)
   const callers = createAccounts(limits.caller, maxAccounts)
   const keyOf = ({ org, caller }: Payer) => JSON.stringify([org, caller])
 
   function charge(payer: Payer, ms: number): void {
     const nowMs = clockMs()
-    organizations.charge(payer.org, ms, nowMs)
-    callers.charge(keyOf(payer), ms, nowMs)
+    const leastMs = payer.isWriter ? Number.NEGATIVE_INFINITY : limits.reservedMs
+    organizations.charge(payer.org, ms, { nowMs, leastMs })
+    if (!payer.isWriter) readers.charge(payer.org, ms, { nowMs })
+    callers.charge(keyOf(payer), ms, { nowMs })
   }
 
   function require(payer: Payer): void {
@@ -79,6 +84,7 @@ export function createWorkBudget({
     const reservedMs = payer.isWriter ? 0 : limits.reservedMs
     const waitMs = Math.max(
       organizations.waitMs(payer.org, reservedMs, nowMs),
+      payer.isWriter ? 0 : readers.waitMs(payer.org, 0, nowMs),
       callers.waitMs(keyOf(payer), 0, nowMs),
     )
     if (waitMs > 0) throw exhausted(waitMs)
@@ -133,8 +139,15 @@ function createAccounts({ burstMs, perSecondMs }: Allowance, maxAccounts: number
       const missingMs = reservedMs - left(key, nowMs)
       return missingMs < 0 ? 0 : Math.max(1, (missingMs / perSecondMs) * 1000)
     },
-    charge(key: string, ms: number, nowMs: number): void {
-      const account = { leftMs: left(key, nowMs) - ms, atMs: nowMs }
+    /** Takes no more than down to `leastMs`. */
+    charge(
+      key: string,
+      ms: number,
+      { nowMs, leastMs = Number.NEGATIVE_INFINITY }: { nowMs: number; leastMs?: number },
+    ): void {
+      const beforeMs = left(key, nowMs)
+      const leftMs = Math.max(beforeMs - ms, Math.min(beforeMs, leastMs))
+      const account = { leftMs, atMs: nowMs }
       accounts.delete(key)
       accounts.set(key, account)
       const [oldest] = accounts.size > maxAccounts ? accounts.keys() : []

@@ -64,6 +64,26 @@ describe('the budget of work', () => {
     expect(() => budget.require(another(owner, 1))).toThrow('wait and try again')
   })
 
+  it('lets those who may change policies wait for nothing that others have taken', () => {
+    const { budget } = open()
+    const begun = [1, 2, 3].map((index) => budget.begin(another(reader, index)))
+    for (const work of begun) work.charge(100_000)
+
+    budget.require(owner)
+    charge(budget, owner, 249)
+    budget.require(owner)
+  })
+
+  it('lets all others of the organization pay back what one of them has taken', () => {
+    const { budget, clock } = open()
+    charge(budget, reader, 1250)
+
+    clock.nowMs += 5000
+    expect(() => budget.require(another(reader, 1))).toThrow('wait and try again')
+    clock.nowMs += 1
+    budget.require(another(reader, 1))
+  })
+
   it('gives back no more than the burst', () => {
     const { budget, clock } = open()
     charge(budget, reader, 100)
