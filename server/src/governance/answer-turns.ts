@@ -9,18 +9,22 @@ const MAX_WAITING = 64
 /** Who makes a large answer when. */
 export interface AnswerTurns {
   /**
-   * Runs `work` when it is the organization's turn: one of each at a time, so that none takes the
-   * server from the others. Throws 429 when `maxWaitingEach` of it wait already, or 64 of all.
+   * Runs `work` when it is the organization's turn: one of each at a time, `maxRunning` of all, so
+   * that none takes the server from the others. Throws 429 when `maxWaitingEach` of it wait already,
+   * or 64 of all.
    */
   run<T>(org: string, work: () => Promise<T>): Promise<T>
 }
 
-export function createAnswerTurns(maxWaitingEach = MAX_WAITING_EACH): AnswerTurns {
+export function createAnswerTurns(
+  maxWaitingEach = MAX_WAITING_EACH,
+  maxRunning = MAX_RUNNING,
+): AnswerTurns {
   const running = new Set<string>()
   const waiting: { readonly org: string; readonly begin: () => void }[] = []
 
   async function enter(org: string): Promise<void> {
-    if (running.size < MAX_RUNNING && !running.has(org)) return void running.add(org)
+    if (running.size < maxRunning && !running.has(org)) return void running.add(org)
     const own = waiting.filter((other) => other.org === org).length
     if (own >= maxWaitingEach || waiting.length >= MAX_WAITING)
       throw new ApiError(

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { limitExceeded } from '../http/api-error.ts'
 import type { Work } from '../overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../store/records.ts'
+import { createAnswerTurns } from './answer-turns.ts'
 import { formatPolicy } from './format-policy.ts'
 import type { FindPolicy } from './policy-lookup.ts'
 import { UncompilableError, type PolicyWorker, type WorkerSet } from './policy-worker-client.ts'
@@ -11,6 +12,10 @@ import { UncompilableError, type PolicyWorker, type WorkerSet } from './policy-w
 const MAX_RESOURCES = 200_000
 /** Sets at once, also of small ones. */
 const MAX_SETS = 500
+/** A longer text counts as several resources: the worker has memory for 50 MB of texts. */
+const LENGTH_OF_RESOURCE = 256
+/** Sets of each organization that wait to be made. */
+const MAX_WAITING_EACH = 16
 
 /** The policies that apply to somebody: everything that a decision depends on. */
 export interface EffectiveSet {
@@ -25,7 +30,8 @@ export interface CompiledPolicies {
    * Decides by the kept set, or else by the policies that `load` gives, compiled. `load` answers null
    * for a policy that has changed since its head was read; then `decide` answers null as well. The
    * revision of the decision is null. Throws 403 for more resources than can be kept, and for what
-   * takes too long to compile; and what `begin` throws where there is anything to be done.
+   * takes too long to compile; and, where there is anything to be done, what `begin` throws when it
+   * is the organization's turn, and 429 as `AnswerTurns` does.
    *
    * The set has no revision: many revisions of an organization leave its policies alone.
    */
@@ -59,6 +65,9 @@ export function createCompiledPolicies({
 }): CompiledPolicies {
   const entries = new Map<string, Kept>()
   const making = new Map<string, Promise<Kept | null>>()
+  // One at a time, also of all: a worker that ends is then the fault of the set that it compiles.
+  const turns = createAnswerTurns(MAX_WAITING_EACH, 1)
+  const maxMegabytes = Math.floor((maxResources * LENGTH_OF_RESOURCE) / 1e6)
   let resources = 0
 
   function find(key: string): Kept | null {
@@ -101,15 +110,16 @@ export function createCompiledPolicies({
       work.charge(await set.compile(resolve_unlisted_names))
       return (kept = { set, resources: count })
     } catch (error) {
-      if (error instanceof UncompilableError) return UNDECIDABLE
-      throw error
+      if (!(error instanceof UncompilableError)) throw error
+      work.charge(error.tookMs)
+      return UNDECIDABLE
     } finally {
       work.end()
       if (kept === null) set.drop()
     }
   }
 
-  /** How many resources they have, or more than there may be; null when a policy has changed. */
+  /** How much they count, or more than they may; null when a policy has changed. */
   async function add(
     set: WorkerSet,
     { heads, load, work }: Pick<EffectiveSet, 'heads'> & { load: FindPolicy; work: Work },
@@ -141,12 +151,13 @@ export function createCompiledPolicies({
   return {
     async decide(effective, source, request) {
       const key = keyOf(effective)
-      const kept = find(key) ?? (await makeOnce(key, () => make(effective, source)))
+      const begin = () => turns.run(effective.org, () => make(effective, source))
+      const kept = find(key) ?? (await makeOnce(key, begin))
       // Dropped where others came in between.
       if (kept === null || kept.set?.isLost() === true) return null
       if (kept.set !== null) return kept.set.decide(request)
       throw limitExceeded(
-        `the policies hold more than ${maxResources} resources, or take too long to compile, to be judged here; ask a machine`,
+        `the policies hold more than ${maxResources} resources or ${maxMegabytes} MB, or take too long to compile, to be judged here; ask a machine`,
       )
     },
   }
@@ -161,5 +172,8 @@ function keyOf({ org, heads, resolve_unlisted_names }: EffectiveSet): string {
 }
 
 function countResources({ rules }: PolicyRecord): number {
-  return rules.reduce((count, { resources }) => count + resources.length, 0)
+  let count = 0
+  for (const { resources } of rules)
+    for (const { length } of resources) count += Math.max(1, length / LENGTH_OF_RESOURCE)
+  return count
 }

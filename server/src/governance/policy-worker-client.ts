@@ -30,12 +30,14 @@ export interface PolicyWorker {
   close(): Promise<void>
 }
 
-/** The set takes more time or memory than there is for it. */
+/** The set takes more time or memory than there is for it; `tookMs` were spent on it. */
 export class UncompilableError extends Error {
   override readonly name = 'UncompilableError'
+  readonly tookMs: number
 
-  constructor() {
+  constructor(tookMs: number) {
     super('the policies take too much time or memory to compile')
+    this.tookMs = tookMs
   }
 }
 
@@ -51,6 +53,8 @@ interface Thread {
   /** In the order that they were sent, which is that of the replies. */
   readonly jobs: Map<number, Job>
   hasEnded: boolean
+  /** When the first job began. */
+  startedMs: number
   timer: NodeJS.Timeout | undefined
 }
 
@@ -68,7 +72,13 @@ export function createPolicyWorker({
     })
     // A server that stops does not wait for it.
     worker.unref()
-    const thread: Thread = { worker, jobs: new Map(), hasEnded: false, timer: undefined }
+    const thread: Thread = {
+      worker,
+      jobs: new Map(),
+      hasEnded: false,
+      startedMs: 0,
+      timer: undefined,
+    }
     worker.on('message', (reply: WorkerReply) => {
       const job = thread.jobs.get(reply.job)
       thread.jobs.delete(reply.job)
@@ -87,13 +97,15 @@ export function createPolicyWorker({
     thread.hasEnded = true
     if (current === thread) current = null
     clearTimeout(thread.timer)
+    const tookMs = performance.now() - thread.startedMs
     for (const [index, { kind, reject }] of [...thread.jobs.values()].entries())
-      reject(index === 0 && kind === 'compile' ? new UncompilableError() : tryAgain())
+      reject(index === 0 && kind === 'compile' ? new UncompilableError(tookMs) : tryAgain())
     void thread.worker.terminate()
   }
 
   function watch(thread: Thread): void {
     clearTimeout(thread.timer)
+    thread.startedMs = performance.now()
     if (thread.jobs.size > 0) thread.timer = setTimeout(() => end(thread), timeLimitMs).unref()
   }
 

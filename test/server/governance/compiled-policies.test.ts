@@ -4,7 +4,8 @@ import {
   type EffectiveSet,
 } from '../../../server/src/governance/compiled-policies.ts'
 import { createPolicyWorker } from '../../../server/src/governance/policy-worker-client.ts'
-import { createWorkBudget } from '../../../server/src/overload/work-budget.ts'
+import { nextTurn } from '../../../server/src/next-turn.ts'
+import { createWorkBudget, type Work } from '../../../server/src/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../server/src/store/records.ts'
 
 const REQUEST = { action: 'connect:tcp', host: 'example.com', port: 443 } as const
@@ -38,6 +39,17 @@ afterAll(() => worker.close())
 
 function open(limits: { readonly maxResources?: number; readonly maxSets?: number } = {}) {
   return createCompiledPolicies({ worker, ...limits })
+}
+
+/** Work that tells what it was charged for being done elsewhere. */
+function spending() {
+  let charged = 0
+  const work: Work = {
+    turn: () => nextTurn(),
+    end: () => undefined,
+    charge: (ms) => void (charged += ms),
+  }
+  return { work, charged: () => charged }
 }
 
 function refuse(): never {
@@ -130,11 +142,12 @@ describe('compiled policies', () => {
     await expect(kept.decide(set, source, REQUEST)).resolves.not.toBeNull()
   })
 
-  it('that take too long to compile are refused, and not tried again', async () => {
+  it('that take too long to compile are refused, paid for, and not tried again', async () => {
     const slow = createPolicyWorker({ timeLimitMs: 1 })
     const large = policy('p', ...Array.from({ length: 20_000 }, (_, index) => `h${index}.example`))
     const kept = createCompiledPolicies({ worker: slow })
-    const source = loader(large)
+    const { work, charged } = spending()
+    const source = { ...loader(large), begin: () => work }
 
     for (let asked = 0; asked < 2; asked += 1)
       await expect(kept.decide(setOf(large), source, REQUEST)).rejects.toMatchObject({
@@ -142,6 +155,7 @@ describe('compiled policies', () => {
         code: 'limit_exceeded',
       })
     expect(source.times()).toBe(1)
+    expect(charged()).toBeGreaterThanOrEqual(1)
     await slow.close()
   })
 
@@ -155,6 +169,65 @@ describe('compiled policies', () => {
     expect((await kept.decide(set, source, REQUEST))?.decision).toBe('allow')
     expect(source.times()).toBe(2)
     await ending.close()
+  })
+
+  it('are made one set at a time, so that none is blamed for another', async () => {
+    const kept = open()
+    const policies = ['a', 'b', 'c'].map((id) => policy(id, 'example.com'))
+    let [loading, most] = [0, 0]
+    const source = {
+      ...loader(...policies),
+      async load(head: PolicyHeadRecord) {
+        loading += 1
+        most = Math.max(most, loading)
+        await nextTurn()
+        loading -= 1
+        return policies.find(({ id }) => id === head.id) ?? null
+      },
+    }
+
+    const sets = policies.map((each, index) => ({ ...setOf(each), org: `org${index}` }))
+    await Promise.all(sets.map((each) => kept.decide(each, source, REQUEST)))
+
+    expect(most).toBe(1)
+  })
+
+  it('are begun with what the caller may spend when their turn has come, not before', async () => {
+    const kept = open()
+    const policies = ['a', 'b', 'c'].map((id) => policy(id, 'example.com'))
+    const { work, charged } = spending()
+    const begin = () => (charged() > 0 ? refuse() : work)
+    const source = { ...loader(...policies), begin }
+
+    const answers = policies.map((each) => kept.decide(setOf(each), source, REQUEST))
+
+    const statuses = (await Promise.allSettled(answers)).map(({ status }) => status)
+    expect(statuses).toEqual(['fulfilled', 'rejected', 'rejected'])
+  })
+
+  it('beyond so many that wait are refused', async () => {
+    const kept = open()
+    const policies = Array.from({ length: 20 }, (_, index) => policy(`p${index}`, 'example.com'))
+    const source = loader(...policies)
+
+    const answers = policies.map((each) => kept.decide(setOf(each), source, REQUEST))
+
+    const refused = (await Promise.allSettled(answers)).filter(
+      ({ status }) => status === 'rejected',
+    )
+    expect(refused.map((each) => 'reason' in each && each.reason)).toEqual(
+      Array(3).fill(expect.objectContaining({ status: 429, code: 'limit_exceeded' })),
+    )
+  })
+
+  it('are measured by their texts where these are long', async () => {
+    const kept = open({ maxResources: 100 })
+    const [rule] = policy('p').rules
+    const resources = Array.from({ length: 20 }, (_, index) => `/${index}${'/a'.repeat(1000)}`)
+    const long = { ...policy('p'), rules: [{ ...rule!, actions: ['read'] as const, resources }] }
+    const answer = kept.decide(setOf(long), loader(long), REQUEST)
+
+    await expect(answer).rejects.toMatchObject({ status: 403, code: 'limit_exceeded' })
   })
 
   it('are not kept when loading fails', async () => {
