@@ -65,7 +65,9 @@ it('an exception of an attempt is its error, and leaves in force what was in for
     throw bug
   }
   const revocation = { keep: async () => {} }
-  const channel = { fetch: fail, open: fail, revocation }
+  const { nowMs } = scene.surroundings
+  const times = () => ({ nowMs, mendedMs: nowMs, issuedMs: nowMs, refusedMs: null })
+  const channel = { fetch: fail, open: fail, revocation, times }
   const synchronizer = createSynchronizer({
     active: scene.active,
     channel: Object.assign(Object.create(null), channel),

@@ -18,10 +18,13 @@ const OTHERWISE: Readonly<Record<string, Record<string, string>>> = {
 }
 
 /**
- * Writes nothing, or looks first: at a password, at a delivery that there is not, whether a rollout is
- * open already, or is paused.
+ * Writes nothing, or looks first: at a password, at a delivery or an invitation that there is not,
+ * whether a rollout is open already, or is paused.
  */
 const NO_WRITES = new Set([
+  'acceptInvitation',
+  'declineInvitation',
+  'withdrawInvitation',
   'checkAccess',
   'createAccessToken',
   'changePassword',
