@@ -19,6 +19,13 @@ function refusalOfStore(error: StoreError): ApiError {
         headers: { 'retry-after': '5' },
         cause: error,
       })
+    case 'ERR_STORE_SCHEMA_DAMAGED':
+      return new ApiError(
+        503,
+        'internal',
+        "the database's schema is damaged; its operator must restore a backup",
+        { headers: { 'retry-after': '5' }, cause: error },
+      )
     case 'ERR_STORE_CONFLICT':
       return conflict('this contradicts what another request has just stored')
     case 'ERR_STORE_NOT_FOUND':

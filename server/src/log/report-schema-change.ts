@@ -1,9 +1,15 @@
-import { StoreError } from '../store/store-error.ts'
+import { StoreError, type StoreErrorCode } from '../store/store-error.ts'
 import type { Store } from '../store/store.ts'
 import type { Log } from './create-log.ts'
 
+const CODES: ReadonlySet<StoreErrorCode> = new Set([
+  'ERR_STORE_SCHEMA_CHANGED',
+  'ERR_STORE_SCHEMA_DAMAGED',
+])
+
 /**
- * The same store, which says once in the log when another release has taken the database over:
+ * The same store, which says once in the log when another release has changed the database's schema,
+ * or a part of it is missing:
  * every request is refused from then on, and only an operator can do something about it.
  */
 export function reportSchemaChange(store: Store, log: Log): Store {
@@ -30,5 +36,5 @@ export function reportSchemaChange(store: Store, log: Log): Store {
 }
 
 function isChange(error: unknown): error is StoreError {
-  return error instanceof StoreError && error.code === 'ERR_STORE_SCHEMA_CHANGED'
+  return error instanceof StoreError && CODES.has(error.code)
 }

@@ -16,12 +16,14 @@ export type StoreErrorCode =
   | 'ERR_STORE_SCHEMA_TOO_NEW'
   | 'ERR_STORE_SCHEMA_TOO_OLD'
   | 'ERR_STORE_SCHEMA_CHANGED'
+  | 'ERR_STORE_SCHEMA_DAMAGED'
   | 'ERR_STORE_ABSENT'
   | 'ERR_STORE_FOREIGN'
 
 const DOWN: ReadonlySet<StoreErrorCode> = new Set([
   'ERR_STORE_UNAVAILABLE',
   'ERR_STORE_SCHEMA_CHANGED',
+  'ERR_STORE_SCHEMA_DAMAGED',
 ])
 
 /**
@@ -36,6 +38,8 @@ const DOWN: ReadonlySet<StoreErrorCode> = new Set([
  *   an older release, or not there.
  * - `ERR_STORE_SCHEMA_CHANGED`: another release has changed the schema since the store was opened;
  *   nothing is read or written any more.
+ * - `ERR_STORE_SCHEMA_DAMAGED`: a table or column of the schema is missing; only a backup brings
+ *   it back.
  * - `ERR_STORE_FOREIGN`: the database is another application's; it was left as it is.
  */
 export class StoreError extends Error {
@@ -52,6 +56,15 @@ export class StoreError extends Error {
     this.code = code
     this.subject = options.subject ?? null
   }
+}
+
+/** `cause` is the error of a driver that names the missing table or column. */
+export function damagedSchema(cause: Error): StoreError {
+  return new StoreError(
+    'ERR_STORE_SCHEMA_DAMAGED',
+    `the database's schema is damaged (${cause.message}): stop the server and restore a backup`,
+    { cause },
+  )
 }
 
 /** Whether the store serves nobody, as opposed to refusing one piece of work. */

@@ -75,7 +75,10 @@ export interface Store {
    * changed them.
    */
   generation(of?: 'accounts'): number
-  /** Resolves when a query is answered. Throws `ERR_STORE_UNAVAILABLE`. */
+  /**
+   * Resolves when a query of all tables is answered. Throws `ERR_STORE_UNAVAILABLE`, and
+   * `ERR_STORE_SCHEMA_DAMAGED` when one is missing.
+   */
   ping(): Promise<void>
   /** Lets running work finish, then closes. Later calls throw `ERR_STORE_UNAVAILABLE`. */
   close(): Promise<void>

@@ -1,5 +1,9 @@
 import { describe } from 'vitest'
-import { openPostgresStore } from '../../../server/src/store/postgres/open-postgres-store.ts'
+import { parseDatabaseUrl } from '../../../server/src/store/postgres/database-url.ts'
+import {
+  openPostgresStore,
+  withConnection,
+} from '../../../server/src/store/postgres/open-postgres-store.ts'
 import { hasPostgres, testDatabase, unusedDatabase } from '../postgres/test-postgres.ts'
 import { describeSchemaGuard } from './schema-conformance.ts'
 import { describeStore } from './store-conformance.ts'
@@ -17,6 +21,11 @@ describe.skipIf(!hasPostgres())('PostgreSQL', () => {
       async migrate(migrations) {
         const newer = await openPostgresStore(url, { migrations })
         await newer.close()
+      },
+      async damage(sql) {
+        await withConnection(parseDatabaseUrl(url), { mayTakeLong: true }, (connection) =>
+          connection.execute(sql),
+        )
       },
     }
   })

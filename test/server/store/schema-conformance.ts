@@ -1,15 +1,19 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Migration } from '../../../server/src/store/sql/dialect.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
+import { TABLES } from '../../../server/src/store/sql/tables.ts'
 import type { OpenStore } from './open-again.ts'
 
 const CHANGED = { code: 'ERR_STORE_SCHEMA_CHANGED' }
+const DAMAGED = { code: 'ERR_STORE_SCHEMA_DAMAGED' }
 const NEWER = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
 
 export interface Migratable {
   readonly open: OpenStore
   /** What a process of the release with these migrations does at its start. */
   migrate(migrations: readonly Migration[]): Promise<void>
+  /** Runs SQL behind the store's back. */
+  damage(sql: string): Promise<void>
 }
 
 /** What every driver promises to a process whose database another release takes over. */
@@ -43,6 +47,36 @@ export function describeSchemaGuard(
       await expect.poll(() => store.generation()).not.toBe(generation)
     })
 
+    it('answers no ping while any of its tables is missing', async () => {
+      const { open, damage } = await prepare()
+      const store = await open()
+      onTestFinished(() => store.close())
+
+      for (const { name } of TABLES) {
+        await damage(`ALTER TABLE ${name} RENAME TO lost`)
+        await expect(store.ping()).rejects.toMatchObject({ ...DAMAGED, ...naming(name) })
+        await damage(`ALTER TABLE lost RENAME TO ${name}`)
+      }
+      await expect(store.ping()).resolves.toBeUndefined()
+    })
+
+    it('says of reads and writes that a table or column is missing', async () => {
+      const { open, damage } = await prepare()
+      const store = await open()
+      onTestFinished(() => store.close())
+      const find = () => store.read((reader) => reader.secrets.find('before'))
+      const write = () =>
+        store.transaction((writer) => writer.secrets.insert('before', new Uint8Array(1)))
+
+      await damage('ALTER TABLE secrets RENAME COLUMN name TO lost')
+      await expect(find()).rejects.toMatchObject({ ...DAMAGED, ...naming('name') })
+      await expect(write()).rejects.toMatchObject({ ...DAMAGED, ...naming('name') })
+
+      await damage('DROP TABLE secrets')
+      await expect(find()).rejects.toMatchObject({ ...DAMAGED, ...naming('secrets') })
+      await expect(write()).rejects.toMatchObject({ ...DAMAGED, ...naming('secrets') })
+    })
+
     it('refuses each of the writers that wait while the schema changes', async () => {
       const { open, migrate } = await prepare()
       const store = await open()
@@ -58,4 +92,8 @@ export function describeSchemaGuard(
       for (const attempt of attempts) expect(attempt).toMatchObject({ reason: CHANGED })
     })
   })
+}
+
+function naming(missing: string) {
+  return { message: expect.stringMatching(`schema is damaged .*${missing}.*restore a backup`) }
 }

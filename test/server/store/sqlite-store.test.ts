@@ -31,6 +31,13 @@ describeSchemaGuard('the SQLite store', () => {
       migrate(database, migrations)
       database.close()
     },
+    async damage(sql) {
+      const database = new Sqlite(path)
+      // Indexes, views and references of other tables keep the old name.
+      database.pragma('legacy_alter_table = ON')
+      database.exec(sql)
+      database.close()
+    },
   }
 })
 

@@ -1,6 +1,7 @@
 import pg from 'pg'
 import type { Migration } from '../sql/dialect.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
+import { requireTables } from '../sql/require-tables.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
@@ -86,7 +87,7 @@ export async function openPostgresStore(
           await requirePrimary(connection)
           await beginSnapshot(connection, schema)
         },
-        (_reader, connection) => endSnapshot(connection, () => Promise.resolve()),
+        (_reader, connection) => endSnapshot(connection, () => requireTables(connection)),
       ),
     async close() {
       await Promise.all([readers.close(), writers.close()])

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { StoreError, type ConflictSubject } from '../store-error.ts'
+import { damagedSchema, StoreError, type ConflictSubject } from '../store-error.ts'
 
 /** What a unique constraint protects, by the name that PostgreSQL gives it. */
 const SUBJECTS: Readonly<Record<string, ConflictSubject>> = {
@@ -13,6 +13,9 @@ const SUBJECTS: Readonly<Record<string, ConflictSubject>> = {
 
 /** Shut down by the administrator, or after a crash. */
 const ENDED_BY_DATABASE = /^57P0[123]$/
+
+/** Undefined table, undefined column. */
+const MISSING = /^42(P01|703)$/
 
 /** SQLSTATE class 23. */
 const INTEGRITY_VIOLATION = /^23/
@@ -29,6 +32,7 @@ export function translate(error: unknown): unknown {
     const message = `the write contradicts what is stored: ${subject}`
     return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
   }
+  if (error instanceof pg.DatabaseError && MISSING.test(code ?? '')) return damagedSchema(error)
   return unavailable(code ?? error.message, error)
 }
 

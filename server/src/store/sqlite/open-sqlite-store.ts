@@ -3,7 +3,8 @@ import { closeSync, constants, openSync, statSync, type Stats } from 'node:fs'
 import { absent, type Opening } from '../opening.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
-import type { Effect } from '../sql/connection.ts'
+import type { Connection, Effect } from '../sql/connection.ts'
+import { requireTables } from '../sql/require-tables.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
@@ -54,7 +55,7 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
     guard(() => prepare(writing, MIGRATIONS))
     // From here on `createBeginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
-    const openReading = (): ReadingSession<StoreReader> => {
+    const openReading = (): ReadingSession<Reading> => {
       const session = createReadingSession(openConnection(path, { readonly: true }))
       try {
         // A restore may have put another database there since the first one was opened.
@@ -77,7 +78,7 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
 
 function createStore(
   writing: Database,
-  readers: ReadingPool<StoreReader>,
+  readers: ReadingPool<Reading>,
   requireInPlace: () => void,
 ): Store {
   const memory = createWriterMemory()
@@ -110,7 +111,7 @@ function createStore(
     },
   })
   return {
-    read: readers.read,
+    read: (work) => readers.read(({ reader }) => work(reader)),
     transaction: (work) =>
       writers.run(async () => {
         memory.mark()
@@ -123,7 +124,7 @@ function createStore(
       }),
     generation: (of) => generation.current(of),
     async ping() {
-      await readers.read(async () => undefined)
+      await readers.read(({ connection }) => requireTables(connection))
       requireInPlace()
     },
     async close() {
@@ -133,8 +134,15 @@ function createStore(
   }
 }
 
-function createReadingSession(database: Database): ReadingSession<StoreReader> {
-  const reader = createReader(createSqliteConnection(database))
+/** What each reading connection offers. */
+interface Reading {
+  readonly connection: Connection
+  readonly reader: StoreReader
+}
+
+function createReadingSession(database: Database): ReadingSession<Reading> {
+  const connection = createSqliteConnection(database)
+  const reader = createReader(connection)
   const begin = guard(() => database.prepare('BEGIN'))
   const end = guard(() => database.prepare('COMMIT'))
   const requireKnownSchema = createSchemaCheck(database)
@@ -144,7 +152,7 @@ function createReadingSession(database: Database): ReadingSession<StoreReader> {
       try {
         // The first statement takes the snapshot.
         requireKnownSchema()
-        return await work(reader)
+        return await work({ connection, reader })
       } finally {
         if (database.inTransaction) guard(() => end.run())
       }

@@ -1,5 +1,8 @@
 import Sqlite from 'better-sqlite3'
-import { StoreError, type ConflictSubject } from '../store-error.ts'
+import { damagedSchema, StoreError, type ConflictSubject } from '../store-error.ts'
+
+/** SQLite has no code of its own for these. */
+const MISSING = /^no such (table|column): |^table \S+ has no column named /
 
 /** Runs `work`; what SQLite throws comes out as a StoreError, everything else unchanged. */
 export function guard<T>(work: () => T): T {
@@ -14,6 +17,7 @@ function translate(error: unknown): unknown {
   if (error instanceof TypeError && error.message.includes('database connection is not open'))
     return new StoreError('ERR_STORE_UNAVAILABLE', 'the store is closed', { cause: error })
   if (!(error instanceof Sqlite.SqliteError)) return error
+  if (error.code === 'SQLITE_ERROR' && MISSING.test(error.message)) return damagedSchema(error)
   if (!error.code.startsWith('SQLITE_CONSTRAINT'))
     return new StoreError('ERR_STORE_UNAVAILABLE', `the database does not answer: ${error.code}`, {
       cause: error,
