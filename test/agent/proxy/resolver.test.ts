@@ -42,38 +42,44 @@ describe('the resolver', () => {
     expect(performance.now() - beganMs).toBeLessThan(10_000)
   })
 
-  it('asks the system when no server is named, for the name as an absolute one', async () => {
-    const asked: string[] = []
-    const resolve = createResolver([], PATIENT_MS, {
-      readHosts: async () => '127.0.0.1 localhost other.a.test\n',
-      lookup: async (name) => {
-        asked.push(name)
-        return ['192.0.2.1']
-      },
-    })
+  it('gives the addresses of one family when the server is silent about the other', async () => {
+    const { server } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } }, ['AAAA'])
 
-    expect(await resolve('a.test')).toEqual(['192.0.2.1'])
-    expect(await resolve('intranet')).toEqual(['192.0.2.1'])
-    expect(asked).toEqual(['a.test.', 'intranet.'])
+    expect(await createResolver([server], 200)('a.test')).toEqual(['192.0.2.1'])
   })
 
-  it('takes a name of the hosts file from there', async () => {
-    const hosts = [
-      '192.0.2.7\tFirst.Test a.test # c.test',
-      '#192.0.2.8 a.test',
-      '2001:db8::7 a.test',
-      '',
-    ]
-    const resolve = createResolver([], PATIENT_MS, {
-      readHosts: async () => hosts.join('\r\n'),
-      lookup: async (name) => {
-        throw new Error(`asked for ${name}`)
-      },
-    })
+  it('asks the servers of the system when none is named', async () => {
+    const { server, asked } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } })
+    const system = { findListed: async () => [], servers: [server] }
 
-    expect(await resolve('a.test')).toEqual(['192.0.2.7', '2001:db8::7'])
-    expect(await resolve('first.test')).toEqual(['192.0.2.7'])
-    await expect(resolve('c.test')).rejects.toThrow('asked for c.test.')
+    expect(await createResolver([], PATIENT_MS, system)('a.test')).toEqual(['192.0.2.1'])
+    expect(asked.toSorted()).toEqual(['a.test A', 'a.test AAAA'])
+  })
+
+  it('finds a name while servers are silent about a hundred others', async () => {
+    const { server } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } })
+    const resolve = createResolver([], PATIENT_MS, {
+      findListed: async () => [],
+      servers: [server],
+    })
+    let settled = 0
+    for (let index = 0; index < 100; index += 1)
+      void resolve(`silent-${index}.test`)
+        .catch(() => {})
+        .finally(() => (settled += 1))
+
+    expect(await resolve('a.test')).toEqual(['192.0.2.1'])
+    expect(settled).toBe(0)
+  })
+
+  it('takes a name of the hosts file from there alone', async () => {
+    const { server, asked } = await startNameServer({ 'a.test': { A: ['192.0.2.1'] } })
+    const findListed = async (name: string) => (name === 'a.test' ? ['192.0.2.7'] : [])
+
+    const resolve = createResolver([], PATIENT_MS, { findListed, servers: [server] })
+
+    expect(await resolve('a.test')).toEqual(['192.0.2.7'])
+    expect(asked).toEqual([])
   })
 
   it('finds the names of this machine', async () => {
