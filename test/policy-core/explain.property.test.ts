@@ -84,7 +84,7 @@ describe('explain', () => {
   )
 
   it(
-    'only a default deny has near misses, and no rule that matched is one',
+    'only a default deny has near misses, and a rule that matched is one only while inactive',
     { timeout: LAW_TIMEOUT_MS },
     () => {
       const outcomes = everyCase(
@@ -94,10 +94,15 @@ describe('explain', () => {
           const compiled = compilePolicy(set, options)
 
           for (const choice of choices) {
-            const { reason, near_misses: misses } = explain(compiled, requestFrom(set, choice))
+            const explanation = explain(compiled, requestFrom(set, choice))
+            const { reason, matched, near_misses: misses } = explanation
 
             expect(misses.length === 0 || reason === 'default_deny').toBe(true)
             expect(misses.filter(({ decision }) => decision !== 'allow')).toEqual([])
+            const inactive = misses.filter(({ miss }) => miss === 'inactive')
+            for (const { miss: _m, message: _e, ...rule } of inactive)
+              expect(matched).toContainEqual({ ...rule, active: false, deciding: false })
+            if (misses.length > 0) expect(matched.filter(({ active }) => active)).toEqual([])
             tally(misses.length > 0 ? 'missed nearly' : 'not')
           }
         },

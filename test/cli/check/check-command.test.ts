@@ -191,6 +191,38 @@ describe('palisade check', () => {
     expect(invalid.out).toContain('neither a host name nor an address')
   })
 
+  it('names an inactive local allow once, among the rules that matched', async () => {
+    const rule = {
+      policy_id: 'local',
+      policy_name: 'local',
+      rule_id: 'mine',
+      rule_name: 'mine',
+      decision: 'allow',
+      resource: 'x.test',
+      origin: 'local',
+    }
+    const near = { ...rule, rule_id: 'other', rule_name: 'other', resource: 'x.test:80' }
+    const answer = await withAgent(['explain', 'connect:tcp', 'x.test:443'], {
+      body: {
+        ...AGENT_ALLOW,
+        decision: 'deny',
+        reason: 'default_deny',
+        rules: [],
+        request: { action: 'connect:tcp', host: 'x.test', port: 443 },
+        matched: [{ ...rule, deciding: false, active: false }],
+        near_misses: [
+          { ...rule, miss: 'inactive', message: 'a local allow has no effect' },
+          { ...near, miss: 'other_port', message: 'the rule is about port 80' },
+        ],
+        detail: null,
+      },
+    })
+
+    expect(answer.out.match(/`mine`/g)).toHaveLength(1)
+    expect(answer.out).toContain('(inactive: the organization governs)\nnearly matched\n')
+    expect(answer.out).toContain('    the rule is about port 80')
+  })
+
   it('keeps the exit code of a deny when nobody reads the answer', async () => {
     await using directory = await temporaryDirectory()
     const file = await directory.write('policies.json', POLICY_FILE)

@@ -36,7 +36,10 @@ export interface ExplanationAnswer extends DecisionAnswer {
     readonly deciding: boolean
     readonly active: boolean
   })[]
-  readonly near_misses: readonly (RuleMatch & { readonly message: string })[]
+  readonly near_misses: readonly (RuleMatch & {
+    readonly miss: string
+    readonly message: string
+  })[]
   readonly detail: string | null
 }
 

@@ -12,10 +12,10 @@ export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook)
       const note = rule.active ? '' : style.warning(' (inactive: the organization governs)')
       return `  ${formatRule(rule, style)}${note}`
     })
-  const misses = answer.near_misses.flatMap((miss) => [
-    `  ${formatRule(miss, style)}`,
-    `    ${style.plain(miss.message)}`,
-  ])
+  const misses = answer.near_misses
+    // An inactive rule matched, so it is among the others.
+    .filter(({ miss }) => miss !== 'inactive')
+    .flatMap((miss) => [`  ${formatRule(miss, style)}`, `    ${style.plain(miss.message)}`])
   return [
     formatVerdict(answer, style),
     ...(answer.detail === null ? [] : [`  ${style.plain(answer.detail)}`]),
