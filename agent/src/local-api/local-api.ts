@@ -9,15 +9,15 @@ import {
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { formatEnvelope, type Refusal } from './envelope.ts'
-import { readRequestBody, readRequestBytes } from './read-request.ts'
+import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
 export interface LocalApiDeps {
   readonly decide: (request: unknown) => Promise<Decision>
   readonly explain: (request: unknown) => Promise<Explanation>
   readonly status: () => AgentStatus
   readonly sync: () => Promise<SyncResult>
-  /** A bundle file, at most `MAX_BUNDLE_BYTES` long. */
-  readonly import: (body: Uint8Array) => Promise<SyncResult>
+  /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */
+  readonly import: (body: readonly Uint8Array[]) => Promise<SyncResult>
   /** A grant file, at most `MAX_GRANT_BYTES` long. */
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
@@ -80,20 +80,23 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
       if (!body.ok) throw new Refused(body.refusal)
       return judgeRequest(body.value)
     }
-  const take =
-    (maxBytes: number, judgeFile: (body: Uint8Array) => Promise<unknown>) =>
-    async (request: IncomingMessage): Promise<unknown> => {
-      const body = await readRequestBytes(request, maxBytes)
-      if (!body.ok) throw new Refused(body.refusal)
-      return judgeFile(body.value)
-    }
+  const takeGrant = async (request: IncomingMessage): Promise<unknown> => {
+    const body = await readRequestBytes(request, MAX_GRANT_BYTES)
+    if (!body.ok) throw new Refused(body.refusal)
+    return deps.beginBreakGlass(body.value)
+  }
+  const takeBundle = async (request: IncomingMessage): Promise<unknown> => {
+    const body = await readRequestChunks(request, MAX_BUNDLE_BYTES)
+    if (!body.ok) throw new Refused(body.refusal)
+    return deps.import(body.value)
+  }
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide) }],
     [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain) }],
     [LOCAL_API.status, { method: 'GET', answer: async () => deps.status() }],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync() }],
-    [LOCAL_API.import, { method: 'POST', answer: take(MAX_BUNDLE_BYTES, deps.import) }],
-    [LOCAL_API.breakGlass, { method: 'POST', answer: take(MAX_GRANT_BYTES, deps.beginBreakGlass) }],
+    [LOCAL_API.import, { method: 'POST', answer: takeBundle }],
+    [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant }],
     [LOCAL_API.endBreakGlass, { method: 'POST', answer: () => deps.endBreakGlass() }],
   ])
 }
@@ -122,9 +125,15 @@ async function answer(
   }
 }
 
-/** Without reading what is left of the body, so the connection cannot be used again. */
+/**
+ * Without reading what is left of the body, so the connection cannot be used again. It is ended with
+ * the answer: while Node waits for the caller to end its side, a body in tiny chunks goes on.
+ */
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  if (!request.complete) response.setHeader('connection', 'close')
+  if (!request.complete) {
+    response.setHeader('connection', 'close')
+    response.once('finish', () => request.destroy())
+  }
   send(response, refusal.status, formatEnvelope(refusal))
 }
 

@@ -1,6 +1,7 @@
 import { decodeUtf8 } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import type { IncomingMessage } from 'node:http'
+import { isFragmented } from '../sync/read-chunks.ts'
 import type { Refusal } from './envelope.ts'
 
 /** A path of 4096 bytes, escaped six-fold, with room to spare. */
@@ -24,16 +25,44 @@ export async function readRequestBytes(
   request: IncomingMessage,
   maxBytes: number,
 ): Promise<RequestBody<Buffer>> {
-  const chunks: Buffer[] = []
+  const chunks = await readRequestChunks(request, maxBytes)
+  return chunks.ok ? { ok: true, value: Buffer.concat(chunks.value) } : chunks
+}
+
+/**
+ * The body as it came: to put a long one together holds decisions up. A refused one is not held, and
+ * what is left of it comes to nothing. Rejects when the caller hangs up.
+ */
+export function readRequestChunks(
+  request: IncomingMessage,
+  maxBytes: number,
+): Promise<RequestBody<readonly Buffer[]>> {
+  const { promise, resolve, reject } = Promise.withResolvers<RequestBody<readonly Buffer[]>>()
+  let chunks: Buffer[] = []
   let received = 0
-  // Destroying the request on the way out would take the connection away from the answer.
-  const body: AsyncIterable<Buffer> = request.iterator({ destroyOnReturn: false })
-  for await (const chunk of body) {
+  let isRefused = false
+
+  function take(chunk: Buffer): void {
+    if (isRefused) return
     received += chunk.byteLength
-    if (received > maxBytes) return refuse(413, `the body is larger than ${maxBytes} bytes`)
     chunks.push(chunk)
+    if (received > maxBytes) end(refuse(413, `the body is larger than ${maxBytes} bytes`))
+    else if (isFragmented(chunks.length, received))
+      end(refuse(413, 'the body comes in too many pieces'))
   }
-  return { ok: true, value: Buffer.concat(chunks) }
+
+  function end(refusal: RequestBody<never>): void {
+    isRefused = true
+    chunks = []
+    resolve(refusal)
+  }
+
+  // Events and not the stream's iterator, which puts small chunks together before it shows them.
+  request.on('data', take)
+  request.once('end', () => resolve({ ok: true, value: chunks }))
+  request.on('error', reject)
+  request.once('close', () => reject(new Error('the connection was closed')))
+  return promise
 }
 
 function refuse(status: number, message: string): RequestBody<never> {

@@ -49,7 +49,10 @@ export async function fetchUpdate(
   const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag, headers }, signal)
   if (fetched.kind === 'not_modified') return { kind: 'same' }
   if (fetched.kind !== 'body') return fetched
-  const archive = await openArchive(fetched.body, enrolment, { what: 'update', orElse: fetchFile })
+  const archive = await openArchive([fetched.body], enrolment, {
+    what: 'update',
+    orElse: fetchFile,
+  })
   return archive.kind === 'fault' ? archive : { ...archive, etag: fetched.etag }
 }
 

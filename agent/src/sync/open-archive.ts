@@ -1,24 +1,9 @@
-import { decodeUtf8 } from '@palisade/client'
-import {
-  bundleSchema,
-  createJsonCounter,
-  MAX_BUNDLE_BYTES,
-  parseJson,
-  type Enrolment,
-} from '@palisade/protocol'
-import { setImmediate as pause } from 'node:timers/promises'
+import { MAX_BUNDLE_BYTES, type Enrolment } from '@palisade/protocol'
 import { fault, type Fault } from './fault.ts'
 import { ASSIGNMENT_PATH, MAX_ASSIGNMENT, viewPath } from './find-view.ts'
 import { readAssignment } from './assignment.ts'
+import { unpackBundle } from './unpack-bundle.ts'
 import type { Fetched, FetchFile } from './view-client.ts'
-
-/**
- * Three hundred policies, a few files and thousands of roots. A schema looks at every member before it refuses the first:
- * 8 MiB of small ones held an agent for 25 seconds and took 2.3 GiB, and nobody needs a key to send them.
- */
-const MAX_VALUES = 4_096
-/** Between two of them decisions have their turn. */
-const SLICE_BYTES = 128 * 1024
 
 export interface Archive {
   readonly kind: 'archive'
@@ -35,28 +20,21 @@ export interface ArchiveOptions {
 const BUNDLE_FILE: ArchiveOptions = { what: 'bundle file', orElse: null }
 
 /**
- * Reads a bundle as if it were a server: what is asked for is found by its name or is absent, and
+ * Reads the chunks of a bundle as if it were a server: what is asked for is found by its name or is absent, and
  * is no longer than asked for. Whose it is, is looked at only to say so in plain words; nothing is
  * verified here, and nothing counts before it has been, in the way of everything that is fetched.
  */
 export async function openArchive(
-  body: Uint8Array,
+  body: readonly Uint8Array[],
   enrolment: Pick<Enrolment, 'org' | 'device_id'>,
   { what, orElse }: ArchiveOptions = BUNDLE_FILE,
 ): Promise<Archive | Fault> {
-  const excess = await findExcess(body, what)
-  if (excess !== null) return excess
-  const text = decodeUtf8(body)
-  if (text === null) return fault('malformed', `the ${what} is not UTF-8 text`)
-  const json = parseJson(text)
-  if (!json.ok) return fault('malformed', `the ${what} is damaged: ${json.problem.message}`)
-  const parsed = bundleSchema.safeParse(json.value)
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues
-    const where = issue?.path.join('.') || 'the whole of it'
-    return fault('malformed', `the ${what} is none that this agent reads, at ${where}`)
-  }
-  const { assignment, files } = parsed.data
+  const length = body.reduce((sum, chunk) => sum + chunk.byteLength, 0)
+  if (length > MAX_BUNDLE_BYTES)
+    return fault('too_large', `the ${what} is larger than ${MAX_BUNDLE_BYTES} bytes`)
+  const bundle = await unpackBundle(body, what)
+  if (bundle.kind === 'fault') return bundle
+  const { assignment, files } = bundle
   if (Buffer.byteLength(assignment) > MAX_ASSIGNMENT)
     return fault(
       'too_large',
@@ -84,7 +62,8 @@ export async function openArchive(
       if (path === ASSIGNMENT_PATH) return answer(assignment, 'the assignment', maxBytes)
       if (!path.startsWith(place)) return { kind: 'absent' }
       const name = path.slice(place.length)
-      if (Object.hasOwn(files, name)) return answer(files[name] ?? '', `\`${name}\``, maxBytes)
+      const content = files.get(name)
+      if (content !== undefined) return answer(content, `\`${name}\``, maxBytes)
       // Roots are asked for until there is none.
       if (name.endsWith('.root.json')) return { kind: 'absent' }
       return orElse === null
@@ -92,20 +71,4 @@ export async function openArchive(
         : orElse(wanted, signal)
     },
   }
-}
-
-async function findExcess(body: Uint8Array, what: ArchiveOptions['what']): Promise<Fault | null> {
-  if (body.byteLength > MAX_BUNDLE_BYTES)
-    return fault('too_large', `the ${what} is larger than ${MAX_BUNDLE_BYTES} bytes`)
-  const counter = createJsonCounter()
-  let values = 0
-  for (let start = 0; start < body.byteLength; start += SLICE_BYTES) {
-    if (start > 0) await pause()
-    values = counter.add(body.subarray(start, start + SLICE_BYTES))
-    // Within the text it may be one too many.
-    if (values > MAX_VALUES + 1) break
-  }
-  return values > MAX_VALUES
-    ? fault('malformed', `the ${what} holds more than ${MAX_VALUES} values`)
-    : null
 }

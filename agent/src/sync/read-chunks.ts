@@ -1,12 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * An answer may have so many chunks, and a further one for each so many bytes that it has brought.
+ * A body may have so many chunks, and a further one for each so many bytes that it has brought.
  * A chunk costs the processor some microseconds, whatever it holds: 8 MiB in chunks of one byte
  * held decisions up for seconds. A server writes thousands of bytes at once.
  */
 const FREE_CHUNKS = 1_024
 const LEAST_BYTES_A_CHUNK = 256
+
+/** Whether these many chunks of so many bytes in all are made to keep this machine busy. */
+export function isFragmented(chunks: number, bytes: number): boolean {
+  return chunks > FREE_CHUNKS + bytes / LEAST_BYTES_A_CHUNK
+}
 
 /** The answer is made to keep this machine busy. */
 export class TooManyChunksError extends Error {
@@ -39,7 +44,7 @@ export function readChunks(
     if (ending !== null) return
     chunks += 1
     received += chunk.byteLength
-    if (chunks > FREE_CHUNKS + received / LEAST_BYTES_A_CHUNK) {
+    if (isFragmented(chunks, received)) {
       response.off('data', take)
       held.length = 0
       end({ error: new TooManyChunksError() })

@@ -41,7 +41,7 @@ export interface Synchronizer {
    */
   run(signal: AbortSignal, isNewsExpected?: boolean): Promise<SyncOutcome>
   /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
-  import(body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome>
+  import(body: readonly Uint8Array[], signal: AbortSignal): Promise<SyncOutcome>
   record(): SyncRecord
   /** Which timestamp this machine asks the server for; null while the one that it has does. */
   awaited(): AwaitedIssue | null
@@ -121,12 +121,15 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return outcome
   }
 
-  const take = async (body: Uint8Array, signal: AbortSignal): Promise<Fault | null> => {
+  const take = async (body: readonly Uint8Array[], signal: AbortSignal): Promise<Fault | null> => {
     const opened = await channel.open(body, signal)
     return opened.kind === 'offer' ? bringIntoForce(opened, 'file') : opened
   }
 
-  const importFile = async (body: Uint8Array, signal: AbortSignal): Promise<SyncOutcome> => {
+  const importFile = async (
+    body: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<SyncOutcome> => {
     const before = active.revision()
     return describeOutcome(before, await take(body, signal).catch(nameError))
   }

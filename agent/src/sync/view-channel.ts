@@ -49,7 +49,7 @@ export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepVi
   /** Asks once. Never rejects. Not reentrant. */
   fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
   /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
-  open(body: Uint8Array, signal: AbortSignal): Promise<Offer | Fault>
+  open(body: readonly Uint8Array[], signal: AbortSignal): Promise<Offer | Fault>
 }
 
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {

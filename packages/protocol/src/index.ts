@@ -170,7 +170,13 @@ export {
   type ViewTarget,
 } from './machine/view.ts'
 export { formatSelfTest, readSelfTest, selfTestSchema } from './machine/self-test.ts'
-export { BUNDLE_FORMAT, MAX_BUNDLE_BYTES, bundleSchema, type Bundle } from './machine/bundle.ts'
+export {
+  BUNDLE_FILE_NAME,
+  BUNDLE_FORMAT,
+  MAX_BUNDLE_BYTES,
+  bundleSchema,
+  type Bundle,
+} from './machine/bundle.ts'
 export {
   CODES_WITHOUT_POLICY,
   MAX_REPORT_DETAIL,

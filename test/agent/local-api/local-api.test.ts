@@ -1,6 +1,6 @@
 import { MAX_BUNDLE_BYTES, MAX_GRANT_BYTES } from '@palisade/protocol'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -28,7 +28,7 @@ async function startApi(): Promise<{
     },
     sync: async () => ({ outcome: 'unchanged', revision: 7, error: null }),
     import: async (body) => {
-      imported.push(Buffer.from(body).toString())
+      imported.push(Buffer.concat(body).toString())
       return { outcome: 'updated', revision: 8, error: null }
     },
     beginBreakGlass: async (body) => {
@@ -157,6 +157,31 @@ describe('the local API', () => {
     expect(answer.headers['connection']).toBe('close')
   })
 
+  it.each(['/v1/import', '/v1/break-glass'])(
+    'takes a body of %s in 1,024 pieces, and in a further one for each 256 bytes',
+    async (path) => {
+      const { socketPath, imported } = await startApi()
+
+      expect(await sendInPieces(socketPath, path, 1_028)).toContain('HTTP/1.1 200')
+      expect(imported).toEqual(['x'.repeat(1_028)])
+    },
+  )
+
+  it.each([
+    ['/v1/import', 1_029],
+    ['/v1/break-glass', 1_029],
+    ['/v1/import', 20_000],
+    ['/v1/decide', 20_000],
+  ])('answers 413 to a body of %s in %d pieces of a byte, and closes', async (path, chunks) => {
+    const { socketPath, imported } = await startApi()
+
+    const answer = await sendInPieces(socketPath, path, chunks)
+
+    expect(answer).toContain('HTTP/1.1 413')
+    expect(answer).toContain('the body comes in too many pieces')
+    expect(imported).toEqual([])
+  })
+
   it('answers 404 and 405 in the envelope', async () => {
     const { socketPath } = await startApi()
 
@@ -184,6 +209,20 @@ describe('the local API', () => {
     expect(errors).toHaveLength(1)
   })
 })
+
+/** The answer to a body in chunks of one byte, up to the end of the connection. */
+async function sendInPieces(socketPath: string, path: string, chunks: number): Promise<string> {
+  const socket = connect(socketPath)
+  const head = `POST ${path} HTTP/1.1\r\nhost: agent\r\nconnection: close\r\n`
+  socket.write(`${head}transfer-encoding: chunked\r\n\r\n`)
+  socket.write(`${'1\r\nx\r\n'.repeat(chunks)}0\r\n\r\n`)
+  let answer = ''
+  socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+  // It ends within what is still being written.
+  socket.on('error', () => {})
+  await new Promise((resolve) => socket.once('close', resolve))
+  return answer
+}
 
 describe('the socket', () => {
   it('belongs to this user alone', async () => {

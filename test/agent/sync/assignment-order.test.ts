@@ -25,7 +25,7 @@ const strict = (minutes: number): Release => assigned(minutes, { view: VIEW, pol
 const WAYS: readonly (readonly [string, (scene: Scene, served: Served) => Promise<unknown>])[] = [
   ['by the server', (scene, served) => scene.sync(served)],
   ['by a server without updates', (scene, served) => scene.sync(served, false)],
-  ['by a bundle file', (scene, served) => scene.synchronizer.import(packBundle(served), never)],
+  ['by a bundle file', (scene, served) => scene.synchronizer.import([packBundle(served)], never)],
 ]
 
 /** A machine that was in the lax view, and is in the strict one since `minutes`. */

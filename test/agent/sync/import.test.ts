@@ -26,7 +26,7 @@ import {
 const SECRET = { action: 'read', path: '/etc/passwd' }
 
 const importServed = ({ synchronizer }: Scene, served: Served) =>
-  synchronizer.import(packBundle(served), never)
+  synchronizer.import([packBundle(served)], never)
 
 describe('a bundle file', () => {
   it('brings policy to a machine that has never reached its server', async () => {
@@ -250,7 +250,7 @@ describe('the last good policy stays in force after a bundle file', () => {
     const scene = await inForce()
     const bundle = packBundle(scene.repository.release({ policies: wide }))
 
-    expect(await scene.synchronizer.import(change(bundle), never)).toMatchObject({
+    expect(await scene.synchronizer.import([change(bundle)], never)).toMatchObject({
       outcome: 'failed',
       revision: 7,
       error: { code },
@@ -263,7 +263,7 @@ describe('the last good policy stays in force after a bundle file', () => {
     const scene = await inForce()
     const bundle = packBundle(scene.repository.release({ policies: wide }))
 
-    expect(await scene.synchronizer.import(bundle, AbortSignal.abort())).toMatchObject({
+    expect(await scene.synchronizer.import([bundle], AbortSignal.abort())).toMatchObject({
       error: { code: 'stopping' },
     })
     expectKept(scene)

@@ -108,7 +108,9 @@ describe('a revocation', () => {
     scene.setClock(REFUSED_MS + MINUTE_MS)
     const after = scene.repository.release({ policies, atMs: REFUSED_MS + 1000 })
 
-    expect(await scene.synchronizer.import(packBundle(after), never)).toMatchObject({ error: null })
+    expect(await scene.synchronizer.import([packBundle(after)], never)).toMatchObject({
+      error: null,
+    })
 
     await expectRevoked(scene)
   })

@@ -27,7 +27,7 @@ describe.each(['issued', 'expires'])('an assignment whose `%s` cannot be read', 
 
     const fetched = await scene.sync(withAssignment(scene, { [member]: value }))
     const imported = await scene.synchronizer.import(
-      packBundle(withAssignment(scene, { [member]: value })),
+      [packBundle(withAssignment(scene, { [member]: value }))],
       never,
     )
 
@@ -77,7 +77,7 @@ it('an exception of an attempt is its error, and leaves in force what was in for
   })
 
   const fetched = await synchronizer.run(never)
-  const imported = await synchronizer.import(new Uint8Array(), never)
+  const imported = await synchronizer.import([], never)
 
   expect(fetched).toMatchObject({ outcome: 'failed', error: { code: 'internal' } })
   expect(imported).toMatchObject({ outcome: 'failed', error: { code: 'internal' } })

@@ -6,7 +6,8 @@ export const BUNDLE_FORMAT = 'palisade-bundle-1'
 /** Longest bundle file, in bytes: the largest view that agents take, with what quoting adds. */
 export const MAX_BUNDLE_BYTES = 96 * 1024 * 1024
 
-const NAME =
+/** Path of a file below its view. */
+export const BUNDLE_FILE_NAME =
   /^(?:metadata\/(?:timestamp|[1-9]\d{0,14}\.(?:root|snapshot|targets))|targets\/policies\/[0-9a-f]{64}\.[a-z0-9_]{1,64})\.json$/
 
 /**
@@ -23,7 +24,7 @@ export const bundleSchema = z
      * The texts of the view it names, by their paths below that view: every root, the timestamp,
      * the snapshot, the targets file and all policies.
      */
-    files: z.record(z.string().regex(NAME), z.string()),
+    files: z.record(z.string().regex(BUNDLE_FILE_NAME), z.string()),
   })
   .meta({ id: 'Bundle' })
 export type Bundle = z.infer<typeof bundleSchema>

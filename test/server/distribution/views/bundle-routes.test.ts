@@ -79,10 +79,10 @@ describe('the bundle of a device', () => {
     const { synchronizer, may } = await openMachine(device)
     expect(await synchronizer.run(NO_ONE)).toMatchObject({ error: { code: 'unreachable' } })
 
-    const first = await synchronizer.import(await fetchBundle(), NO_ONE)
+    const first = await synchronizer.import([await fetchBundle()], NO_ONE)
     await allow('later', '/later/**')
     const before = [may('/data/x'), may('/later/x'), may('/etc/passwd')]
-    const second = await synchronizer.import(await fetchBundle(), NO_ONE)
+    const second = await synchronizer.import([await fetchBundle()], NO_ONE)
 
     expect([first, second]).toMatchObject([{ error: null }, { outcome: 'updated', error: null }])
     expect(before).toEqual([true, false, false])
@@ -94,13 +94,13 @@ describe('the bundle of a device', () => {
     const bundle = await fetchBundle()
 
     const elsewhere = await openMachine(other)
-    expect(await elsewhere.synchronizer.import(bundle, NO_ONE)).toMatchObject({
+    expect(await elsewhere.synchronizer.import([bundle], NO_ONE)).toMatchObject({
       error: { code: 'wrong_device' },
     })
     test.advance(25 * HOUR_MS)
     vi.setSystemTime(test.now())
     const late = await openMachine(device)
-    expect(await late.synchronizer.import(bundle, NO_ONE)).toMatchObject({
+    expect(await late.synchronizer.import([bundle], NO_ONE)).toMatchObject({
       error: { code: 'expired' },
     })
     expect([elsewhere.may('/data/x'), late.may('/data/x')]).toEqual([false, false])

@@ -1,0 +1,112 @@
+import { setImmediate as pause } from 'node:timers/promises'
+
+/** Decoded and searched in less than a millisecond. */
+const PIECE_BYTES = 64 * 1024
+const BLANKS = /^[ \t\n\r]*/
+/** The part of a string that can be decoded by itself: no escape is cut. */
+const WHOLE_UNITS = /^(?:[^"\\]+|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/
+/** Of the longest escape, such as `\u0041`. */
+const ESCAPE_LENGTH = 6
+
+/** The text is not UTF-8, or not JSON with strings alone for values. */
+export class JsonDamage extends Error {
+  override readonly name = 'JsonDamage'
+}
+
+/** Reads a JSON text token by token. Every function rejects with JsonDamage. */
+export interface JsonReader {
+  expect(token: '{' | '}' | ':'): Promise<void>
+  /** Whether the token comes next, which is behind it then. */
+  skip(token: '}' | ','): Promise<boolean>
+  /** A string; null for one of more than `maxUnits` UTF-16 code units. */
+  string(maxUnits: number): Promise<string | null>
+  /** Only white space is left. */
+  end(): Promise<void>
+}
+
+/** Decisions have their turn before each piece of the text. */
+export function createJsonReader(chunks: readonly Uint8Array[]): JsonReader {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const pieces = cut(chunks)
+  /** Decoded and not yet read. */
+  let text = ''
+
+  function decode(piece: Uint8Array | undefined): string {
+    try {
+      return decoder.decode(piece, { stream: piece !== undefined })
+    } catch (error) {
+      throw new JsonDamage('it is not UTF-8 text', { cause: error })
+    }
+  }
+
+  /** Whether there was a further piece. */
+  async function more(): Promise<boolean> {
+    const { value, done } = pieces.next()
+    if (done === true) {
+      decode(undefined)
+      return false
+    }
+    await pause()
+    text += decode(value)
+    return true
+  }
+
+  /** The next token's first character; empty at the end. */
+  async function peek(): Promise<string> {
+    do text = text.slice(BLANKS.exec(text)?.[0].length)
+    while (text === '' && (await more()))
+    return text.charAt(0)
+  }
+
+  async function skip(token: string): Promise<boolean> {
+    if ((await peek()) !== token) return false
+    text = text.slice(1)
+    return true
+  }
+
+  async function expect(token: string): Promise<void> {
+    if (!(await skip(token))) throw new JsonDamage(`it lacks a \`${token}\``)
+  }
+
+  return {
+    skip,
+    expect,
+    async string(maxUnits) {
+      await expect('"')
+      const parts: string[] = []
+      let units = 0
+      for (;;) {
+        const raw = WHOLE_UNITS.exec(text)?.[0] ?? ''
+        const part = unquote(raw)
+        units += part.length
+        if (units > maxUnits) return null
+        parts.push(part)
+        text = text.slice(raw.length)
+        if (text.startsWith('"')) {
+          text = text.slice(1)
+          return parts.join('')
+        }
+        if (text.length >= ESCAPE_LENGTH) throw new JsonDamage('it has a wrong escape')
+        if (!(await more())) throw new JsonDamage('it ends within a string')
+      }
+    },
+    async end() {
+      if ((await peek()) !== '') throw new JsonDamage('it goes on behind its end')
+    },
+  }
+}
+
+function* cut(chunks: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
+  for (const chunk of chunks)
+    for (let start = 0; start < chunk.byteLength; start += PIECE_BYTES)
+      yield chunk.subarray(start, start + PIECE_BYTES)
+}
+
+/** Refuses control characters, too. */
+function unquote(raw: string): string {
+  try {
+    return String(JSON.parse(`"${raw}"`))
+  } catch (error) {
+    throw new JsonDamage('it has a control character in a string', { cause: error })
+  }
+}
