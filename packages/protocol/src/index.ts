@@ -1,4 +1,4 @@
-export { countJsonValues, createJsonCounter, type JsonCounter } from './json/count-json-values.ts'
+export { countJsonValues } from './json/count-json-values.ts'
 export { parseLargeJson } from './json/parse-large-json.ts'
 export { parseJson, type JsonProblem, type JsonResult } from './json/parse-json.ts'
 export {
