@@ -1,49 +1,66 @@
 import type { Region } from '../space.ts'
 import { createByPort, type ByPort } from '../by-port.ts'
+import { firstWhere } from '../address/sorted-ranges.ts'
 import type { NamePattern } from './find-name.ts'
 
 interface Domain<T> {
+  /** Labels from right to left, each with a dot: names below the domain begin alike. */
+  readonly key: string
+  readonly labels: number
   readonly items: ByPort<T>
-  readonly children: Set<string>
 }
 
 /**
  * Finds the patterns that may have a name in common with a region: those at its domain and above
- * and, under a wildcard, those below. O(labels + what is found).
+ * and, under a wildcard, those below. O(labels + log of the domains + names below).
+ *
+ * Only domains that a pattern has are kept: with one entry for each domain above them, names of a
+ * hundred labels take a hundred times their text.
  */
 export function indexNames<T extends { readonly pattern: NamePattern }>(
   items: readonly T[],
 ): (region: Region<NamePattern>) => readonly T[] {
   const domains = new Map<string, Domain<T>>()
-  for (const item of items) domainAt(domains, item.pattern.domain).items.add(item)
-  const childrenOf = (name: string): Iterable<string> => domains.get(name)?.children ?? []
+  for (const item of items) itemsOf(domains, item.pattern.domain).add(item)
+  const lengths = new Set([...domains.keys()].map(({ length }) => length))
+  const sorted = [...domains.values()].toSorted((a, b) => (a.key < b.key ? -1 : 1))
   return ({ resource: { domain, depth, port } }) => {
-    const itemsAt = (name: string): readonly T[] => domains.get(name)?.items.on(port) ?? []
-    const near = suffixes(domain).flatMap(itemsAt)
-    const waiting = depth === 'exact' ? [] : [...childrenOf(domain)]
-    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-      for (const item of itemsAt(name)) near.push(item)
-      if (depth === 'any') for (const child of childrenOf(name)) waiting.push(child)
+    const near: T[] = []
+    const add = ({ items: own }: Domain<T>): void => {
+      for (const item of own.on(port)) near.push(item)
+    }
+    for (let from = 0; ; from = domain.indexOf('.', from) + 1) {
+      // A name of a hundred labels is below as many domains; nearly none of them is in a pattern.
+      if (lengths.has(domain.length - from)) {
+        const known = domains.get(domain.slice(from))
+        if (known !== undefined) add(known)
+      }
+      if (!domain.includes('.', from)) break
+    }
+    if (depth === 'exact') return near
+    const { key, labels } = readDomain(domain)
+    const first = firstWhere(0, sorted.length, (place) => (sorted[place]?.key ?? '') > key)
+    for (let place = first; place < sorted.length; place += 1) {
+      const below = sorted[place]
+      if (below === undefined || !below.key.startsWith(key)) break
+      if (depth === 'any' || below.labels === labels + 1) add(below)
     }
     return near
   }
 }
 
-function domainAt<T extends { readonly pattern: NamePattern }>(
+function itemsOf<T extends { readonly pattern: NamePattern }>(
   domains: Map<string, Domain<T>>,
-  name: string,
-): Domain<T> {
-  const known = domains.get(name)
-  if (known !== undefined) return known
-  const created: Domain<T> = { items: createByPort<T>(), children: new Set() }
-  domains.set(name, created)
-  const dot = name.indexOf('.')
-  if (dot >= 0) domainAt(domains, name.slice(dot + 1)).children.add(name)
-  return created
+  domain: string,
+): ByPort<T> {
+  const known = domains.get(domain)
+  if (known !== undefined) return known.items
+  const items = createByPort<T>()
+  domains.set(domain, { ...readDomain(domain), items })
+  return items
 }
 
-/** The name itself and every domain above it. */
-function suffixes(name: string): readonly string[] {
-  const labels = name.split('.')
-  return labels.map((_, from) => labels.slice(from).join('.'))
+function readDomain(domain: string): Omit<Domain<never>, 'items'> {
+  const labels = domain.split('.')
+  return { key: `${labels.toReversed().join('.')}.`, labels: labels.length }
 }
