@@ -22,10 +22,20 @@ export interface FoundChanges<P> {
   readonly undecided: readonly Region<P>[]
 }
 
-/** Decides every suspect and keeps the fewest and largest regions that say it all. */
+/**
+ * Decides every suspect in `space`, and keeps the fewest and largest regions that say it all. That
+ * is worked out in `tidySpace`, whose budget is its own.
+ */
 export function findChanges<P>(
-  space: Space<P>,
-  indices: Indices<P>,
+  {
+    space,
+    tidySpace,
+    indices,
+  }: {
+    readonly space: Space<P>
+    readonly tidySpace: Space<P>
+    readonly indices: Indices<P>
+  },
   suspects: Iterable<Suspect<P> | Crowd<P>>,
 ): FoundChanges<P> {
   const proven: Proven<P>[] = []
@@ -39,11 +49,11 @@ export function findChanges<P>(
       crowds.push({ ...suspect, example: result.value })
       continue
     }
-    const allowed = unchangedAllows(space, indices, suspect)
-    proven.push(tightened(space, indices, { ...suspect, allowed, example: result.value }))
+    const allowed = unchangedAllows(tidySpace, indices, suspect)
+    proven.push(tightened(tidySpace, indices, { ...suspect, allowed, example: result.value }))
   }
-  const others = largest(space, withoutCrowds(space, proven, crowds))
-  return { crowds, proven: others.map((change) => brief(space, change)), undecided }
+  const others = largest(tidySpace, withoutCrowds(tidySpace, proven, crowds))
+  return { crowds, proven: others.map((change) => brief(tidySpace, change)), undecided }
 }
 
 /** The allows of `from` but for those in which denies, now gone, had closed everything. */

@@ -5,7 +5,7 @@ import { goneMachineAddresses, machineSuspects } from './address/machine-suspect
 import type { AddressPattern } from './address/find-address.ts'
 import { createInquiry, type Inquiry } from './inquiry.ts'
 import type { ListedPatterns } from './listed-patterns.ts'
-import type { Meters } from './meter.ts'
+import { answerMeters, tidyMeters, type Meters } from './meter.ts'
 import { createNameSpace } from './name/name-space.ts'
 import { addressPairs } from './pair/address-pairs.ts'
 import { portsIn } from './pair/find-pair.ts'
@@ -30,14 +30,12 @@ export function createInquiries(
     ...networkInquiries('connect:tcp', from, to, meters),
     ...networkInquiries('connect:udp', from, to, meters),
     ...(['read', 'write'] as const).map((action) => {
-      const space = createPathSpace(
-        action,
-        from.patterns.paths[action],
-        to.patterns.paths[action],
-        meters,
-      )
+      const sides = [from.patterns.paths[action], to.patterns.paths[action]] as const
+      const space = createPathSpace(action, ...sides, answerMeters(meters))
+      const tidySpace = createPathSpace(action, ...sides, tidyMeters(meters))
       const indices = indexSpace(space)
-      return createInquiry({ action, space, indices, suspects: () => findSuspects(space, indices) })
+      const suspects = () => findSuspects(space, indices)
+      return createInquiry({ action, space, tidySpace, indices, suspects })
     }),
   ]
 }
@@ -49,18 +47,12 @@ function networkInquiries(
   meters: Meters,
 ): readonly Inquiry[] {
   const machines = { from: from.machine, to: to.machine }
-  const direction: Direction = { action, machines, ...meters }
-  const nameSpace = createNameSpace(
-    action,
-    from.patterns.names[action],
-    to.patterns.names[action],
-    meters,
-  )
-  const addressSpace = createAddressSpace(
-    direction,
-    from.patterns.addresses[action],
-    to.patterns.addresses[action],
-  )
+  const direction: Direction = { action, machines, ...answerMeters(meters) }
+  const tidying: Direction = { action, machines, ...tidyMeters(meters) }
+  const nameSides = [from.patterns.names[action], to.patterns.names[action]] as const
+  const addressSides = [from.patterns.addresses[action], to.patterns.addresses[action]] as const
+  const nameSpace = createNameSpace(action, ...nameSides, direction)
+  const addressSpace = createAddressSpace(direction, ...addressSides)
   const names = { space: nameSpace, indices: indexSpace(nameSpace) }
   const addresses = { space: addressSpace, indices: indexSpace(addressSpace) }
   const mentioned = () => portsIn([...patternsOf(nameSpace), ...patternsOf(addressSpace)])
@@ -68,6 +60,7 @@ function networkInquiries(
     createInquiry({
       action,
       ...names,
+      tidySpace: createNameSpace(action, ...nameSides, tidying),
       suspects: () => findSuspects(nameSpace, names.indices),
       pairs: () => namePairs(direction, names, addresses, mentioned),
       partner: 'with_allowed_address',
@@ -75,6 +68,7 @@ function networkInquiries(
     createInquiry({
       action,
       ...addresses,
+      tidySpace: createAddressSpace(tidying, ...addressSides),
       *suspects(): Generator<Suspect<AddressPattern> | Crowd<AddressPattern>> {
         yield* findSuspects(addressSpace, addresses.indices)
         yield* machineSuspects(addressSpace, addresses.indices, goneMachineAddresses(machines))

@@ -23,6 +23,8 @@ export interface Findings {
 interface Subject<P> {
   readonly action: Action
   readonly space: Space<P>
+  /** The same with the budget for making the answer short. */
+  readonly tidySpace: Space<P>
   readonly indices: Indices<P>
   readonly suspects: () => Iterable<Suspect<P> | Crowd<P>>
   /** Absent for paths, which have no other half. */
@@ -55,8 +57,8 @@ function isTold({ changes }: Findings, { resource }: Change): boolean {
   return changes.some((change) => change.only === 'allowed' && change.resource === resource)
 }
 
-function describeAlone<P>({ action, space, indices, suspects }: Subject<P>): Findings {
-  const { crowds, proven, undecided } = findChanges(space, indices, suspects())
+function describeAlone<P>({ action, space, tidySpace, indices, suspects }: Subject<P>): Findings {
+  const { crowds, proven, undecided } = findChanges({ space, tidySpace, indices }, suspects())
   const place = { action }
   const together = crowds.map(({ region, causes, example }) => {
     const change = { region, causes, example, allowed: [], denied: [] }
@@ -68,7 +70,7 @@ function describeAlone<P>({ action, space, indices, suspects }: Subject<P>): Fin
   }
 }
 
-function describePaired<P>({ action, space, pairs, partner }: Subject<P>): Findings {
+function describePaired<P>({ action, tidySpace, pairs, partner }: Subject<P>): Findings {
   const changes: Change[] = []
   const undecided: ComparedRegion[] = []
   if (pairs === undefined || partner === undefined) return { changes, undecided }
@@ -76,10 +78,11 @@ function describePaired<P>({ action, space, pairs, partner }: Subject<P>): Findi
     const place = { action, only: partner }
     const result = find()
     if (result.kind === 'found') {
-      const change = brief(space, { ...suspect, example: result.value })
-      changes.push(describe(space, change, place))
+      const change = brief(tidySpace, { ...suspect, example: result.value })
+      changes.push(describe(tidySpace, change, place))
     }
-    if (result.kind === 'unknown') undecided.push({ ...place, ...format(space, suspect.region) })
+    if (result.kind === 'unknown')
+      undecided.push({ ...place, ...format(tidySpace, suspect.region) })
   }
   return { changes, undecided }
 }

@@ -9,7 +9,7 @@ import { coversNetwork } from '../../language/network-language.ts'
 import type { NetworkAction } from '../../policy/policy.ts'
 import { commonPort } from '../free-port.ts'
 import { formatNetworkPattern } from '../../pattern/format-pattern.ts'
-import { found, type Meters } from '../meter.ts'
+import { found, type SpaceMeters } from '../meter.ts'
 import type { Near, Question, Region, Side, Space } from '../space.ts'
 import { indexAddresses, indexDeepAddresses, meets } from './address-index.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
@@ -17,7 +17,7 @@ import { findAddress, type AddressPattern } from './find-address.ts'
 import { lastAddress } from '../../address/ip-range.ts'
 
 /** What a comparison in one direction is about. */
-export interface Direction extends Meters {
+export interface Direction extends SpaceMeters {
   readonly action: NetworkAction
   readonly machines: {
     readonly from: readonly ProtectedClass[]

@@ -11,6 +11,9 @@ export interface NameAndPort {
   readonly port: number
 }
 
+/** Code units of a domain that are compared in one step. */
+const UNITS_OF_STEP = 32
+
 /**
  * A name and port that `inside` matches and no pattern of `outside` does. Exact: the names below a
  * domain that nobody mentions are all alike, so one fresh label stands for them. O(outside).
@@ -25,15 +28,20 @@ export function findName(
     const here = outside
       .filter((pattern) => isOnPort(pattern, port))
       .map((pattern) => ({ ...pattern, port: null }))
-    const name = freeName({ ...inside, port: null }, here)
-    return name === null ? NONE : found({ name, port })
+    const result = freeName({ ...inside, port: null }, here, meter)
+    return result.kind === 'found' ? found({ name: result.value, port }) : result
   })
 }
 
-function freeName(inside: NamePattern, outside: readonly NamePattern[]): string | null {
-  if (outside.some((pattern) => coversNetwork(pattern, inside))) return null
+function freeName(
+  inside: NamePattern,
+  outside: readonly NamePattern[],
+  meter: Meter,
+): Search<string> {
   const { domain, depth } = inside
-  if (depth === 'exact') return domain
+  if (!meter.spend(outside.length * (1 + Math.floor(domain.length / UNITS_OF_STEP)))) return UNKNOWN
+  if (outside.some((pattern) => coversNetwork(pattern, inside))) return NONE
+  if (depth === 'exact') return found(domain)
   // Patterns nest or are apart; what is left lies inside and is told by the labels it adds.
   const below = outside.filter((pattern) => coversNetwork(inside, pattern))
   const heads = groupByHead(below, domain)
@@ -42,28 +50,27 @@ function freeName(inside: NamePattern, outside: readonly NamePattern[]): string 
       below.filter(({ depth: how }) => how === 'exact').map((pattern) => pattern.domain),
     )
     const label = freshLabel(domain, labelsTaken(taken, domain))
-    if (label !== null) return `${label}.${domain}`
+    if (label !== null) return found(`${label}.${domain}`)
   }
-  return depth === 'any' ? freeNameDeeper(domain, heads) : null
+  return depth === 'any' ? freeNameDeeper(domain, heads, meter) : NONE
 }
 
 /** A name with two or more labels before the domain. */
 function freeNameDeeper(
   domain: string,
   heads: ReadonlyMap<string, readonly NamePattern[]>,
-): string | null {
+  meter: Meter,
+): Search<string> {
   const label = freshLabel(domain, new Set(heads.keys()), 2)
   if (label !== null) {
     const parent = `${label}.${domain}`
     const first = freshLabel(parent, new Set())
-    if (first !== null) return `${first}.${parent}`
+    if (first !== null) return found(`${first}.${parent}`)
   }
-  for (const [head, patterns] of heads) {
+  return firstFound(heads, ([head, patterns]) => {
     const inside = { kind: 'name', domain: `${head}.${domain}`, depth: 'any', port: null } as const
-    const name = freeName(inside, patterns)
-    if (name !== null) return name
-  }
-  return null
+    return freeName(inside, patterns, meter)
+  })
 }
 
 function labelsTaken(names: ReadonlySet<string>, domain: string): ReadonlySet<string> {

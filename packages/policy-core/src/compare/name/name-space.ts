@@ -2,7 +2,7 @@ import { coversNetwork } from '../../language/network-language.ts'
 import type { NetworkAction } from '../../policy/policy.ts'
 import { commonPort } from '../free-port.ts'
 import { formatNetworkPattern } from '../../pattern/format-pattern.ts'
-import { found, type Meters } from '../meter.ts'
+import { found, type SpaceMeters } from '../meter.ts'
 import type { Region, Side, Space } from '../space.ts'
 import { findName, type NamePattern } from './find-name.ts'
 import { indexNames } from './name-index.ts'
@@ -12,7 +12,7 @@ export function createNameSpace(
   action: NetworkAction,
   from: Side<NamePattern>,
   to: Side<NamePattern>,
-  { meter, tidyMeter }: Meters,
+  { meter, tidyMeter }: SpaceMeters,
 ): Space<NamePattern> {
   const overlap = (a: NamePattern, b: NamePattern): Region<NamePattern> | null => {
     const resource = meetNames(a, b)

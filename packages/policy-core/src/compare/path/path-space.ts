@@ -1,26 +1,25 @@
 import { coversPath, intersectsPath } from '../../language/path-containment.ts'
 import type { Segments } from '../../language/path-automaton.ts'
-import { globMatches, type GlobPath } from '../../path/glob.ts'
+import type { GlobPath } from '../../path/glob.ts'
 import type { FilesystemAction } from '../../policy/policy.ts'
 import { formatSegments, keyOfSegments } from '../../pattern/format-pattern.ts'
-import { found, type Meters } from '../meter.ts'
+import { askPaths, found, type SpaceMeters } from '../meter.ts'
 import type { Region, Side, Space } from '../space.ts'
 import { findInPaths } from './find-in-paths.ts'
+import { matchesSample } from './matches-sample.ts'
 import { mayIntersect } from './may-intersect.ts'
 import { indexPaths } from './path-index.ts'
 import { jointSample, samplePath } from './sample-path.ts'
 
 /** Steps for a question whose answer only makes a comparison shorter. */
 const BRIEF_BUDGET = 20_000
-/** What such a question usually takes. */
-const USUAL_STEPS = 200
 
 /** Paths, where an allow and a deny match alike. */
 export function createPathSpace(
   action: FilesystemAction,
   from: Side<Segments>,
   to: Side<Segments>,
-  { meter, tidyMeter }: Meters,
+  { meter, tidyMeter }: SpaceMeters,
 ): Space<Segments> {
   // Most questions are settled by one path, which is made once for each pattern.
   const samples = new Map<Segments, GlobPath | null>()
@@ -32,18 +31,17 @@ export function createPathSpace(
     return sample
   }
   const hasSample = (path: GlobPath | null, pattern: Segments): boolean =>
-    path !== null && globMatches(pattern, path)
+    path !== null && matchesSample(pattern, path, tidyMeter)
   const covers = (outer: Segments, inner: Segments): boolean =>
     tidyMeter.spend(1) &&
     (sampleOf(inner) === null || hasSample(sampleOf(inner), outer)) &&
-    tidyMeter.spend(USUAL_STEPS) &&
-    coversPath(outer, inner, BRIEF_BUDGET) === 'yes'
+    askPaths(tidyMeter, BRIEF_BUDGET, (steps) => coversPath(outer, inner, steps)) === 'yes'
   const isApart = (a: Segments, b: Segments): boolean => {
     if (hasSample(sampleOf(a), b) || hasSample(sampleOf(b), a)) return false
     if (!tidyMeter.spend(1 + a.length * b.length)) return false
     if (!mayIntersect(a, b)) return true
     if (hasSample(jointSample(a, b), b) || hasSample(jointSample(b, a), a)) return false
-    return tidyMeter.spend(USUAL_STEPS) && intersectsPath(a, b, BRIEF_BUDGET) === 'no'
+    return askPaths(tidyMeter, BRIEF_BUDGET, (steps) => intersectsPath(a, b, steps)) === 'no'
   }
   const overlap = (a: Segments, b: Segments): Region<Segments> | null => {
     if (isApart(a, b)) return null
