@@ -1,7 +1,7 @@
 import type { DeviceRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findViewSecret } from '../views/view-id.ts'
-import { isReached } from './reached.ts'
+import { createDraw, isReached } from './reached.ts'
 
 /** Whether a machine is kept from the policies as they are; null while no rollout is open. */
 export async function readHold(
@@ -12,6 +12,6 @@ export async function readHold(
   if (rollout === null) return null
   // Before there is a secret, no machine has asked for a view.
   const secret = (await findViewSecret(reader, org)) ?? new Uint8Array()
-  const draw = { org, rollout: rollout.id, secret }
+  const draw = createDraw(org, rollout.id, secret)
   return (device) => !isReached(rollout, draw, device)
 }

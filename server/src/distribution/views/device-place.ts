@@ -1,6 +1,6 @@
 import type { DeviceRecord, RolloutRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
-import { isReached } from '../rollout/reached.ts'
+import { createDraw, isReached } from '../rollout/reached.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './view-id.ts'
 import type { ViewSource } from './view-content.ts'
@@ -37,8 +37,8 @@ export async function placeDevice(
   const { device, teams, rollout } = whereabouts
   const { org } = device
   const secret = whereabouts.secret ?? (await ensureViewSecret(deps.store, org, deps.random))
-  const draw = { org, rollout: rollout?.id ?? '', secret }
-  const isHeldBack = rollout !== null && !isReached(rollout, draw, device)
+  const isHeldBack =
+    rollout !== null && !isReached(rollout, createDraw(org, rollout.id, secret), device)
   return placeOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })
 }
 

@@ -1,12 +1,14 @@
 import * as fc from 'fast-check'
+import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import {
+  createDraw,
   drawShare,
   isReached,
-  type Draw,
 } from '../../../../server/src/distribution/rollout/reached.ts'
 
-const DRAW: Draw = { org: 'acme', rollout: 'r1', secret: new Uint8Array(32).fill(7) }
+const SECRET = new Uint8Array(32).fill(7)
+const DRAW = createDraw('acme', 'r1', SECRET)
 const MACHINES = Array.from({ length: 1500 }, (_, index) => ({
   id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
   labels: [],
@@ -42,9 +44,9 @@ describe('a share of machines', () => {
   })
 
   it.each([
-    ['rollout', { ...DRAW, rollout: 'r2' }],
-    ['secret', { ...DRAW, secret: new Uint8Array(32).fill(8) }],
-    ['organization', { ...DRAW, org: 'rival' }],
+    ['rollout', createDraw('acme', 'r2', SECRET)],
+    ['secret', createDraw('acme', 'r1', new Uint8Array(32).fill(8))],
+    ['organization', createDraw('rival', 'r1', SECRET)],
   ])('is drawn anew for another %s', (_name, draw) => {
     const [one, other] = [share(10), share(10, draw)]
     const both = [...one].filter((id) => other.has(id)).length
@@ -52,6 +54,15 @@ describe('a share of machines', () => {
     // A tenth of a tenth is 15.
     expect(both).toBeLessThan(45)
     expect(both).toBeLessThan(one.size / 2)
+  })
+
+  it('is drawn by HMAC-SHA-256 of rollout, organization and machine', () => {
+    const property = fc.property(fc.string(), fc.uint8Array({ maxLength: 100 }), (id, secret) => {
+      const text = JSON.stringify([{ draw: 'r1' }, 'acme', id])
+      const mac = createHmac('sha256', secret).update(text).digest()
+      expect(drawShare(createDraw('acme', 'r1', secret), id)).toBe(mac.readUInt32BE(0) / 2 ** 32)
+    })
+    fc.assert(property)
   })
 
   it('is between 0 and 1 and stays, for any id', () => {
