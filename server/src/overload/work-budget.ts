@@ -1,5 +1,6 @@
 import { ApiError } from '../http/api-error.ts'
 import { nextTurn } from '../next-turn.ts'
+import { threadTimeMs } from './thread-time.ts'
 
 /** What may be spent at once, and what comes back in a second; milliseconds of work. */
 export interface Allowance {
@@ -19,7 +20,7 @@ const LIMITS: BudgetLimits = {
   caller: { burstMs: 5_000, perSecondMs: 125 },
   reservedMs: 2_500,
 }
-/** What one turn is charged at most: the rest was waiting, as for a store that others use as well. */
+/** What one turn is charged at most: the rest was others' work while it waited for the store. */
 const LONGEST_TURN_MS = 50
 /** Accounts that are kept of organizations and of callers each, those charged last. */
 const MAX_ACCOUNTS = 20_000
@@ -35,8 +36,8 @@ export interface Payer {
 
 /**
  * Time that organizations and their callers may take of the server, each by a token bucket. Work of
- * any length is charged for what it took. It may end in debt, and what follows waits until that is
- * paid back; callers who may change policies wait for no debt of others.
+ * any length is charged for its processor time. It may end in debt, and what follows waits until
+ * that is paid back; callers who may change policies wait for no debt of others.
  */
 export interface WorkBudget {
   /** Throws 429 with `Retry-After` while the caller or the organization has nothing left. */
@@ -59,10 +60,13 @@ export function createWorkBudget({
   limits = LIMITS,
   maxAccounts = MAX_ACCOUNTS,
   clockMs = () => performance.now(),
+  workMs = threadTimeMs,
 }: {
   readonly limits?: BudgetLimits
   readonly maxAccounts?: number
   readonly clockMs?: () => number
+  /** Processor time so far. */
+  readonly workMs?: () => number
 } = {}): WorkBudget {
   const organizations = createAccounts(limits.organization, maxAccounts)
   const { burstMs, perSecondMs } = limits.organization
@@ -94,14 +98,14 @@ export function createWorkBudget({
     require,
     begin(payer) {
       require(payer)
-      let startedMs = clockMs()
-      const end = () => charge(payer, Math.min(clockMs() - startedMs, LONGEST_TURN_MS))
+      let startedMs = workMs()
+      const end = () => charge(payer, Math.min(workMs() - startedMs, LONGEST_TURN_MS))
       return {
         end,
         async turn() {
           end()
           await nextTurn()
-          startedMs = clockMs()
+          startedMs = workMs()
         },
         charge: (ms) => charge(payer, ms),
       }

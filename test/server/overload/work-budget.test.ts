@@ -94,26 +94,39 @@ describe('the budget of work', () => {
   })
 
   it('charges each turn what it took, a wait within it in part and one between turns not at all', async () => {
-    const clock = { nowMs: 0 }
+    const clock = { workMs: 0 }
     const caller = { burstMs: 500, perSecondMs: 0.001 }
     const budget = createWorkBudget({
       limits: { ...limits, caller },
-      clockMs: () => clock.nowMs,
+      clockMs: () => 0,
+      workMs: () => clock.workMs,
     })
     const work = budget.begin(reader)
     for (const tookMs of [...Array<number>(10).fill(40), 10_000]) {
-      clock.nowMs += tookMs
+      clock.workMs += tookMs
       const turn = work.turn()
-      clock.nowMs += 10_000
+      clock.workMs += 10_000
       await turn
     }
     budget.require(reader)
-    clock.nowMs += 49
+    clock.workMs += 49
     work.end()
     budget.require(reader)
     work.charge(2)
 
     expect(() => budget.require(reader)).toThrow('wait and try again')
+  })
+
+  it('charges processor time, and no wait of the thread for a processor', async () => {
+    const { budget, clock } = open()
+    const work = budget.begin(reader)
+    for (let turns = 0; turns < 20; turns += 1) {
+      clock.nowMs += 49
+      await work.turn()
+    }
+    work.charge(490)
+
+    budget.require(reader)
   })
 
   it('keeps a bounded number of accounts, those charged last', () => {
