@@ -68,7 +68,7 @@ export async function answerOnce<Input>(
     body_hash: request.bodyHash,
     status: answer.status,
     headers: answer.headers,
-    body: request.hasSecret ? NOT_KEPT : JSON.stringify(answer.body),
+    body: request.hasSecret ? NOT_KEPT : textOf(answer.body),
     expires_at: new Date(now.getTime() + KEPT_MS).toISOString(),
   })
   return answer
@@ -89,7 +89,14 @@ function replay(kept: IdempotencyRecord): Answer {
       `this \`${HEADER}\` has had its effect; the secret in it was not kept, so look for what was made, and use a new key for another`,
     )
   const headers = { ...kept.headers, 'idempotency-replayed': 'true' }
-  return { status: kept.status, headers, body: JSON.parse(kept.body) }
+  // A large answer has its media type, because it was formatted piece by piece.
+  const isFormatted = 'content-type' in kept.headers
+  const body = isFormatted ? Buffer.from(kept.body) : JSON.parse(kept.body)
+  return { status: kept.status, headers, body }
+}
+
+function textOf(body: unknown): string {
+  return Buffer.isBuffer(body) ? body.toString() : JSON.stringify(body)
 }
 
 function sha256(content: string | Uint8Array): string {

@@ -19,7 +19,7 @@ import type { AnswerTurns } from '../answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
 import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'
-import { formatPlan, showPlan } from './format-document.ts'
+import { formatPlan } from './format-document.ts'
 import {
   createPlanContext,
   planChanges,
@@ -66,6 +66,7 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
       async judge() {
         if (!body.ok) throw body.error
         if (ahead === null) throw new TypeError('a document that was read is judged ahead')
+        deps.beingSent.requireRoom(call.org)
         const { work } = ahead
         if (ahead.revision === revision) return { ...(await ahead.judgement), work }
         const source = { concerns: findConcerned(body.json), work }
@@ -74,13 +75,10 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
       },
       async act({ plan, teamNames, work }) {
         await writePlan(writer, plan, work)
-        work.end()
         const written = (await writer.organizations.find(call.org))?.revision ?? 0
-        return {
-          status: 200,
-          headers: { etag: formatEntityTag(written) },
-          body: showPlan(plan, teamNames, { revision: written, dryRun: false }),
-        }
+        const answer = await showPlan(plan, teamNames, { revision: written, dryRun: false, work })
+        work.end()
+        return answer
       },
     })
   })
@@ -104,12 +102,19 @@ async function answerPlan(
   const { plan, teamNames } = await judgement
   beingSent.requireRoom(org)
   try {
-    const headers = { etag: formatEntityTag(revision), 'content-type': JSON_MEDIA_TYPE }
-    const body = await formatPlan(plan, teamNames, { revision, dryRun: true, work })
-    return { status: 200, headers, body }
+    return await showPlan(plan, teamNames, { revision, dryRun: true, work })
   } finally {
     work.end()
   }
+}
+
+async function showPlan(
+  plan: PolicyPlan,
+  teamNames: TeamNames,
+  shown: Parameters<typeof formatPlan>[2],
+): Promise<Answer> {
+  const headers = { etag: formatEntityTag(shown.revision), 'content-type': JSON_MEDIA_TYPE }
+  return { status: 200, headers, body: await formatPlan(plan, teamNames, shown) }
 }
 
 async function parse(

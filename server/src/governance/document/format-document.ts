@@ -24,13 +24,10 @@ interface Shown {
   readonly dryRun: boolean
 }
 
-/** What a plan comes to; ids of what is yet to be created are not shown by a dry run. */
-export function showPlan(plan: PolicyPlan, teamNames: TeamNames, shown: Shown): ApplyResponse {
-  const changes = listChanges(plan, teamNames, shown).map(({ show }) => show())
-  return { ...showHead(shown), changes, ...showRest(plan) }
-}
-
-/** The same in JSON, a change at a time: each has two policies in it, and there may be hundreds. */
+/**
+ * Formats a plan as `ApplyResponse` in JSON, a change at a time: each has two policies in it, and
+ * there may be hundreds. A dry run has no ids for policies that are yet to be created.
+ */
 export async function formatPlan(
   plan: PolicyPlan,
   teamNames: TeamNames,
