@@ -119,9 +119,10 @@ async function judge(
   // Without any of its teams a policy would become one for everybody.
   const leftOut = base.filter((policy) => isOfNobody(policy, teams))
   const wanted = base.filter((policy) => !leftOut.includes(policy)).map(toWanted(teams))
-  const plan = planChanges(stored, wanted, createPlanContext(deps, { org, prune: true }))
+  const context = createPlanContext(deps, { org, prune: true })
+  const plan = await planChanges(stored, wanted, context, work)
   await requireCompilablePlan(deps.knownRules, plan, work)
-  requirePlanWithinLimits(deps, stored.length, plan)
+  await requirePlanWithinLimits(deps, stored.length, plan, work)
   return { revision, plan, leftOut }
 }
 

@@ -245,9 +245,10 @@ async function judge(
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
     throw error
   })
-  const plan = planChanges(stored, policies, createPlanContext(deps, { org, prune }))
+  const planContext = createPlanContext(deps, { org, prune })
+  const plan = await planChanges(stored, policies, planContext, work)
   await requireCompilablePlan(knownRules, plan, work)
   requireConditions()
-  requirePlanWithinLimits(deps, count, plan)
+  await requirePlanWithinLimits(deps, count, plan, work)
   return { plan: { ...plan, unmanaged: [...plan.unmanaged, ...others] }, teamNames }
 }

@@ -64,11 +64,12 @@ export function createPlanContext(
  * its id, so a policy renamed in a document is another policy. Throws 400 where a policy of teams
  * would become one of the whole organization without the document saying so.
  */
-export function planChanges(
+export async function planChanges(
   stored: readonly PolicyRecord[],
   wanted: readonly WantedPolicy[],
   context: PlanContext,
-): PolicyPlan {
+  work: Pick<Work, 'turn'>,
+): Promise<PolicyPlan> {
   const byName = new Map(stored.map((policy) => [policy.name, policy]))
   const names = new Set(wanted.map(({ name }) => name))
   const created: PlannedPolicy[] = []
@@ -80,6 +81,7 @@ export function planChanges(
       const changed = change(old, policy, context)
       if (changed !== null) updated.push({ place: policy.place, policy: changed, old })
     }
+    await work.turn()
   }
   const others = stored.filter(({ name }) => !names.has(name))
   return {
@@ -104,18 +106,21 @@ export async function requireCompilablePlan(
 }
 
 /** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
-export function requirePlanWithinLimits(
+export async function requirePlanWithinLimits(
   deps: SizeDeps,
   stored: number,
   { created, updated, deleted }: PolicyPlan,
-): void {
+  work: Pick<Work, 'turn'>,
+): Promise<void> {
   if (created.length > 0)
     requireRoomForPolicy(deps.limits, stored - deleted.length + created.length - 1)
   const grown = updated.filter(({ old, policy }) => policy.rules.length > old.rules.length)
   for (const { place, policy } of [...created, ...grown])
     within(place, policy, () => requireRuleCount(deps.limits, policy.rules.length))
-  for (const { place, policy } of [...created, ...updated])
+  for (const { place, policy } of [...created, ...updated]) {
     within(place, policy, () => requirePolicySize(deps, policy))
+    await work.turn()
+  }
 }
 
 function create(wanted: WantedPolicy, { org, newId, timestampAfter }: PlanContext): PolicyRecord {

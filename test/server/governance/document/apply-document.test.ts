@@ -260,8 +260,8 @@ describe('a dry run', () => {
     isDone = true
     await larger.close()
 
-    // Read and compiled.
-    expect(turns).toBeGreaterThanOrEqual(2 * names.length)
+    // Read, planned, compiled, measured and formatted.
+    expect(turns).toBeGreaterThanOrEqual(5 * names.length)
   })
 
   it('is refused like the real one', async () => {
