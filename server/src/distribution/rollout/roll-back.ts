@@ -11,7 +11,7 @@ import {
 } from '../../governance/document/plan-changes.ts'
 import type { WantedPolicy } from '../../governance/document/read-document.ts'
 import { writePlan } from '../../governance/document/write-plan.ts'
-import { listHeads, readInTurns } from '../../governance/policy-lookup.ts'
+import { listHeads, readAsOf, readInTurns } from '../../governance/policy-lookup.ts'
 import type { SizeDeps } from '../../governance/policy-limits.ts'
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Answer } from '../../http/answer.ts'
@@ -19,8 +19,8 @@ import { ApiError } from '../../http/api-error.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
 import { answerOnce, type OnceRequest } from '../../idempotency/answer-once.ts'
 import type { Work, WorkBudget } from '../../overload/work-budget.ts'
-import type { PolicyRecord } from '../../store/records.ts'
-import type { StoreReader } from '../../store/store.ts'
+import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
 import { requireOrganization } from '../views/inspect-view.ts'
 import { formatRollout } from './format-rollout.ts'
 import { isEnded } from './rollout-machine.ts'
@@ -31,6 +31,13 @@ export interface RollBackDeps extends SizeDeps {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly budget: WorkBudget
+}
+
+/** A rollout, and the organization that the caller saw. */
+export interface RollBackPlace {
+  readonly org: string
+  readonly id: string
+  readonly ifMatch: string | undefined
 }
 
 interface Judged {
@@ -47,7 +54,7 @@ interface Judged {
 export async function rollBack(
   deps: RollBackDeps,
   caller: Caller,
-  at: { readonly org: string; readonly id: string; readonly ifMatch: string | undefined },
+  at: RollBackPlace,
   once: OnceRequest,
 ): Promise<Answer> {
   const { org, id } = at
@@ -60,11 +67,11 @@ export async function rollBack(
     return answerOnce(writer, once, deps.now(), {
       judge: async () => {
         const rolledBack = requireStep(rollout, { kind: 'roll_back' }, deps.now())
-        const { revision } = organization
-        const ifMatch = readEntityTags('If-Match', at.ifMatch)
-        requireMatch(ifMatch, formatEntityTag(revision), 'organization')
-        if (ahead?.revision === revision) return { rolledBack, ...ahead }
-        return { rolledBack, ...(await judge(deps, writer, { ...at, revision }, work)) }
+        requireSeen(at, organization)
+        if (ahead?.revision === organization.revision) return { rolledBack, ...ahead }
+        const judged = await judge(deps, { read: (read) => read(writer) }, at, work)
+        if (judged === null) throw new TypeError('a policy changed within its transaction')
+        return { rolledBack, ...judged }
       },
       async act({ rolledBack, plan, leftOut }) {
         await writePlan(writer, plan, work)
@@ -87,15 +94,16 @@ export async function rollBack(
 async function judgeAhead(
   deps: RollBackDeps,
   caller: Caller,
-  at: { readonly org: string; readonly id: string },
+  at: RollBackPlace,
   work: Work,
 ): Promise<Judged | null> {
   try {
-    return await deps.store.read(async (reader) => {
+    const isOpen = await deps.store.read(async (reader) => {
       const { organization } = await authorize(reader, caller, at.org, 'policies:write')
-      if (isEnded(await requireRollout(reader, at.org, at.id))) return null
-      return judge(deps, reader, { ...at, revision: organization.revision }, work)
+      requireSeen(at, organization)
+      return !isEnded(await requireRollout(reader, at.org, at.id))
     })
+    return isOpen ? await judge(deps, deps.store, at, work) : null
   } catch (error) {
     if (error instanceof ApiError) return null
     throw error
@@ -104,18 +112,36 @@ async function judgeAhead(
   }
 }
 
-/** The rollout must be open: one that has ended began with nothing any more. */
+function requireSeen({ ifMatch }: RollBackPlace, { revision }: OrganizationRecord): void {
+  requireMatch(readEntityTags('If-Match', ifMatch), formatEntityTag(revision), 'organization')
+}
+
+/**
+ * The rollout must be open: one that has ended began with nothing any more. Each policy is a read
+ * of its own, so that none is held while others have their turn; null when one has changed.
+ */
 async function judge(
   deps: RollBackDeps,
-  reader: StoreReader,
-  { org, id, revision }: { readonly org: string; readonly id: string; readonly revision: number },
+  store: Pick<Store, 'read'>,
+  { org, id }: RollBackPlace,
   work: Work,
-): Promise<Judged> {
-  const heads = await listHeads(reader, org)
-  const stored = await readInTurns(heads, (head) => reader.policies.find(org, head.id), work)
-  if (stored === null) throw new TypeError('a policy is not in its own snapshot')
-  const teams = new Set((await reader.teams.list(org)).map((team) => team.id))
-  const base = await readBase(reader, { org, id }, work)
+): Promise<Judged | null> {
+  const { revision, heads, teams, baseIds } = await store.read(async (reader) => ({
+    revision: (await requireOrganization(reader, org)).revision,
+    heads: await listHeads(reader, org),
+    teams: new Set((await reader.teams.list(org)).map((team) => team.id)),
+    baseIds: await reader.rollouts.baseIds(org, id),
+  }))
+  const stored = await readInTurns(heads, (head) => readAsOf(store, head), work)
+  if (stored === null) return null
+  const base: PolicyRecord[] = []
+  for (const baseId of baseIds) {
+    const policy = await store.read((reader) => reader.rollouts.basePolicy(org, id, baseId))
+    // The rollout has ended meanwhile.
+    if (policy === null) return null
+    base.push(policy)
+    await work.turn()
+  }
   // Without any of its teams a policy would become one for everybody.
   const leftOut = base.filter((policy) => isOfNobody(policy, teams))
   const wanted = base.filter((policy) => !leftOut.includes(policy)).map(toWanted(teams))
@@ -124,20 +150,6 @@ async function judge(
   await requireCompilablePlan(deps.knownRules, plan, work)
   await requirePlanWithinLimits(deps, stored.length, plan, work)
   return { revision, plan, leftOut }
-}
-
-async function readBase(
-  { rollouts }: StoreReader,
-  { org, id }: { readonly org: string; readonly id: string },
-  work: Work,
-): Promise<PolicyRecord[]> {
-  const base: PolicyRecord[] = []
-  for (const policyId of await rollouts.baseIds(org, id)) {
-    const policy = await rollouts.basePolicy(org, id, policyId)
-    if (policy !== null) base.push(policy)
-    await work.turn()
-  }
-  return base
 }
 
 function isOfNobody(policy: PolicyRecord, teams: ReadonlySet<string>): boolean {

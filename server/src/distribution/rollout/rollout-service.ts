@@ -23,7 +23,7 @@ import type { CountDeps } from '../fleet/count-machines.ts'
 import { countStage } from './count-stage.ts'
 import { formatRollout } from './format-rollout.ts'
 import { requireRollout, requireStep } from './require-rollout.ts'
-import { rollBack, type RollBackDeps } from './roll-back.ts'
+import { rollBack, type RollBackDeps, type RollBackPlace } from './roll-back.ts'
 import { beginRollout, isEnded, type RolloutStep } from './rollout-machine.ts'
 
 export interface RolloutServiceDeps extends RollBackDeps, Pick<CountDeps, 'views'> {
@@ -66,11 +66,7 @@ export interface RolloutService {
   /** Every machine gets the policies as they are, whatever was reached. */
   finish(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
   /** See `roll-back.ts`. */
-  rollBack(
-    caller: Caller,
-    at: RolloutPlace & { readonly ifMatch: string | undefined },
-    once: OnceRequest,
-  ): Promise<Answer>
+  rollBack(caller: Caller, at: RollBackPlace, once: OnceRequest): Promise<Answer>
 }
 
 async function* policiesInTurns(
@@ -87,8 +83,9 @@ async function* policiesInTurns(
 
 export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
   const { store, now } = deps
-  /** One count of an organization at a time. */
+  /** One count of an organization at a time, and one rolling back. */
   const turns = createAnswerTurns()
+  const rollBackTurns = createAnswerTurns()
 
   function take(
     caller: Caller,
@@ -161,7 +158,8 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
     resume: (caller, at, { max_rejected = null }, once) =>
       take(caller, at, { kind: 'resume', max_rejected }, once),
     finish: (caller, at, once) => take(caller, at, { kind: 'finish' }, once),
-    rollBack: (caller, at, once) => rollBack(deps, caller, at, once),
+    rollBack: (caller, at, once) =>
+      rollBackTurns.run(at.org, () => rollBack(deps, caller, at, once)),
   }
 }
 
