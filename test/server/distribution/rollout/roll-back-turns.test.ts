@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import { rollBack } from '../../../../server/src/distribution/rollout/roll-back.ts'
 import { createKnownRules } from '../../../../server/src/governance/known-rules.ts'
 import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
+import { ApiError } from '../../../../server/src/http/api-error.ts'
 import { nextTurn } from '../../../../server/src/next-turn.ts'
 import type { Store } from '../../../../server/src/store/store.ts'
 import { openRolloutScene, ROLLOUTS, type RolloutScene } from './rollout-scene.ts'
@@ -49,7 +50,8 @@ async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | 
     { org: 'acme', id, ifMatch },
     ONCE,
   )
-  const status = await answer.then((done) => done.status).catch((error) => error.status)
+  const refused = (error: unknown) => (error instanceof ApiError ? error.status : 500)
+  const status = await answer.then((done) => done.status).catch(refused)
   return { status, turns, held }
 }
 
