@@ -102,7 +102,7 @@ describe('explain', () => {
             const inactive = misses.filter(({ miss }) => miss === 'inactive')
             for (const { miss: _m, message: _e, ...rule } of inactive)
               expect(matched).toContainEqual({ ...rule, active: false, deciding: false })
-            if (misses.length > 0) expect(matched.filter(({ active }) => active)).toEqual([])
+            expect(misses.length > 0 && matched.some(({ active }) => active)).toBe(false)
             tally(misses.length > 0 ? 'missed nearly' : 'not')
           }
         },
