@@ -7,6 +7,7 @@ import {
 } from 'fastify-type-provider-zod'
 import { describeHeaders } from './describe-headers.ts'
 import { describeQueries } from './describe-queries.ts'
+import { openAnswers } from './open-answers.ts'
 import { nameComponents, pruneComponents } from './prune-components.ts'
 
 /**
@@ -74,8 +75,10 @@ export async function createDocuments(routes: readonly RouteOptions[]): Promise<
       security: [{ access_token: [] }],
     },
     transform: createJsonSchemaTransform({ zodToJsonConfig }),
-    transformObject: (document) =>
-      describeQueries(describeHeaders(nameComponents(pruneComponents(addComponents(document))))),
+    transformObject: (document) => {
+      const known = openAnswers(pruneComponents(addComponents(document)))
+      return describeQueries(describeHeaders(nameComponents(known)))
+    },
   })
   await app.register(swaggerUi, {
     routePrefix: '/docs',

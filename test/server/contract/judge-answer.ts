@@ -81,5 +81,17 @@ function compileSchema(schema: Schema, { schemas }: ApiDocument): z.ZodType {
     '#/components/schemas/',
     '#/$defs/',
   )
-  return z.fromJSONSchema(JSON.parse(text) as Parameters<typeof z.fromJSONSchema>[0])
+  const closed: unknown = JSON.parse(text, (_name, value: unknown) => closeObject(value))
+  return z.fromJSONSchema(closed as Parameters<typeof z.fromJSONSchema>[0])
+}
+
+/**
+ * The document leaves answers open for members of later servers; this server has none of these. An
+ * either/or of members goes: zod takes `required` without properties for anything at all.
+ */
+function closeObject(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (!('properties' in value && 'type' in value)) return value
+  const { oneOf: _eitherOr, ...others } = { oneOf: [], ...value }
+  return { additionalProperties: false, ...others }
 }

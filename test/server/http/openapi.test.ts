@@ -80,18 +80,21 @@ describe('/openapi.json', () => {
     expect(JSON.stringify(document)).not.toMatch(/"\$ref":"(?!#\/components\/schemas\/)/)
   })
 
-  it('closes every object of an answer, and names schemas as people would', async () => {
+  it('closes every object of a request and none of an answer', async () => {
+    const { document, operations } = await openDocument()
+    const { schemas } = document.components
+    const isClosedIn = (part: unknown) => objectsIn(part, schemas).map(isClosed)
+    const requests = operations.flatMap(({ operation }) => isClosedIn(operation.requestBody))
+    const answers = operations.flatMap(({ operation }) => isClosedIn(operation.responses))
+
+    expect([requests.length > 20, answers.length > 100]).toEqual([true, true])
+    expect(requests.filter((closed) => !closed)).toEqual([])
+    expect(answers.filter((closed) => closed)).toEqual([])
+  })
+
+  it('names schemas as people would', async () => {
     const { document } = await openDocument()
 
-    const open: string[] = []
-    const visit = (value: unknown, place: string): void => {
-      if (typeof value !== 'object' || value === null) return
-      if ('properties' in value && !('additionalProperties' in value)) open.push(place)
-      for (const [name, member] of Object.entries(value)) visit(member, `${place}/${name}`)
-    }
-    for (const [name, schema] of Object.entries(document.components.schemas)) visit(schema, name)
-    for (const [path, item] of Object.entries(document.paths)) visit(item, path)
-    expect(open).toEqual([])
     const names = Object.keys(document.components.schemas)
     expect(names.filter((name) => name.endsWith('Input'))).toEqual([])
     expect(names).toContain('CreatePolicyRequest')
@@ -196,8 +199,14 @@ describe('the document', () => {
     expect(schemasOf('page_size').length).toBeGreaterThan(2)
     for (const schema of schemasOf('page_size'))
       expect(schema).toEqual({ type: 'integer', minimum: 0, default: 100 })
-    for (const schema of schemasOf('silent_for_seconds'))
-      expect(schema).toEqual({ type: 'integer', minimum: 0 })
+    for (const name of ['silent_for_seconds', 'since'])
+      expect(schemasOf(name)).toContainEqual(
+        expect.objectContaining({ type: 'integer', minimum: 0 }),
+      )
+    for (const name of ['root', 'targets'])
+      expect(schemasOf(name)).toEqual([{ type: 'integer', minimum: 1 }])
+    for (const schema of [...schemasOf('cursor'), ...schemasOf('page_token')])
+      expect(schema).toMatchObject({ type: 'string', minLength: 1 })
   })
 
   it('says of timestamps that they are', async () => {
@@ -221,6 +230,12 @@ describe('the document', () => {
         { oneOf: [{ required: ['password'] }, { required: ['secret'] }] },
       ],
     })
+    expect(schemas['StartRolloutRequest']).toMatchObject({
+      properties: {
+        stages: { items: { oneOf: [{ required: ['label'] }, { required: ['percent'] }] } },
+        max_rejected: { oneOf: [{ required: ['machines'] }, { required: ['percent'] }] },
+      },
+    })
     expect(schemas['CheckRequest']).toMatchObject({ not: { required: ['user', 'teams'] } })
     expect(schemas['CreateAccessTokenRequest']).toMatchObject({
       properties: { permissions: { uniqueItems: true } },
@@ -237,4 +252,22 @@ function visitSchemas(value: unknown, visit: (name: string, schema: unknown) => 
       for (const [property, schema] of Object.entries(Object(member))) visit(property, schema)
     visitSchemas(member, visit)
   }
+}
+
+/** Schemas of objects, also by reference; a schema that stands within itself once. */
+function objectsIn(
+  value: unknown,
+  schemas: Readonly<Record<string, unknown>>,
+  seen: ReadonlySet<string> = new Set(),
+): object[] {
+  if (typeof value !== 'object' || value === null) return []
+  const name = '$ref' in value ? String(value.$ref).split('/').at(-1) : undefined
+  if (name !== undefined)
+    return seen.has(name) ? [] : objectsIn(schemas[name], schemas, new Set([...seen, name]))
+  const inner = Object.values(value).flatMap((member) => objectsIn(member, schemas, seen))
+  return 'properties' in value && 'type' in value ? [value, ...inner] : inner
+}
+
+function isClosed(schema: object): boolean {
+  return 'additionalProperties' in schema && schema.additionalProperties === false
 }

@@ -9,6 +9,7 @@ export const hintQuerySchema = z.strictObject({
   since: z
     .string()
     .regex(/^\d{1,15}$/, 'must be a whole number of at most 15 digits')
+    .meta({ type: 'integer', minimum: 0 })
     .optional(),
 })
 

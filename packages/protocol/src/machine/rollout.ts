@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { exactlyOneOf } from '../exactly-one-of.ts'
 import { deviceLabelSchema } from './enrolment-token.ts'
 import { timestampSchema } from '../timestamp.ts'
 
@@ -20,6 +21,7 @@ export const rolloutStageSchema = z
     ({ label, percent }) => (label === undefined) !== (percent === undefined),
     'must have either `label` or `percent`',
   )
+  .meta(exactlyOneOf('label', 'percent'))
 export type RolloutStage = z.infer<typeof rolloutStageSchema>
 
 const stagesSchema = z
@@ -45,6 +47,7 @@ export const rejectionLimitSchema = z
     ({ machines, percent }) => (machines === undefined) !== (percent === undefined),
     'must have either `machines` or `percent`',
   )
+  .meta(exactlyOneOf('machines', 'percent'))
 export type RejectionLimit = z.infer<typeof rejectionLimitSchema>
 
 /** `POST /api/v1/orgs/{org}/rollouts` */

@@ -7,6 +7,7 @@ export const UPDATE_PATH = '/api/v1/device/update'
 const version = z
   .string()
   .regex(/^[1-9]\d{0,14}$/, 'must be a whole number from 1 of at most 15 digits')
+  .meta({ type: 'integer', minimum: 1 })
 
 /**
  * `GET /api/v1/device/update`: what the machine has. The answer is a bundle without it: roots after
