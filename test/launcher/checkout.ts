@@ -53,7 +53,7 @@ setTimeout(() => {
 }, 100)
 `
 
-/** Stands for the compiler: "compiles" every package by leaving a build info and one program. */
+/** Stands for the compiler: "compiles" every package by leaving a build info and its programs. */
 const TSC = `
 const fs = require('node:fs')
 fs.appendFileSync('tsc.log', process.argv.slice(2).join(' ') + '\\n')
@@ -63,6 +63,7 @@ for (const folder of ['packages/cli', 'server', 'agent', 'packages/policy-core']
   fs.writeFileSync(folder + '/dist/tsconfig.tsbuildinfo', '')
   fs.copyFileSync('program-stand-in', folder + '/dist/main.js')
 }
+fs.copyFileSync('program-stand-in', 'server/dist/policy-worker.js')
 `
 
 /** Stands for the bundler: the one file is what the compiler has left. */
