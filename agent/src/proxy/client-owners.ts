@@ -2,12 +2,16 @@ import type { Socket } from 'node:net'
 import { setTimeout as rest } from 'node:timers/promises'
 import type { FindOwners } from './socket-owners.ts'
 
-/** A look costs some ten milliseconds of the processor, and serves all who wait for it. */
-const REST_MS = 500
+/** A look serves all who wait for it. It takes at most a tenth of the processor, or comes this late. */
+const RESTS_A_LOOK = 9
+const MAX_REST_MS = 500
 
 /** Which program a connection of the proxy comes from. */
 export interface ClientOwners {
-  /** Looks when it is not known yet. `process 123`, `user 1000`, or `unknown`. */
+  /**
+   * Looks when it is not known yet. `process 123`, `user 1000`, or `unknown`. A look ends those
+   * connections that no process has any more: no answer can reach them, and they keep places.
+   */
   ownerOf(client: Socket): Promise<string>
   /** As far as is known. */
   known(client: Socket): string | null
@@ -22,23 +26,35 @@ export function createClientOwners(
   let rested: Promise<unknown> = Promise.resolve()
   let coming: Promise<void> | null = null
 
-  async function look(): Promise<void> {
+  /** How long it took, in milliseconds. */
+  async function look(): Promise<number> {
+    const beganMs = performance.now()
     const unknown = [...clients()].filter((client) => !owners.has(client))
-    const found = await findOwners(unknown.map(({ remotePort }) => remotePort ?? 0))
-    for (const [index, client] of unknown.entries()) owners.set(client, found[index] ?? 'unknown')
+    const ends = unknown.map(({ remoteAddress = '', remotePort = 0 }) => ({
+      address: remoteAddress,
+      port: remotePort,
+    }))
+    const found = await findOwners(ends)
+    for (const [index, client] of unknown.entries()) {
+      owners.set(client, found[index] ?? 'unknown')
+      if (found[index] === 'nobody') client.destroy()
+    }
+    return performance.now() - beganMs
+  }
+
+  async function lookNow(): Promise<void> {
+    coming = null
+    const looked = look()
+    rested = looked.then(
+      (tookMs) => rest(Math.min(RESTS_A_LOOK * tookMs, MAX_REST_MS), undefined, { ref: false }),
+      () => {},
+    )
+    await looked
   }
 
   /** The next look that begins: one under way may have missed a connection that is new. */
   function lookSoon(): Promise<void> {
-    coming ??= rested.then(() => {
-      const looked = look()
-      coming = null
-      rested = looked.then(
-        () => rest(REST_MS, undefined, { ref: false }),
-        () => {},
-      )
-      return looked
-    })
+    coming ??= rested.then(lookNow)
     return coming
   }
 

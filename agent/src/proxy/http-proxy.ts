@@ -62,7 +62,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   const clients = new Set<Socket>()
   const owners = createClientOwners(
     () => clients,
-    createFindOwners(() => ownPort),
+    createFindOwners(() => ({ address: ADDRESS, port: ownPort })),
   )
   const pass: PassDeps = {
     ...deps,

@@ -1,51 +1,52 @@
 import { readdirSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setImmediate as pause } from 'node:timers/promises'
+import { readTcpTables, type TcpEnd, type TcpSocket } from './tcp-table.ts'
 
 /**
- * Names the owner of each loopback connection to this proxy by the port that it comes from:
- * `process 123`, `user 1000` where the process is out of sight, null where neither is known.
+ * Names the owner of each loopback connection to this proxy by where it comes from: `process 123`,
+ * `user 1000` where the process is out of sight, `nobody` once the other side has closed or reset
+ * it, null where none of that is known.
  */
-export type FindOwners = (ports: readonly number[]) => Promise<readonly (string | null)[]>
+export type FindOwners = (clients: readonly TcpEnd[]) => Promise<readonly (string | null)[]>
 
 /** Links read between two pauses: decisions must not wait for a machine with 100,000 of them. */
 const LINKS_A_SLICE = 200
 
-interface TcpSocket {
-  readonly uid: string
-  readonly inode: string
-}
+/** Of a socket that no process has any more. */
+const NO_INODE = '0'
 
-/** Reads proc(5); knows nothing on a machine without it. `ownPort` is the port of the proxy. */
-export function createFindOwners(ownPort: () => number): FindOwners {
-  return async (ports) => {
+/** Reads proc(5); knows nothing on a machine without it. */
+export function createFindOwners(proxy: () => TcpEnd): FindOwners {
+  return async (clients) => {
     // A client may connect by an IPv6 socket to the IPv4 address, as Java does.
     const tables = await Promise.all(
       ['/proc/net/tcp', '/proc/net/tcp6'].map((path) => readFile(path, 'latin1').catch(() => '')),
     )
-    const sockets = new Map(tables.flatMap((table) => parseTcpTable(table, ownPort())))
-    const found = ports.map((port) => sockets.get(port) ?? null)
-    const inodes = found.flatMap((socket) => (socket === null ? [] : [socket.inode]))
-    const processes = await findProcesses(new Set(inodes))
-    return found.map((socket) => {
-      if (socket === null) return null
-      const pid = processes.get(socket.inode)
-      return pid === undefined ? `user ${socket.uid}` : `process ${pid}`
+    if (tables.every((table) => table === '')) return clients.map(() => null)
+    const find = readTcpTables(tables, proxy())
+    const found = clients.map((client) => ({
+      theirs: find(client, proxy()),
+      ours: find(proxy(), client),
+    }))
+    const inodes = found.flatMap(({ theirs }) => (theirs === null ? [] : [theirs.inode]))
+    const processes = await findProcesses(new Set(inodes.filter((inode) => inode !== NO_INODE)))
+    return found.map(({ theirs, ours }) => {
+      if (isOver(theirs, ours)) return 'nobody'
+      if (theirs === null) return null
+      const pid = processes.get(theirs.inode)
+      return pid === undefined ? `user ${theirs.uid}` : `process ${pid}`
     })
   }
 }
 
-/** The sockets that are connected to `remotePort`, by their own port; see proc_net_tcp(5). */
-export function parseTcpTable(
-  table: string,
-  remotePort: number,
-): readonly (readonly [port: number, TcpSocket])[] {
-  const suffix = `:${remotePort.toString(16).toUpperCase().padStart(4, '0')}`
-  return table.split('\n').flatMap((line) => {
-    const [, local = '', remote = '', , , , , uid = '', , inode = ''] = line.trim().split(/\s+/)
-    if (!remote.endsWith(suffix)) return []
-    return [[Number.parseInt(local.slice(local.lastIndexOf(':') + 1), 16), { uid, inode }] as const]
-  })
+/**
+ * Whether no process is at the other end. The kernel forgets that end after a minute, and both after
+ * a reset; a table that changes while it is read may lack a line.
+ */
+function isOver(theirs: TcpSocket | null, ours: TcpSocket | null): boolean {
+  if (theirs !== null) return theirs.inode === NO_INODE && !theirs.isEstablished
+  return ours?.isEstablished !== true
 }
 
 /** Which process has each socket; ends as soon as all are found. */

@@ -1,10 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, Socket, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAdmission } from '../../../agent/src/proxy/admission.ts'
+import { createClientOwners } from '../../../agent/src/proxy/client-owners.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
-import { createFindOwners, parseTcpTable } from '../../../agent/src/proxy/socket-owners.ts'
+import { createFindOwners } from '../../../agent/src/proxy/socket-owners.ts'
+import { readTcpTables } from '../../../agent/src/proxy/tcp-table.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
 import {
@@ -228,35 +230,97 @@ describe('a client that ends its side behind its request', () => {
 })
 
 describe('the owner of a connection', () => {
-  it('is the process that made it', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
+  const LOOPBACK = '127.0.0.1'
+
+  /** A connection to a server at `address` that never ends its own side. */
+  async function connectFrom(
+    port: number,
+    address = LOOPBACK,
+    from: { localAddress?: string; localPort?: number } = {},
+  ): Promise<{ port: number; client: Socket }> {
+    const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }).listen(port, address)
     await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    const client = connect({ port, host: '127.0.0.1' })
-    await once(client, 'connect')
+    const bound = server.address() as AddressInfo
+    const client = connect({ port: bound.port, host: address, ...from })
+    const [served] = await Promise.all([once(server, 'connection'), once(client, 'connect')])
     onTestFinished(() => {
       client.destroy()
+      ;(served[0] as Socket).destroy()
       server.close()
     })
+    return { port: bound.port, client }
+  }
 
-    const owners = await createFindOwners(() => port)([client.localPort ?? 0, 1])
+  const findOwners = (port: number, ...ports: number[]): Promise<readonly (string | null)[]> =>
+    createFindOwners(() => ({ address: LOOPBACK, port }))(
+      ports.map((clientPort) => ({ address: LOOPBACK, port: clientPort })),
+    )
 
-    expect(owners).toEqual([`process ${process.pid}`, null])
+  it('is the process that made it', async () => {
+    const { port, client } = await connectFrom(0)
+
+    expect(await findOwners(port, client.localPort ?? 0)).toEqual([`process ${process.pid}`])
   })
 
-  it('is read from both tables of the kernel by both ports', () => {
-    const head =
-      '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode'
-    const v4 =
-      '   0: 0100007F:9C40 0100007F:20E5 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0000 20 4 30 10 -1'
-    const other =
-      '   1: 0100007F:9C41 0100007F:20E6 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0000 20 4 30 10 -1'
-    const v6 =
-      '   2: 0000000000000000FFFF00000100007F:9C42 0000000000000000FFFF00000100007F:20E5 01 00000000:00000000 00:00000000 00000000     0        0 4713 1'
+  it('is nobody once it is closed or reset', async () => {
+    const closed = await connectFrom(0)
+    const reset = await connectFrom(0)
+    const ports = [closed.client.localPort ?? 0, reset.client.localPort ?? 0] as const
+    closed.client.destroy()
+    reset.client.resetAndDestroy()
+    await Promise.all([closed, reset].map(({ client }) => once(client, 'close')))
 
-    expect(parseTcpTable([head, v4, other, v6, ''].join('\n'), 8421)).toEqual([
-      [40_000, { uid: '1000', inode: '4711' }],
-      [40_002, { uid: '0', inode: '4713' }],
-    ])
+    expect(await findOwners(closed.port, ports[0])).toEqual(['nobody'])
+    expect(await findOwners(reset.port, ports[1])).toEqual(['nobody'])
+  })
+
+  it('is still the process that has ended its own side alone', async () => {
+    const { port, client } = await connectFrom(0)
+    client.end()
+    await once(client, 'finish')
+
+    expect(await findOwners(port, client.localPort ?? 0)).toEqual([`process ${process.pid}`])
+  })
+
+  it('is found by addresses, when others use the same ports', () => {
+    const line = (from: string, to: string, inode: string): string =>
+      `   0: ${from} ${to} 01 00000000:00000000 00:00000000 00000000  1000        0 ${inode} 1 0000 20 4 30 10 -1`
+    const proxy = { address: LOOPBACK, port: 8421 }
+    const client = { address: LOOPBACK, port: 40_000 }
+    const find = readTcpTables(
+      [
+        [
+          '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
+          line('0100007F:9C40', '0100007F:20E5', '4711'),
+          line('0200007F:9C40', '0100007F:20E5', '4712'),
+          line('0100007F:9C40', '0900007F:20E5', '4713'),
+          line('0100007F:9C41', '0100007F:20E6', '4714'),
+        ].join('\n'),
+        line(
+          '0000000000000000FFFF00000100007F:9C42',
+          '0000000000000000FFFF00000100007F:20E5',
+          '4715',
+        ),
+      ],
+      proxy,
+    )
+
+    expect(find(client, proxy)).toEqual({ uid: '1000', inode: '4711', isEstablished: true })
+    expect(find({ ...client, port: 40_002 }, proxy)?.inode).toBe('4715')
+    expect(find({ ...client, port: 40_001 }, proxy)).toBeNull()
+    expect(find(proxy, client)).toBeNull()
+  })
+})
+
+describe('a connection that its process has closed', () => {
+  it('is ended when the owner of another is looked for', async () => {
+    const [gone, other] = [new Socket(), new Socket()]
+    const owners = createClientOwners(
+      () => [gone, other],
+      async () => ['nobody', 'process 1'],
+    )
+
+    expect(await owners.ownerOf(other)).toBe('process 1')
+    expect([gone.destroyed, other.destroyed]).toEqual([true, false])
   })
 })

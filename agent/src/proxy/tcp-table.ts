@@ -1,0 +1,55 @@
+import { endianness } from 'node:os'
+
+/** One end of a connection over IPv4. */
+export interface TcpEnd {
+  readonly address: string
+  readonly port: number
+}
+
+/** One end of a connection as the kernel knows it. */
+export interface TcpSocket {
+  readonly uid: string
+  /** 0 once no process has it any more. */
+  readonly inode: string
+  readonly isEstablished: boolean
+}
+
+/** Looks up the socket at the end `from` of a connection; null for none. */
+export type FindSocket = (from: TcpEnd, to: TcpEnd) => TcpSocket | null
+
+const ESTABLISHED = '01'
+
+/**
+ * Reads tables of the kernel, see proc_net_tcp(5), as far as they are about connections of `end`. A
+ * socket is found by both ends, with addresses: others may use the same ports on other addresses.
+ */
+export function readTcpTables(tables: readonly string[], end: TcpEnd): FindSocket {
+  const sockets = new Map<string, TcpSocket>()
+  const wanted = formatEnd(end)
+  for (const line of tables.flatMap((table) => table.split('\n'))) {
+    // Tables have thousands of lines, and most are about others.
+    if (!line.includes(wanted)) continue
+    const [, from = '', to = '', state, , , , uid = '', , inode = ''] = line.trim().split(/\s+/)
+    const key = `${withoutMapping(from)} ${withoutMapping(to)}`
+    sockets.set(key, { uid, inode, isEstablished: state === ESTABLISHED })
+  }
+  return (from, to) => sockets.get(`${formatEnd(from)} ${formatEnd(to)}`) ?? null
+}
+
+function formatEnd({ address, port }: TcpEnd): string {
+  const portText = port.toString(16).toUpperCase().padStart(4, '0')
+  return `${formatWord(address.split('.').map(Number))}:${portText}`
+}
+
+/** `::ffff:0:0/96`, of an IPv6 socket that is connected to an IPv4 address. */
+const MAPPING = `${'0'.repeat(16)}${formatWord([0, 0, 255, 255])}`
+
+function withoutMapping(end: string): string {
+  return end.startsWith(MAPPING) ? end.slice(MAPPING.length) : end
+}
+
+/** Addresses stand there in words of four bytes, as the processor has them. */
+function formatWord(bytes: readonly number[]): string {
+  const ordered = endianness() === 'LE' ? bytes.toReversed() : bytes
+  return Buffer.from(ordered).toString('hex').toUpperCase()
+}
