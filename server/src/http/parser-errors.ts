@@ -10,12 +10,19 @@ import type { SecurityHeaders } from './security-headers.ts'
 /** How long a client that was refused may keep its side of the connection open. */
 const LINGER_MS = 1_000
 
+/** The first bytes of a TLS handshake: its record type, and the version that all of TLS has there. */
+const TLS_HANDSHAKE = [0x16, 0x03]
+const TLS_ADVICE =
+  'a client spoke TLS to this port, which speaks plain HTTP: give clients an `http://` address, or set PALISADE_TLS_CERT and PALISADE_TLS_KEY'
+
 /** Answers, in the envelope, what node's HTTP parser refused before there was a request. */
 export function createClientErrorHandler(
   newRequestId: () => string,
   observer: RequestObserver,
   constant: SecurityHeaders,
 ): (error: NodeJS.ErrnoException, socket: Duplex) => void {
+  /** Once: every poll of a machine with a wrong address would bring the line again. */
+  let isTlsReported = false
   return (error, socket) => {
     // A peer that is gone, or that is in the middle of an answer, cannot be told anything.
     if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -23,7 +30,12 @@ export function createClientErrorHandler(
       return
     }
     const id = newRequestId()
-    const refusal = refusalOfParser(error.code)
+    const isTls = isTlsHandshake(error) && !('encrypted' in socket)
+    const refusal = isTls ? refusalOfTls() : refusalOfParser(error.code)
+    if (isTls && !isTlsReported) {
+      isTlsReported = true
+      observer.log.warn({ request_id: id }, TLS_ADVICE)
+    }
     endWith(socket, formatResponse(refusal, headersOf(refusal, id, constant), id))
     report(observer, refusal, id, socket)
   }
@@ -70,6 +82,19 @@ function endWith(socket: Duplex, response: string): void {
   socket.resume()
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => clearTimeout(timer))
+}
+
+/** Node hands the bytes over that its parser refused. */
+function isTlsHandshake(error: NodeJS.ErrnoException): boolean {
+  const refused = 'rawPacket' in error ? error.rawPacket : null
+  return (
+    refused instanceof Uint8Array && TLS_HANDSHAKE.every((byte, index) => refused[index] === byte)
+  )
+}
+
+/** For captures of the bytes: a client of TLS shows none of it. */
+function refusalOfTls(): ApiError {
+  return new ApiError(400, 'invalid_argument', 'this port speaks plain http, not https')
 }
 
 function refusalOfParser(code: string | undefined): ApiError {

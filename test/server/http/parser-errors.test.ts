@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { refuseUnsupported } from '../../../server/src/http/parser-errors.ts'
 import { createLog } from '../../../server/src/log/create-log.ts'
 import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
+import { captureLog } from '../log/log-lines.ts'
 import { openGovernedApp, type GovernedApp } from './governed-app.ts'
 
 let governed: GovernedApp
@@ -110,6 +111,24 @@ it.each([
   await once(socket.resume(), 'end')
 
   await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 300_000 })
+})
+
+it('tells clients of TLS that it speaks plain HTTP, and the log once', async () => {
+  const log = captureLog()
+  const own = await openGovernedApp({ log: log.stream })
+  onTestFinished(() => own.close())
+  await own.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = own.app.server.address() as AddressInfo
+
+  for (let attempt = 0; attempt < 3; attempt += 1)
+    await expect(fetch(`https://127.0.0.1:${port}/healthz`)).rejects.toThrow('fetch failed')
+  const answer = await exchange('\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00')
+
+  expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  expect(answer).toContain('this port speaks plain http, not https')
+  expect(log.lines().filter(({ level }) => level === 40)).toEqual([
+    expect.objectContaining({ msg: expect.stringContaining('PALISADE_TLS_CERT') }),
+  ])
 })
 
 it('serves what is in flight while it closes', async () => {
