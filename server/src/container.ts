@@ -30,6 +30,7 @@ import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
+import { createHistoryRetention } from './history/retention.ts'
 import { createAuditedStore } from './history/audited-store.ts'
 import { eventRoutes } from './history/event-routes.ts'
 import { conflict } from './http/api-error.ts'
@@ -112,7 +113,11 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const onEvents = tellOfEvents(webhooks.courier, views, hints)
   const audited = createAuditedStore({ store, ...sources, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
-  const work = [webhooks.courier, openRolloutWatch({ store, audited, views, sources, log })]
+  const work = [
+    webhooks.courier,
+    openRolloutWatch({ store, audited, views, sources, log }),
+    createHistoryRetention({ store: audited, days: config.historyDays, log, ...sources }),
+  ]
 
   const container = root.createChildContainer()
   registerAuthentication(container, config, { store, audited, metrics, log, sources })

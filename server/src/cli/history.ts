@@ -79,5 +79,11 @@ function formatIntact(verdicts: readonly OrganizationVerdict[]): string {
   const rows = verdicts.flatMap(({ history }) =>
     history.intact ? [[history.org, String(history.head.sequence), history.head.hash]] : [],
   )
-  return rows.length === 0 ? '' : formatColumns([['ORGANIZATION', 'EVENTS', 'HEAD'], ...rows])
+  if (rows.length === 0) return ''
+  const begins = verdicts.flatMap(({ history }) =>
+    history.intact && history.removed_through !== undefined
+      ? [`history of \`${history.org}\` begins after event ${history.removed_through}\n`]
+      : [],
+  )
+  return formatColumns([['ORGANIZATION', 'EVENTS', 'HEAD'], ...rows]) + begins.join('')
 }

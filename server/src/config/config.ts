@@ -62,6 +62,8 @@ export interface Config {
   }
   readonly quotas: Quotas
   readonly writeRates: WriteRates
+  /** How long events are kept; 0 keeps them for ever. */
+  readonly historyDays: number
 }
 
 /** Every setting by its name. */
@@ -131,6 +133,7 @@ export function readConfig(
       perMinute: settings.PALISADE_MAX_WRITES_PER_MINUTE,
       ownPerHour: settings.PALISADE_MAX_OWN_WRITES_PER_HOUR,
     },
+    historyDays: settings.PALISADE_HISTORY_DAYS,
   }
 }
 

@@ -6,6 +6,7 @@ import {
   auditGrants,
   auditSigningKeys,
 } from './audit-credentials.ts'
+import { auditEvents } from './audit-events.ts'
 import { auditOrganizations } from './audit-organizations.ts'
 import {
   auditInvitations,
@@ -182,6 +183,7 @@ class AuditedWriter implements StoreWriter {
   get events() {
     return (this.#made.events ??= {
       ...this.#writer.events,
+      ...auditEvents(this.#writer.events, this.#record),
       append: () => Promise.reject(new TypeError('events are written by the audited store alone')),
     })
   }

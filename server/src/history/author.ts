@@ -12,3 +12,6 @@ export type RequestOrigin = Omit<Author, 'actor'>
 
 /** Whoever runs `palisade-server`: he has the store itself. */
 export const OPERATOR: Author = { actor: 'operator', address: null, request_id: null }
+
+/** The server itself, as when it sums up failed sign-ins or removes old events. */
+export const SERVER: Author = { actor: 'server', address: null, request_id: null }

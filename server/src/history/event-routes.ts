@@ -24,7 +24,7 @@ export function eventRoutes(deps: EventRouteDeps): FastifyPluginAsyncZod {
           summary: 'What was changed in the organization, the oldest first',
           params: z.object({ org: z.string() }),
           querystring: listEventsQuerySchema,
-          response: { 200: listEventsResponseSchema, ...errorResponses([400, 401, 403, 404]) },
+          response: { 200: listEventsResponseSchema, ...errorResponses([400, 401, 403, 404, 410]) },
         },
       },
       async (request) =>

@@ -1,7 +1,7 @@
 import type { ListEventsQuery, ListEventsResponse } from '@palisade/protocol'
 import { authorize } from '../accounts/authorize.ts'
 import type { Caller } from '../accounts/principal.ts'
-import { invalidArgument } from '../http/api-error.ts'
+import { gone, invalidArgument } from '../http/api-error.ts'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { EventPage } from '../store/contract/history.ts'
@@ -42,7 +42,7 @@ export async function listEvents(
   const { after, newest } = await read(async (reader) => ({
     after:
       query.cursor === undefined
-        ? 0
+        ? ((await reader.events.checkpoint(org))?.sequence ?? 0)
         : await readCursor(reader, org, readPageToken(pageTokenKey, list, query.cursor)),
     newest: (await reader.events.head(org))?.sequence ?? 0,
   }))
@@ -50,8 +50,13 @@ export async function listEvents(
   const page = { after, through, limit: readPageSize(query.page_size), ...readFilter(query) }
   const { data, isWhole } = await readWithinBytes(read, org, page)
   const seen = isWhole ? through : (data.at(-1)?.sequence ?? after)
-  const cursor = await read((reader) => formatCursor(reader, org, seen))
+  const { cursor, removed } = await read(async (reader) => ({
+    // Events of this page may have been removed since it was begun.
+    removed: await requireKept(reader, org, after),
+    cursor: await formatCursor(reader, org, seen),
+  }))
   return {
+    ...(removed === 0 ? {} : { removed_through: removed }),
     data: data.map((event) => ({ ...event })),
     next_cursor: formatPageToken(pageTokenKey, list, cursor),
     has_more: seen < newest,
@@ -68,6 +73,7 @@ async function formatCursor(reader: StoreReader, org: string, sequence: number):
 /** The sequence to go on after; throws 400 when this history has not come by there. */
 async function readCursor(reader: StoreReader, org: string, text: string): Promise<number> {
   const sequence = Number.parseInt(text, 10)
+  await requireKept(reader, org, sequence)
   if (text === (await formatCursor(reader, org, sequence))) return sequence
   throw invalidArgument(
     '`cursor` is after an event that is not in this history, as when a backup was restored; start without `cursor`',
@@ -75,9 +81,21 @@ async function readCursor(reader: StoreReader, org: string, text: string): Promi
   )
 }
 
+/** The last removed event, 0 for none; throws 410 when some after `sequence` are removed. */
+async function requireKept(reader: StoreReader, org: string, sequence: number): Promise<number> {
+  const removed = (await reader.events.checkpoint(org))?.sequence ?? 0
+  if (sequence >= removed) return removed
+  throw gone(
+    `events up to ${removed} were removed by the retention of the history; start without \`cursor\``,
+    { field: 'cursor', reason: 'history_removed' },
+  )
+}
+
 /** Empty when there is no such event. */
 async function hashAt(reader: StoreReader, org: string, sequence: number): Promise<string> {
   if (sequence === EMPTY_HISTORY.sequence) return EMPTY_HISTORY.hash
+  const checkpoint = await reader.events.checkpoint(org)
+  if (checkpoint?.sequence === sequence) return checkpoint.hash
   const page = { after: sequence - 1, through: sequence, limit: 1 }
   return (await reader.events.list(org, page))[0]?.hash ?? ''
 }

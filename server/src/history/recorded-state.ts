@@ -1,4 +1,7 @@
+import { parseJson } from '@palisade/protocol'
 import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { HistoryItem } from '../store/contract/history.ts'
 import type { EventRecord } from '../store/records.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 
@@ -21,6 +24,21 @@ export const COMPARED = {
 
 export type ItemKind = keyof typeof COMPARED
 
+/** Events that show the whole of their item, and change nothing else. */
+const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
+  'team.created': 'team',
+  'policy.created': 'policy',
+  'policy.updated': 'policy',
+  'enrolment_token.created': 'enrolment_token',
+  'enrolment_token.revoked': 'enrolment_token',
+  'device.enrolled': 'device',
+  'device.labelled': 'device',
+  'device.revoked': 'device',
+  'webhook.created': 'webhook',
+  'webhook.updated': 'webhook',
+  'webhook.deleted': 'webhook',
+}
+
 /** Digests of members, by their names. */
 export type ItemDigest = ReadonlyMap<string, string>
 
@@ -42,21 +60,60 @@ export interface RecordedState {
   items(): Iterable<RecordedItem>
   /** Whether the history begins with the organization, so that it has an event of every item. */
   isWhole(): boolean
+  /** Items that changed since the last call, as `createRecordedState` takes them; null: deleted. */
+  takeChanges(): Map<string, string | null>
 }
+
+/** The state that the removed events of an organization lead to. */
+export interface RemovedState {
+  readonly isWhole: boolean
+  readonly items: readonly HistoryItem[]
+}
+
+const NO_EVENTS: RemovedState = { isWhole: false, items: [] }
+
+/** `teams` are ids of a member's teams. */
+const keptItemSchema = z.strictObject({
+  kind: z.enum(Object.keys(COMPARED) as [ItemKind, ...ItemKind[]]),
+  id: z.string(),
+  name: z.string().nullable(),
+  sequence: z.number(),
+  digest: z.record(z.string(), z.string()),
+  teams: z.array(z.string()),
+})
+type KeptItem = z.infer<typeof keptItemSchema>
 
 type State = Readonly<Record<string, unknown>>
 
-export function createRecordedState(): RecordedState {
+/** Leaves out items that no `takeChanges` wrote: the digest with their checkpoint tells of them. */
+export function createRecordedState(removed = NO_EVENTS): RecordedState {
   const items = new Map<string, RecordedItem>()
   /** Ids of each member's teams, and of each policy's rules: both end without events of their own. */
   const members = new Map<string, Set<string>>()
   const rules = new Map<string, Set<string>>()
-  let isWhole = false
+  let isWhole = removed.isWhole
+  const changed = new Set<string>()
+
+  for (const { item, teams } of removed.items.flatMap(parseKept)) {
+    items.set(keyOf(item.kind, item.id), item)
+    if (item.kind === 'member') members.set(item.id, teams)
+    if (item.kind === 'rule') addRule(item.id)
+  }
+
+  function addRule(id: string): void {
+    const policy = id.slice(0, id.indexOf('/'))
+    rules.set(policy, (rules.get(policy) ?? new Set()).add(id.slice(policy.length + 1)))
+  }
+
+  function set(key: string, item: RecordedItem): void {
+    items.set(key, item)
+    changed.add(key)
+  }
 
   function put(kind: ItemKind, event: EventRecord, state: State | null, id = event.subject.id) {
     const { sequence, subject } = event
     const digest = state === null ? null : digestItem(kind, state)
-    items.set(keyOf(kind, id), { kind, id, name: subject.name, sequence, digest })
+    set(keyOf(kind, id), { kind, id, name: subject.name, sequence, digest })
   }
 
   function putMember(event: EventRecord): void {
@@ -77,14 +134,14 @@ export function createRecordedState(): RecordedState {
       if (!teams.delete(event.subject.id) || known?.digest == null) continue
       const digest = new Map(known.digest)
       digest.set('teams', digestOf([...teams].toSorted()))
-      items.set(keyOf('member', username), { ...known, digest })
+      set(keyOf('member', username), { ...known, digest })
     }
   }
 
   function putRule(event: EventRecord): void {
     const { policy_id: policy = '', id } = event.subject
     put('rule', event, event.after, `${policy}/${id}`)
-    rules.set(policy, (rules.get(policy) ?? new Set()).add(id))
+    addRule(`${policy}/${id}`)
   }
 
   function deletePolicy(event: EventRecord): void {
@@ -104,7 +161,6 @@ export function createRecordedState(): RecordedState {
     if (event.after?.['username'] === undefined) put('access_token', event, event.after)
   }
 
-  const putAs = (kind: ItemKind) => (event: EventRecord) => put(kind, event, event.after)
   const handlers: Readonly<Partial<Record<string, (event: EventRecord) => void>>> = {
     'organization.created': putOrganization,
     'organization.updated': putOrganization,
@@ -113,34 +169,30 @@ export function createRecordedState(): RecordedState {
     'member.removed': putMember,
     'team.member_added': putMember,
     'team.member_removed': putMember,
-    'team.created': putAs('team'),
     'team.deleted': deleteTeam,
-    'policy.created': putAs('policy'),
-    'policy.updated': putAs('policy'),
     'policy.deleted': deletePolicy,
     'rule.created': putRule,
     'rule.updated': putRule,
     'rule.deleted': putRule,
     'access_token.created': putAccessToken,
     'access_token.revoked': putAccessToken,
-    'enrolment_token.created': putAs('enrolment_token'),
-    'enrolment_token.revoked': putAs('enrolment_token'),
-    'device.enrolled': putAs('device'),
-    'device.labelled': putAs('device'),
-    'device.revoked': putAs('device'),
-    'webhook.created': putAs('webhook'),
-    'webhook.updated': putAs('webhook'),
-    'webhook.deleted': putAs('webhook'),
   }
 
   return {
     apply(event) {
       if (event.sequence === 1) isWhole = event.kind === 'organization.created'
       handlers[event.kind]?.(event)
+      const kind = SHOWN_BY[event.kind]
+      if (kind !== undefined) put(kind, event, event.after)
     },
     find: (kind, id) => items.get(keyOf(kind, id)),
     items: () => items.values(),
     isWhole: () => isWhole,
+    takeChanges() {
+      const taken = formatChanges(changed, items, members)
+      changed.clear()
+      return taken
+    },
   }
 }
 
@@ -169,4 +221,44 @@ function isState(value: unknown): value is State {
 
 function sortedTexts(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String).toSorted() : []
+}
+
+function formatChanges(
+  changed: ReadonlySet<string>,
+  items: ReadonlyMap<string, RecordedItem>,
+  members: ReadonlyMap<string, ReadonlySet<string>>,
+): Map<string, string | null> {
+  return new Map(
+    [...changed].map((key) => {
+      const item = items.get(key)
+      return [key, formatKept(item, members.get(item?.id ?? ''))]
+    }),
+  )
+}
+
+function formatKept(
+  item: RecordedItem | undefined,
+  teams: ReadonlySet<string> = new Set(),
+): string | null {
+  if (item?.digest == null || isEnded(item.kind, item.digest)) return null
+  const kept: KeptItem = {
+    ...item,
+    digest: Object.fromEntries(item.digest),
+    teams: item.kind === 'member' ? [...teams].toSorted() : [],
+  }
+  return JSON.stringify(kept)
+}
+
+function parseKept({ recorded }: HistoryItem): { item: RecordedItem; teams: Set<string> }[] {
+  const json = parseJson(recorded)
+  const kept = json.ok ? keptItemSchema.safeParse(json.value) : null
+  if (kept?.success !== true) return []
+  const { teams, digest, ...known } = kept.data
+  const item = { ...known, digest: new Map(Object.entries(digest)) }
+  return [{ item, teams: new Set(teams) }]
+}
+
+/** No list shows a revoked token again; one that comes back is stored without an event. */
+function isEnded(kind: ItemKind, digest: ItemDigest): boolean {
+  return kind === 'access_token' && digest.get('revoked_at') !== digestOf(null)
 }

@@ -1,5 +1,6 @@
 import type { EventHead, EventRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
+import { describeCheckpoint, isAnnounced, type DescribedCheckpoint } from './describe-checkpoint.ts'
 import { EMPTY_HISTORY, hashEvent } from './event-hash.ts'
 
 /** Events in memory at once; each may have 400 KB. */
@@ -19,11 +20,19 @@ export type HistoryDamage =
   | 'appended'
   /** Nothing is there, not even the note that the server keeps of an organization's newest event. */
   | 'missing'
+  /** The note of which events were removed is not as the event of their removal says. */
+  | 'checkpoint'
   /** The history is whole, and is not the one whose head was noted. */
   | 'other_history'
 
 export type HistoryVerdict =
-  | { readonly intact: true; readonly org: string; readonly head: EventHead }
+  | {
+      readonly intact: true
+      readonly org: string
+      readonly head: EventHead
+      /** The last event that was removed on purpose; absent for a history from its beginning. */
+      readonly removed_through?: number
+    }
   | {
       readonly intact: false
       readonly org: string
@@ -42,7 +51,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Follows the chain of one organization from its first event to its head, in one snapshot.
+ * Follows the chain of one organization from its first event to its head, in one snapshot. Where
+ * the oldest events were removed on purpose it begins with their checkpoint, which the newest event
+ * of a removal must confirm.
  *
  * The chain finds what is changed by anybody who does not make all later hashes and the head anew.
  * Whoever can write to the database can do that; then only a head noted elsewhere tells.
@@ -53,27 +64,43 @@ export async function verifyHistory(
   { noted, onProgress, onEvent }: VerifyOptions = {},
 ): Promise<HistoryVerdict> {
   const head = await reader.events.head(org)
-  let last = EMPTY_HISTORY
-  let hasNoted = noted === undefined || noted === EMPTY_HISTORY.hash
+  const checkpoint = await describeCheckpoint(reader.events, org)
+  const first = beginOf(checkpoint)
+  let last = first
+  let removal: EventRecord | null = null
+  let hasNoted = noted === undefined || noted === first.hash
   for await (const event of readEvents(reader, org, onProgress)) {
     const finding = judgeEvent(event, last, head)
     if (finding !== null) return { intact: false, org, ...finding }
     last = { sequence: event.sequence, hash: event.hash }
+    if (event.kind === 'history.pruned') removal = event
     onEvent?.(event)
     hasNoted ||= event.hash === noted
   }
-  const finding = judgeEnd(last, head)
+  const finding = judgeEnd(last, head) ?? judgeCheckpoint(checkpoint, removal)
   if (finding !== null) return { intact: false, org, ...finding }
   if (!hasNoted) return { intact: false, org, damage: 'other_history', sequence: last.sequence }
-  return { intact: true, org, head: last }
+  const start = first.sequence === 0 ? {} : { removed_through: first.sequence }
+  return { intact: true, org, head: last, ...start }
 }
 
-interface Finding {
+/** What the first event that is kept follows. */
+export function beginOf(checkpoint: DescribedCheckpoint | null): EventHead {
+  if (checkpoint === null) return EMPTY_HISTORY
+  return { sequence: checkpoint.removed_through, hash: checkpoint.hash }
+}
+
+export interface Finding {
   readonly damage: HistoryDamage
   readonly sequence: number
 }
 
-function judgeEvent(event: EventRecord, last: EventHead, head: EventHead | null): Finding | null {
+/** Whether `event` is as it was written, right after `last`. */
+export function judgeEvent(
+  event: EventRecord,
+  last: EventHead,
+  head: EventHead | null,
+): Finding | null {
   const { sequence } = event
   if (sequence !== last.sequence + 1) return { damage: 'removed', sequence: last.sequence + 1 }
   if (event.previous_hash !== last.hash) return { damage: 'unlinked', sequence }
@@ -87,8 +114,16 @@ function judgeEnd(last: EventHead, head: EventHead | null): Finding | null {
   return last.hash === head.hash ? null : { damage: 'unlinked', sequence: last.sequence }
 }
 
+function judgeCheckpoint(
+  checkpoint: DescribedCheckpoint | null,
+  removal: EventRecord | null,
+): Finding | null {
+  if (isAnnounced(checkpoint, removal)) return null
+  return { damage: 'checkpoint', sequence: beginOf(checkpoint).sequence }
+}
+
 async function* readEvents(
-  reader: StoreReader,
+  reader: Pick<StoreReader, 'events'>,
   org: string,
   onProgress: VerifyOptions['onProgress'],
 ): AsyncGenerator<EventRecord> {

@@ -1,4 +1,5 @@
 import type { StoreReader } from '../store/store.ts'
+import { readRemovedState } from './describe-checkpoint.ts'
 import { createRecordedState } from './recorded-state.ts'
 import { verifyHistory, type HistoryVerdict, type VerifyOptions } from './verify-history.ts'
 import { describeDifference, verifyState, type StateDifference } from './verify-state.ts'
@@ -18,7 +19,7 @@ export async function verifyOrganization(
 ): Promise<OrganizationVerdict> {
   if (!options.state)
     return { history: await verifyHistory(reader, org, options), differences: null }
-  const recorded = createRecordedState()
+  const recorded = createRecordedState(await readRemovedState(reader.events, org))
   const onEvent = recorded.apply
   const history = await verifyHistory(reader, org, { ...options, onEvent })
   const differences = history.intact ? await verifyState(reader, org, recorded) : null
@@ -47,7 +48,9 @@ function describeDamage(verdict: Extract<HistoryVerdict, { readonly intact: fals
       return `${where}: event ${sequence} was not written by the server`
     case 'missing':
       return `${where}: nothing is left of it`
+    case 'checkpoint':
+      return `${where}: the note of removed events, up to event ${sequence}, is not as their removal says`
     case 'other_history':
-      return `${where}: no event has the noted head; all of it was written anew, or its end cut off`
+      return `${where}: no event has the noted head; all of it was written anew, its end was cut off, or the noted event was removed by age`
   }
 }

@@ -65,6 +65,14 @@ export function invalidArgument(
   return new ApiError(400, 'invalid_argument', message, options)
 }
 
+/** 410: it was there, and was removed for good. */
+export function gone(
+  message: string,
+  options: { readonly field: string; readonly reason: string },
+): ApiError {
+  return new ApiError(410, 'not_found', message, options)
+}
+
 /** 409: the request contradicts what is stored, such as a name already in use. */
 export function conflict(message: string): ApiError {
   return new ApiError(409, 'conflict', message)

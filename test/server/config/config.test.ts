@@ -18,6 +18,7 @@ describe('the configuration', () => {
     expect(readConfig({}, '/srv')).toEqual({
       host: '127.0.0.1',
       overloadDelayMs: 250,
+      historyDays: 0,
       port: 8420,
       dataDir: '/srv/.palisade',
       databaseUrl: null,

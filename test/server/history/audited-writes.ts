@@ -17,6 +17,7 @@ import {
   HOOK,
   webhook,
 } from './audited-records.ts'
+import { eventWrites } from './audited-event-writes.ts'
 import { invitationWrites } from './audited-invitation-writes.ts'
 import { rolloutWrites } from './audited-rollout-writes.ts'
 import { trustWrites } from './audited-trust-writes.ts'
@@ -474,6 +475,7 @@ AUDITED['webhooks'] = {
 }
 
 /** Writes that are no change of anything that anybody governs. */
+AUDITED['events'] = eventWrites()
 AUDITED['trust'] = trustWrites()
 AUDITED['invitations'] = invitationWrites()
 AUDITED['rollouts'] = rolloutWrites()

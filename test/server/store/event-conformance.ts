@@ -93,6 +93,47 @@ export function describeEvents(store: () => Store): void {
       expect(await head('acme')).toEqual({ sequence: 1, hash: 'hash 1' })
     })
 
+    it('are removed up to a checkpoint, with the state that they led to', async () => {
+      await append('acme', event(1), event(2), event(3))
+      await append('rival', event(1, { org: 'rival' }))
+      const checkpoint = { sequence: 2, hash: 'hash 2', is_whole: true }
+      const prune = (items: [string, string | null][], to = checkpoint) =>
+        store().transaction((writer) =>
+          writer.events.prune('acme', { checkpoint: to, items: new Map(items), at: event(1).at }),
+        )
+
+      expect(
+        await prune([
+          ['b', '1'],
+          ['a', '2'],
+          ['c', '3'],
+        ]),
+      ).toEqual([])
+      const later = { sequence: 3, hash: 'hash 3', is_whole: false }
+      await prune(
+        [
+          ['b', '4'],
+          ['c', null],
+        ],
+        later,
+      )
+
+      await store().read(async ({ events }) => {
+        expect(await events.checkpoint('acme')).toEqual(later)
+        expect(await events.checkpoint('rival')).toBeNull()
+        expect(await events.listItems('acme', { after: '', limit: 9 })).toEqual([
+          { item: 'a', recorded: '2' },
+          { item: 'b', recorded: '4' },
+        ])
+        expect(await events.listItems('acme', { after: 'a', limit: 1 })).toEqual([
+          { item: 'b', recorded: '4' },
+        ])
+      })
+      expect(await list({})).toEqual([])
+      expect(await head('acme')).toEqual({ sequence: 3, hash: 'hash 3' })
+      expect(await list({}, 'rival')).toHaveLength(1)
+    })
+
     it('are gone when their transaction fails', async () => {
       const attempt = store().transaction(async (writer) => {
         await writer.events.append('acme', [event(1)])

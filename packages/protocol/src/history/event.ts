@@ -50,6 +50,7 @@ export const EVENT_KINDS = [
   'webhook.updated',
   'webhook.secret_rotated',
   'webhook.deleted',
+  'history.pruned',
 ] as const
 export type EventKind = (typeof EVENT_KINDS)[number]
 
@@ -72,7 +73,7 @@ export const eventSchema = z
     kind: z.string().meta({ description: 'Such as `policy.created`; more may be added' }),
     actor: z.string().meta({
       description:
-        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, `enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, `rollout:NAME:ID` for a rollout that advances or pauses by itself, or `operator` for a command',
+        '`user:NAME`, `organization:NAME:TOKEN_ID`, `issuer:URL` for teams by an OIDC claim, `enrolment:NAME:TOKEN_ID` for a machine that enrolled itself, `rollout:NAME:ID` for a rollout that advances or pauses by itself, `server` for the server itself, or `operator` for a command',
     }),
     address: z.string().nullable().meta({ description: 'Address of the client' }),
     request_id: z.string().nullable(),
@@ -97,7 +98,7 @@ export const listEventsQuerySchema = z.strictObject({
   page_size: pageSizeSchema.optional(),
   cursor: z.string().min(1).optional().meta({
     description:
-      'The `next_cursor` of an earlier answer; absent starts with the first event. Refused when a restore has undone the event that it is after',
+      'The `next_cursor` of an earlier answer; absent starts with the first event. Refused when a restore has undone the event that it is after; 410 with reason `history_removed` when later events were removed by age',
   }),
   kind: z.enum(EVENT_KINDS).optional(),
   actor: z.string().min(1).optional(),
@@ -111,6 +112,14 @@ export type ListEventsQuery = z.infer<typeof listEventsQuerySchema>
  * there are more all the same: `has_more` says. `next_cursor` goes on after it, at any later time.
  */
 export const listEventsResponseSchema = z
-  .strictObject({ data: z.array(eventSchema), next_cursor: z.string(), has_more: z.boolean() })
+  .strictObject({
+    data: z.array(eventSchema),
+    next_cursor: z.string(),
+    has_more: z.boolean(),
+    removed_through: z.int().positive().optional().meta({
+      description:
+        'The last event that the retention of the history removed; absent while all are kept',
+    }),
+  })
   .meta({ id: 'ListEventsResponse' })
 export type ListEventsResponse = z.infer<typeof listEventsResponseSchema>

@@ -1,5 +1,5 @@
 import type { AuditedStore } from '../../history/audited-store.ts'
-import type { Author } from '../../history/author.ts'
+import { SERVER, type Author } from '../../history/author.ts'
 import type { Log } from '../../log/create-log.ts'
 import type { FailedSignIns } from '../../store/contract/organizations.ts'
 
@@ -11,8 +11,6 @@ const MAX_FAILURE_EVENTS = 10
 /** In memory; what finds no room stays in metrics and log alone. */
 const MAX_WAITING = 10_000
 const MAX_NETWORKS = 5
-
-const SERVER: Author = { actor: 'server', address: null, request_id: null }
 
 /** A right password from a network that is not noted yet, or was long ago. */
 export interface NewNetwork {

@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { readProcessConfig } from '../../config/config.ts'
+import { systemSources } from '../../sources.ts'
 import { verifyHistoryCommand, type VerifyHistoryOptions } from '../history.ts'
+import { pruneHistoryCommand, type PruneHistoryOptions } from '../prune-history.ts'
 
 /** `verify-history`. */
 export function addVerifyHistory(program: Command): void {
@@ -25,10 +27,39 @@ The chain finds every change by somebody who does not make all later hashes anew
 to the database can do that, so keep heads elsewhere and compare: a history that still has a noted
 head is, up to there, what it was.
 
+Where old events were removed (history prune, PALISADE_HISTORY_DAYS) the chain begins with the last
+of them, which the event of the removal must confirm, with the state that they led to.
+
 Examples:
   $ palisade-server verify-history
   $ palisade-server verify-history --state
   $ palisade-server verify-history --org acme --head 9f2c…`,
     )
     .action((options: VerifyHistoryOptions) => verifyHistoryCommand(readProcessConfig(), options))
+}
+
+/** `history prune`. */
+export function addHistory(program: Command): void {
+  program
+    .command('history')
+    .description('the change history')
+    .command('prune')
+    .description('remove the oldest events of an organization for good')
+    .requiredOption('--org <name>', 'organization whose events are removed')
+    .requiredOption('--before <date>', 'keep events from this day or instant on, in UTC')
+    .option('--skip-undelivered', 'also remove events that a webhook has not had yet')
+    .option('--json', 'print one JSON object')
+    .addHelpText(
+      'after',
+      `
+Checks each event before it goes, and removes none of a history that is not as it was written. The newest
+event stays, and the removal is an event of its own. verify-history goes on from there, and
+--state still knows what every item was. Works while the server runs.
+
+Example:
+  $ palisade-server history prune --org acme --before 2026-01-01`,
+    )
+    .action((options: PruneHistoryOptions) =>
+      pruneHistoryCommand(readProcessConfig(), systemSources(), options),
+    )
 }

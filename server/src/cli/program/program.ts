@@ -8,7 +8,7 @@ import { addOrganization } from './organization-commands.ts'
 import { SETTINGS_HELP } from './settings-help.ts'
 import { addStart } from './start-command.ts'
 import { addUser } from './user-commands.ts'
-import { addVerifyHistory } from './history-commands.ts'
+import { addHistory, addVerifyHistory } from './history-commands.ts'
 import { readVersion } from '../../version.ts'
 
 /** The commands of `palisade-server`. Each throws ConfigError, CommandFailure or a bug. */
@@ -26,6 +26,7 @@ export function createProgram(): Command {
   addUser(program)
   addDevice(program)
   addVerifyHistory(program)
+  addHistory(program)
   addKeys(program)
   addBackup(program)
   addCopy(program)

@@ -53,6 +53,7 @@ Settings (environment):
   PALISADE_MAX_WEBHOOKS          webhooks of an organization (20)
   PALISADE_MAX_WRITES_PER_MINUTE    changes of one caller (30000)
   PALISADE_MAX_OWN_WRITES_PER_HOUR  those that need no permission, such as personal tokens (600)
+  PALISADE_HISTORY_DAYS          events of the history are removed after so many days, 0 for never (0)
 
 Examples:
   $ palisade-server init --org acme --owner alice

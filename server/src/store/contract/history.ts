@@ -5,6 +5,43 @@ export interface EventReader {
   list(org: string, page: EventPage): Promise<EventRecord[]>
   /** Null for an organization without history. */
   head(org: string): Promise<EventHead | null>
+  /** Null while no event of the organization was removed. */
+  checkpoint(org: string): Promise<HistoryCheckpoint | null>
+  /** By ascending item. */
+  listItems(org: string, page: ItemPage): Promise<HistoryItem[]>
+}
+
+/** The last removed event of an organization: its history begins after it. */
+export interface HistoryCheckpoint extends EventHead {
+  /** Whether the removed events began with the organization. */
+  readonly is_whole: boolean
+}
+
+/** An item of the organization as the removed events leave it. */
+export interface HistoryItem {
+  readonly item: string
+  readonly recorded: string
+}
+
+export interface ItemPage {
+  /** Exclusive; empty for the first page. */
+  readonly after: string
+  readonly limit: number
+}
+
+/** Which events go, and the state that they lead to. */
+export interface Pruning {
+  readonly checkpoint: HistoryCheckpoint
+  /** Items that differ from those kept so far; null removes one. */
+  readonly items: ReadonlyMap<string, string | null>
+  /** `Date.toISOString` */
+  readonly at: string
+}
+
+/** Events that a webhook will not get: they were removed before their delivery. */
+export interface SkippedEvents {
+  readonly webhook_id: string
+  readonly events: number
 }
 
 /** Which events of an organization; null stands for any. */
@@ -28,4 +65,9 @@ export interface EventWriter extends EventReader {
    * head. The caller has chained them; a sequence that is taken throws `ERR_STORE_CONFLICT`.
    */
   append(org: string, events: readonly EventRecord[]): Promise<void>
+  /**
+   * Removes the events up to the checkpoint. A webhook that has not come so far goes on after it,
+   * with one dead delivery for all that it misses.
+   */
+  prune(org: string, pruning: Pruning): Promise<SkippedEvents[]>
 }

@@ -68,6 +68,8 @@ export interface DeliveryReader {
   ): Promise<ListedDelivery[]>
   /** Sequence of the last event that was delivered or given up. */
   position(webhookId: string): Promise<number>
+  /** The least position of all webhooks of the organization; Infinity without a webhook. */
+  leastPosition(org: string): Promise<number>
 }
 
 /** Progress, not history: none of it is audited. */

@@ -38,6 +38,9 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
   const position = connection.prepare<{ delivered_sequence: number }>(
     'SELECT delivered_sequence FROM webhooks WHERE id = ?',
   )
+  const leastPosition = connection.prepare<{ least: number | null }>(
+    'SELECT min(delivered_sequence) AS least FROM webhooks WHERE org = ?',
+  )
   return {
     async due(now, { perOrganization, limit }) {
       // Asked after each commit, and nearly always there is none: taking turns, also of none, was a
@@ -50,6 +53,9 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
     },
     async position(webhookId) {
       return (await position.get(webhookId))?.delivered_sequence ?? 0
+    },
+    async leastPosition(org) {
+      return (await leastPosition.get(org))?.least ?? Infinity
     },
   }
 }

@@ -1,13 +1,18 @@
 import type { EventHead, EventRecord } from '../records.ts'
-import type { EventReader, EventWriter } from '../contract/history.ts'
+import type { EventReader, EventWriter, HistoryItem } from '../contract/history.ts'
 import type { Connection, Value } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
+import { createPruneHistory } from './prune-rows.ts'
 import type { WriterMemory } from './writer-memory.ts'
 
 interface EventRow extends Omit<EventRecord, 'subject' | 'before' | 'after'> {
   readonly subject: string
   readonly before_state: string | null
   readonly after_state: string | null
+}
+
+interface CheckpointRow extends EventHead {
+  readonly is_whole: number
 }
 
 /**
@@ -44,6 +49,12 @@ const COLUMNS: readonly InsertedColumn[] = [
 export function createEventReader(connection: Connection): EventReader {
   const list = connection.prepare<EventRow>(LIST)
   const head = connection.prepare<EventHead>('SELECT sequence, hash FROM event_heads WHERE org = ?')
+  const checkpoint = connection.prepare<CheckpointRow>(
+    'SELECT sequence, hash, is_whole FROM history_checkpoints WHERE org = ?',
+  )
+  const items = connection.prepare<HistoryItem>(
+    `SELECT item, recorded FROM history_items WHERE org = ? AND item > ? ORDER BY item LIMIT ?`,
+  )
   return {
     async list(org, { after, through, limit, ...filter }) {
       const { kind = null, actor = null, since = null, until = null } = filter
@@ -52,6 +63,13 @@ export function createEventReader(connection: Connection): EventReader {
     },
     async head(org) {
       return (await head.get(org)) ?? null
+    },
+    async checkpoint(org) {
+      const row = await checkpoint.get(org)
+      return row === undefined ? null : { ...row, is_whole: row.is_whole === 1 }
+    },
+    async listItems(org, { after, limit }) {
+      return items.all(org, after, limit)
     },
   }
 }
@@ -71,6 +89,7 @@ export function createEventWriter(
   return {
     ...reader,
     head: (org) => eventHeads.read(org, () => reader.head(org)),
+    prune: createPruneHistory(connection),
     async append(org, events) {
       const last = events.at(-1)
       if (last === undefined) throw new RangeError('there is no event to append')

@@ -32,6 +32,8 @@ export const TABLES: readonly Table[] = [
   { name: 'secrets', key: ['name'] },
   { name: 'events', key: ['org', 'sequence'] },
   { name: 'event_heads', key: ['org'] },
+  { name: 'history_checkpoints', key: ['org'] },
+  { name: 'history_items', key: ['org', 'item'] },
   { name: 'webhooks', key: ['id'] },
   { name: 'webhook_deliveries', key: ['webhook_id', 'sequence'] },
   { name: 'distribution_settings', key: ['org'] },

@@ -8,6 +8,9 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createOrganization } from '../../../../server/src/accounts/create-organization.ts'
 import { createAuditedStore } from '../../../../server/src/history/audited-store.ts'
+import { OPERATOR } from '../../../../server/src/history/author.ts'
+import { pruneHistory } from '../../../../server/src/history/prune-history.ts'
+import { verifyHistory } from '../../../../server/src/history/verify-history.ts'
 import { copyStore } from '../../../../server/src/store/copy/copy-store.ts'
 import { createPostgresEnd } from '../../../../server/src/store/copy/postgres-end.ts'
 import { createSqliteEnd } from '../../../../server/src/store/copy/sqlite-end.ts'
@@ -22,6 +25,7 @@ import { temporaryDirectory } from '../../temporary-directory.ts'
 
 const POLICIES = '/v2/orgs/acme/governance/policies'
 const AT = '2026-11-21T08:00:00.000Z'
+const LATER = '2026-11-22T08:00:00.000Z'
 const silent = (): void => undefined
 
 const newPath = () => join(temporaryDirectory(), 'server.db')
@@ -114,6 +118,10 @@ async function fillSqlite(path: string) {
   const view = `${admin}/views/${assigned.json<DeviceView>().signed.view}`
   const timestamp = `${view}/metadata/timestamp.json`
   await send('GET', timestamp, device)
+  const audited = createAuditedStore({ store, ...sources })
+  const limits = { before: LATER, undeliveredBefore: LATER }
+  const pruned = await pruneHistory({ store: audited, ...sources }, 'acme', limits, OPERATOR)
+  expect(pruned).toMatchObject({ ok: true, removed: expect.any(Number) })
   await store.close()
   return { token, policy: policy.id, device, timestamp, signIn }
 }
@@ -152,6 +160,11 @@ describe.skipIf(!hasPostgres())('a copy', () => {
     expect(answers[0]).toMatchObject({ statuses: [200, 200, 200, 200, 200, 200] })
     expect(answers[1]).toEqual(answers[0])
     expect(answers[2]).toEqual(answers[0])
+    for (const store of stores)
+      expect(await store.read((reader) => verifyHistory(reader, 'acme'))).toMatchObject({
+        intact: true,
+        removed_through: expect.any(Number),
+      })
     for (const store of stores.slice(1)) {
       const { send } = await serve(store)
       const rule = {

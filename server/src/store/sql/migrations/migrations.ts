@@ -10,6 +10,7 @@ import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { failedSignIns } from './failed-sign-ins.ts'
+import { historyCheckpoints } from './history-checkpoints.ts'
 import { initial } from './initial.ts'
 import { invitations } from './invitations.ts'
 import { knownNetworks } from './known-networks.ts'
@@ -51,4 +52,5 @@ export const MIGRATIONS: readonly Migration[] = [
   listingIndexes,
   invitations,
   failedSignIns,
+  historyCheckpoints,
 ]

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { nextTurn } from '../next-turn.ts'
+import type { EventReader, HistoryItem } from '../store/contract/history.ts'
+import type { EventRecord } from '../store/records.ts'
+import type { RemovedState } from './recorded-state.ts'
+
+/** Items read at once. */
+const PAGE = 500
+
+/** A checkpoint as the event of its removal shows it. */
+export interface DescribedCheckpoint {
+  readonly removed_through: number
+  readonly hash: string
+  readonly is_whole: boolean
+  /** SHA-256 of the items as the removed events leave them. */
+  readonly items_sha256: string
+}
+
+/** Null while nothing was removed. */
+export async function describeCheckpoint(
+  events: EventReader,
+  org: string,
+): Promise<DescribedCheckpoint | null> {
+  const checkpoint = await events.checkpoint(org)
+  if (checkpoint === null) return null
+  const digest = createHash('sha256')
+  for await (const { item, recorded } of readHistoryItems(events, org))
+    digest.update(`${JSON.stringify([item, recorded])}\n`)
+  const { sequence, hash, is_whole } = checkpoint
+  return { removed_through: sequence, hash, is_whole, items_sha256: digest.digest('hex') }
+}
+
+/** Whether `event`, the newest of a removal, tells of just this checkpoint. */
+export function isAnnounced(
+  checkpoint: DescribedCheckpoint | null,
+  event: EventRecord | null,
+): boolean {
+  if (checkpoint === null || event === null) return checkpoint === null && event === null
+  const { after } = event
+  return Object.entries(checkpoint).every(([member, value]) => after?.[member] === value)
+}
+
+async function* readHistoryItems(events: EventReader, org: string): AsyncGenerator<HistoryItem> {
+  let after = ''
+  for (;;) {
+    const page = await events.listItems(org, { after, limit: PAGE })
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.item
+    await nextTurn()
+  }
+}
+
+/** Every item as the removed events leave it. */
+export async function readRemovedState(events: EventReader, org: string): Promise<RemovedState> {
+  const checkpoint = await events.checkpoint(org)
+  const items: HistoryItem[] = []
+  for await (const item of readHistoryItems(events, org)) items.push(item)
+  return { isWhole: checkpoint?.is_whole === true, items }
+}

@@ -1,0 +1,144 @@
+import { nextTurn } from '../next-turn.ts'
+import type { EventHead, EventRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+import type { HistoryCheckpoint, SkippedEvents } from '../store/contract/history.ts'
+import type { AuditedStore } from './audited-store.ts'
+import type { Author } from './author.ts'
+import { describeCheckpoint, isAnnounced, readRemovedState } from './describe-checkpoint.ts'
+import { createRecordedState, type RecordedState } from './recorded-state.ts'
+import { beginOf, judgeEvent } from './verify-history.ts'
+
+/** Events of one transaction. */
+const STEP = 1000
+/** Events in memory at once; each may have 800 KB. */
+const PAGE = 50
+
+/** Which events go, by their time, `Date.toISOString`. */
+export interface PruneLimits {
+  /** Exclusive. */
+  readonly before: string
+  /** Older ones go although a webhook waits for them; exclusive. */
+  readonly undeliveredBefore: string
+}
+
+export interface PruneDeps {
+  readonly store: AuditedStore
+  readonly now: () => Date
+}
+
+export type PruneOutcome =
+  | {
+      readonly ok: true
+      readonly removed: number
+      /** What webhooks miss. */
+      readonly skipped: readonly SkippedEvents[]
+      /** Whether a webhook that has not had them yet keeps older events. */
+      readonly waits: boolean
+    }
+  /** Removing events that are not as they were written would hide it. */
+  | { readonly ok: false; readonly sequence: number }
+
+interface Step {
+  readonly checkpoint: HistoryCheckpoint
+  readonly from: number
+  /** Whether it holds more than earlier removals. */
+  readonly isWorthIt: boolean
+}
+
+/**
+ * Removes the oldest events of an organization, a thousand a transaction, after checking that each
+ * is as it was written. Its head stays. Another server that does the same ends this one.
+ */
+export async function pruneHistory(
+  { store, now }: PruneDeps,
+  org: string,
+  limits: PruneLimits,
+  author: Author,
+): Promise<PruneOutcome> {
+  const start = await store.read((reader) => readStart(reader, org))
+  if (!start.isSound) return { ok: false, sequence: start.last.sequence }
+  const { recorded, newest } = start
+  let { last } = start
+  let removed = 0
+  const skipped: SkippedEvents[] = []
+  for (;;) {
+    const step = await takeStep(store, org, { limits, last, recorded, newest })
+    if ('broken' in step) return { ok: false, sequence: step.broken }
+    const { from, checkpoint, isWorthIt } = step
+    if (!isWorthIt) return { ok: true, removed, skipped, waits: step.waits }
+    const missed = await store.write(author, async ({ events }) => {
+      if (((await events.checkpoint(org))?.sequence ?? 0) !== from) return null
+      const items = recorded.takeChanges()
+      return events.prune(org, { checkpoint, items, at: now().toISOString() })
+    })
+    if (missed === null) return { ok: true, removed, skipped, waits: step.waits }
+    skipped.push(...missed)
+    removed += checkpoint.sequence - from
+    last = checkpoint
+  }
+}
+
+/** Where the history begins, and whether its note of that is what its last removal wrote. */
+async function readStart(reader: StoreReader, org: string) {
+  const checkpoint = await describeCheckpoint(reader.events, org)
+  const last = beginOf(checkpoint)
+  const recorded = createRecordedState(await readRemovedState(reader.events, org))
+  const isSound = isAnnounced(checkpoint, await findRemoval(reader, org, last.sequence))
+  const newest = (await reader.events.head(org))?.sequence ?? 0
+  return { last, recorded, newest, isSound }
+}
+
+async function findRemoval(reader: StoreReader, org: string, from: number) {
+  const through = Number.MAX_SAFE_INTEGER
+  let newest: EventRecord | null = null
+  for (;;) {
+    const after: number = newest?.sequence ?? from
+    const page = { after, through, limit: PAGE, kind: 'history.pruned' }
+    const found: EventRecord[] = await reader.events.list(org, page)
+    newest = found.at(-1) ?? newest
+    if (found.length < PAGE) return newest
+  }
+}
+
+/** Folds the events of one step into `recorded`. */
+async function takeStep(
+  store: AuditedStore,
+  org: string,
+  given: {
+    readonly limits: PruneLimits
+    readonly last: EventHead
+    readonly recorded: RecordedState
+    /** Newest event before the removal, which stays. */
+    readonly newest: number
+  },
+): Promise<(Step & { readonly waits: boolean }) | { readonly broken: number }> {
+  const { limits, recorded, newest } = given
+  const from = given.last.sequence
+  let { last } = given
+  let isWorthIt = false
+  let waits = false
+  walk: while (last.sequence < from + STEP) {
+    const after = last.sequence
+    const { delivered, events } = await store.read(async (reader) => {
+      const page = { after, through: from + STEP, limit: PAGE }
+      return {
+        delivered: await reader.deliveries.leastPosition(org),
+        events: await reader.events.list(org, page),
+      }
+    })
+    for (const event of events) {
+      if (event.at >= limits.before || event.sequence >= newest) break walk
+      waits = event.sequence > delivered && event.at >= limits.undeliveredBefore
+      if (waits) break walk
+      const finding = judgeEvent(event, last, null)
+      if (finding !== null) return { broken: finding.sequence }
+      recorded.apply(event)
+      isWorthIt ||= event.kind !== 'history.pruned'
+      last = { sequence: event.sequence, hash: event.hash }
+    }
+    if (last.sequence === after) break
+    await nextTurn()
+  }
+  const checkpoint = { ...last, is_whole: recorded.isWhole() }
+  return { checkpoint, from, isWorthIt, waits }
+}

@@ -1,0 +1,73 @@
+import type { Log } from '../log/create-log.ts'
+import type { AuditedStore } from './audited-store.ts'
+import { SERVER } from './author.ts'
+import { pruneHistory } from './prune-history.ts'
+
+const INTERVAL_MS = 60 * 60 * 1000
+const DAY_MS = 24 * INTERVAL_MS
+/** Webhooks that have not had an event keep it for so many times the retention. */
+const PATIENCE = 2
+
+/** Removes events that are older than the retention of the history. */
+export interface HistoryRetention {
+  /** Looks every hour from now on. */
+  start(): void
+  pruneDue(): Promise<void>
+  /** Begins nothing more, and resolves when what was begun is over. */
+  stop(): Promise<void>
+}
+
+/** `days` 0 keeps every event for ever. */
+export function createHistoryRetention(deps: {
+  readonly store: AuditedStore
+  readonly days: number
+  readonly now: () => Date
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
+}): HistoryRetention {
+  const { store, days, now, log } = deps
+  let isStopping = false
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | null = null
+
+  async function pruneOne(org: string): Promise<void> {
+    const ageMs = (times: number) => new Date(now().getTime() - times * days * DAY_MS).toISOString()
+    const limits = { before: ageMs(1), undeliveredBefore: ageMs(PATIENCE) }
+    const outcome = await pruneHistory(deps, org, limits, SERVER)
+    if (!outcome.ok) {
+      const { sequence } = outcome
+      log.error({ org, sequence }, 'old events are kept: the history is not what was written')
+      return
+    }
+    const { removed, skipped } = outcome
+    if (removed > 0) log.info({ org, removed }, 'old events removed from the history')
+    if (skipped.length > 0) log.warn({ org, skipped }, 'events removed before their delivery')
+  }
+
+  async function pruneDue(): Promise<void> {
+    if (days === 0) return
+    for (const org of await store.read((reader) => reader.organizations.names())) {
+      if (isStopping) return
+      await pruneOne(org)
+    }
+  }
+
+  function look(): void {
+    running = pruneDue()
+      .catch((err: unknown) => log.error({ err }, 'old events cannot be removed'))
+      .finally(wait)
+  }
+
+  function wait(): void {
+    if (!isStopping) timer = setTimeout(look, INTERVAL_MS).unref()
+  }
+
+  return {
+    start: wait,
+    pruneDue,
+    async stop() {
+      isStopping = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}

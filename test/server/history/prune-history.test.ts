@@ -1,0 +1,210 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createAuditedStore, type AuditedStore } from '../../../server/src/history/audited-store.ts'
+import { OPERATOR } from '../../../server/src/history/author.ts'
+import { pruneHistory } from '../../../server/src/history/prune-history.ts'
+import {
+  describeFaults,
+  verifyOrganization,
+} from '../../../server/src/history/verify-organization.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import { openTestStore } from '../store/test-store.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+import { LATER, TEAM } from './audited-records.ts'
+import { furnish } from './furnished-organization.ts'
+
+const START_MS = Date.parse('2026-11-21T08:00:00.000Z')
+const DAY_MS = 86_400_000
+
+describe('removing the oldest events', () => {
+  let store: Store
+  let audited: AuditedStore
+  let day: number
+
+  beforeEach(async () => {
+    const opened = await openTestStore(temporaryDirectory())
+    onTestFinished(() => opened.discard())
+    store = opened.store
+    day = 0
+    audited = createAuditedStore({ store, now })
+    await audited.write(OPERATOR, furnish)
+  })
+
+  const now = () => new Date(START_MS + day * DAY_MS)
+  const dayOf = (number: number) => new Date(START_MS + number * DAY_MS).toISOString()
+  /** Events of days before `before`, also those that no webhook has had. */
+  const prune = (before: number, undeliveredBefore = before) =>
+    pruneHistory(
+      { store: audited, now },
+      'acme',
+      { before: dayOf(before), undeliveredBefore: dayOf(undeliveredBefore) },
+      OPERATOR,
+    )
+  const list = () =>
+    store.read((reader) =>
+      reader.events.list('acme', { after: 0, through: Number.MAX_SAFE_INTEGER, limit: 9999 }),
+    )
+  const verify = (noted?: string) =>
+    store.read((reader) => verifyOrganization(reader, 'acme', { state: true, noted }))
+  const faults = async () => describeFaults(await verify())
+  async function addTeam(id: string): Promise<void> {
+    await audited.write(OPERATOR, (writer) => writer.teams.insert({ id, org: 'acme', name: id }))
+  }
+
+  it('keeps the chain and what is known of the state', async () => {
+    const before = await list()
+    day = 10
+    await addTeam('new')
+
+    const outcome = await prune(5)
+
+    expect(outcome).toMatchObject({ ok: true, removed: before.length })
+    const [first, removal] = await list()
+    expect(first).toMatchObject({ kind: 'team.created', previous_hash: before.at(-1)?.hash })
+    expect(removal).toMatchObject({
+      kind: 'history.pruned',
+      actor: 'operator',
+      before: null,
+      after: { removed_through: before.length, hash: before.at(-1)?.hash, is_whole: true },
+    })
+    expect(await verify()).toEqual({
+      history: {
+        intact: true,
+        org: 'acme',
+        head: { sequence: removal?.sequence, hash: removal?.hash },
+        removed_through: before.length,
+      },
+      differences: [],
+    })
+  })
+
+  it('goes on from an earlier removal, whatever changes in between', async () => {
+    for (day = 1; day < 6; day += 1) {
+      await addTeam(`team ${day}`)
+      if (day === 3) await audited.write(OPERATOR, (writer) => writer.teams.delete('acme', TEAM))
+      if (day === 2)
+        await audited.write(OPERATOR, (writer) => writer.policies.delete('acme', 'pol_1'))
+      expect(await prune(day)).toMatchObject({ ok: true })
+      expect(await faults()).toEqual([])
+    }
+    const [first] = await list()
+    expect(first?.at).toBe(dayOf(5))
+  })
+
+  it('names what was changed past the server although its events are gone', async () => {
+    day = 1
+    await addTeam('new')
+    await prune(1)
+
+    await store.transaction(async (writer) => {
+      await writer.memberships.updateRole('acme', 'bob', 'owner')
+      await writer.memberships.insert({ org: 'acme', username: 'cid', role: 'owner' })
+    })
+
+    expect(await faults()).toEqual([
+      expect.stringMatching(/member `bob`: `role` not as in event \d+$/),
+      expect.stringMatching(/member `cid`: stored, but no event made it$/),
+    ])
+  })
+
+  it.each<[string, (last: string) => { sequence: number; hash: string }, string]>([
+    ['a checkpoint that does not fit the next event', () => ({ sequence: 1, hash: 'x' }), 'follow'],
+    [
+      'a fitting checkpoint that no event announces',
+      (hash) => ({ sequence: 1, hash }),
+      'not as their removal says',
+    ],
+  ])('is told from %s', async (_title, checkpointOf, fault) => {
+    const [first] = await list()
+    const checkpoint = { ...checkpointOf(first?.hash ?? ''), is_whole: true }
+
+    await store.transaction((writer) =>
+      writer.events.prune('acme', { checkpoint, items: new Map(), at: LATER }),
+    )
+
+    expect(await faults()).toEqual([expect.stringContaining(fault)])
+    expect(await prune(9)).toMatchObject({ ok: false })
+  })
+
+  it('is told from a kept state that was edited, and is not done on top of it', async () => {
+    day = 1
+    await addTeam('new')
+    await prune(1)
+    const { checkpoint, items } = await store.read(async ({ events }) => ({
+      checkpoint: await events.checkpoint('acme'),
+      items: await events.listItems('acme', { after: 'member bo', limit: 1 }),
+    }))
+    if (checkpoint === null) throw new Error('nothing was removed')
+    const [bob] = items
+    const forged = new Map([[bob?.item ?? '', bob?.recorded.replace('bob', 'eve') ?? '']])
+
+    await store.transaction((writer) =>
+      writer.events.prune('acme', { checkpoint, items: forged, at: LATER }),
+    )
+
+    expect(await faults()).toEqual([expect.stringContaining('not as their removal says')])
+    day = 9
+    await addTeam('newer')
+    expect(await prune(9)).toEqual({ ok: false, sequence: checkpoint.sequence })
+  })
+
+  it('always leaves the newest event, and makes no event of removing nothing else', async () => {
+    day = 9
+    const before = await list()
+
+    expect(await prune(5)).toMatchObject({ removed: before.length - 1 })
+    const kept = await list()
+    expect(kept.map(({ sequence }) => sequence)).toEqual([before.length, before.length + 1])
+    day = 99
+    expect(await prune(98)).toMatchObject({ removed: 1 })
+    for (day = 199; day < 202; day += 1) expect(await prune(day - 1)).toMatchObject({ removed: 0 })
+    expect(await list()).toHaveLength(2)
+    expect(await faults()).toEqual([])
+  })
+
+  it('takes many events a thousand at a time, each with its own event', async () => {
+    await audited.write(OPERATOR, async (writer) => {
+      for (let index = 0; index < 2100; index += 1)
+        await writer.teams.insert({ id: `t${index}`, org: 'acme', name: `t${index}` })
+    })
+    day = 1
+    await addTeam('new')
+
+    await prune(1)
+
+    const kinds = (await list()).map(({ kind }) => kind)
+    expect(kinds).toEqual(['team.created', ...Array.from({ length: 3 }, () => 'history.pruned')])
+    expect(await faults()).toEqual([])
+  })
+
+  it('waits for a webhook, and goes on without it when it has waited long enough', async () => {
+    const all = (await list()).length
+    day = 3
+    await addTeam('new')
+
+    expect(await prune(2, -1)).toEqual({ ok: true, removed: 0, skipped: [], waits: true })
+    expect(await list()).toHaveLength(all + 1)
+
+    const skipped = [{ webhook_id: 'w0', events: all }]
+    expect(await prune(2, 1)).toEqual({ ok: true, removed: all, skipped, waits: false })
+    await store.read(async ({ deliveries }) => {
+      expect(await deliveries.position('w0')).toBe(all)
+      const page = { state: 'dead' as const, limit: 10 }
+      expect(await deliveries.list('w0', page)).toEqual([
+        expect.objectContaining({ sequence: all, error: 'history_removed', attempts: 0 }),
+      ])
+    })
+    expect((await list()).at(-1)?.after).toMatchObject({ skipped })
+  })
+
+  it('takes only what the slowest webhook has had', async () => {
+    await store.transaction(async (writer) => {
+      const made = { secret: 's', secret_created_at: LATER, created_at: LATER }
+      const webhook = { id: 'w1', org: 'acme', url: 'https://x.example/', enabled: true, ...made }
+      await writer.webhooks.delete('acme', 'w0')
+      await writer.webhooks.insert(webhook, 3)
+    })
+    day = 3
+
+    expect(await prune(2, -1)).toEqual({ ok: true, removed: 3, skipped: [], waits: true })
+  })
+})
