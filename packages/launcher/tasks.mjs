@@ -72,10 +72,11 @@ export const TASKS = {
     steps: [['test/fuzz/main.ts']],
   },
   check: {
-    summary: 'types, lint and format',
+    summary: 'types, lint and format, and the OpenAPI document',
     build: 'everything',
     product: false,
-    steps: [[OXLINT], [PRETTIER, '--check', '.']],
+    extra: 'test/openapi',
+    steps: [['test/openapi/lint-document.ts'], [OXLINT], [PRETTIER, '--check', '.']],
   },
   format: {
     summary: 'writes the format that `check` asks for',

@@ -12,8 +12,13 @@ const OUR_FAULT = [500, 503]
 
 /** The `response` members of a route schema for the statuses that it may refuse with. */
 export function errorResponses(statuses: readonly number[]): Record<number, ErrorResponse> {
+  return refusals([...statuses, ...OUR_FAULT])
+}
+
+/** The same for a route that asks the store for nothing. */
+export function refusals(statuses: readonly number[]): Record<number, ErrorResponse> {
   return Object.fromEntries(
-    [...statuses, ...OUR_FAULT].map((status) => [
+    statuses.map((status) => [
       status,
       {
         description: STATUS_CODES[status] ?? 'Error',

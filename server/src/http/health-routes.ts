@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { errorResponses } from './error-responses.ts'
+import { errorResponses, refusals } from './error-responses.ts'
 
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 
@@ -15,7 +15,7 @@ export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<v
         tags: ['health'],
         summary: 'Whether the process is alive',
         security: [],
-        response: { 200: healthSchema },
+        response: { 200: healthSchema, ...refusals([400]) },
       },
     },
     async () => ({ status: 'ok' }),
@@ -29,7 +29,7 @@ export function registerHealthRoutes(app: FastifyInstance, ping: () => Promise<v
         tags: ['health'],
         summary: 'Whether requests can be served',
         security: [],
-        response: { 200: healthSchema, ...errorResponses([]) },
+        response: { 200: healthSchema, ...errorResponses([400]) },
       },
     },
     async () => {

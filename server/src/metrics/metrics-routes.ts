@@ -32,7 +32,7 @@ export function metricsRoutes({ metrics, token }: MetricsRouteDeps): FastifyPlug
               description: 'text format 0.0.4',
               content: { 'text/plain': { schema: z.string() } },
             },
-            ...errorResponses(token === null ? [] : [401]),
+            ...errorResponses(token === null ? [400] : [400, 401]),
           },
         },
       },

@@ -19,7 +19,7 @@ export const checkRequestSchema = z
   )
   .meta({
     id: 'CheckRequest',
-    not: { required: ['user', 'teams'] },
+    not: { properties: { user: {}, teams: {} }, required: ['user', 'teams'] },
     examples: [
       { request: { action: 'connect:tcp', host: 'api.example.com', port: 443 } },
       { user: 'alice', request: { action: 'read', path: '/home/alice/.ssh/id_ed25519' } },

@@ -1,0 +1,53 @@
+// Lints the OpenAPI document that the server makes of its routes; nothing listens. Run by the launcher.
+import { createServer, openSqliteStore, readConfig } from '@palisade/server'
+import { spawnSync } from 'node:child_process'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+const REDOCLY = join(import.meta.dirname, 'node_modules/@redocly/cli/bin/cli.js')
+
+/** It would report its use, and look for a newer release. */
+const WITHOUT_NETWORK = { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+
+async function makeDocument(directory: string): Promise<string> {
+  const store = openSqliteStore(join(directory, 'server.db'))
+  const sources = {
+    now: () => new Date(),
+    monotonicMs: () => performance.now(),
+    random: randomBytes,
+    newId: randomUUID,
+  }
+  const config = readConfig({}, directory)
+  const server = await createServer({ config, sources, store, logger: false })
+  try {
+    return (await server.app.inject('/openapi.json')).body
+  } finally {
+    await server.close()
+    await store.close()
+  }
+}
+
+/** The exit code of the linter, to which a warning is an error. */
+async function lintDocument(directory: string): Promise<number> {
+  const file = join(directory, 'openapi.json')
+  // Indented, so that it can say where.
+  await writeFile(file, JSON.stringify(JSON.parse(await makeDocument(directory)), null, 2))
+  const { status } = spawnSync(
+    process.execPath,
+    [REDOCLY, 'lint', '--extends=recommended-strict', 'openapi.json'],
+    { cwd: directory, env: { ...process.env, ...WITHOUT_NETWORK }, stdio: 'inherit' },
+  )
+  return status ?? 1
+}
+
+if (existsSync(REDOCLY)) {
+  const directory = await mkdtemp(join(tmpdir(), 'palisade-openapi-'))
+  try {
+    process.exitCode = await lintDocument(directory)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+} else process.stderr.write('the OpenAPI document is not linted: its linter is not installed\n')
