@@ -1,4 +1,4 @@
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import type { NamedKey } from './verify-proof.ts'
 
 /** Half of them are remembered even while others come in turns; each takes some two kilobytes. */

@@ -4,7 +4,7 @@ import { parseDeviceToken } from '../proof/device-authorization.ts'
 import type { DeviceTokens } from '../proof/device-tokens.ts'
 import { placeDevice, readWhereabouts } from './device-place.ts'
 import type { ViewPlace } from './inspect-view.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 
 /** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
 const MAX_DEVICES = 250_000

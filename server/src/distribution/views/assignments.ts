@@ -3,7 +3,7 @@ import type { Store, StoreWriter } from '../../store/store.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import type { OpenKey } from './opened-keys.ts'
 import type { RoleKey } from './role-key.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import { signDeviceView } from './sign-device-view.ts'
 import { ensureTrust } from './trust.ts'
 

@@ -3,7 +3,7 @@ import { listHeads } from '../../governance/policy-lookup.ts'
 import { nextTurn } from '../../next-turn.ts'
 import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import { byName } from './targets-text.ts'
 import { createDocumentFormat, type FormattedPolicy } from './view-document.ts'
 

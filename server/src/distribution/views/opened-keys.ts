@@ -1,5 +1,5 @@
 import type { DistributionKeyRecord } from '../../store/distribution-records.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import { openRoleKey, type RoleKey } from './role-key.ts'
 
 /** Three for each organization. */

@@ -7,7 +7,7 @@ import {
 import type { Store } from '../../store/store.ts'
 import { startOfKept } from './due.ts'
 import type { ViewPlace } from './inspect-view.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import { readViewFiles } from './view-files.ts'
 import type { ServedTimestamp } from './view-publisher.ts'
 

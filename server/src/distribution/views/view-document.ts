@@ -9,7 +9,7 @@ import { formatPolicy } from '../../governance/format-policy.ts'
 import type { DocumentRecord } from '../../store/distribution-records.ts'
 import type { PolicyRecord } from '../../store/records.ts'
 import { sha256 } from './metadata.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import { formatEntry, type Listed } from './targets-text.ts'
 
 /** Of self-tests in characters; most have about a thousand, so ten thousand policies are remembered. */

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 import { isWithin, termOfTimestamp, type Term } from './due.ts'
 import type { FoundView, ViewPlace } from './inspect-view.ts'
 import { rememberOpenedKeys, type OpenKey } from './opened-keys.ts'
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../../recent.ts'
 import { createViewBatches } from './view-batches.ts'
 import { createViewSweeper } from './view-sweeper.ts'
 

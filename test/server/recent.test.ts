@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { createRecent } from '../../../server/src/distribution/recent.ts'
+import { createRecent } from '../../server/src/recent.ts'
 
 describe('recent values', () => {
   it('are found by their keys, the last one of each', () => {
