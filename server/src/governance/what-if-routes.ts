@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendAnswer } from '../http/answer.ts'
 import { createCompiledPolicies } from './compiled-policies.ts'
 import { createPolicyWorker } from './policy-worker-client.ts'
+import { rememberHeads } from './remembered-heads.ts'
 import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
 import { checkErrors, orgParamsSchema, largeReadErrors, type OrgParams } from './route-schemas.ts'
 import { checkAccess, enter, getEffectivePolicy } from './what-if.ts'
@@ -17,7 +18,7 @@ const tags = ['what-if']
 /** What the stored policies mean for a user, by the evaluator that machines use. */
 export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
   const worker = createPolicyWorker()
-  const compiledPolicies = createCompiledPolicies({ worker })
+  const kept = { compiledPolicies: createCompiledPolicies({ worker }), readHeads: rememberHeads() }
   app.addHook('onClose', () => worker.close())
   app.post<{ Params: OrgParams }>(
     '/api/v1/orgs/:org/check',
@@ -33,7 +34,7 @@ export function registerWhatIfRoutes(app: FastifyInstance, deps: GovernanceRoute
       },
     },
     async (request, reply) =>
-      sendAnswer(reply, await checkAccess(deps, callOf(deps, request), compiledPolicies)),
+      sendAnswer(reply, await checkAccess(deps, callOf(deps, request), kept)),
   )
 
   app.get<{ Params: OrgParams }>(

@@ -18,10 +18,17 @@ import { answerPolicies, type LargeAnswerDeps } from './answer-policies.ts'
 import type { CompiledPolicies, PolicySource } from './compiled-policies.ts'
 import { formatPolicy, formatSummary } from './format-policy.ts'
 import { listHeads, readAsOf } from './policy-lookup.ts'
+import type { ListHeads } from './remembered-heads.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from './governance-call.ts'
 
 /** Policies may change while they are read; each attempt begins with what they are by then. */
 const MAX_ATTEMPTS = 5
+
+/** What is kept between two checks. */
+export interface CheckDeps {
+  readonly compiledPolicies: CompiledPolicies
+  readonly readHeads: ListHeads
+}
 
 /**
  * Decides a request as a machine of the given user or teams would. The policies are read one at a
@@ -30,11 +37,11 @@ const MAX_ATTEMPTS = 5
 export async function checkAccess(
   deps: GovernanceDeps,
   call: GovernanceCall,
-  compiledPolicies: CompiledPolicies,
+  { compiledPolicies, readHeads }: CheckDeps,
 ): Promise<Answer> {
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
     const { set, request, revision, payer } = await deps.store.read((reader) =>
-      readQuestion(reader, call),
+      readQuestion(reader, call, readHeads),
     )
     const source: PolicySource = {
       load: (head) => readAsOf(deps.store, head),
@@ -51,13 +58,13 @@ export async function checkAccess(
   )
 }
 
-async function readQuestion(reader: StoreReader, call: GovernanceCall) {
+async function readQuestion(reader: StoreReader, call: GovernanceCall, readHeads: ListHeads) {
   const access = await enter(reader, call)
   const body = readBody(checkRequestSchema, call.body)
   readQuery(noQuerySchema, call.query)
   requireOwnOrReadable(access, call.principal, body.user)
   const teams = await teamsOf(reader, call.org, body)
-  const heads = await listEffective(reader, call.org, teams)
+  const heads = selectEffective(await readHeads(reader, access.organization), teams)
   const { revision, resolve_unlisted_names } = access.organization
   const set = { org: call.org, heads, resolve_unlisted_names }
   return { set, request: body.request, revision, payer: payerOf(call.principal, access) }
@@ -77,7 +84,7 @@ export async function getEffectivePolicy(
     return {
       payer: payerOf(call.principal, access),
       revision,
-      heads: await listEffective(reader, call.org, teams),
+      heads: selectEffective(await listHeads(reader, call.org), teams),
       format: formatPolicy,
       around: [`{"revision":${revision},"policies":[`, ']}'],
     }
@@ -124,13 +131,11 @@ async function teamsOf(
   return subject.teams ?? []
 }
 
-/** The policies that apply to somebody in `teams`, without their rules, by ascending id. */
-async function listEffective(
-  reader: StoreReader,
-  org: string,
+/** The policies that apply to somebody in `teams`, in their order. */
+function selectEffective(
+  heads: readonly PolicyHeadRecord[],
   teams: readonly string[],
-): Promise<PolicyHeadRecord[]> {
-  const heads = await listHeads(reader, org)
+): PolicyHeadRecord[] {
   const mine = new Set(effectivePolicies(heads.map(formatSummary), teams).map(({ id }) => id))
   return heads.filter(({ id }) => mine.has(id))
 }

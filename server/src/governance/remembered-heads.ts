@@ -1,0 +1,33 @@
+import { createRecent } from '../recent.ts'
+import type { OrganizationRecord, PolicyHeadRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+import { listHeads } from './policy-lookup.ts'
+
+/** Of all organizations together. */
+const MAX_HEADS = 100_000
+
+/** Lists all policies without their rules, by ascending id; `organization` is as `reader` has it. */
+export type ListHeads = (
+  reader: StoreReader,
+  organization: Pick<OrganizationRecord, 'name' | 'revision'>,
+) => Promise<readonly PolicyHeadRecord[]>
+
+interface Known {
+  readonly revision: number
+  readonly heads: readonly PolicyHeadRecord[]
+}
+
+/**
+ * Remembers the newest heads of each organization by its revision, which every change of a policy
+ * raises. Not for the reader of a transaction: another one may get the revision that it undoes.
+ */
+export function rememberHeads(): ListHeads {
+  const recent = createRecent<Known>(MAX_HEADS, ({ heads }) => heads.length + 1)
+  return async (reader, { name, revision }) => {
+    const known = recent.find(name)
+    if (known?.revision === revision) return known.heads
+    const heads = await listHeads(reader, name)
+    recent.keep(name, { revision, heads })
+    return heads
+  }
+}
