@@ -8,7 +8,11 @@ import { z } from 'zod'
 import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
-import { listWithin, requireToken, type AccessTokenService } from './access-token-service.ts'
+import {
+  requireOrganizationToken,
+  requireWithin,
+  type AccessTokenService,
+} from './access-token-service.ts'
 import type { Admission } from './admission.ts'
 
 export interface AccessTokenRouteDeps {
@@ -33,7 +37,7 @@ function organizationTokenRoutes({
   const onRequest = admission.organization('organization:admin')
   const onTokenRequest = admission.organization('organization:admin', async (reader, params) => {
     const { org = '', token = '' } = params
-    requireToken(await reader.accessTokens.listOfOrganization(org), token)
+    await requireOrganizationToken(reader, org, token)
   })
   const params = z.object({ org: z.string() })
   return async (app) => {
@@ -109,8 +113,8 @@ function organizationTokenRoutes({
 
 function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): FastifyPluginAsyncZod {
   const onRequest = admission.person()
-  const onTokenRequest = admission.person(async (reader, { token = '' }, user) =>
-    requireToken(await listWithin(reader, user), token),
+  const onTokenRequest = admission.person((reader, { token = '' }, user) =>
+    requireWithin(reader, user, token),
   )
   return async (app) => {
     app.get(

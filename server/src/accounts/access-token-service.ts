@@ -85,7 +85,8 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
     revokePersonal(caller, id) {
       deps.writeLimits.countOwn(caller)
       return store.write(caller.author, async (writer) => {
-        await revoke(deps, writer, await listWithin(writer, requireUser(caller)), id)
+        await requireWithin(writer, requireUser(caller), id)
+        await writer.accessTokens.revoke(id, deps.now().toISOString())
       })
     },
 
@@ -112,7 +113,8 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
     revokeOfOrganization: (caller, org, id) =>
       store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
-        await revoke(deps, writer, await writer.accessTokens.listOfOrganization(org), id)
+        await requireOrganizationToken(writer, org, id)
+        await writer.accessTokens.revoke(id, deps.now().toISOString())
       }),
   }
 }
@@ -123,12 +125,13 @@ function countedSince(now: Date): string {
 }
 
 /** The user's tokens that may do no more than his credential: a narrow one learns of no wider one. */
-export async function listWithin(
-  reader: StoreReader,
-  { username, permissions }: UserPrincipal,
-): Promise<AccessTokenRecord[]> {
-  const tokens = await reader.accessTokens.listOfUser(username)
-  return tokens.filter((token) => missingPermissions(token.permissions, permissions).length === 0)
+async function listWithin(reader: StoreReader, user: UserPrincipal): Promise<AccessTokenRecord[]> {
+  const tokens = await reader.accessTokens.listOfUser(user.username)
+  return tokens.filter((token) => isWithin(token, user))
+}
+
+function isWithin(token: AccessTokenRecord, { permissions }: UserPrincipal): boolean {
+  return missingPermissions(token.permissions, permissions).length === 0
 }
 
 /** Whose a new token shall be, who makes it, and the token of his session (null: none). */
@@ -211,19 +214,27 @@ async function permissionsAnywhere(
   return user.permissions.filter((permission) => held.has(permission))
 }
 
-async function revoke(
-  deps: { readonly now: () => Date },
-  writer: StoreWriter,
-  candidates: readonly AccessTokenRecord[],
+/** Throws 404 unless the organization has a token with this id that is not revoked. */
+export async function requireOrganizationToken(
+  reader: StoreReader,
+  org: string,
   id: string,
 ): Promise<void> {
-  requireToken(candidates, id)
-  await writer.accessTokens.revoke(id, deps.now().toISOString())
+  const token = await reader.accessTokens.find(id)
+  if (token?.kind !== 'organization' || token.org !== org || token.revoked_at !== null)
+    throw notFound('access token not found')
 }
 
-/** Throws 404 unless one of the tokens has the id. */
-export function requireToken(candidates: readonly AccessTokenRecord[], id: string): void {
-  if (!candidates.some((token) => token.id === id)) throw notFound('access token not found')
+/** The same for a token of the user that `listWithin` lists. */
+export async function requireWithin(
+  reader: StoreReader,
+  user: UserPrincipal,
+  id: string,
+): Promise<void> {
+  const token = await reader.accessTokens.find(id)
+  if (token?.kind !== 'personal' || token.username !== user.username || token.revoked_at !== null)
+    throw notFound('access token not found')
+  if (!isWithin(token, user)) throw notFound('access token not found')
 }
 
 function formatAll(records: readonly AccessTokenRecord[], now: Date): AccessToken[] {
