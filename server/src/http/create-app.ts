@@ -12,6 +12,7 @@ import { invalidArgument, type ApiError } from './api-error.ts'
 import { registerDocumentRoutes } from './document-routes.ts'
 import { errorResponses } from './error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
+import { createLargeBodies, LARGE_BYTES } from './large-bodies.ts'
 import { observeRequests } from './observe-requests.ts'
 import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
 import { limitPipelining } from './pipelining.ts'
@@ -173,10 +174,13 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
 function registerBodies(app: FastifyInstance): void {
   app.decorateRequest('contentType', undefined)
   app.decorateRequest('admitted', null)
+  app.decorateRequest('heldBody', null)
+  const largeBodies = createLargeBodies()
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', collectBody)
-  app.addHook('onRequest', (request, _reply, done) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request.raw
+    if (request.routeOptions.bodyLimit > LARGE_BYTES) request.heldBody = largeBodies.hold(reply.raw)
     request.contentType = headers['content-type']
     // The framework refuses an ill-formed media type before the handler could look things up.
     // Not deleted: that makes whatever else is asked of the headers slow.

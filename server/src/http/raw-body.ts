@@ -1,12 +1,19 @@
 import type { FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
+import { overloaded } from '../overload/overload.ts'
+import type { HeldBody } from './large-bodies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The `Content-Type` header as it was sent. */
     contentType: string | undefined
+    /** Of a route that takes large bodies. */
+    heldBody: HeldBody | null
   }
 }
+
+/** `Retry-After` of a body that finds no room. */
+const RETRY_SECONDS = 5
 
 /** Largest body of a route without a `bodyLimit`: members, teams, tokens, settings. */
 export const MAX_BODY_BYTES = 64 * 1024
@@ -25,7 +32,7 @@ export interface RawBody {
 }
 
 /**
- * Reads a body to its end, or until it is known to be too large; `closeAfterUnreadBody` sees to the
+ * Reads a body to its end, or until it is known to be too large, or finds no room; `closeAfterUnreadBody` sees to the
  * rest.
  */
 export function collectBody(
@@ -43,13 +50,18 @@ export function collectBody(
   let kept: Kept = NOTHING
   // Not iterated: its promises cost as much as parsing a small body.
   const take = (chunk: Buffer): void => {
-    if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, maxBytes)
+    if (request.heldBody?.add(chunk.length) === false) refuse()
+    else if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, maxBytes)
     else finish(tooLarge)
   }
   const end = (): void =>
     finish({ ...description, bytes: kept.room.subarray(0, kept.size), tooLarge: false })
   // When the client leaves early there is no end; an error after the end concerns no one.
   const fail = (error: Error): void => done(error)
+  const refuse = (): void => {
+    payload.off('data', take).off('end', end).off('error', fail).pause()
+    done(overloaded(RETRY_SECONDS))
+  }
   const finish = (body: RawBody): void => {
     payload.off('data', take).off('end', end).off('error', fail)
     if (body.tooLarge) payload.pause()
