@@ -13,6 +13,7 @@ export const COMPARED = {
   organization: ['entitled', 'resolve_unlisted_names', 'created_at'],
   distribution: ['fresh_for_seconds', 'expires_after_seconds', 'offline_allow'],
   member: ['role', 'teams'],
+  invitation: ['role'],
   team: ['name'],
   policy: ['name', 'scope', 'created_at'],
   rule: ['name', 'actions', 'decision', 'resources'],
@@ -26,6 +27,8 @@ export type ItemKind = keyof typeof COMPARED
 
 /** Events that show the whole of their item, and change nothing else. */
 const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
+  'invitation.created': 'invitation',
+  'invitation.ended': 'invitation',
   'team.created': 'team',
   'policy.created': 'policy',
   'policy.updated': 'policy',

@@ -38,6 +38,10 @@ async function* readPeople(reader: StoreReader, org: string): AsyncGenerator<Sto
     const state = { role, teams: (teams.get(username) ?? []).toSorted() }
     yield { kind: 'member', id: username, name: username, state }
   }
+  for (const invitation of await reader.invitations.list(org)) {
+    const { username } = invitation
+    yield { kind: 'invitation', id: username, name: username, state: { ...invitation } }
+  }
 }
 
 async function* readPolicies(reader: StoreReader, org: string): AsyncGenerator<StoredItem> {

@@ -33,4 +33,11 @@ export async function furnish(writer: StoreWriter): Promise<void> {
   await writer.accessTokens.insert(token('t0', { org: 'acme' }))
   await writer.accessTokens.insert(token('t1', { username: 'bob' }))
   await writer.webhooks.insert(webhook('w0'), 0)
+  for (const username of ['cid', 'eve']) {
+    if (username === 'eve')
+      await writer.users.insert({ username, password_hash: null, created_at: NOW })
+    const invitation = { org: 'acme', username, role: 'member' as const, created_at: NOW }
+    await writer.invitations.insert({ ...invitation, invited_by: 'user:ann' })
+  }
+  await writer.invitations.delete('acme', 'cid')
 }

@@ -80,6 +80,21 @@ describe('comparing what is stored with the history', () => {
       /policy `.*`: `scope` not as in event \d+$/,
     ],
     [
+      'an invitation to another role',
+      `UPDATE invitations SET role = 'owner'`,
+      /invitation `eve`: `role` not as in event \d+$/,
+    ],
+    [
+      'an invitation that nobody made',
+      `INSERT INTO invitations SELECT org, 'bob', role, invited_by, created_at FROM invitations`,
+      /invitation `bob`: stored, but no event made it$/,
+    ],
+    [
+      'an invitation that was ended',
+      `INSERT INTO invitations SELECT org, 'cid', role, invited_by, created_at FROM invitations`,
+      /invitation `cid`: stored, but event \d+ deleted it$/,
+    ],
+    [
       'a role',
       `UPDATE memberships SET role = 'owner' WHERE username = 'bob'`,
       /member `bob`: `role` not as in event \d+$/,

@@ -19,9 +19,9 @@ export function addVerifyHistory(program: Command): void {
 Prints the newest event and its hash, the head, of every organization, and exits with 1 naming the
 first event that is not as it was written. Works while the server runs.
 
-With --state a policy, rule, team, member, setting, device, webhook or token of the organization that was
-changed past the server is named: such a write leaves no event. Passwords, personal tokens, keys and the
-order of rules are not in the history, and are not compared.
+With --state a policy, rule, team, member, invitation, setting, device, webhook or token of the
+organization that was changed past the server is named: such a write leaves no event. Passwords, personal
+tokens, keys and the order of rules are not in the history, and are not compared.
 
 The chain finds every change by somebody who does not make all later hashes anew. Whoever can write
 to the database can do that, so keep heads elsewhere and compare: a history that still has a noted
