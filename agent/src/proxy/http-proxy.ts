@@ -11,6 +11,7 @@ import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
 import type { LiveConnections } from './live-connections.ts'
 import { hangUp, openTunnel } from './open-tunnel.ts'
 import { createFindOwners } from './socket-owners.ts'
+import { thinOut } from './thin-out.ts'
 import { createTurns } from './turns.ts'
 
 /** Never anything else: whoever can connect acts with this user's policy. */
@@ -73,6 +74,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   server.on('connection', (client: Socket) => {
     clients.add(client)
     client.once('close', () => clients.delete(client))
+    thinOut(clients, deps.live.clients, deps.maxConnections)
   })
 
   return {

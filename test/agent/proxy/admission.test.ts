@@ -104,6 +104,22 @@ describe('the places of the proxy', () => {
   })
 })
 
+describe('connections that ask for nothing', () => {
+  it('keep no other out, nor do they end one that is in use', async () => {
+    const target = await startTcpServer((socket) => socket.pipe(socket))
+    const { port } = await startProxy(LOCAL)
+    const used = await openRaw(port, connectTo(`127.0.0.1:${target}`))
+    await readUntil(used, '\r\n\r\n')
+
+    for (let index = 0; index < 250; index += 1) await openRaw(port, 'GET')
+    const late = await openRaw(port, connectTo(`127.0.0.1:${target}`))
+
+    expect(await readUntil(late, '\r\n\r\n')).toContain('HTTP/1.1 200 ')
+    used.write('still here')
+    expect(await readUntil(used, 'here')).toBe('still here')
+  })
+})
+
 describe('one connection', () => {
   it('opens one connection at a time, however many requests it sends at once', async () => {
     const held: Socket[] = []
