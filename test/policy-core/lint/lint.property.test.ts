@@ -19,6 +19,8 @@ import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
 import { policy, rule } from '../policies.ts'
 
 const REQUESTS = 30
+/** Which no generated rule names. */
+const UNUSUAL_PORT = 49_151
 
 /** The resources that findings of these codes are about; a finding on a rule is about them all. */
 function resourcesOf(
@@ -154,10 +156,12 @@ describe('lint', () => {
         )
         if (deny?.pattern.kind !== 'name' || opener?.pattern.kind !== 'name') continue
         const compiled = deny.rule.identity.origin === 'org' ? orgOnly : whole
-        const port = deny.pattern.port ?? opener.pattern.port ?? 443
+        const port = deny.pattern.port ?? opener.pattern.port
+        // On every port: another deny may be about the usual one.
+        const ports = port === null ? [443, UNUSUAL_PORT] : [port]
         const host = hostLeftOpen(code, deny.pattern)
-        const outcome = opener.rule.actions.map(
-          (action) => decide(compiled, { action, host, port }).decision,
+        const outcome = opener.rule.actions.flatMap((action) =>
+          ports.map((on) => decide(compiled, { action, host, port: on }).decision),
         )
         expect(outcome, JSON.stringify(from.set)).toContain('allow')
         tally(deny.pattern.port === opener.pattern.port ? code : 'of another port')

@@ -155,7 +155,7 @@ describe('compiled policies', () => {
         code: 'limit_exceeded',
       })
     expect(source.times()).toBe(1)
-    expect(charged()).toBeGreaterThanOrEqual(1)
+    expect(charged()).toBeGreaterThan(0)
     await slow.close()
   })
 
