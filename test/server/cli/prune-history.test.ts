@@ -33,14 +33,14 @@ describe('history prune', () => {
     const { status, stdout, stderr } = await prune(...SKIP)
 
     expect([status, stderr]).toEqual([0, ''])
-    expect(stdout).toMatch(/^24 events of `acme` removed\nwebhook w0 will not get 24 of them\n$/)
+    expect(stdout).toMatch(/^27 events of `acme` removed\nwebhook w0 will not get 27 of them\n$/)
     const verified = await run(['verify-history', '--state'])
     expect([verified.status, verified.stderr]).toEqual([0, ''])
-    expect(verified.stdout).toMatch(/^acme +26 .*\nhistory of `acme` begins after event 24\n$/m)
+    expect(verified.stdout).toMatch(/^acme +29 .*\nhistory of `acme` begins after event 27\n$/m)
     const json = await run(['verify-history', '--state', '--json'])
     expect(JSON.parse(json.stdout)).toMatchObject({
       intact: true,
-      organizations: [{ removed_through: 24, differences: [] }],
+      organizations: [{ removed_through: 27, differences: [] }],
     })
   })
 
@@ -64,10 +64,10 @@ describe('history prune', () => {
   })
 
   it.each([
-    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 23'],
+    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 26'],
     ['another hash of it', `UPDATE history_checkpoints SET hash = 'x'`],
     ['a checkpoint that is gone', 'DELETE FROM history_checkpoints'],
-    ['more events removed', 'DELETE FROM events WHERE sequence = 25'],
+    ['more events removed', 'DELETE FROM events WHERE sequence = 28'],
     ['a history that claims to begin later', 'UPDATE history_checkpoints SET is_whole = 0'],
     ['an edited state', `UPDATE history_items SET recorded = '{}' WHERE item = 'member bob'`],
     ['a state that is gone', `DELETE FROM history_items WHERE item = 'member bob'`],
