@@ -6,6 +6,7 @@ import { addDeviceCommands } from './administration/device-commands.ts'
 import { addEnrolmentCommands } from './administration/enrolment-commands.ts'
 import { addEventsCommand } from './administration/events-command.ts'
 import { addInvitationCommands } from './administration/invitation-commands.ts'
+import { addOrganizationCommands } from './administration/organization-commands.ts'
 import { addPolicyCommands } from './administration/policy-commands.ts'
 import { addMemberCommands } from './administration/member-commands.ts'
 import { addRevisionCommand } from './administration/revision-command.ts'
@@ -68,6 +69,7 @@ Examples:
   addLogoutCommand(program, context)
   addPolicyCommands(program, context)
   addRuleCommands(program, context)
+  addOrganizationCommands(program, context)
   addMemberCommands(program, context)
   addInvitationCommands(program, context)
   addTeamCommands(program, context)

@@ -1,0 +1,129 @@
+import type { OrganizationBody, UpdateOrganizationRequest } from '@palisade/protocol'
+import { Option, type Command } from 'commander'
+import { connectOrganization } from '../account/connect-server.ts'
+import { usageError } from '../cli-error.ts'
+import { formatDuration, parseDuration } from '../duration.ts'
+import { present, type RunContext } from '../run-context.ts'
+import { formatPairs } from '../terminal/table.ts'
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+
+interface JsonOption {
+  readonly json?: true
+}
+
+interface SetOptions extends JsonOption {
+  readonly resolveUnlistedNames?: 'on' | 'off'
+  readonly freshFor?: string
+  readonly expiresAfter?: string
+  /** False for `--no-offline-allow`. */
+  readonly offlineAllow?: readonly string[] | false
+}
+
+/** `palisade org show|set` */
+export function addOrganizationCommands(program: Command, context: RunContext): void {
+  const organization = program
+    .command('org')
+    .summary('settings of the organization')
+    .description('Show and change the settings of the organization.')
+    .helpCommand(false)
+  addShow(organization, context)
+  addSet(organization, context)
+}
+
+function addShow(parent: Command, context: RunContext): void {
+  parent
+    .command('show')
+    .description('Show the organization and its settings.')
+    .option('--json', 'print the organization as the API returns it')
+    .addHelpText('after', '\nExamples:\n  palisade org show\n  palisade org show --json')
+    .action(async (options: JsonOption) => {
+      const { organization } = await connectOrganization(context.io)
+      const body = await organization.get()
+      await present(context, options.json, body, () => formatOrganization(body, context))
+    })
+}
+
+function addSet(parent: Command, context: RunContext): void {
+  parent
+    .command('set')
+    .description('Change settings of the organization; the others stay as they are.')
+    .addOption(
+      new Option(
+        '--resolve-unlisted-names <on|off>',
+        'whether machines look up names that no rule mentions, to decide by their addresses',
+      ).choices(['on', 'off']),
+    )
+    .option('--fresh-for <duration>', 'policies older than this are stale, and stay in force')
+    .option('--expires-after <duration>', 'policies older than this deny everything')
+    .option('--offline-allow <hosts...>', 'hosts that expired policies still allow')
+    .option('--no-offline-allow', 'no host: expired policies deny everything')
+    .option('--json', 'print the organization as the API returns it')
+    .addHelpText(
+      'after',
+      `
+Expired policies allow a host of \`--offline-allow\` only where their rules allow it too.
+
+Examples:
+  palisade org set --resolve-unlisted-names on
+  palisade org set --fresh-for 12h --expires-after 3d
+  palisade org set --offline-allow git.example.com:443 registry.example.com:443
+  palisade org set --no-offline-allow`,
+    )
+    .action(async (options: SetOptions) => {
+      const changed = readChanges(options)
+      const { organization } = await connectOrganization(context.io)
+      const body = await organization.update(changed)
+      await present(context, options.json, body, () => formatOrganization(body, context))
+    })
+}
+
+function readChanges(options: SetOptions): UpdateOrganizationRequest {
+  const { resolveUnlistedNames, freshFor, expiresAfter, offlineAllow } = options
+  const distribution = {
+    ...(freshFor === undefined
+      ? {}
+      : {
+          fresh_for_seconds: parseDuration(freshFor, '--fresh-for', {
+            least: HOUR,
+            most: 30 * DAY,
+          }),
+        }),
+    ...(expiresAfter === undefined
+      ? {}
+      : {
+          expires_after_seconds: parseDuration(expiresAfter, '--expires-after', {
+            least: HOUR,
+            most: 90 * DAY,
+          }),
+        }),
+    ...(offlineAllow === undefined ? {} : { offline_allow: [...(offlineAllow || [])] }),
+  }
+  const changed = {
+    ...(resolveUnlistedNames === undefined
+      ? {}
+      : { resolve_unlisted_names: resolveUnlistedNames === 'on' }),
+    ...(Object.keys(distribution).length === 0 ? {} : { distribution }),
+  }
+  if (Object.keys(changed).length === 0)
+    throw usageError('write a setting to change, such as `--fresh-for 12h`')
+  return changed
+}
+
+function formatOrganization(body: OrganizationBody, { style }: RunContext): string {
+  const { fresh_for_seconds, expires_after_seconds, offline_allow } = body.distribution
+  return formatPairs(
+    [
+      ['organization', style.plain(body.name)],
+      ['governance', body.entitled ? 'entitled' : style.warning('not entitled')],
+      ['revision', `${body.revision}`],
+      ['created', style.plain(body.created_at)],
+      ['resolve unlisted names', body.resolve_unlisted_names ? 'on' : 'off'],
+      ['fresh for', formatDuration(fresh_for_seconds)],
+      ['expires after', formatDuration(expires_after_seconds)],
+      ['offline allow', offline_allow.map(style.plain).join(', ') || 'no host'],
+    ],
+    style,
+  )
+}
