@@ -68,13 +68,16 @@ function findMatched(
   decision: Decision,
 ): MatchedRule[] {
   const tests = { allow: testOf(policy, request, 'allow'), deny: testOf(policy, request, 'deny') }
-  const decidingRules = indexRules(decision.rules)
-  return linearRules(policy).flatMap((rule) => {
-    return matchRule(rule, request.action, tests[rule.identity.decision]).map((match) => {
-      const deciding = decidingRules.get(identityOf(match))
-      return { ...(deciding ?? match), deciding: deciding !== undefined, active: rule.active }
-    })
-  })
+  // Decisions list rules in the order of `linearRules`, so one walk finds all that decided.
+  let next = 0
+  return linearRules(policy).flatMap((rule) =>
+    matchRule(rule, request.action, tests[rule.identity.decision]).map((match) => {
+      const candidate = decision.rules[next]
+      const deciding = candidate !== undefined && isSameRule(candidate, match)
+      if (deciding) next += 1
+      return { ...(deciding ? candidate : match), deciding, active: rule.active }
+    }),
+  )
 }
 
 /** What a rule of this kind is tested against, all steps together. */
@@ -87,20 +90,16 @@ function testOf(policy: CompiledPolicy, request: ParsedRequest, kind: 'allow' | 
   return (resource) => isName(resource) || isAddress(resource)
 }
 
-/** The first rule of each identity. An organization at its limits has 25,000 deciding rules. */
-function indexRules(rules: readonly RuleMatch[]): ReadonlyMap<string, RuleMatch> {
-  const index = new Map<string, RuleMatch>()
-  for (const rule of rules) {
-    const identity = identityOf(rule)
-    if (!index.has(identity)) index.set(identity, rule)
-  }
-  return index
-}
-
-/** More than the ids, because a policy file written by hand may repeat them. */
-function identityOf(rule: RuleMatch): string {
-  const { policy_id, policy_name, rule_id, rule_name, decision, origin } = rule
-  return JSON.stringify([policy_id, policy_name, rule_id, rule_name, decision, origin])
+/** Compares more than the ids, because a policy file written by hand may repeat them. */
+function isSameRule(a: RuleMatch, b: RuleMatch): boolean {
+  return (
+    a.rule_id === b.rule_id &&
+    a.policy_id === b.policy_id &&
+    a.rule_name === b.rule_name &&
+    a.policy_name === b.policy_name &&
+    a.decision === b.decision &&
+    a.origin === b.origin
+  )
 }
 
 function describe(reason: Reason, request: ParsedRequest, policy: CompiledPolicy): string | null {
