@@ -39,6 +39,11 @@ export type Case =
       readonly kind: 'first decision'
       readonly input: WorstInput
     }
+  | {
+      /** One explanation where every rule of the largest organization matches. */
+      readonly kind: 'explain all'
+      readonly call: ExplainCall
+    }
 
 interface Timed {
   readonly domain: DomainName
@@ -64,6 +69,13 @@ export const WORST_INPUTS = [
 ] as const
 export type WorstInput = (typeof WORST_INPUTS)[number]
 
+/** `first` compiles the code of `explain`; `warm` repeats it in the same process. */
+export const EXPLAIN_CALLS = ['first', 'warm'] as const
+export type ExplainCall = (typeof EXPLAIN_CALLS)[number]
+
+/** Policies times rules that one organization may have. */
+export const MATCHING_RULES = 25_000
+
 /**
  * Bytes are of what compiling returned; `decided` after a stream of decisions, `explained` after
  * one explanation as well, because parts may be built when they are first needed.
@@ -76,6 +88,7 @@ export type Unit =
   | 'B a resource, decided'
   | 'B a resource, explained'
   | 'ms, first'
+  | 'ms, warm'
 
 /** The middle half of the readings. */
 export interface Spread {
@@ -134,5 +147,7 @@ export function nameOfCase(each: Case): string {
       return `organization ${each.policies} x ${each.rulesPerPolicy} ${each.call}`
     case 'first decision':
       return `first decision: ${each.input}`
+    case 'explain all':
+      return `explain, ${MATCHING_RULES} rules match, ${each.call}`
   }
 }

@@ -1,6 +1,7 @@
 import {
   CONNECT_FORMS,
   DOMAIN_NAMES,
+  EXPLAIN_CALLS,
   WORST_INPUTS,
   type Case,
   type DomainName,
@@ -82,7 +83,7 @@ export function planRun(quick: boolean, only: Group | null): Plan {
       extent.sizes.map((size) => ({ case: alone(domain, size, extent), runs: extent.quietRuns })),
     ),
     ...once(domains.flatMap((domain) => extent.sizes.map((size) => mixed(domain, size, extent)))),
-    ...(groups.includes('worst') ? often(firstDecisions()) : []),
+    ...(groups.includes('worst') ? often(worstCases()) : []),
     ...once(domains.flatMap((domain) => kindCases(domain, extent))),
     ...(groups.includes('compile')
       ? [...often(compileCases('first compile', extent)), ...once(compileCases('compile', extent))]
@@ -150,6 +151,9 @@ function organizationCases({ budgetMs }: Extent): Case[] {
   ]
 }
 
-function firstDecisions(): Case[] {
-  return WORST_INPUTS.map((input): Case => ({ kind: 'first decision', input }))
+function worstCases(): Case[] {
+  return [
+    ...WORST_INPUTS.map((input): Case => ({ kind: 'first decision', input })),
+    ...EXPLAIN_CALLS.map((call): Case => ({ kind: 'explain all', call })),
+  ]
 }

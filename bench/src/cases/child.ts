@@ -2,6 +2,7 @@ import type { Case, CaseResult } from '../case.ts'
 import { runCompileCase } from './compile-case.ts'
 import { runConnectCase } from './connect-case.ts'
 import { runDecideCase } from './decide-case.ts'
+import { runExplainAllCase } from './explain-all-case.ts'
 import { runFirstCompileCase, runFirstDecisionCase } from './first-cases.ts'
 import { runKindsCase } from './kinds-case.ts'
 import { runOrganizationCase } from './organization-case.ts'
@@ -24,6 +25,8 @@ async function run(each: Case): Promise<CaseResult> {
       return runFirstCompileCase(each)
     case 'first decision':
       return runFirstDecisionCase(each)
+    case 'explain all':
+      return runExplainAllCase(each)
   }
 }
 

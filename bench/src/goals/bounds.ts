@@ -46,6 +46,9 @@ export const BOUNDS: Readonly<Record<DomainName, Bounds>> = {
 /** Milliseconds that the worst input may take, cold. */
 export const WORST_MS = 15
 
+/** Milliseconds of an explanation where every rule of the largest organization matches. */
+export const EXPLAIN_ALL_MS = 50
+
 /** How many times slower than the median request the slowest kind of input may be. */
 export const SLOWEST_KIND = 20
 

@@ -1,5 +1,7 @@
 import {
   DOMAIN_NAMES,
+  EXPLAIN_CALLS,
+  MATCHING_RULES,
   WORST_INPUTS,
   type Case,
   type CaseResult,
@@ -7,7 +9,7 @@ import {
   type Figure,
   type Unit,
 } from '../case.ts'
-import { BOUNDS, KIND_SIZES, SLOWEST_KIND, WORST_MS } from './bounds.ts'
+import { BOUNDS, EXPLAIN_ALL_MS, KIND_SIZES, SLOWEST_KIND, WORST_MS } from './bounds.ts'
 import type { Goal } from './goal.ts'
 
 /** Every goal, in the order of the table, with what the run reached. */
@@ -23,6 +25,7 @@ export function judgeGoals(results: readonly CaseResult[]): Goal[] {
       ...KIND_SIZES.map((size) => kindsGoal(results, domain, size)),
     ]),
     ...worstGoals(results),
+    ...explainGoals(results),
   ]
 }
 
@@ -104,6 +107,15 @@ function worstGoals(results: readonly CaseResult[]): Goal[] {
       (each) => each.kind === 'first decision' && each.input === input,
     )
     const goal = atMost(`cold: ${input}`, index === 0 ? 'paths' : 'hosts', null, 'ms', WORST_MS)
+    return { ...goal, reached: figure?.value ?? null, ...sure(figure), note: processes(figure) }
+  })
+}
+
+function explainGoals(results: readonly CaseResult[]): Goal[] {
+  return EXPLAIN_CALLS.map((call) => {
+    const [figure] = figuresOf(results, (each) => each.kind === 'explain all' && each.call === call)
+    const name = `explain, every rule matches, ${call}`
+    const goal = atMost(name, 'hosts', MATCHING_RULES, 'ms', EXPLAIN_ALL_MS)
     return { ...goal, reached: figure?.value ?? null, ...sure(figure), note: processes(figure) }
   })
 }

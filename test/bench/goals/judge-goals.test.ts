@@ -85,6 +85,18 @@ describe('judgeGoals', () => {
     expect(verdictOf(goal, goal.must)).toBe('missed')
   })
 
+  it('judges an explanation in which every rule matches by processor time', () => {
+    const each: Case = { kind: 'explain all', call: 'warm' }
+    const name = 'explain, every rule matches, warm'
+    const judge = (value: number) => {
+      const explained = figure('palisade explain', value, { unit: 'ms, warm' })
+      return find(judgeGoals([result(each, explained)]), name, 25_000)
+    }
+
+    expect(verdictOf(judge(50), judge(50).must)).toBe('met')
+    expect(verdictOf(judge(51), judge(51).must)).toBe('missed')
+  })
+
   it('judges memory after compiling and after decisions', () => {
     const each: Case = { kind: 'compile', domain: 'hosts', size: 10_000, budgetMs: 1 }
     const name = 'palisade compilePolicy'
