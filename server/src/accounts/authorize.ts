@@ -2,7 +2,7 @@ import type { Permission, Role } from '@palisade/protocol'
 import { notFound, permissionDenied } from '../http/api-error.ts'
 import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
-import type { Principal } from './principal.ts'
+import type { Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
 /** What a caller may do in one organization, as of one snapshot of the store. */
@@ -59,6 +59,25 @@ export function requireWholeRole({
     throw permissionDenied(
       `this token leaves out \`${missing}\`, which your role has; sign in with your password`,
     )
+}
+
+/**
+ * Throws 403 for a token that leaves out what its user may do anywhere, or that has no permissions:
+ * a plain member has none to leave out, so such a token would otherwise act for the person.
+ */
+export async function requireWholePerson(
+  reader: StoreReader,
+  { username, tokenId, permissions }: UserPrincipal,
+): Promise<void> {
+  if (tokenId !== null && permissions.length === 0)
+    throw permissionDenied('this token has no permissions; sign in with your password')
+  for (const { role } of await reader.memberships.listOfUser(username)) {
+    const [missing] = missingPermissions(permissionsOf(role), permissions)
+    if (missing !== undefined)
+      throw permissionDenied(
+        `this token leaves out \`${missing}\`, which you have; sign in with your password`,
+      )
+  }
 }
 
 /** Throws 403 for an organization that may not use governance. */

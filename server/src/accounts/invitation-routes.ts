@@ -5,7 +5,8 @@ import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
 import type { Admission } from './admission.ts'
-import { findInvitation, requireWholePerson, type InvitationService } from './invitation-service.ts'
+import { requireWholePerson } from './authorize.ts'
+import { findInvitation, type InvitationService } from './invitation-service.ts'
 
 interface InvitationRouteDeps {
   readonly admission: Admission

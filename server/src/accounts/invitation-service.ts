@@ -6,12 +6,11 @@ import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce } from '../idempotency/idempotent-post.ts'
 import type { InvitationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
-import { authorize } from './authorize.ts'
+import { authorize, requireWholePerson } from './authorize.ts'
 import { requireRoom, type Quotas } from './limits/quotas.ts'
 import type { WriteLimits } from './limits/write-limits.ts'
 import { findMember } from './member-service.ts'
 import type { Caller, Principal, UserPrincipal } from './principal.ts'
-import { missingPermissions, permissionsOf } from './roles.ts'
 
 export interface InvitationServiceDeps {
   readonly store: AuditedStore
@@ -93,20 +92,6 @@ export async function findInvitation(
   const invitation = await reader.invitations.find(org, username)
   if (invitation === null) throw notFound('invitation not found')
   return invitation
-}
-
-/** Throws 403 for a token that leaves out what its user may do anywhere. */
-export async function requireWholePerson(
-  reader: StoreReader,
-  { username, permissions }: UserPrincipal,
-): Promise<void> {
-  for (const { role } of await reader.memberships.listOfUser(username)) {
-    const [missing] = missingPermissions(permissionsOf(role), permissions)
-    if (missing !== undefined)
-      throw permissionDenied(
-        `this token leaves out \`${missing}\`, which you have; sign in with your password`,
-      )
-  }
 }
 
 function requirePerson(caller: Principal): UserPrincipal {

@@ -96,8 +96,8 @@ export function memberRoutes(deps: {
     app.delete(
       '/api/v1/orgs/:org/members/:username',
       {
-        onRequest: admission.organization(null, async (reader, names, { principal, access }) => {
-          requireMayRemove(principal, access, names['username'] ?? '')
+        onRequest: admission.organization(null, async (reader, names, caller) => {
+          await requireMayRemove(reader, caller, names['username'] ?? '')
           await findMember(reader, names['org'] ?? '', names['username'] ?? '')
         }),
         schema: {

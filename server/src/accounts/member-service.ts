@@ -12,7 +12,7 @@ import type { AuditedStore } from '../history/audited-store.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
-import { authorize, requirePermission, type Access } from './authorize.ts'
+import { authorize, requirePermission, requireWholePerson, type Access } from './authorize.ts'
 import { requireRoom, type Quotas } from './limits/quotas.ts'
 import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller, type Principal } from './principal.ts'
@@ -109,10 +109,9 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
     remove: (caller, org, username, query) =>
       store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
-        requireMayRemove(caller, access, username)
+        await requireMayRemove(writer, { principal: caller, access }, username)
         if (query.organization_tokens !== undefined) requirePermission(access, 'organization:admin')
         const current = await findMember(writer, org, username)
-        // Of somebody who leaves: a narrow token of his must not be able to end his wider rights.
         requireRank(access.permissions, current.role)
         if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
         await writer.memberships.delete(org, username)
@@ -139,10 +138,16 @@ export async function findMember(
   return { username, role: membership.role, teams: await reader.teams.listOfUser(org, username) }
 }
 
-/** Throws 403 unless somebody leaves by himself, or an administrator lets somebody go. */
-export function requireMayRemove(principal: Principal, access: Access, username: string): void {
-  if (principal.kind === 'user' && principal.username === username) return
-  requirePermission(access, 'organization:admin')
+/** Throws 403 unless a person leaves, as `requireWholePerson` asks, or an administrator removes. */
+export async function requireMayRemove(
+  reader: StoreReader,
+  { principal, access }: { readonly principal: Principal; readonly access: Access },
+  username: string,
+): Promise<void> {
+  const isSelf = principal.kind === 'user' && principal.username === username
+  if (isSelf && !access.permissions.includes('organization:admin'))
+    await requireWholePerson(reader, principal)
+  else requirePermission(access, 'organization:admin')
 }
 
 /** Nobody hands out, changes or takes away rights beyond his own. */

@@ -73,6 +73,24 @@ describe('palisade member', () => {
     expect(await ok('member', 'list')).not.toContain('bob')
   })
 
+  it('takes the password of a plain member, whose token has no permissions', async () => {
+    const { env, run } = await openAcme()
+    const stdin = 'a long enough password\n'
+    await run(['member', 'add', 'bob', '--password-stdin'], { stdin })
+    const asBob = { ...env, PALISADE_USERNAME: 'bob', PALISADE_TOKEN: 'a long enough password' }
+    const made = await run(['token', 'create', 'laptop', '--json'], { env: asBob })
+    const byToken = { ...env, PALISADE_USERNAME: 'bob', PALISADE_TOKEN: JSON.parse(made.out).token }
+
+    const refused = await run(['member', 'leave', '--yes'], { env: byToken })
+    const left = await run(['member', 'leave', '--yes', '--password-stdin'], {
+      env: byToken,
+      stdin,
+    })
+
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('your password') })
+    expect(left).toEqual({ code: 0, out: 'left acme\n', err: '' })
+  })
+
   it('asks before it removes, and refuses when nobody can be asked', async () => {
     const { run, ok } = await openAcme()
     await ok('member', 'add', 'bob')

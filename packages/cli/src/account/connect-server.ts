@@ -10,8 +10,19 @@ import { formatAge } from '../terminal/age.ts'
 import { patientFetch } from '../terminal/waiting.ts'
 import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts'
 import { isToken, type StoredCredentials } from './credentials.ts'
+import { readSecretLine } from './read-secret.ts'
 import { resolveAccount } from './resolve-account.ts'
 import { signIn } from './sign-in.ts'
+
+/** Of commands that call `connectPerson`. */
+export const PASSWORD_OPTION = [
+  '--password-stdin',
+  'your password, from standard input, instead of the stored token',
+] as const
+
+export interface PasswordOption {
+  readonly passwordStdin?: true
+}
 
 /** What this run administers, as the account of this run. */
 export interface Connection {
@@ -24,14 +35,15 @@ export interface Connection {
   readonly invitations: InvitationsClient
 }
 
-export async function connectOrganization(io: Io): Promise<Connection> {
+/** With `secret` in place of the stored token. */
+export async function connectOrganization(io: Io, secret?: string): Promise<Connection> {
   const path = credentialsPath(io)
   const stored = await withoutPassword(io, path, await readCredentials(path))
   requireUnexpired(io, stored)
   const account = resolveAccount(stored, io.env)
   const client = createServerClient({
     server: account.server,
-    credentials: { username: account.username, secret: account.token },
+    credentials: { username: account.username, secret: secret ?? account.token },
     fetch: patientFetch(io),
   })
   return {
@@ -41,6 +53,17 @@ export async function connectOrganization(io: Io): Promise<Connection> {
     personalTokens: client.accessTokens,
     invitations: client.invitations,
   }
+}
+
+/**
+ * For what a person does and no token without permissions, which is all that a plain member's login
+ * keeps: by the password from standard input when `isPassword` says so.
+ */
+export async function connectPerson(io: Io, isPassword: boolean | undefined): Promise<Connection> {
+  return connectOrganization(
+    io,
+    isPassword === true ? await readSecretLine(io, 'password') : undefined,
+  )
 }
 
 /** A file of an earlier version may hold a password: it is replaced by a token of this machine. */

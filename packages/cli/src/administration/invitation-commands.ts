@@ -1,5 +1,10 @@
 import type { Command } from 'commander'
-import { connectOrganization } from '../account/connect-server.ts'
+import {
+  connectOrganization,
+  connectPerson,
+  PASSWORD_OPTION,
+  type PasswordOption,
+} from '../account/connect-server.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
 
@@ -33,10 +38,13 @@ export function addInvitationCommands(program: Command, context: RunContext): vo
     .command('accept')
     .description('Become a member of the organization.')
     .argument('<org>', 'name of the organization')
+    .option(...PASSWORD_OPTION)
     .option('--json', 'print the member as the API returns it')
     .addHelpText('after', '\nExamples:\n  palisade invitation accept acme')
-    .action(async (org: string, options: JsonOption) => {
-      const member = await (await connectOrganization(context.io)).invitations.accept(org)
+    .action(async (org: string, options: JsonOption & PasswordOption) => {
+      const member = await (
+        await connectPerson(context.io, options.passwordStdin)
+      ).invitations.accept(org)
       await present(context, options.json, member, () =>
         context.style.plain(`you are ${member.role} of ${org} now`).concat('\n'),
       )
@@ -45,10 +53,11 @@ export function addInvitationCommands(program: Command, context: RunContext): vo
     .command('decline')
     .description('Decline an invitation; the organization may invite you again.')
     .argument('<org>', 'name of the organization')
+    .option(...PASSWORD_OPTION)
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExamples:\n  palisade invitation decline acme')
-    .action(async (org: string, options: JsonOption) => {
-      await (await connectOrganization(context.io)).invitations.decline(org)
+    .action(async (org: string, options: JsonOption & PasswordOption) => {
+      await (await connectPerson(context.io, options.passwordStdin)).invitations.decline(org)
       await present(context, options.json, { declined: org }, () =>
         context.style.plain(`declined the invitation of ${org}`).concat('\n'),
       )

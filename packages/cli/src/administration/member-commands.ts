@@ -1,7 +1,12 @@
 import type { CreatedMember, Member, Role, Team } from '@palisade/protocol'
 import { ROLES } from '@palisade/protocol'
 import { Argument, Option, type Command } from 'commander'
-import { connectOrganization } from '../account/connect-server.ts'
+import {
+  connectOrganization,
+  connectPerson,
+  PASSWORD_OPTION,
+  type PasswordOption,
+} from '../account/connect-server.ts'
 import { readSecretLine } from '../account/read-secret.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
@@ -155,18 +160,22 @@ function addLeave(member: Command, context: RunContext): void {
     .command('leave')
     .description('Leave the organization by yourself; your machines there are revoked.')
     .option('--yes', 'do not ask')
+    .option(...PASSWORD_OPTION)
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
       `
-The last owner cannot leave. It takes a token with all of your rights in the organization.
+The last owner cannot leave. It takes a token with all of your rights in every organization, or your
+password; a plain member has no rights that a token could hold, so that only the password will do.
 
 Examples:
   palisade member leave
-  PALISADE_ORG=acme palisade member leave --yes`,
+  PALISADE_ORG=acme palisade member leave --yes
+  palisade member leave --yes --password-stdin < password`,
     )
-    .action(async (options: JsonOption & { readonly yes?: true }) => {
-      const { org, username, organization } = await connectOrganization(context.io)
+    .action(async (options: JsonOption & PasswordOption & { readonly yes?: true }) => {
+      const { io } = context
+      const { org, username, organization } = await connectPerson(io, options.passwordStdin)
       const question = `Leave ${org} and revoke your machines there?`
       await confirmed(context, options.yes, { question, undone: 'you are still a member' })
       await organization.members.remove(username)

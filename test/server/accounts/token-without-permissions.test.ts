@@ -1,0 +1,116 @@
+import type { Permission } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../owner.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const PASSWORD = 'a password of 2026'
+
+/**
+ * Every operation that changes something or computes, and that a token without permissions is not
+ * refused by 403 as such. A new route must be added here by a decision, or ask for a permission.
+ */
+const OPEN: Readonly<Record<string, string>> = {
+  // Another secret or a key of its own admits the caller; the token is not looked at.
+  'POST /v2/auth/token': 'the secret in the body',
+  'POST /api/v1/enrol': 'an enrolment token and a key',
+  'POST /api/v1/device/token': 'the key of a machine',
+  'POST /api/v1/device/report': 'the token of a machine',
+  'PUT /api/v1/user/password': 'the old password',
+  // Tokens within the credential: children, which expire and end with their parent.
+  'POST /api/v1/user/access-tokens': 'no wider than the credential',
+  'DELETE /api/v1/user/access-tokens/{token}': 'no wider than the credential',
+  // The role has nothing that the token could leave out; so it may revoke such a machine too, which
+  // is 403 here because the machine is not there.
+  'POST /api/v1/orgs/{org}/devices': 'a machine of the person',
+  // Changes nothing; about the person alone.
+  'POST /api/v1/orgs/{org}/check': 'a decision about the person',
+}
+
+describe('a personal token without permissions', () => {
+  let test: TestServer
+  let acme: Owner
+  let rival: Owner
+  /** A plain member of `acme`, signed in with a password. */
+  let bob: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    acme = await openOwner(test, 'acme', 'alice')
+    rival = await openOwner(test, 'rival', 'rita')
+    bob = await acme.addMember('bob', 'member', PASSWORD)
+  })
+
+  async function tokenOf(
+    username: string,
+    as: string,
+    permissions: readonly Permission[],
+  ): Promise<string> {
+    const payload = { name: 'x', permissions, expires_in_days: 1 }
+    const made = await test.send('POST', '/api/v1/user/access-tokens', { as, payload })
+    expect(made.statusCode, made.body).toBe(201)
+    return test.signIn(username, made.json<{ token: string }>().token)
+  }
+
+  const statusOf = async (
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+    url: string,
+    as: string,
+  ) => (await test.send(method, url, { as })).statusCode
+  const leave = (as: string) => statusOf('DELETE', '/api/v1/orgs/acme/members/bob', as)
+  const invite = async (username: string) => {
+    const payload = { username, role: 'member' }
+    const made = await test.send('POST', '/api/v1/orgs/rival/members', { as: rival.as, payload })
+    expect(made.json()).toMatchObject({ status: 'invited' })
+  }
+
+  it('is refused by every operation but those listed', async () => {
+    await invite('bob')
+    const as = await tokenOf('bob', bob, [])
+    const { paths } = (await test.send('GET', '/openapi.json')).json<{
+      paths: Record<string, Record<string, unknown>>
+    }>()
+    const open: string[] = []
+    for (const [path, operations] of Object.entries(paths))
+      for (const method of Object.keys(operations)) {
+        if (method === 'get') continue
+        const url = path
+          .replace('{org}', 'acme')
+          .replace('{orgName}', 'acme')
+          .replace('{username}', 'bob')
+          .replace('{inviting}', 'rival')
+          .replaceAll(/\{\w+\}/g, 'x')
+        const verb = method.toUpperCase() as 'POST'
+        const { statusCode } = await test.send(verb, url, { as, payload: {} })
+        if (statusCode !== 403) open.push(`${verb} ${path}`)
+      }
+
+    expect(open.toSorted()).toEqual(Object.keys(OPEN).toSorted())
+    expect(Object.keys(paths).length).toBeGreaterThan(40)
+  })
+
+  it('leaves no organization for its person, who does so with the password', async () => {
+    expect(await leave(await tokenOf('bob', bob, []))).toBe(403)
+    expect(await statusOf('GET', '/api/v1/orgs/acme', bob)).toBe(200)
+
+    expect(await leave(bob)).toBe(204)
+  })
+
+  it('answers no invitation for its person', async () => {
+    await invite('bob')
+    const as = await tokenOf('bob', bob, [])
+
+    expect(await statusOf('POST', '/api/v1/user/invitations/rival/accept', as)).toBe(403)
+    expect(await statusOf('DELETE', '/api/v1/user/invitations/rival', as)).toBe(403)
+
+    expect(await statusOf('POST', '/api/v1/user/invitations/rival/accept', bob)).toBe(200)
+  })
+
+  it('is as little of the person as one that leaves out a role elsewhere', async () => {
+    await rival.addKnown('bob', 'auditor')
+    const narrow = await tokenOf('bob', bob, ['policies:read'])
+    const whole = await tokenOf('bob', bob, ['policies:read', 'audit:read'])
+
+    expect(await leave(narrow)).toBe(403)
+    expect(await leave(whole)).toBe(204)
+  })
+})
