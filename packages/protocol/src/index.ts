@@ -7,6 +7,7 @@ export {
   type ErrorCode,
   type ErrorEnvelope,
 } from './error-envelope.ts'
+export { pageQuerySchema, type PageQuery } from './page.ts'
 export { nearestName } from './nearest-name.ts'
 export { timestampSchema } from './timestamp.ts'
 export { nameSchema, organizationNameSchema, teamIdSchema, usernameSchema } from './name.ts'
@@ -25,7 +26,6 @@ export {
   allowlistV0Schema,
   createPolicyRequestSchema,
   deletePolicyResponseSchema,
-  listPoliciesQuerySchema,
   listPoliciesResponseSchema,
   policySchema,
   policySummarySchema,

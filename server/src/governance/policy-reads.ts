@@ -1,7 +1,8 @@
-import { listPoliciesQuerySchema, type ListPoliciesResponse } from '@palisade/protocol'
+import { pageQuerySchema, type ListPoliciesResponse } from '@palisade/protocol'
 import { authorize } from '../accounts/authorize.ts'
 import type { Answer } from '../http/answer.ts'
 import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../http/entity-tag.ts'
+import { readPage } from '../http/read-page.ts'
 import { readQuery } from '../http/read-query.ts'
 import { formatPolicy, formatSummary } from './format-policy.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type GovernanceRouteDeps,
   type PolicyCall,
 } from './governance-call.ts'
-import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import { findPolicy } from './policy-lookup.ts'
 import { bodyOf, type PolicyView } from './policy-views.ts'
 
@@ -24,23 +24,13 @@ export async function listPolicies(
   const { org } = call
   return deps.store.read(async (reader) => {
     await authorize(reader, call.principal, org, 'policies:read')
-    const query = readQuery(listPoliciesQuerySchema, call.query)
-    const limit = readPageSize(query.page_size)
-    const list: PageList = { of: 'policies', org, parameter: 'page_token' }
-    const afterId =
-      query.page_token === undefined ? '' : readPageToken(deps.pageTokenKey, list, query.page_token)
-
-    // One more than asked for tells whether there is a next page.
-    const found = await reader.policies.list(org, { afterId, limit: limit + 1 })
-    const page = found.slice(0, limit)
-    const last = page.at(-1)
-    const body: ListPoliciesResponse = {
-      data: page.map(formatSummary),
-      next_page_token:
-        last !== undefined && found.length > limit
-          ? formatPageToken(deps.pageTokenKey, list, last.id)
-          : null,
-    }
+    const query = readQuery(pageQuerySchema, call.query)
+    const list = { of: 'policies', owner: org } as const
+    const { rows, next_page_token } = await readPage(deps, list, query, {
+      read: ({ after, limit }) => reader.policies.list(org, { afterId: after, limit }),
+      placeOf: ({ id }) => id,
+    })
+    const body: ListPoliciesResponse = { data: rows.map(formatSummary), next_page_token }
     return { status: 200, headers: {}, body }
   })
 }

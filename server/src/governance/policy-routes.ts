@@ -1,8 +1,8 @@
 import {
   createPolicyRequestSchema,
   deletePolicyResponseSchema,
-  listPoliciesQuerySchema,
   listPoliciesResponseSchema,
+  pageQuerySchema,
   policySchema,
   updatePolicyRequestSchema,
   updatePolicyResponseSchema,
@@ -41,7 +41,7 @@ export function registerPolicyRoutes(app: FastifyInstance, deps: GovernanceRoute
         tags,
         summary: 'Policies of the organization, by ascending id and without their rules',
         params: orgParamsSchema,
-        querystring: listPoliciesQuerySchema,
+        querystring: pageQuerySchema,
         response: { 200: listPoliciesResponseSchema, ...readErrors },
       },
     },

@@ -33,7 +33,7 @@ export async function listEvents(
   org: string,
   query: ListEventsQuery,
 ): Promise<ListEventsResponse> {
-  const list: PageList = { of: 'events', org, parameter: 'cursor' }
+  const list: PageList = { of: 'events', owner: org, parameter: 'cursor' }
   const read: AuthorizedRead = (work) =>
     store.read(async (reader) => {
       await authorize(reader, caller, org, 'audit:read')

@@ -21,10 +21,11 @@ export function readPageSize(text: string | undefined): number {
   return wanted === 0 ? MAX_PAGE_SIZE : Math.min(wanted, MAX_PAGE_SIZE)
 }
 
-/** What a token is good for: one list, of one organization. */
+/** What a token is good for: one list, of one owner. */
 export interface PageList {
   readonly of: 'policies' | 'events' | 'devices'
-  readonly org: string
+  /** The organization whose list it is. */
+  readonly owner: string
   /** The query parameter that carries the token. */
   readonly parameter: string
 }
@@ -53,7 +54,7 @@ function isSameText(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-function macOf(key: Uint8Array, { of, org }: PageList, after: string): Buffer {
-  const text = JSON.stringify([of, org, after])
+function macOf(key: Uint8Array, { of, owner }: PageList, after: string): Buffer {
+  const text = JSON.stringify([of, owner, after])
   return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES)
 }

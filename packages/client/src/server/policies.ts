@@ -14,8 +14,8 @@ import {
   type UpdatePolicyRequest,
   type UpdateRuleRequest,
 } from '@palisade/protocol'
-import { unexpected } from '../parse-answer.ts'
 import type { Call } from './call.ts'
+import { listPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
 /** A thing before and after a change. */
@@ -51,7 +51,12 @@ export function createPoliciesClient(
 ): PoliciesClient {
   const root = policiesPath(org)
   return {
-    list: (options) => listPolicies(call, root, options?.pageSize),
+    list: ({ pageSize } = {}) =>
+      listPages(call, {
+        path: root,
+        page: listPoliciesResponseSchema,
+        query: { page_size: pageSize?.toString() },
+      }),
     get: async (policyId) => call({ method: 'GET', path: root + apiPath(policyId) }, policySchema),
     create: async (body) =>
       call({ method: 'POST', path: root, body, headers: keyed(newKey) }, policySchema),
@@ -79,31 +84,6 @@ export function createRulesClient(call: Call, org: string, newKey: () => string)
       return (await call({ method: 'DELETE', path }, deleteRuleResponseSchema)).deleted
     },
   }
-}
-
-/** Ten times the policies that an organization may have, at one a page. */
-const MAX_PAGES = 1_000
-
-async function* listPolicies(
-  call: Call,
-  root: string,
-  pageSize: number | undefined,
-): AsyncGenerator<PolicySummary> {
-  const seen = new Set<string>()
-  let token: string | null = null
-  do {
-    const query = new URLSearchParams()
-    if (pageSize !== undefined) query.set('page_size', String(pageSize))
-    if (token !== null) query.set('page_token', token)
-    const path: string = query.size === 0 ? root : `${root}?${query.toString()}`
-    const page = await call({ method: 'GET', path }, listPoliciesResponseSchema)
-    yield* page.data
-    token = page.next_page_token
-    // A server that hands out one token twice would be listed for ever.
-    if (token !== null && seen.has(token)) throw unexpected('a page token came twice')
-    if (token !== null) seen.add(token)
-    if (seen.size >= MAX_PAGES) throw unexpected(`a list of more than ${MAX_PAGES} pages`)
-  } while (token !== null)
 }
 
 function policiesPath(org: string): string {

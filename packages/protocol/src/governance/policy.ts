@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { nameSchema, teamIdSchema } from '../name.ts'
 import { ruleSchema } from './rule.ts'
-import { pageSizeSchema } from '../query-number.ts'
+import { pageSchema } from '../page.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 /** Team UUIDs in canonical lower case; a repeated one counts once, order is kept. */
@@ -41,17 +41,11 @@ export const policySummarySchema = z
   .meta({ id: 'PolicySummary' })
 export type PolicySummary = z.infer<typeof policySummarySchema>
 
-/** One page of policies by ascending id; `next_page_token` is null on the last page. */
-export const listPoliciesResponseSchema = z
-  .strictObject({ data: z.array(policySummarySchema), next_page_token: z.string().nullable() })
-  .meta({ id: 'ListPoliciesResponse' })
-export type ListPoliciesResponse = z.infer<typeof listPoliciesResponseSchema>
-
-/** `page_size`: absent or 0 means 100, more than 100 means 100. */
-export const listPoliciesQuerySchema = z.strictObject({
-  page_size: pageSizeSchema.optional(),
-  page_token: z.string().min(1, 'must not be empty').optional(),
+/** Policies by ascending id. */
+export const listPoliciesResponseSchema = pageSchema(policySummarySchema).meta({
+  id: 'ListPoliciesResponse',
 })
+export type ListPoliciesResponse = z.infer<typeof listPoliciesResponseSchema>
 
 export const createPolicyRequestSchema = z
   .strictObject({

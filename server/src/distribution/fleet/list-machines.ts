@@ -33,7 +33,7 @@ export async function listMachines(
   org: string,
   { page_size, cursor, ...query }: ListDevicesQuery,
 ): Promise<ListDevicesResponse> {
-  const list: PageList = { of: 'devices', org, parameter: 'cursor' }
+  const list: PageList = { of: 'devices', owner: org, parameter: 'cursor' }
   const limit = readPageSize(page_size)
   const filter = readFilter(query, now().getTime())
   const found: Machine[] = []
