@@ -13,6 +13,7 @@ const ON_EVERY_STORE = [
   'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
   'test/server/governance/document/{apply,export,refused}-*.test.ts',
   'test/server/history/{prune-history,retention}.test.ts',
+  'test/server/http/read-page.test.ts',
   'test/server/idempotency/answer-once.test.ts',
 ]
 

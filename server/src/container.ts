@@ -138,7 +138,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           ...sources,
         }),
         keySetRoutes({ store, ...sources }),
-        adminRoutes({ store: audited, ...guards, ...sources }),
+        adminRoutes({ store: audited, ...guards, pageTokenKey, ...sources }),
         distributionRoutes({
           store: audited,
           ...guards,

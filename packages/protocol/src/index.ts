@@ -111,6 +111,7 @@ export {
   type CreatedMember,
   type Invitation,
   type CreatedAccessToken,
+  type ListAccessTokensResponse,
   type DeleteMemberQuery,
   type DeleteTeamQuery,
   type Member,

@@ -2,6 +2,7 @@ import {
   createAccessTokenRequestSchema,
   createdAccessTokenSchema,
   listAccessTokensResponseSchema,
+  pageQuerySchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -48,18 +49,17 @@ function organizationTokenRoutes({
         schema: {
           operationId: 'listOrganizationTokens',
           tags: ['tokens'],
-          summary: 'List the access tokens of an organization',
+          summary: 'List the access tokens of an organization, by creation',
           params,
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: {
             200: listAccessTokensResponseSchema,
             ...errorResponses([400, 401, 403, 404]),
           },
         },
       },
-      async (request) => ({
-        data: await tokens.listOfOrganization(admission.callerOf(request), request.params.org),
-      }),
+      async (request) =>
+        tokens.listOfOrganization(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(
@@ -125,11 +125,11 @@ function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): Fasti
           operationId: 'listPersonalTokens',
           tags: ['tokens'],
           summary: 'List your personal tokens, those that may do no more than your credential',
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: { 200: listAccessTokensResponseSchema, ...errorResponses([400, 401, 403]) },
         },
       },
-      async (request) => ({ data: await tokens.listPersonal(admission.callerOf(request)) }),
+      async (request) => tokens.listPersonal(admission.callerOf(request), request.query),
     )
 
     app.post(

@@ -1,7 +1,8 @@
 import type {
-  AccessToken,
   CreateAccessTokenRequest,
   CreatedAccessToken,
+  ListAccessTokensResponse,
+  PageQuery,
   Permission,
 } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
@@ -15,8 +16,17 @@ import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
 import { authorize } from './authorize.ts'
+import { listedSince } from './limits/expired-tokens.ts'
 import { requireRoom, type Quotas } from './limits/quotas.ts'
 import type { WriteLimits } from './limits/write-limits.ts'
+import {
+  formatAccessToken,
+  isWithin,
+  listOrganizationTokens,
+  listPersonalTokens,
+  requireUser,
+  type ListAccessTokensDeps,
+} from './list-access-tokens.ts'
 import type { Caller, Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
@@ -32,14 +42,18 @@ const PREFIX_LENGTH = 12
  * session only those personal tokens are listed and revoked that may do no more than its own.
  */
 export interface AccessTokenService {
-  listPersonal(caller: Caller): Promise<AccessToken[]>
+  listPersonal(caller: Caller, query: PageQuery): Promise<ListAccessTokensResponse>
   createPersonal(
     caller: Caller,
     request: CreateAccessTokenRequest,
     once: OnceRequest,
   ): Promise<Answer>
   revokePersonal(caller: Caller, id: string): Promise<void>
-  listOfOrganization(caller: Caller, org: string): Promise<AccessToken[]>
+  listOfOrganization(
+    caller: Caller,
+    org: string,
+    query: PageQuery,
+  ): Promise<ListAccessTokensResponse>
   createForOrganization(
     caller: Caller,
     org: string,
@@ -49,11 +63,10 @@ export interface AccessTokenService {
   revokeOfOrganization(caller: Caller, org: string, id: string): Promise<void>
 }
 
-export interface AccessTokenServiceDeps {
+export interface AccessTokenServiceDeps extends ListAccessTokensDeps {
   readonly store: AuditedStore
   readonly quotas: Quotas
   readonly writeLimits: WriteLimits
-  readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
 }
@@ -61,10 +74,7 @@ export interface AccessTokenServiceDeps {
 export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTokenService {
   const { store } = deps
   return {
-    listPersonal: (caller) =>
-      store.read(async (reader) => {
-        return formatAll(await listWithin(reader, requireUser(caller)), deps.now())
-      }),
+    listPersonal: (caller, query) => listPersonalTokens(deps, caller, query),
 
     createPersonal(caller, request, once) {
       deps.writeLimits.countOwn(caller)
@@ -74,7 +84,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'personal' as const, username: user.username }
         return createOnce(writer, once, deps.now(), async () => {
-          const at = countedSince(deps.now())
+          const at = listedSince(deps.now())
           const count = await writer.accessTokens.countLiveOfUser(user.username, at)
           requireRoom(count, deps.quotas.tokensOfUser, 'revoke personal tokens that nobody uses')
           return createToken(deps, writer, request, { owner, parent, author: caller.author })
@@ -90,11 +100,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
       })
     },
 
-    listOfOrganization: (caller, org) =>
-      store.read(async (reader) => {
-        await authorize(reader, caller, org, 'organization:admin')
-        return formatAll(await reader.accessTokens.listOfOrganization(org), deps.now())
-      }),
+    listOfOrganization: (caller, org, query) => listOrganizationTokens(deps, caller, org, query),
 
     createForOrganization: (caller, org, request, once) =>
       store.write(caller.author, async (writer) => {
@@ -103,7 +109,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         const parent = await findParent(deps, writer, caller)
         const owner = { kind: 'organization' as const, org }
         return createOnce(writer, once, deps.now(), async () => {
-          const at = countedSince(deps.now())
+          const at = listedSince(deps.now())
           const count = await writer.accessTokens.countLiveOfOrganization(org, at)
           requireRoom(count, deps.quotas.tokensOfOrg, 'revoke organization tokens that nobody uses')
           return createToken(deps, writer, request, { owner, parent, author: caller.author })
@@ -117,21 +123,6 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
         await writer.accessTokens.revoke(id, deps.now().toISOString())
       }),
   }
-}
-
-/** Expired tokens are listed too, so they count for a while: lists stay short whatever is made. */
-function countedSince(now: Date): string {
-  return new Date(now.getTime() - 30 * DAY_MS).toISOString()
-}
-
-/** The user's tokens that may do no more than his credential: a narrow one learns of no wider one. */
-async function listWithin(reader: StoreReader, user: UserPrincipal): Promise<AccessTokenRecord[]> {
-  const tokens = await reader.accessTokens.listOfUser(user.username)
-  return tokens.filter((token) => isWithin(token, user))
-}
-
-function isWithin(token: AccessTokenRecord, { permissions }: UserPrincipal): boolean {
-  return missingPermissions(token.permissions, permissions).length === 0
 }
 
 /** Whose a new token shall be, who makes it, and the token of his session (null: none). */
@@ -185,11 +176,6 @@ export async function findParent(
   return parent
 }
 
-function requireUser(caller: Caller): UserPrincipal {
-  if (caller.kind === 'user') return caller
-  throw permissionDenied('an organization token has no personal tokens; sign in as a user')
-}
-
 /** Access by way of an issuer ends when the issuer ends it; no token of ours may outlive that. */
 function requireOwnSession(principal: Principal): void {
   if (principal.kind === 'user' && principal.external)
@@ -225,7 +211,7 @@ export async function requireOrganizationToken(
     throw notFound('access token not found')
 }
 
-/** The same for a token of the user that `listWithin` lists. */
+/** The same for a token of the user that his credential may see. */
 export async function requireWithin(
   reader: StoreReader,
   user: UserPrincipal,
@@ -235,23 +221,4 @@ export async function requireWithin(
   if (token?.kind !== 'personal' || token.username !== user.username || token.revoked_at !== null)
     throw notFound('access token not found')
   if (!isWithin(token, user)) throw notFound('access token not found')
-}
-
-function formatAll(records: readonly AccessTokenRecord[], now: Date): AccessToken[] {
-  return records.map((record) => formatAccessToken(record, now))
-}
-
-function formatAccessToken(record: AccessTokenRecord, now: Date): AccessToken {
-  const { id, name, permissions, prefix, created_at, created_by, expires_at, last_used_at } = record
-  return {
-    id,
-    name,
-    permissions: [...permissions],
-    prefix,
-    created_at,
-    created_by,
-    expires_at,
-    expired: expires_at <= now.toISOString(),
-    last_used_at,
-  }
 }

@@ -23,8 +23,8 @@ export function readPageSize(text: string | undefined): number {
 
 /** What a token is good for: one list, of one owner. */
 export interface PageList {
-  readonly of: 'policies' | 'events' | 'devices'
-  /** The organization whose list it is. */
+  readonly of: 'policies' | 'events' | 'devices' | 'organization_tokens' | 'personal_tokens'
+  /** The organization or the user whose list it is. */
   readonly owner: string
   /** The query parameter that carries the token. */
   readonly parameter: string

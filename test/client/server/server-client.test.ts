@@ -413,7 +413,7 @@ describe('createServerClient', () => {
       (request) => {
         if (request.method === 'DELETE' || request.method === 'PUT') return { status: 204 }
         if (request.method === 'POST') return { body: { ...member, status: 'active' } }
-        return { body: request.method === 'GET' ? { data: [] } : member }
+        return { body: request.method === 'GET' ? { data: [], next_page_token: null } : member }
       },
       async ({ client, calls }) => {
         const org = client.organization('acme')

@@ -117,6 +117,7 @@ describe('a token made in a session', () => {
         store: createAuditedStore({ store: test.store, now: () => new Date(START) }),
         quotas: readConfig({}, '/').quotas,
         writeLimits: createWriteLimits({ perMinute: 9, ownPerHour: 9 }, () => 1),
+        pageTokenKey: new Uint8Array(32),
         now: () => new Date(START),
         random: (bytes) => randomBytes(bytes),
         newId: () => randomUUID(),

@@ -12,6 +12,7 @@ import { describeIdempotency } from './idempotency-conformance.ts'
 import { describeKnownNetworks } from './known-network-conformance.ts'
 import { describeMemory } from './memory-conformance.ts'
 import type { OpenStore } from './open-again.ts'
+import { describePages } from './page-conformance.ts'
 import { describeRollouts } from './rollout-conformance.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
 
@@ -505,6 +506,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
     describeCredentials(() => store)
     describeDeviceSearch(() => store)
     describeGrants(() => store)
+    describePages(() => store)
     describeEvents(() => store)
     describeGeneration(
       () => store,

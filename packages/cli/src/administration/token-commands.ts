@@ -40,7 +40,7 @@ export function addTokenCommands(program: Command, context: RunContext): void {
 function addList(token: Command, context: RunContext): void {
   token
     .command('list')
-    .description('List tokens that are not revoked; expired ones too.')
+    .description('List tokens that are not revoked; expired ones too, for 30 days.')
     .option('--organization', OF_ORGANIZATION)
     .option('--json', 'print one JSON object')
     .addHelpText(

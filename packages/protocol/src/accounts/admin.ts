@@ -4,6 +4,7 @@ import {
   changedDistributionSettingsSchema,
   distributionSettingsSchema,
 } from './distribution-settings.ts'
+import { pageSchema } from '../page.ts'
 import { PERMISSIONS, ROLES } from './token.ts'
 import { timestampSchema } from '../timestamp.ts'
 
@@ -196,4 +197,8 @@ export const createdAccessTokenSchema = accessTokenSchema
   .extend({ token: z.string() })
   .meta({ id: 'CreatedAccessToken' })
 export type CreatedAccessToken = z.infer<typeof createdAccessTokenSchema>
-export const listAccessTokensResponseSchema = z.strictObject({ data: z.array(accessTokenSchema) })
+/** Not revoked, by creation; for 30 days expired ones too. */
+export const listAccessTokensResponseSchema = pageSchema(accessTokenSchema).meta({
+  id: 'ListAccessTokensResponse',
+})
+export type ListAccessTokensResponse = z.infer<typeof listAccessTokensResponseSchema>

@@ -13,12 +13,24 @@ import type {
   StandingPage,
 } from './device-search.ts'
 
+/** The first `limit` tokens that were made later than `after` and expire later than `expiresAfter`. */
+export interface TokenPage {
+  /** The id of a token, revoked or not; empty for the first page. */
+  readonly after: string
+  readonly limit: number
+  /** `Date.toISOString` */
+  readonly expiresAfter: string
+}
+
 export interface AccessTokenReader {
   find(id: string): Promise<AccessTokenRecord | null>
   findBySecretHash(secretHash: string): Promise<AccessTokenRecord | null>
   /** Not revoked, by creation; expired ones too. */
   listOfUser(username: string): Promise<PersonalTokenRecord[]>
   listOfOrganization(org: string): Promise<OrganizationTokenRecord[]>
+  /** Not revoked, by creation. */
+  pageOfUser(username: string, page: TokenPage): Promise<PersonalTokenRecord[]>
+  pageOfOrganization(org: string, page: TokenPage): Promise<OrganizationTokenRecord[]>
   /** Neither revoked nor over at `at` (`Date.toISOString`). */
   countLiveOfUser(username: string, at: string): Promise<number>
   countLiveOfOrganization(org: string, at: string): Promise<number>

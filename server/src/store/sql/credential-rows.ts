@@ -1,5 +1,5 @@
-import type { AccessTokenRecord } from '../records.ts'
-import type { AccessTokenReader, AccessTokenWriter } from '../contract/credentials.ts'
+import type { AccessTokenRecord, OrganizationTokenRecord, PersonalTokenRecord } from '../records.ts'
+import type { AccessTokenReader, AccessTokenWriter, TokenPage } from '../contract/credentials.ts'
 import type { Connection } from './connection.ts'
 
 interface AccessTokenRow {
@@ -19,6 +19,10 @@ interface AccessTokenRow {
   readonly last_used_at: string | null
 }
 
+/** Revoked tokens stay in the table, so the place of each that was ever listed is known. */
+const IN_PAGE = `revoked_at IS NULL AND expires_at > ?
+  AND place > coalesce((SELECT place FROM access_tokens WHERE id = ?), 0) ORDER BY place LIMIT ?`
+
 export function createAccessTokenReader(connection: Connection): AccessTokenReader {
   const find = connection.prepare<AccessTokenRow>('SELECT * FROM access_tokens WHERE id = ?')
   const findBySecretHash = connection.prepare<AccessTokenRow>(
@@ -29,6 +33,12 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
   )
   const listOfOrganization = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE org = ? AND revoked_at IS NULL ORDER BY place',
+  )
+  const pageOfUser = connection.prepare<AccessTokenRow>(
+    `SELECT * FROM access_tokens WHERE username = ? AND ${IN_PAGE}`,
+  )
+  const pageOfOrganization = connection.prepare<AccessTokenRow>(
+    `SELECT * FROM access_tokens WHERE org = ? AND ${IN_PAGE}`,
   )
   const countLiveOfUser = connection.prepare<{ total: number }>(
     `SELECT CAST(count(*) AS INTEGER) AS total FROM access_tokens
@@ -52,12 +62,18 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
       return row === undefined ? null : toAccessToken(row)
     },
     async listOfUser(username) {
-      const tokens = (await listOfUser.all(username)).map(toAccessToken)
-      return tokens.filter((token) => token.kind === 'personal')
+      return (await listOfUser.all(username)).map(toAccessToken).filter(isPersonal)
     },
     async listOfOrganization(org) {
-      const tokens = (await listOfOrganization.all(org)).map(toAccessToken)
-      return tokens.filter((token) => token.kind === 'organization')
+      return (await listOfOrganization.all(org)).map(toAccessToken).filter(isOfOrganization)
+    },
+    async pageOfUser(username, page) {
+      const rows = await pageOfUser.all(username, ...boundsOf(page))
+      return rows.map(toAccessToken).filter(isPersonal)
+    },
+    async pageOfOrganization(org, page) {
+      const rows = await pageOfOrganization.all(org, ...boundsOf(page))
+      return rows.map(toAccessToken).filter(isOfOrganization)
     },
     async countLiveOfUser(username, at) {
       return (await countLiveOfUser.get(username, at))?.total ?? 0
@@ -66,8 +82,7 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
       return (await countLiveOfOrganization.get(org, at))?.total ?? 0
     },
     async listMadeBy(actor) {
-      const tokens = (await listMadeBy.all(actor)).map(toAccessToken)
-      return tokens.filter((token) => token.kind === 'organization')
+      return (await listMadeBy.all(actor)).map(toAccessToken).filter(isOfOrganization)
     },
   }
 }
@@ -116,6 +131,18 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
       return rows.toSorted((a, b) => a.place - b.place).map(toAccessToken)
     },
   }
+}
+
+function boundsOf({ expiresAfter, after, limit }: TokenPage) {
+  return [expiresAfter, after, limit] as const
+}
+
+function isPersonal(token: AccessTokenRecord): token is PersonalTokenRecord {
+  return token.kind === 'personal'
+}
+
+function isOfOrganization(token: AccessTokenRecord): token is OrganizationTokenRecord {
+  return token.kind === 'organization'
 }
 
 function toAccessToken(row: AccessTokenRow): AccessTokenRecord {

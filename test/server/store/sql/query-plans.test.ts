@@ -113,10 +113,18 @@ describe('the statements of the store', () => {
     [/^SELECT d\.\* FROM device_labels l/, '(label,device_id)>(?,?)'],
     [/^SELECT d\.id, .* FROM devices d/, 'id>?'],
     [/^SELECT \* FROM events/, 'sequence>? AND sequence<?'],
+    [/^SELECT \* FROM access_tokens WHERE org .* place >/, 'place>?'],
   ])('read no more than a page of %s', (statement, bounds) => {
     const found = statements.filter((sql) => statement.test(oneLine(sql)))
 
     expect(found).toHaveLength(1)
     for (const sql of found) expect(planOf(database, sql).join()).toContain(`org=? AND ${bounds}`)
+  })
+
+  it('read no more than a page of the tokens of a user', () => {
+    const ofUser = /^SELECT \* FROM access_tokens WHERE username .* place >/
+    const [sql = ''] = statements.filter((statement) => ofUser.test(oneLine(statement)))
+
+    expect(planOf(database, sql).join()).toContain('username=? AND place>?')
   })
 })

@@ -1,0 +1,66 @@
+import type { TestServer } from '../test-server.ts'
+
+/** Lists of one kind: of the organization `acme` or its owner `alice`, and of `rival` or `rita`. */
+export interface PagedList {
+  /** As its page tokens name it. */
+  readonly name: string
+  readonly url: string
+  /** The list of the same kind that `rita` sees; the same path for what belongs to a user. */
+  readonly foreignUrl: string
+  add(scene: PagedScene, index: number): Promise<void>
+  /** Of the entry at that place of a page. */
+  keyOf(entry: Record<string, string>): string
+  remove(scene: PagedScene, key: string): Promise<void>
+}
+
+export interface PagedScene {
+  readonly test: TestServer
+  /** Access tokens. */
+  readonly alice: string
+  readonly rita: string
+}
+
+const ACME = '/api/v1/orgs/acme'
+const RIVAL = '/api/v1/orgs/rival'
+const idOf = ({ id = '' }: Record<string, string>): string => id
+
+/** A list whose entries are made by POST and removed by DELETE. */
+function resource(
+  name: string,
+  path: string,
+  payload: (index: number) => object,
+  keyOf = idOf,
+): PagedList {
+  const [url, foreignUrl] = path.startsWith('/')
+    ? [path, path]
+    : [`${ACME}/${path}`, `${RIVAL}/${path}`]
+  return {
+    name,
+    url,
+    foreignUrl,
+    keyOf,
+    add: ({ test, alice }, index) => succeed(test, 'POST', url, alice, payload(index)),
+    remove: ({ test, alice }, key) => succeed(test, 'DELETE', `${url}/${key}`, alice),
+  }
+}
+
+async function succeed(
+  test: TestServer,
+  method: 'POST' | 'DELETE',
+  url: string,
+  as: string,
+  payload?: object,
+): Promise<void> {
+  const { statusCode, body } = await test.send(method, url, {
+    as,
+    ...(payload === undefined ? {} : { payload }),
+  })
+  if (statusCode >= 300) throw new Error(`${method} ${url}: ${statusCode} ${body}`)
+}
+
+const token = (index: number) => ({ name: `t${index}`, permissions: [], expires_in_days: 9 })
+
+export const PAGED_LISTS: readonly PagedList[] = [
+  resource('organization_tokens', 'access-tokens', token),
+  resource('personal_tokens', '/api/v1/user/access-tokens', token),
+]
