@@ -314,7 +314,6 @@ function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<Http
       live: get(tokens.live),
       idleMs: IDLE_TIMEOUT_MS,
       maxConnections: 2 * MAX_CONNECTIONS,
-      share: MAX_CONNECTIONS / 4,
       bodyRate: { bytes: 3_000, windowMs: 30_000 },
       nearMisses: createNearMisses(get(tokens.active).explain, parts.uptime),
       onDecision: (decided) => {

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { setTimeout as rest } from 'node:timers/promises'
-import type { FindOwners } from './socket-owners.ts'
+import type { FindOwners, Owner } from './socket-owners.ts'
 
 /** A look serves all who wait for it. It takes at most a tenth of the processor, or comes this late. */
 const RESTS_A_LOOK = 9
@@ -9,12 +9,12 @@ const MAX_REST_MS = 500
 /** Which program a connection of the proxy comes from. */
 export interface ClientOwners {
   /**
-   * Looks when it is not known yet. `process 123`, `user 1000`, or `unknown`. A look ends those
+   * Looks for one that was not looked for yet; null where it cannot be found. A look ends those
    * connections that no process has any more: no answer can reach them, and they keep places.
    */
-  ownerOf(client: Socket): Promise<string>
-  /** As far as is known. */
-  known(client: Socket): string | null
+  ownerOf(client: Socket): Promise<Owner | null>
+  /** Null for one that was not looked for, or not found. */
+  known(client: Socket): Owner | null
 }
 
 /** `clients` are all connections there are; one look finds the owners of all of them. */
@@ -22,7 +22,7 @@ export function createClientOwners(
   clients: () => Iterable<Socket>,
   findOwners: FindOwners,
 ): ClientOwners {
-  const owners = new WeakMap<Socket, string>()
+  const owners = new WeakMap<Socket, Owner | null>()
   let rested: Promise<unknown> = Promise.resolve()
   let coming: Promise<void> | null = null
 
@@ -36,8 +36,9 @@ export function createClientOwners(
     }))
     const found = await findOwners(ends)
     for (const [index, client] of unknown.entries()) {
-      owners.set(client, found[index] ?? 'unknown')
-      if (found[index] === 'nobody') client.destroy()
+      const owner = found[index] ?? null
+      owners.set(client, owner === 'closed' ? null : owner)
+      if (owner === 'closed') client.destroy()
     }
     return performance.now() - beganMs
   }
@@ -61,7 +62,7 @@ export function createClientOwners(
   return {
     async ownerOf(client) {
       if (!owners.has(client)) await lookSoon()
-      return owners.get(client) ?? 'unknown'
+      return owners.get(client) ?? null
     },
     known: (client) => owners.get(client) ?? null,
   }

@@ -23,8 +23,6 @@ const MAX_PIPELINED = 16
 export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf' | 'admission'> {
   readonly live: LiveConnections
   readonly maxConnections: number
-  /** How many of the places in `live` one process may have. */
-  readonly share: number
   /** A bug: logged once, answered 500. */
   readonly onError: (error: unknown) => void
 }
@@ -68,7 +66,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   const pass: PassDeps = {
     ...deps,
     isSelf: (address, port) => isOwn(address, port, ownPort),
-    admission: createAdmission(deps.live, owners, deps.share),
+    admission: createAdmission(deps.live, owners),
   }
   attach(server, pass, deps.onError)
   server.on('connection', (client: Socket) => {

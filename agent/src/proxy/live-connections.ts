@@ -11,6 +11,8 @@ export interface LiveConnections {
   rejudge(): number
   closeAll(): void
   size(): number
+  /** The number of places. */
+  readonly limit: number
 }
 
 export interface Place {
@@ -63,5 +65,6 @@ export function createLiveConnections(
       closeWhere(() => true)
     },
     size: () => places.size,
+    limit,
   }
 }

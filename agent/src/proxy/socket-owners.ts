@@ -1,14 +1,23 @@
-import { readdirSync, readlinkSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { setImmediate as pause } from 'node:timers/promises'
 import { readTcpTables, type TcpEnd, type TcpSocket } from './tcp-table.ts'
 
+/** The program at the other end of a connection. */
+export interface Owner {
+  /** Null for one of another user, which is out of sight. */
+  readonly process: string | null
+  /** `session 12` of the process, or `user 1000` where the process is out of sight. */
+  readonly crowd: string
+}
+
 /**
- * Names the owner of each loopback connection to this proxy by where it comes from: `process 123`,
- * `user 1000` where the process is out of sight, `nobody` once the other side has closed or reset
- * it, null where none of that is known.
+ * Finds the owner of each loopback connection to this proxy by its client's end. `closed` once the
+ * client has closed or reset it; null where the owner is unknown.
  */
-export type FindOwners = (clients: readonly TcpEnd[]) => Promise<readonly (string | null)[]>
+export type FindOwners = (
+  clients: readonly TcpEnd[],
+) => Promise<readonly (Owner | 'closed' | null)[]>
 
 /** Links read between two pauses: decisions must not wait for a machine with 100,000 of them. */
 const LINKS_A_SLICE = 200
@@ -32,10 +41,11 @@ export function createFindOwners(proxy: () => TcpEnd): FindOwners {
     const inodes = found.flatMap(({ theirs }) => (theirs === null ? [] : [theirs.inode]))
     const processes = await findProcesses(new Set(inodes.filter((inode) => inode !== NO_INODE)))
     return found.map(({ theirs, ours }) => {
-      if (isOver(theirs, ours)) return 'nobody'
+      if (isOver(theirs, ours)) return 'closed'
       if (theirs === null) return null
-      const pid = processes.get(theirs.inode)
-      return pid === undefined ? `user ${theirs.uid}` : `process ${pid}`
+      const user = `user ${theirs.uid}`
+      const pid = processes.get(theirs.inode) ?? null
+      return { process: pid, crowd: pid === null ? user : (sessionOf(pid) ?? user) }
     })
   }
 }
@@ -66,12 +76,27 @@ async function findProcesses(inodes: ReadonlySet<string>): Promise<ReadonlyMap<s
   return found
 }
 
+/** Null for a process that has ended. See proc_pid_stat(5): the name before may hold anything. */
+function sessionOf(pid: string): string | null {
+  const stat = readText(`/proc/${pid}/stat`)
+  const [, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return session === undefined ? null : `session ${session}`
+}
+
 /** Processes end while they are looked at, and those of other users are closed. */
 function list(folder: string): readonly string[] {
   try {
     return readdirSync(folder)
   } catch {
     return []
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return ''
   }
 }
 

@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect, createServer, Socket, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createAdmission } from '../../../agent/src/proxy/admission.ts'
 import { createClientOwners } from '../../../agent/src/proxy/client-owners.ts'
 import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
-import { createFindOwners } from '../../../agent/src/proxy/socket-owners.ts'
+import {
+  createFindOwners,
+  type FindOwners,
+  type Owner,
+} from '../../../agent/src/proxy/socket-owners.ts'
 import { readTcpTables } from '../../../agent/src/proxy/tcp-table.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
@@ -51,21 +56,77 @@ async function runGreedy(proxy: number, target: number, count: number): Promise<
   return statuses
 }
 
+const ownSession = (n: number): Owner => ({ process: `${n}`, crowd: `session ${n}` })
+
+/** How many of 1,024 places connections get that ask one after the other. */
+async function countPlaces(
+  ownerOf: (index: number) => Owner | null,
+  connections = 1_100,
+): Promise<number> {
+  const live = createLiveConnections(activePolicy().active.decide, 1_024)
+  const clients = Array.from({ length: connections }, () => new Socket())
+  const indexes = new Map(clients.map((client, index) => [client, index]))
+  const owners = new Map<Socket, Owner | null>()
+  const find = (client: Socket): Owner | null => {
+    if (!owners.has(client)) owners.set(client, ownerOf(indexes.get(client) ?? 0))
+    return owners.get(client) ?? null
+  }
+  const admission = createAdmission(live, {
+    ownerOf: async (client) => {
+      // As a look does: it finds the owners of all that hold a place.
+      if (live.size() === 256) live.clients().forEach(find)
+      return find(client)
+    },
+    known: (client) => owners.get(client) ?? null,
+  })
+  for (const client of clients) await admission.enter(client)
+  return live.size()
+}
+
 describe('the places of the proxy', () => {
   it('are never all taken by one process', async () => {
     const target = await startTcpServer(() => {})
-    const { port } = await startProxy(LOCAL, {}, 12, { share: 4 })
+    const { port } = await startProxy(LOCAL, {}, 12)
 
-    const greedy = await runGreedy(port, target, 8)
+    const greedy = await runGreedy(port, target, 6)
     const other = await openRaw(port, connectTo(`127.0.0.1:${target}`))
 
-    expect(greedy).toEqual(['200', '200', '200', '200', '429', '429', '429', '429'])
+    expect(greedy).toEqual(['200', '200', '200', '429', '429', '429'])
     expect(await readUntil(other, '\r\n\r\n')).toContain('HTTP/1.1 200 ')
+  })
+
+  it('are never all taken by the forks of one program', async () => {
+    const target = await startTcpServer(() => {})
+    const { port, live } = await startProxy(LOCAL, {}, 48)
+
+    await Promise.all(Array.from({ length: 5 }, () => runGreedy(port, target, 20)))
+    const other = await openRaw(port, connectTo(`127.0.0.1:${target}`))
+
+    expect(await readUntil(other, '\r\n\r\n')).toContain('HTTP/1.1 200 ')
+    expect(live.size()).toBeLessThan(48)
+  })
+
+  it.each([
+    ['a process', 256, (_: number) => ({ process: '1', crowd: 'session 1' })],
+    ['a session of many processes', 896, (n: number) => ({ process: `${n}`, crowd: 'session 1' })],
+    ['another user', 896, (_: number) => ({ process: null, crowd: 'user 7' })],
+    ['processes in sessions of their own', 1_024, ownSession],
+    ['owners that are out of sight', 1_024, () => null],
+  ])('are shared out: %s gets %d', async (_, expected, ownerOf) => {
+    expect(await countPlaces(ownerOf)).toBe(expected)
+  })
+
+  it('leave one for a process that holds none, beside a crowd in one session', async () => {
+    const crowd = (n: number) => ({ process: `${n}`, crowd: 'session 1' })
+
+    const places = await countPlaces((n) => (n < 1_000 ? crowd(n) : ownSession(n)), 1_001)
+
+    expect(places).toBe(897)
   })
 
   it('are free again for a process that gives its own back', async () => {
     const target = await startTcpServer((socket) => socket.resume())
-    const { port, live } = await startProxy(LOCAL, {}, 12, { share: 1 })
+    const { port, live } = await startProxy(LOCAL, {}, 4)
     const open = (): Promise<Socket> => openRaw(port, connectTo(`127.0.0.1:${target}`))
     const first = await open()
     await readUntil(first, '200')
@@ -77,30 +138,17 @@ describe('the places of the proxy', () => {
     expect(await readUntil(await open(), '\r\n\r\n')).toContain('HTTP/1.1 200 ')
   })
 
-  it('look for no owner while less than a share is taken', async () => {
-    const { active } = activePolicy()
-    const live = createLiveConnections(active.decide, 4)
-    const asked: Socket[] = []
-    const owners = {
-      ownerOf: async (client: Socket) => {
-        asked.push(client)
-        return 'user 7'
-      },
-      known: () => 'user 7',
+  it('look for no owner while less than a quarter is taken', async () => {
+    const asked: number[] = []
+    const ownerOf = (n: number): Owner => {
+      asked.push(n)
+      return ownSession(n)
     }
-    const admission = createAdmission(live, owners, 1)
-    const client = connect({ port: 1, host: '127.0.0.1' }).on('error', () => {})
 
-    const places = [
-      await admission.enter(client),
-      await admission.enter(client),
-      await admission.enter(client),
-      await admission.enter(client),
-    ]
-
-    // A user, whose processes are out of sight, has three shares.
-    expect(places.map((place) => place !== null)).toEqual([true, true, true, false])
-    expect(asked).toHaveLength(3)
+    await countPlaces(ownerOf, 256)
+    expect(asked).toEqual([])
+    await countPlaces(ownerOf, 257)
+    expect(asked).toHaveLength(257)
   })
 })
 
@@ -267,18 +315,21 @@ describe('the owner of a connection', () => {
     return { port: bound.port, client }
   }
 
-  const findOwners = (port: number, ...ports: number[]): Promise<readonly (string | null)[]> =>
+  const findOwners = (port: number, ...ports: number[]): ReturnType<FindOwners> =>
     createFindOwners(() => ({ address: LOOPBACK, port }))(
       ports.map((clientPort) => ({ address: LOOPBACK, port: clientPort })),
     )
 
-  it('is the process that made it', async () => {
+  const [, , , session] = readFileSync('/proc/self/stat', 'latin1').split(') ')[1]?.split(' ') ?? []
+  const ourselves = { process: `${process.pid}`, crowd: `session ${session}` }
+
+  it('is the process that made it, with its session', async () => {
     const { port, client } = await connectFrom(0)
 
-    expect(await findOwners(port, client.localPort ?? 0)).toEqual([`process ${process.pid}`])
+    expect(await findOwners(port, client.localPort ?? 0)).toEqual([ourselves])
   })
 
-  it('is nobody once it is closed or reset', async () => {
+  it('is unknown once it is closed or reset', async () => {
     const closed = await connectFrom(0)
     const reset = await connectFrom(0)
     const ports = [closed.client.localPort ?? 0, reset.client.localPort ?? 0] as const
@@ -286,8 +337,8 @@ describe('the owner of a connection', () => {
     reset.client.resetAndDestroy()
     await Promise.all([closed, reset].map(({ client }) => once(client, 'close')))
 
-    expect(await findOwners(closed.port, ports[0])).toEqual(['nobody'])
-    expect(await findOwners(reset.port, ports[1])).toEqual(['nobody'])
+    expect(await findOwners(closed.port, ports[0])).toEqual(['closed'])
+    expect(await findOwners(reset.port, ports[1])).toEqual(['closed'])
   })
 
   it('is still the process that has ended its own side alone', async () => {
@@ -295,7 +346,7 @@ describe('the owner of a connection', () => {
     client.end()
     await once(client, 'finish')
 
-    expect(await findOwners(port, client.localPort ?? 0)).toEqual([`process ${process.pid}`])
+    expect(await findOwners(port, client.localPort ?? 0)).toEqual([ourselves])
   })
 
   it('is found by addresses, when others use the same ports', () => {
@@ -333,10 +384,10 @@ describe('a connection that its process has closed', () => {
     const [gone, other] = [new Socket(), new Socket()]
     const owners = createClientOwners(
       () => [gone, other],
-      async () => ['nobody', 'process 1'],
+      async () => ['closed', ownSession(1)],
     )
 
-    expect(await owners.ownerOf(other)).toBe('process 1')
+    expect(await owners.ownerOf(other)).toEqual(ownSession(1))
     expect([gone.destroyed, other.destroyed]).toEqual([true, false])
   })
 })

@@ -237,7 +237,6 @@ describe('a proxy that stops', () => {
       live: createLiveConnections(active.decide, 10),
       idleMs: 5_000,
       maxConnections: 10,
-      share: 10,
       bodyRate: { bytes: 1, windowMs: 60_000 },
       nearMisses: () => [],
       onDecision: () => {},
