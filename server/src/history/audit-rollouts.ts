@@ -11,8 +11,8 @@ export function auditRollouts(
   record: RecordChange,
 ): Omit<Writes<RolloutWriter, RolloutReader>, 'putWatch'> {
   return {
-    async insert(rollout, base) {
-      await rollouts.insert(rollout, base)
+    async insert(rollout) {
+      await rollouts.insert(rollout)
       const change = { ...ofRollout(rollout), kind: 'rollout.started' as const }
       await record({ ...change, before: null, after: formatRollout(rollout) })
     },

@@ -1,6 +1,6 @@
 import type { RolloutRecord } from '../../../server/src/store/distribution-records.ts'
 import type { StoreWriter } from '../../../server/src/store/store.ts'
-import { LATER, NOW, POLICY, RULE } from './audited-records.ts'
+import { LATER, NOW } from './audited-records.ts'
 
 type Work = (writer: StoreWriter) => Promise<unknown>
 type ExpectedEvent = [kind: string, subject: object, before: unknown, after: unknown]
@@ -52,8 +52,7 @@ const SHOWN_PAUSED = {
 
 /** What every kind of step leaves in the history; each begins with a start. */
 export function rolloutWrites(): Record<'insert' | 'update', [Work, ExpectedEvent[]]> {
-  const insert: Work = (writer) =>
-    writer.rollouts.insert(rollout('ro0'), [{ ...POLICY, revision: 1, rules: [RULE] }])
+  const insert: Work = (writer) => writer.rollouts.insert(rollout('ro0'))
   const update = (writer: StoreWriter, changes: Partial<RolloutRecord>) =>
     writer.rollouts.update(rollout('ro0', changes))
   const started: ExpectedEvent = ['rollout.started', SUBJECT, null, SHOWN]
@@ -67,7 +66,7 @@ export function rolloutWrites(): Record<'insert' | 'update', [Work, ExpectedEven
         await update(writer, {})
         await update(writer, { stage: 2, stage_at: LATER })
         await update(writer, { stage: 2, stage_at: LATER, state: 'finished', ended_at: LATER })
-        await writer.rollouts.insert(rollout('ro1'), [])
+        await writer.rollouts.insert(rollout('ro1'))
         await writer.rollouts.update(rollout('ro1', { state: 'rolled_back', ended_at: LATER }))
       },
       [

@@ -12,6 +12,7 @@ import type { RuleRecord } from '../../../server/src/store/records.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { deviceSearch } from '../../../server/src/store/sql/migrations/device-search.ts'
 import { publications } from '../../../server/src/store/sql/migrations/publications.ts'
+import { rolloutBases } from '../../../server/src/store/sql/migrations/rollout-bases.ts'
 import { rulesInOrder } from '../../../server/src/store/sql/migrations/rules-in-order.ts'
 import { migrate as migrateSqlite } from '../../../server/src/store/sqlite/migrate.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
@@ -215,6 +216,33 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))(
         await expect(
           store.transaction(({ policies }) => policies.insertRule(at, rule)),
         ).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT', subject })
+      await store.close()
+    })
+
+    it('keeps what a rollout of before began with', async () => {
+      const copy = { id: 'pol_2', org: 'acme', name: 'changed since', revision: 6, rules: [] }
+      const open = await prepare(
+        MIGRATIONS.indexOf(rolloutBases),
+        ROWS,
+        `INSERT INTO rollouts (id, org, state, stages, stage, stage_at, max_rejected,
+             base_revision, counted_from, created_at, created_by)
+           VALUES ('r1', 'acme', 'running', '[]', 1, '${AT}', '{}', 7, '${AT}', '${AT}', 'x');
+         INSERT INTO rollout_policies (rollout_id, policy_id, policy)
+           VALUES ('r1', 'pol_1', '{"id":"pol_1"}'), ('r1', 'pol_2', '${JSON.stringify(copy)}')`,
+      )
+
+      const store = await open()
+
+      const found = await store.read(async ({ policies, rollouts }) => ({
+        ids: await rollouts.baseIds('acme', 'r1'),
+        policies: [
+          await rollouts.basePolicy('acme', 'r1', 'pol_1'),
+          await rollouts.basePolicy('acme', 'r1', 'pol_2'),
+        ],
+        unchanged: await policies.find('acme', 'pol_1'),
+      }))
+      expect(found.ids).toEqual(['pol_1', 'pol_2'])
+      expect(found.policies).toEqual([found.unchanged, copy])
       await store.close()
     })
 

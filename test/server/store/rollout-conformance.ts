@@ -1,31 +1,35 @@
 import { describe, expect, it } from 'vitest'
 import type { RolloutRecord } from '../../../server/src/store/distribution-records.ts'
-import type { PolicyRecord } from '../../../server/src/store/records.ts'
+import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { RolloutReader } from '../../../server/src/store/contract/rollouts.ts'
-import type { Store } from '../../../server/src/store/store.ts'
+import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { rollout } from '../history/audited-rollout-writes.ts'
 
 const LATER = '2026-11-21T09:00:00.000Z'
 const WATCH = { evaluated_at: LATER, policies_hash: 'h', policies_since: LATER }
 
-const policy = (id: string): PolicyRecord => ({
-  id,
-  org: 'acme',
-  name: `${id} "ü"`,
-  teams: ['11111111-1111-4111-8111-111111111111'],
-  created_at: LATER,
-  updated_at: LATER,
-  revision: 3,
-  rules: [
-    {
-      id: 'rule_1',
-      name: '__proto__',
-      actions: ['connect:tcp'],
-      decision: 'deny',
-      resources: ['Example.com:443'],
-    },
-  ],
-})
+const TEAM = '11111111-1111-4111-8111-111111111111'
+const RULE: RuleRecord = {
+  id: 'rule_1',
+  name: '__proto__',
+  actions: ['connect:tcp'],
+  decision: 'deny',
+  resources: ['Example.com:443'],
+}
+const at = (policyId: string) => ({ org: 'acme', policyId, updated_at: LATER })
+
+async function insertPolicy(writer: StoreWriter, id: string): Promise<PolicyRecord> {
+  const times = { created_at: LATER, updated_at: LATER }
+  await writer.policies.insert({ id, org: 'acme', name: `${id} "ü"`, teams: [TEAM], ...times })
+  return writer.policies.insertRule(at(id), RULE)
+}
+
+/** As the server does: at the revision that the organization has. */
+async function insertNow(writer: StoreWriter, changes: Partial<RolloutRecord>): Promise<void> {
+  const { org } = rollout('r1', changes)
+  const { revision = 0 } = (await writer.organizations.find(org)) ?? {}
+  await writer.rollouts.insert(rollout('r1', { base_revision: revision, ...changes }))
+}
 
 /** Of rollout `r1`. */
 async function readBase(rollouts: RolloutReader, org: string) {
@@ -37,15 +41,23 @@ async function readBase(rollouts: RolloutReader, org: string) {
 
 /** What every driver promises of rollouts; `store` holds the seed of `describeStore`. */
 export function describeRollouts(store: () => Store): void {
-  const start = (changes: Partial<RolloutRecord> = {}, base: PolicyRecord[] = []) =>
-    store().transaction((writer) => writer.rollouts.insert(rollout('r1', changes), base))
+  const start = (changes: Partial<RolloutRecord> = {}) =>
+    store().transaction((writer) => insertNow(writer, changes))
+  const insertPolicies = (...ids: string[]) =>
+    store().transaction(async (writer) => {
+      const inserted: PolicyRecord[] = []
+      for (const id of ids) inserted.push(await insertPolicy(writer, id))
+      return inserted
+    })
+  const base = () => store().read(({ rollouts }) => readBase(rollouts, 'acme'))
   const update = (changes: Partial<RolloutRecord>) =>
     store().transaction((writer) => writer.rollouts.update(rollout('r1', changes)))
 
   describe('rollouts', () => {
     it('are found as they were written, with the policies that they began with', async () => {
-      const written = { wait_seconds: 60, max_rejected: { machines: 3 } }
-      await start(written, [policy('pol_2'), policy('pol_1')])
+      const written = { base_revision: 9, wait_seconds: 60, max_rejected: { machines: 3 } }
+      const [second, first] = await insertPolicies('pol_2', 'pol_1')
+      await start(written)
 
       const found = await store().read(async ({ rollouts }) => ({
         one: await rollouts.find('acme', 'r1'),
@@ -59,12 +71,89 @@ export function describeRollouts(store: () => Store): void {
         one: expected,
         open: expected,
         running: [expected],
-        base: [policy('pol_1'), policy('pol_2')],
+        base: [first, second],
       })
     })
 
+    const CHANGES: Record<string, (writer: StoreWriter, id: string) => Promise<unknown>> = {
+      'a new name': ({ policies }, id) =>
+        policies.update({ org: 'acme', id, name: `other ${id}`, teams: [], updated_at: LATER }),
+      'a new rule': ({ policies }, id) =>
+        policies.insertRule(at(id), { ...RULE, id: 'rule_2', name: 'other' }),
+      'a changed rule': ({ policies }, id) =>
+        policies.updateRule(at(id), { ...RULE, name: 'other' }),
+      'one rule less': ({ policies }, id) => policies.deleteRule(at(id), RULE.id),
+      'other rules': ({ policies }, id) => policies.replaceRules(at(id), []),
+      'its end': ({ policies }, id) => policies.delete('acme', id),
+    }
+    it.each(Object.keys(CHANGES))('keep a policy from before %s', async (kind) => {
+      const policies = await insertPolicies('pol_1', 'pol_2')
+      await start()
+      const change = (writer: StoreWriter) => CHANGES[kind]!(writer, 'pol_1')
+
+      await store().transaction(change)
+
+      expect(await base()).toEqual(policies)
+      expect(await store().transaction(({ rollouts }) => readBase(rollouts, 'acme'))).toEqual(
+        policies,
+      )
+    })
+
+    it('keep no later change, and no policy of after their start', async () => {
+      const policies = await insertPolicies('pol_1', 'pol_2')
+      await store().transaction(async (writer) => {
+        await insertNow(writer, {})
+        await insertPolicy(writer, 'pol_3')
+        await CHANGES['other rules']!(writer, 'pol_1')
+      })
+
+      for (const kind of ['a new rule', 'a new name', 'its end'])
+        for (const id of ['pol_1', 'pol_3'])
+          await store().transaction((writer) => CHANGES[kind]!(writer, id))
+
+      expect(await base()).toEqual(policies)
+    })
+
+    it('keep nothing of a change that is undone', async () => {
+      const policies = await insertPolicies('pol_1')
+      const undone = (work: (writer: StoreWriter) => Promise<unknown>) =>
+        store().transaction(async (writer) => {
+          await work(writer)
+          throw new Error('undone')
+        })
+      await expect(undone((writer) => insertNow(writer, {}))).rejects.toThrow('undone')
+      await start()
+      await expect(undone((writer) => CHANGES['its end']!(writer, 'pol_1'))).rejects.toThrow(
+        'undone',
+      )
+
+      await store().transaction((writer) => CHANGES['a new name']!(writer, 'pol_1'))
+
+      expect(await base()).toEqual(policies)
+    })
+
+    it('begin with the policies of their own start', async () => {
+      await insertPolicies('pol_1')
+      await start()
+      await store().transaction((writer) => CHANGES['other rules']!(writer, 'pol_1'))
+      await update({ state: 'finished', ended_at: LATER })
+      await store().transaction((writer) => CHANGES['a new name']!(writer, 'pol_1'))
+      const policies = [await store().read((reader) => reader.policies.find('acme', 'pol_1'))]
+
+      await start({ id: 'r2', created_at: LATER })
+      await store().transaction((writer) => CHANGES['its end']!(writer, 'pol_1'))
+
+      const found = await store().read(async ({ rollouts }) => ({
+        ids: await rollouts.baseIds('acme', 'r2'),
+        policy: await rollouts.basePolicy('acme', 'r2', 'pol_1'),
+        ofTheFirst: await rollouts.basePolicy('acme', 'r1', 'pol_1'),
+      }))
+      expect(found).toEqual({ ids: ['pol_1'], policy: policies[0], ofTheFirst: null })
+    })
+
     it('are there for their organization alone', async () => {
-      await start({}, [policy('pol_1')])
+      await insertPolicies('pol_1')
+      await start()
 
       const found = await store().read(async ({ rollouts }) => [
         await rollouts.find('rival', 'r1'),
@@ -80,13 +169,13 @@ export function describeRollouts(store: () => Store): void {
     it('are open one at a time, by organization', async () => {
       await start()
 
-      const second = store().transaction(({ rollouts }) => rollouts.insert(rollout('r2'), []))
+      const second = store().transaction(({ rollouts }) => rollouts.insert(rollout('r2')))
       await expect(second).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
 
       await store().transaction(async ({ rollouts }) => {
-        await rollouts.insert(rollout('r3', { org: 'rival' }), [])
+        await rollouts.insert(rollout('r3', { org: 'rival' }))
         await rollouts.update(rollout('r1', { state: 'finished', ended_at: LATER }))
-        await rollouts.insert(rollout('r2', { created_at: LATER }), [])
+        await rollouts.insert(rollout('r2', { created_at: LATER }))
       })
       const listed = await store().read(({ rollouts }) => rollouts.list('acme', 10))
       expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['r2 running', 'r1 finished'])
@@ -94,7 +183,7 @@ export function describeRollouts(store: () => Store): void {
     })
 
     it('change in what may change, and keep the rest', async () => {
-      await start()
+      await start({ base_revision: 9 })
       const paused = {
         state: 'paused',
         paused_at: LATER,
@@ -106,17 +195,18 @@ export function describeRollouts(store: () => Store): void {
       await update({ ...changes, base_revision: 1, created_by: 'eve', stages: [] })
 
       const found = await store().read(({ rollouts }) => rollouts.find('acme', 'r1'))
-      expect(found).toEqual(rollout('r1', changes))
+      expect(found).toEqual(rollout('r1', { base_revision: 9, ...changes }))
       expect(await store().read(({ rollouts }) => rollouts.listRunning())).toEqual([])
     })
 
     it('lose the policies that they began with at their end, and not before', async () => {
-      await start({}, [policy('pol_1')])
-      const count = async () =>
-        (await store().read(({ rollouts }) => readBase(rollouts, 'acme'))).length
+      await insertPolicies('pol_1', 'pol_2')
+      await start()
+      await store().transaction((writer) => CHANGES['a new name']!(writer, 'pol_1'))
+      const count = async () => (await base()).length
 
       await update({ stage: 2 })
-      expect(await count()).toBe(1)
+      expect(await count()).toBe(2)
       await update({ state: 'rolled_back', ended_at: LATER })
       expect(await count()).toBe(0)
       expect(await store().read(({ rollouts }) => rollouts.findOpen('acme'))).toBeNull()

@@ -10,14 +10,11 @@ import {
 import { authorize } from '../../accounts/authorize.ts'
 import { payerOf } from '../../accounts/payer.ts'
 import type { Caller } from '../../accounts/principal.ts'
-import { listHeads } from '../../governance/policy-lookup.ts'
 import type { Answer } from '../../http/answer.ts'
 import { createAnswerTurns } from '../../governance/answer-turns.ts'
 import { ApiError, conflict } from '../../http/api-error.ts'
 import type { OnceRequest } from '../../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
-import type { Work } from '../../overload/work-budget.ts'
-import type { PolicyRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { CountDeps } from '../fleet/count-machines.ts'
 import { countStage } from './count-stage.ts'
@@ -67,18 +64,6 @@ export interface RolloutService {
   finish(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
   /** See `roll-back.ts`. */
   rollBack(caller: Caller, at: RollBackPlace, once: OnceRequest): Promise<Answer>
-}
-
-async function* policiesInTurns(
-  reader: StoreReader,
-  org: string,
-  work: Work,
-): AsyncGenerator<PolicyRecord> {
-  for (const { id } of await listHeads(reader, org)) {
-    const policy = await reader.policies.find(org, id)
-    if (policy !== null) yield policy
-    await work.turn()
-  }
 }
 
 export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
@@ -132,7 +117,6 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
       store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'policies:write')
         return createOnce(writer, once, now(), async () => {
-          const work = deps.budget.begin(payerOf(caller, access))
           if ((await writer.rollouts.findOpen(org)) !== null)
             throw conflict('there is a rollout already; finish it or roll it back first')
           const at = now().toISOString()
@@ -146,7 +130,7 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
             created_at: at,
             created_by: caller.author.actor,
           }
-          await writer.rollouts.insert(rollout, policiesInTurns(writer, org, work))
+          await writer.rollouts.insert(rollout)
           return formatRollout(rollout)
         })
       }),

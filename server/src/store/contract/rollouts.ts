@@ -10,20 +10,20 @@ export interface RolloutReader {
   list(org: string, limit: number): Promise<RolloutRecord[]>
   /** Those of all organizations that are running. */
   listRunning(): Promise<RolloutRecord[]>
-  /** Ids of the policies that the rollout was started with, ascending; none once it has ended. */
+  /** Ids of the policies of `base_revision`, ascending; none once the rollout has ended. */
   baseIds(org: string, id: string): Promise<string[]>
-  /** Such a policy as it was when the rollout was started; null once it has ended. */
+  /** Such a policy as it was at `base_revision`; null once the rollout has ended. */
   basePolicy(org: string, id: string, policyId: string): Promise<PolicyRecord | null>
   /** Null before it was judged for the first time. */
   watch(id: string): Promise<RolloutWatchRecord | null>
 }
 
-/** Policies one after another, since all of them may be 40 MB. */
-export type Base = Iterable<PolicyRecord> | AsyncIterable<PolicyRecord>
-
 export interface RolloutWriter extends RolloutReader {
-  /** Throws `ERR_STORE_CONFLICT` when there is one that has not ended. */
-  insert(rollout: RolloutRecord, base: Base): Promise<void>
+  /**
+   * From now on the policies of `base_revision`, the revision that the organization has, are kept: each
+   * is copied before its first change. Throws `ERR_STORE_CONFLICT` for a second open rollout.
+   */
+  insert(rollout: RolloutRecord): Promise<void>
   /**
    * Replaces everything that may change; one that has ended loses its base. Raises the revision where
    * machines are to get other policies: with a stage, and at the end. Throws `ERR_STORE_NOT_FOUND`.

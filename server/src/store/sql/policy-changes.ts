@@ -4,14 +4,16 @@ import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
+import { createKeepBase, type KeepBase } from './rollout-base.ts'
 import { createRuleWrites, type RuleAppend } from './rule-changes.ts'
 import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 export function createPolicyWriter(
   connection: Connection,
   bumpRevision: BumpRevision,
-  { policies }: Pick<WriterMemory, 'policies'>,
+  memory: Pick<WriterMemory, 'policies' | 'openRollouts'>,
 ): PolicyWriter {
+  const { policies } = memory
   const reader = createPolicyReader(connection)
   const insert = connection.prepare(
     `INSERT INTO policies (id, org, name, created_at, updated_at, revision)
@@ -37,12 +39,15 @@ export function createPolicyWriter(
     for (const [position, team] of teams.entries()) await insertTeam.run(org, id, position, team)
   }
 
-  const { find, change, changeRules } = createPolicyChange(
-    connection,
-    reader,
+  const find = (org: string, id: string) =>
+    policies.read(keyOf(org, id), () => reader.find(org, id))
+  const keepBase = createKeepBase(connection, find, memory)
+  const { change, changeRules } = createPolicyChange(connection, {
+    find,
+    keepBase,
     bumpRevision,
     policies,
-  )
+  })
 
   return {
     ...reader,
@@ -55,7 +60,8 @@ export function createPolicyWriter(
         return revision
       })
     },
-    update({ org, id, name, teams, updated_at }) {
+    async update({ org, id, name, teams, updated_at }) {
+      await keepBase(org, id)
       return change(
         { org, policyId: id },
         async () => {
@@ -69,6 +75,7 @@ export function createPolicyWriter(
       )
     },
     async delete(org, id) {
+      await keepBase(org, id)
       await bumpRevision(org)
       const { result } = await policies.write(keyOf(org, id), () => remove.run(org, id))
       if (result === 0) throw missing('policy', id)
@@ -80,18 +87,21 @@ export function createPolicyWriter(
 /** How one policy changes, and what is known of it. */
 function createPolicyChange(
   connection: Connection,
-  reader: PolicyReader,
-  bumpRevision: BumpRevision,
-  policies: WriterMemory['policies'],
+  {
+    find,
+    keepBase,
+    bumpRevision,
+    policies,
+  }: Pick<PolicyReader, 'find'> &
+    Pick<WriterMemory, 'policies'> & {
+      readonly keepBase: KeepBase
+      readonly bumpRevision: BumpRevision
+    },
 ) {
   const touch = connection.prepare(
     'UPDATE policies SET updated_at = ?, revision = ? WHERE org = ? AND id = ?',
     'governance',
   )
-
-  function find(org: string, id: string): Promise<PolicyRecord | null> {
-    return policies.read(keyOf(org, id), () => reader.find(org, id))
-  }
 
   /** The policy after `write`: as `become` says of the one that was known, or else read again. */
   async function change(
@@ -113,6 +123,7 @@ function createPolicyChange(
     append?: RuleAppend,
   ): Promise<PolicyRecord> {
     const { updated_at } = at
+    await keepBase(at.org, at.policyId)
     const revision = await bumpRevision(at.org)
     const changed = (old: PolicyRecord): PolicyRecord => {
       return { ...old, updated_at, revision, rules: become(old.rules) }
@@ -144,5 +155,5 @@ function createPolicyChange(
     )
   }
 
-  return { find, change, changeRules }
+  return { change, changeRules }
 }

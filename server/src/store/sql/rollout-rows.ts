@@ -4,6 +4,8 @@ import type { PolicyRecord } from '../records.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
 import type { BumpRevision } from './organization-rows.ts'
+import { createPolicyReader } from './policy-rows.ts'
+import type { WriterMemory } from './writer-memory.ts'
 
 /** What may change; the others stay as they were inserted. */
 const CHANGING = [
@@ -46,12 +48,17 @@ export function createRolloutReader(connection: Connection): RolloutReader {
   )
   const baseIds = connection.prepare<{ policy_id: string }>(
     `SELECT p.policy_id FROM rollout_policies p JOIN rollouts r ON r.id = p.rollout_id
-     WHERE r.org = ? AND r.id = ? ORDER BY p.policy_id`,
+     WHERE r.org = ? AND r.id = ?
+     UNION
+     SELECT p.id FROM policies p JOIN rollouts r ON r.org = p.org
+     WHERE r.org = ? AND r.id = ? AND r.ended_at IS NULL AND p.revision <= r.base_revision
+     ORDER BY 1`,
   )
-  const basePolicy = connection.prepare<{ policy: string }>(
+  const changedPolicy = connection.prepare<{ policy: string }>(
     `SELECT p.policy FROM rollout_policies p JOIN rollouts r ON r.id = p.rollout_id
      WHERE r.org = ? AND r.id = ? AND p.policy_id = ?`,
   )
+  const { find: findPolicy } = createPolicyReader(connection)
   const watch = connection.prepare<RolloutWatchRecord>(
     `SELECT evaluated_at, policies_hash, policies_since FROM rollout_watches
      WHERE rollout_id = ?`,
@@ -70,11 +77,15 @@ export function createRolloutReader(connection: Connection): RolloutReader {
       return (await listRunning.all()).map(toRollout)
     },
     async baseIds(org, id) {
-      return (await baseIds.all(org, id)).map(({ policy_id }) => policy_id)
+      return (await baseIds.all(org, id, org, id)).map(({ policy_id }) => policy_id)
     },
     async basePolicy(org, id, policyId) {
-      const row = await basePolicy.get(org, id, policyId)
-      return row === undefined ? null : (JSON.parse(row.policy) as PolicyRecord)
+      const row = await changedPolicy.get(org, id, policyId)
+      if (row !== undefined) return JSON.parse(row.policy) as PolicyRecord
+      const rollout = await find.get(org, id)
+      if (rollout === undefined || rollout.ended_at !== null) return null
+      const policy = await findPolicy(org, policyId)
+      return policy !== null && policy.revision <= rollout.base_revision ? policy : null
     },
     async watch(id) {
       return (await watch.get(id)) ?? null
@@ -85,13 +96,11 @@ export function createRolloutReader(connection: Connection): RolloutReader {
 export function createRolloutWriter(
   connection: Connection,
   bumpRevision: BumpRevision,
+  { openRollouts }: Pick<WriterMemory, 'openRollouts'>,
 ): RolloutWriter {
   const reader = createRolloutReader(connection)
   const insert = connection.prepare(
     `INSERT INTO rollouts (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`,
-  )
-  const insertBase = connection.prepare(
-    'INSERT INTO rollout_policies (rollout_id, policy_id, policy) VALUES (?, ?, ?)',
   )
   const update = connection.prepare(
     `UPDATE rollouts SET ${CHANGING.map((column) => `${column} = ?`).join(', ')}
@@ -107,18 +116,18 @@ export function createRolloutWriter(
   )
   return {
     ...reader,
-    async insert(rollout, policies) {
+    async insert(rollout) {
       const row = toRow(rollout)
-      await insert.run(...COLUMNS.map((column) => row[column]))
-      for await (const policy of policies)
-        await insertBase.run(rollout.id, policy.id, JSON.stringify(policy))
+      await openRollouts.write(rollout.org, () =>
+        insert.run(...COLUMNS.map((column) => row[column])),
+      )
     },
     async update(rollout) {
       const before = await reader.find(rollout.org, rollout.id)
       if (before === null) throw missing('rollout', rollout.id)
       const row = toRow(rollout)
       const values = CHANGING.map((column) => row[column])
-      await update.run(...values, rollout.org, rollout.id)
+      await openRollouts.write(rollout.org, () => update.run(...values, rollout.org, rollout.id))
       if (rollout.ended_at !== null) await deleteBase.run(rollout.id)
       if (rollout.ended_at !== null || rollout.stage !== before.stage)
         await bumpRevision(rollout.org)

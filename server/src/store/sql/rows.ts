@@ -88,6 +88,6 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     deliveries: createDeliveryWriter(connection),
     trust: createTrustWriter(connection),
     views: createViewWriter(connection, memory),
-    rollouts: createRolloutWriter(connection, bumpRevision),
+    rollouts: createRolloutWriter(connection, bumpRevision, memory),
   }
 }

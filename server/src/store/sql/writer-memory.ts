@@ -15,6 +15,11 @@ const MAX_POLICY_BYTES = 32 * 1024 * 1024
 /** What a policy, a rule and a resource take beside their texts, with room to spare. */
 const [POLICY_BYTES, RULE_BYTES, RESOURCE_BYTES] = [512, 256, 32]
 
+/** Null where the organization has no open rollout. */
+export interface OpenRollout {
+  readonly rollout: { readonly id: string; readonly base_revision: number } | null
+}
+
 /**
  * What a writer knows of the rows that nearly every write asks for. True as long as nobody else has
  * committed, which its driver must find out within each transaction, when all other writers wait:
@@ -25,6 +30,8 @@ export interface WriterMemory {
   readonly memberships: Remembered<MembershipRecord>
   readonly policies: Remembered<PolicyRecord>
   readonly eventHeads: Remembered<EventHead>
+  /** Whether each organization has a rollout that has not ended. */
+  readonly openRollouts: Remembered<OpenRollout>
   /** Places of the documents that the newest targets file of a view lists, in their order. */
   readonly listings: Remembered<readonly number[]>
   /** Begins work that may be undone by itself. */
@@ -41,6 +48,7 @@ export function createWriterMemory(maxPolicyBytes = MAX_POLICY_BYTES): WriterMem
     memberships: createRemembered<MembershipRecord>(MAX_ROWS),
     policies: createRemembered<PolicyRecord>(maxPolicyBytes, weighPolicy),
     eventHeads: createRemembered<EventHead>(MAX_ROWS),
+    openRollouts: createRemembered<OpenRollout>(MAX_ROWS),
     listings: createRemembered<readonly number[]>(MAX_PLACES, ({ length }) => length + 1),
   }
   const each = Object.values(rows)

@@ -154,13 +154,16 @@ describe('rolling back', () => {
       const found = await writer.rollouts.find('acme', rollout.id)
       if (found === null) throw new Error('there is no rollout')
       await writer.rollouts.update({ ...found, state: 'finished', ended_at: found.created_at })
-      await writer.rollouts.insert({ ...found, id: 'other' }, [{ ...first, rules }])
+      const at = { org: 'acme', policyId: first.id, updated_at: first.updated_at }
+      const { revision } = await writer.policies.replaceRules(at, rules)
+      await writer.rollouts.insert({ ...found, id: 'other', base_revision: revision })
+      await writer.policies.replaceRules(at, first.rules)
     })
 
     const answer = await rollBack({ ...rollout, id: 'other' })
 
     expect([answer.statusCode, answer.json().error.code]).toEqual([403, 'limit_exceeded'])
     expect((await scene.status({ ...rollout, id: 'other' })).state).toBe('running')
-    expect(await policies()).toEqual([first])
+    expect(await policies()).toEqual([{ ...first, revision: expect.any(Number) }])
   })
 })

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createPolicyFormats } from '../../../../server/src/distribution/views/formatted-policies.ts'
-import { listHeads } from '../../../../server/src/governance/policy-lookup.ts'
 import type { StoreReader, StoreWriter } from '../../../../server/src/store/store.ts'
 import { rollout } from '../../history/audited-rollout-writes.ts'
 import { openGovernedApp, START, type GovernedApp } from '../../http/governed-app.ts'
@@ -111,9 +110,6 @@ describe('formatted policies', () => {
 
 async function startRollout(writer: StoreWriter): Promise<number> {
   const { revision = 0 } = (await writer.organizations.find('acme')) ?? {}
-  const policies = []
-  for (const { id } of await listHeads(writer, 'acme'))
-    policies.push((await writer.policies.find('acme', id))!)
-  await writer.rollouts.insert(rollout('r1', { base_revision: revision }), policies)
+  await writer.rollouts.insert(rollout('r1', { base_revision: revision }))
   return revision
 }

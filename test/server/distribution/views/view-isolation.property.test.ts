@@ -221,7 +221,7 @@ async function replacePolicies(writer: StoreWriter, org: string): Promise<void> 
   const base = await writer.policies.listWithRules(org)
   const { revision = 0 } = (await writer.organizations.find(org)) ?? {}
   const started = { ...rollout(randomUUID()), org, base_revision: revision }
-  await writer.rollouts.insert(started, base)
+  await writer.rollouts.insert(started)
   for (const { id } of base) await writer.policies.delete(org, id)
   const times = { created_at: NOW, updated_at: NOW }
   const id = `${idOf(9)}${randomUUID()}`

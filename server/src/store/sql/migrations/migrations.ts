@@ -18,6 +18,7 @@ import { lastSeen } from './last-seen.ts'
 import { liveIndexes } from './live-indexes.ts'
 import { listingIndexes } from './listing-indexes.ts'
 import { publications } from './publications.ts'
+import { rolloutBases } from './rollout-bases.ts'
 import { rollouts } from './rollouts.ts'
 import { rulesInOrder } from './rules-in-order.ts'
 import { teamsSynced } from './teams-synced.ts'
@@ -53,4 +54,5 @@ export const MIGRATIONS: readonly Migration[] = [
   invitations,
   failedSignIns,
   historyCheckpoints,
+  rolloutBases,
 ]
