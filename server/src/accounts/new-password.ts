@@ -16,7 +16,7 @@ export async function hashNewPassword(
   // The token endpoint would take it for a token, and never for this password.
   if (claimedKind(password) !== null)
     throw invalidArgument(`\`${field}\` must not look like an access token`, { field })
-  return deps.passwordQueue.run({ lane: caller.author.actor, isKnown: true }, () =>
+  return deps.passwordQueue.run({ path: [caller.author.actor], standing: 'known' }, () =>
     hashPassword(password, deps.random),
   )
 }

@@ -1,3 +1,4 @@
+import { createFairQueue, type LanePath } from '../fair-queue.ts'
 import { ApiError } from '../http/api-error.ts'
 
 /** Large answers in the making at once; each may hold 40 MB until it is sent. */
@@ -10,10 +11,17 @@ const MAX_WAITING = 64
 export interface AnswerTurns {
   /**
    * Runs `work` when it is the organization's turn: one of each at a time, `maxRunning` of all, so
-   * that none takes the server from the others. Throws 429 when `maxWaitingEach` of it wait already,
-   * or 64 of all.
+   * that none takes the server from the others; callers of one organization take turns too. Throws
+   * 429 when `maxWaitingEach` of it wait already, or 64 of all, and no other caller or organization
+   * has so many more waiting that its last one is refused instead.
    */
-  run<T>(org: string, work: () => Promise<T>): Promise<T>
+  run<T>(org: string, work: () => Promise<T>, caller?: string): Promise<T>
+}
+
+interface Waiting {
+  readonly org: string
+  readonly begin: () => void
+  readonly refuse: (error: ApiError) => void
 }
 
 export function createAnswerTurns(
@@ -21,34 +29,34 @@ export function createAnswerTurns(
   maxRunning = MAX_RUNNING,
 ): AnswerTurns {
   const running = new Set<string>()
-  const waiting: { readonly org: string; readonly begin: () => void }[] = []
+  const waiting = createFairQueue<Waiting>()
 
-  async function enter(org: string): Promise<void> {
+  async function enter(path: readonly [org: string, caller: string]): Promise<void> {
+    const [org] = path
     if (running.size < maxRunning && !running.has(org)) return void running.add(org)
-    const own = waiting.filter((other) => other.org === org).length
-    if (own >= maxWaitingEach || waiting.length >= MAX_WAITING)
-      throw new ApiError(
-        429,
-        'limit_exceeded',
-        'too many large requests are being served; wait and try again',
-        { headers: { 'retry-after': '1' } },
-      )
-    await new Promise<void>((begin) => waiting.push({ org, begin }))
+    if (waiting.size([org]) >= maxWaitingEach) makeRoom(path, 1)
+    else if (waiting.size() >= MAX_WAITING) makeRoom(path, 0)
+    await new Promise<void>((begin, refuse) => waiting.push(path, { org, begin, refuse }))
   }
 
-  /** The next in line whose organization has no turn; the place is taken before anybody else looks. */
+  function makeRoom(path: LanePath, shared: number): void {
+    const refused = waiting.makeRoom(path, shared)
+    if (refused === undefined) throw tooMany()
+    refused.refuse(tooMany())
+  }
+
+  /** The next in line whose organization has no turn; the place is taken before any other looks. */
   function leave(org: string): void {
     running.delete(org)
-    const index = waiting.findIndex((next) => !running.has(next.org))
-    const [next] = index === -1 ? [] : waiting.splice(index, 1)
+    const next = waiting.shift((other) => !running.has(other))
     if (next === undefined) return
     running.add(next.org)
     next.begin()
   }
 
   return {
-    async run(org, work) {
-      await enter(org)
+    async run(org, work, caller = '') {
+      await enter([org, caller])
       try {
         return await work()
       } finally {
@@ -56,4 +64,13 @@ export function createAnswerTurns(
       }
     },
   }
+}
+
+function tooMany(): ApiError {
+  return new ApiError(
+    429,
+    'limit_exceeded',
+    'too many large requests are being served; wait and try again',
+    { headers: { 'retry-after': '1' } },
+  )
 }

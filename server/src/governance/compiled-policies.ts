@@ -39,6 +39,8 @@ export interface CompiledPolicies {
 }
 
 export interface PolicySource {
+  /** `formatPrincipal` of who asks; callers of an organization take turns. */
+  readonly caller: string
   readonly load: FindPolicy
   readonly begin: () => Work
 }
@@ -64,7 +66,7 @@ export function createCompiledPolicies({
   readonly maxSets?: number
 }): CompiledPolicies {
   const entries = new Map<string, Kept>()
-  const making = new Map<string, Promise<Kept | null>>()
+  const once = shareAttempts<Kept | null>()
   // One at a time, also of all: a worker that ends is then the fault of the set that it compiles.
   const turns = createAnswerTurns(MAX_WAITING_EACH, 1)
   const maxMegabytes = Math.floor((maxResources * LENGTH_OF_RESOURCE) / 1e6)
@@ -136,23 +138,24 @@ export function createCompiledPolicies({
     return count
   }
 
-  async function makeOnce(key: string, begin: () => Promise<Kept | null>): Promise<Kept | null> {
-    const begun = making.get(key) ?? begin()
-    making.set(key, begun)
-    try {
-      const kept = await begun
-      if (kept !== null && making.get(key) === begun) keep(key, kept)
+  /** One attempt of each caller: a refusal of one is not another's. */
+  function makeInTurn(key: string, set: EffectiveSet, source: PolicySource): Promise<Kept | null> {
+    const work = async (): Promise<Kept | null> => {
+      // Another caller may have had it made meanwhile.
+      const known = find(key)
+      if (known !== null) return known
+      const kept = await make(set, source)
+      if (kept !== null) keep(key, kept)
       return kept
-    } finally {
-      if (making.get(key) === begun) making.delete(key)
     }
+    const attempt = JSON.stringify([key, source.caller])
+    return once(attempt, () => turns.run(set.org, work, source.caller))
   }
 
   return {
     async decide(effective, source, request) {
       const key = keyOf(effective)
-      const begin = () => turns.run(effective.org, () => make(effective, source))
-      const kept = find(key) ?? (await makeOnce(key, begin))
+      const kept = find(key) ?? (await makeInTurn(key, effective, source))
       // Dropped where others came in between.
       if (kept === null || kept.set?.isLost() === true) return null
       if (kept.set !== null) return kept.set.decide(request)
@@ -160,6 +163,20 @@ export function createCompiledPolicies({
         `the policies hold more than ${maxResources} resources or ${maxMegabytes} MB, or take too long to compile, to be judged here; ask a machine`,
       )
     },
+  }
+}
+
+/** Runs one attempt of each key at a time, which all who ask meanwhile share. */
+function shareAttempts<T>(): (key: string, begin: () => Promise<T>) => Promise<T> {
+  const attempts = new Map<string, Promise<T>>()
+  return async (key, begin) => {
+    const begun = attempts.get(key) ?? begin()
+    attempts.set(key, begun)
+    try {
+      return await begun
+    } finally {
+      if (attempts.get(key) === begun) attempts.delete(key)
+    }
   }
 }
 

@@ -44,6 +44,7 @@ export async function checkAccess(
       readQuestion(reader, call, readHeads),
     )
     const source: PolicySource = {
+      caller: payer.caller,
       load: (head) => readAsOf(deps.store, head),
       begin: () => deps.budget.begin(payer),
     }

@@ -25,6 +25,7 @@ function setOf(...heads: PolicyHeadRecord[]): EffectiveSet {
 function loader(...policies: PolicyRecord[]) {
   let times = 0
   return {
+    caller: 'user:mia',
     begin: () => createWorkBudget().begin({ org: 'acme', caller: 'user:mia', isWriter: false }),
     async load({ id, revision }: PolicyHeadRecord) {
       times += 1
@@ -72,6 +73,45 @@ describe('compiled policies', () => {
 
     expect([first, second, third].map((each) => each?.decision)).toEqual(Array(3).fill('allow'))
     expect(source.times()).toBe(1)
+  })
+
+  it('are made for another caller while one fills the places of the organization', async () => {
+    const kept = open()
+    const sources = Array.from({ length: 20 }, (_, n) => policy(`p${n}`, 'example.com'))
+    const order: string[] = []
+    const ask = async (caller: string, each: PolicyRecord): Promise<string> => {
+      const source = { ...loader(each), caller }
+      const decided = kept.decide(setOf(each), source, REQUEST)
+      const outcome = await decided.then(
+        () => 'answered',
+        () => 'refused',
+      )
+      order.push(`${caller} ${outcome}`)
+      return outcome
+    }
+    const many = sources.map((each) => ask('user:auditor', each))
+    const mine = ask('user:owner', policy('mine', 'example.com'))
+    const shared = ask('user:owner', sources[3] ?? one)
+
+    expect(await mine).toBe('answered')
+    expect(await shared).toBe('answered')
+    const outcomes = await Promise.all(many)
+    expect(outcomes.filter((outcome) => outcome === 'refused').length).toBe(5)
+    const answered = order.filter((line) => line.endsWith('answered'))
+    expect(answered.indexOf('user:owner answered')).toBeLessThan(4)
+  })
+
+  it('are refused to one caller by the budget of no other', async () => {
+    const kept = open()
+    const source = loader(one)
+    const poor = { ...source, caller: 'user:poor', begin: () => refuse() }
+
+    const [refused, answered] = await Promise.allSettled([
+      kept.decide(set, poor, REQUEST),
+      kept.decide(set, source, REQUEST),
+    ])
+
+    expect([refused.status, answered.status]).toEqual(['rejected', 'fulfilled'])
   })
 
   it.each([

@@ -1,24 +1,33 @@
+import { createFairQueue, type FairQueue, type LanePath } from '../../fair-queue.ts'
 import { ApiError } from '../../http/api-error.ts'
 
 /** Each running hash holds 19 MiB and one of libuv's four threads, which the disk needs too. */
 const MAX_RUNNING = 2
 const MAX_WAITING = 64
-/** Of so many turns strangers get one while others wait. */
+/** Of so many turns strangers get one while known lanes wait, and doubtful ones of so many of theirs. */
 const STRANGERS_TURN = 4
+
+/**
+ * `known` for a network that has proven itself for the account, and for callers who are signed in;
+ * `doubtful` for one with wrong secrets in its neighbourhood a short while ago.
+ */
+export type Standing = 'known' | 'stranger' | 'doubtful'
 
 /** Whose work it is. */
 export interface QueuePlace {
-  /** Takes turns with all other lanes: a network, or a caller who is signed in. */
-  readonly lane: string
-  /** Whether the lane has proven itself for this account; then it goes before strangers. */
-  readonly isKnown: boolean
+  /** A caller who is signed in, or networks within networks. */
+  readonly path: LanePath
+  readonly standing: Standing
 }
 
 /**
- * Runs at most two pieces of slow work at once. 64 others wait: lanes take turns, and a new lane is
- * the last of them, so that many requests of one network, or of many new networks, do not starve
- * the others. When the queue is full, known lanes take the places of strangers and short lanes those
- * of long ones; who finds or keeps no place gets 429.
+ * Runs at most two pieces of slow work at once. 64 others wait. Known lanes go first, then strangers,
+ * then doubtful ones, each with a share that the others cannot take. Within a standing, networks take
+ * turns level by level, so that many addresses of one network do not starve the others: a guesser
+ * leaves a doubtful network behind with each few guesses, and a newcomer's goes before it.
+ *
+ * When the queue is full, a better standing takes places of a worse one, and short lanes those of
+ * long ones; a request that finds or keeps no place gets 429.
  */
 export interface PasswordQueue {
   run<T>(place: QueuePlace, work: () => Promise<T>): Promise<T>
@@ -31,60 +40,49 @@ interface Waiting {
   readonly refuse: (error: ApiError) => void
 }
 
-/** By lane, the next to have its turn first. */
-type Lanes = Map<string, Waiting[]>
-
 export function createPasswordQueue(): PasswordQueue {
-  const known: Lanes = new Map()
-  const strangers: Lanes = new Map()
-  let waiting = 0
+  const known = createFairQueue<Waiting>()
+  const stranger = createFairQueue<Waiting>()
+  const doubtful = createFairQueue<Waiting>()
+  const queues: Readonly<Record<Standing, FairQueue<Waiting>>> = { known, stranger, doubtful }
+  const waiting = () => known.size() + stranger.size() + doubtful.size()
   let running = 0
   let turn = 0
 
-  async function enter({ lane, isKnown }: QueuePlace): Promise<void> {
+  async function enter(place: QueuePlace): Promise<void> {
     if (running < MAX_RUNNING) {
       running += 1
       return
     }
-    const lanes = isKnown ? known : strangers
-    if (waiting >= MAX_WAITING && !makeRoom(lane, isKnown)) throw tooManyRequests(1)
+    if (waiting() >= MAX_WAITING && !makeRoom(place)) throw tooManyRequests(1)
     await new Promise<void>((begin, refuse) => {
-      lanes.set(lane, [...(lanes.get(lane) ?? []), { begin, refuse }])
-      waiting += 1
+      queues[place.standing].push(place.path, { begin, refuse })
     })
   }
 
-  /** Refuses the last one of the longest lane for one of `lane`, if that is shorter or known. */
-  function makeRoom(lane: string, isKnown: boolean): boolean {
-    const lanes = strangers.size > 0 ? strangers : known
-    if (lanes === known && !isKnown) return false
-    const [name, longest] = [...lanes].reduce((one, other) =>
-      other[1].length > one[1].length ? other : one,
-    )
-    const isBetter = isKnown && lanes === strangers
-    if (!isBetter && longest.length <= (lanes.get(lane)?.length ?? 0) + 1) return false
-    const refused = longest.pop()
-    if (longest.length === 0) lanes.delete(name)
-    waiting -= 1
-    refused?.refuse(tooManyRequests(1))
-    return true
+  function makeRoom({ path, standing }: QueuePlace): boolean {
+    const own = queues[standing]
+    for (const worst of [doubtful, stranger, known]) {
+      const refused = worst === own ? own.makeRoom(path) : worst.dropLongest()
+      refused?.refuse(tooManyRequests(1))
+      if (refused !== undefined || worst === own) return refused !== undefined
+    }
+    return false
   }
 
   function takeNext(): Waiting | undefined {
     turn += 1
-    const order = turn % STRANGERS_TURN === 0 ? [strangers, known] : [known, strangers]
-    for (const lanes of order)
-      for (const [lane, places] of lanes) {
-        const next = places.shift()
-        lanes.delete(lane)
-        if (places.length > 0) lanes.set(lane, places)
-        waiting -= 1
-        return next
-      }
-    return undefined
+    const order = orderOf(turn)
+    return order[0]?.shift() ?? order[1]?.shift() ?? order[2]?.shift()
   }
 
-  /** The place passes to the next in line, so `running` stays as it is while somebody waits. */
+  function orderOf(nth: number): readonly FairQueue<Waiting>[] {
+    if (nth % (STRANGERS_TURN * STRANGERS_TURN) === 0) return [doubtful, stranger, known]
+    if (nth % STRANGERS_TURN === 0) return [stranger, doubtful, known]
+    return [known, stranger, doubtful]
+  }
+
+  /** The place passes to the next in line, so `running` stays as it is while one waits. */
   function leave(): void {
     const next = takeNext()
     if (next === undefined) running -= 1
@@ -100,7 +98,7 @@ export function createPasswordQueue(): PasswordQueue {
         leave()
       }
     },
-    waiting: () => waiting,
+    waiting,
   }
 }
 

@@ -4,8 +4,8 @@ import { verifyPassword } from '../password.ts'
 import { formatUser } from '../principal.ts'
 import { clientNetwork } from './client-network.ts'
 import type { SignInJournal } from './sign-in-journal.ts'
-import type { PasswordQueue } from './password-queue.ts'
-import type { SignInLimits } from './sign-in-limits.ts'
+import type { PasswordQueue, Standing } from './password-queue.ts'
+import type { PasswordAttempt, SignInLimits } from './sign-in-limits.ts'
 
 /** How long a network stays noted before it is noted again. */
 const NOTE_AGAIN_MS = 24 * 60 * 60 * 1000
@@ -60,7 +60,7 @@ async function provePassword(
     }
   }
   requireTry()
-  const place = { lane: network.wide, isKnown: attempt.isKnown }
+  const place = { path: network.path, standing: standingOf(deps, attempt) }
   const isRight = await deps.passwordQueue.run(place, async () => {
     // Once more when the turn comes, or a burst would slip through while it waits.
     requireTry()
@@ -74,6 +74,14 @@ async function provePassword(
   if (!isRight || user === null) return null
   noteNetwork(deps, claim, { network: network.near, seenAt })
   return user
+}
+
+function standingOf(
+  { signInLimits }: Pick<PasswordProofDeps, 'signInLimits'>,
+  { network, isKnown }: PasswordAttempt,
+): Standing {
+  if (isKnown) return 'known'
+  return signInLimits.isDoubtful(network) ? 'doubtful' : 'stranger'
 }
 
 function noteNetwork(

@@ -4,12 +4,15 @@ import { tooManyRequests } from './password-queue.ts'
 import type { ClientNetwork } from './client-network.ts'
 
 const WINDOW_MS = 60_000
-/** Of one network; as many of one account from all networks that it has not signed in from. */
+/**
+ * Of one network; as many of one account from all networks that it has not signed in from, and as
+ * many from each that it has: people who share a network guess no faster than strangers.
+ */
 const FROM_NETWORK = 20
 /** Of the /48 around it: the networks of one site, which may have 65,536. */
 const FROM_WIDE_NETWORK = 100
-/** Of one account from a network that it has signed in from. */
-const FROM_KNOWN_NETWORK = 60
+/** Of the /16, or /32 of IPv6, around it: from here on others go first. */
+const UNTIL_DOUBT = 3
 
 /** A password that somebody tries. */
 export interface PasswordAttempt {
@@ -21,7 +24,7 @@ export interface PasswordAttempt {
 }
 
 /**
- * Bounds on wrong secrets, each a minute. Every method throws 429 rather than answer.
+ * Bounds on wrong secrets, each a minute. Methods throw 429 rather than answer.
  *
  * A stranger must not lock others out. So a network that an account has signed in from has a bound
  * of its own with that account, which failures elsewhere do not touch; and tokens, whose 256 bits
@@ -30,6 +33,8 @@ export interface PasswordAttempt {
 export interface SignInLimits {
   requirePasswordTry(attempt: PasswordAttempt): void
   countWrongPassword(attempt: PasswordAttempt): void
+  /** Whether wrong secrets came lately from the /16, or /32 of IPv6, around the network; never throws. */
+  isDoubtful(network: ClientNetwork): boolean
   /** Counts a token that is not good. */
   countWrongToken(network: ClientNetwork): void
   /** Counts a reset of somebody's password by `actor`. */
@@ -41,13 +46,15 @@ export function createSignInLimits(monotonicMs: () => number): SignInLimits {
   const near = countFailures(FROM_NETWORK)
   const wide = countFailures(FROM_WIDE_NETWORK)
   const elsewhere = countFailures(FROM_NETWORK)
-  const known = countFailures(FROM_KNOWN_NETWORK)
+  const known = countFailures(FROM_NETWORK)
+  const around = countFailures(UNTIL_DOUBT)
   const resets = countFailures(FROM_NETWORK)
   const waitOfNetwork = (network: ClientNetwork) =>
     Math.max(near.waitSeconds(network.near), wide.waitSeconds(network.wide))
   const countNetwork = (network: ClientNetwork) => {
     near.add(network.near)
     wide.add(network.wide)
+    around.add(network.path[0])
   }
 
   return {
@@ -65,6 +72,7 @@ export function createSignInLimits(monotonicMs: () => number): SignInLimits {
       countNetwork(network)
       elsewhere.add(account)
     },
+    isDoubtful: (network) => around.waitSeconds(network.path[0]) > 0,
     countWrongToken(network) {
       requireNoWait(waitOfNetwork(network))
       countNetwork(network)

@@ -46,7 +46,7 @@ export async function readRevisionStatus(
   })
   const tally = createTally()
   let held_back = 0
-  await deps.turns.run(org, async () => {
+  const count = async (): Promise<void> => {
     const { turn } = deps.budget.begin(payer)
     for await (const machines of judgeMachines(deps, { org, revision, isRefusal }, turn))
       for (const machine of machines) {
@@ -54,7 +54,8 @@ export async function readRevisionStatus(
         const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
         if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
       }
-  })
+  }
+  await deps.turns.run(org, count, payer.caller)
   const held = isHeldBack === null ? {} : { held_back }
   return { revision, current_revision: current, ...tally.result(), ...held }
 }

@@ -107,8 +107,10 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
       })
       if (isEnded(rollout))
         return { ...formatRollout(rollout), current_revision: current, machines: null }
-      const { revision, machines } = await turns.run(org, () =>
-        countStage(deps, rollout, deps.budget.begin(payer).turn),
+      const { revision, machines } = await turns.run(
+        org,
+        () => countStage(deps, rollout, deps.budget.begin(payer).turn),
+        payer.caller,
       )
       return { ...formatRollout(rollout), current_revision: revision, machines }
     },

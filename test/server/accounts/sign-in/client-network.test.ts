@@ -17,5 +17,21 @@ it.each([
   ['not an address', 'not an address', 'not an address'],
   ['', '', ''],
 ])('takes %s for one of %s within %s', (address, near, wide) => {
-  expect(clientNetwork(address)).toEqual({ near, wide })
+  expect(clientNetwork(address)).toMatchObject({ near, wide })
+})
+
+it.each([
+  ['192.0.2.7', ['192.0', '192.0.2', '192.0.2.7']],
+  ['::ffff:192.0.2.7', ['192.0', '192.0.2', '192.0.2.7']],
+  [
+    '2001:db8:1:12ab::5',
+    ['2001:db8::/32', '2001:db8:1::/48', '2001:db8:1:12::/56', '2001:db8:1:12ab::/64'],
+  ],
+  [
+    '2001:db8:1:2::5',
+    ['2001:db8::/32', '2001:db8:1::/48', '2001:db8:1:00::/56', '2001:db8:1:2::/64'],
+  ],
+  ['not an address', ['not an address']],
+])('takes %s for one of %j, network within network', (address, path) => {
+  expect(clientNetwork(address).path).toEqual(path)
 })

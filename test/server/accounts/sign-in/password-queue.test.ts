@@ -2,14 +2,19 @@ import { describe, expect, it } from 'vitest'
 import {
   createPasswordQueue,
   type PasswordQueue,
+  type QueuePlace,
+  type Standing,
 } from '../../../../server/src/accounts/sign-in/password-queue.ts'
+
+const KNOWN: QueuePlace = { path: ['held'], standing: 'known' }
+const STRANGER: QueuePlace = { path: ['a'], standing: 'stranger' }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** Holds both running places until it is opened; everything after waits. */
 function occupy(queue: PasswordQueue) {
   const gate = Promise.withResolvers<void>()
-  const held = [0, 1].map(() => queue.run({ lane: 'held', isKnown: true }, () => gate.promise))
+  const held = [0, 1].map(() => queue.run(KNOWN, () => gate.promise))
   return async () => {
     gate.resolve()
     await Promise.all(held)
@@ -21,12 +26,13 @@ function openTrace(queue: PasswordQueue) {
   const order: string[] = []
   const refused: string[] = []
   const work: Promise<unknown>[] = []
-  function add(lane: string, isKnown = false, label = lane): void {
+  /** `lane` is a path, its keys joined by `/`. */
+  function add(lane: string, standing: Standing = 'stranger', label = lane): void {
     const run = async () => {
       order.push(label)
       await turn()
     }
-    work.push(queue.run({ lane, isKnown }, run).catch(() => refused.push(label)))
+    work.push(queue.run({ path: lane.split('/'), standing }, run).catch(() => refused.push(label)))
   }
   return { order, refused, add, done: () => Promise.all(work) }
 }
@@ -45,9 +51,7 @@ describe('the password queue', () => {
       running -= 1
     }
 
-    await Promise.all(
-      [0, 1, 2, 3, 4].map((index) => queue.run({ lane: 'a', isKnown: false }, work(index))),
-    )
+    await Promise.all([0, 1, 2, 3, 4].map((index) => queue.run(STRANGER, work(index))))
 
     expect(order).toEqual([0, 1, 2, 3, 4])
     expect(most).toBe(2)
@@ -57,10 +61,10 @@ describe('the password queue', () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order } = openTrace(queue)
-    for (const label of ['a1', 'a2', 'a3']) add('a', false, label)
-    add('b', false, 'b1')
-    add('c', false, 'c1')
-    add('b', false, 'b2')
+    for (const label of ['a1', 'a2', 'a3']) add('a', 'stranger', label)
+    add('b', 'stranger', 'b1')
+    add('c', 'stranger', 'c1')
+    add('b', 'stranger', 'b2')
 
     await release()
     await done()
@@ -72,8 +76,8 @@ describe('the password queue', () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order } = openTrace(queue)
-    for (let index = 0; index < 3; index += 1) add(`stranger ${index}`, false, 'stranger')
-    for (let index = 0; index < 9; index += 1) add(`known ${index}`, true, 'known')
+    for (let index = 0; index < 3; index += 1) add(`stranger ${index}`, 'stranger', 'stranger')
+    for (let index = 0; index < 9; index += 1) add(`known ${index}`, 'known', 'known')
 
     await release()
     await done()
@@ -88,7 +92,7 @@ describe('the password queue', () => {
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
     for (let index = 0; index < 70; index += 1) add(`stranger ${index}`)
-    for (let index = 0; index < 5; index += 1) add('home', true, `home ${index}`)
+    for (let index = 0; index < 5; index += 1) add('home', 'known', `home ${index}`)
     expect(queue.waiting()).toBe(64)
 
     await release()
@@ -104,7 +108,7 @@ describe('the password queue', () => {
     const queue = createPasswordQueue()
     const release = occupy(queue)
     const { add, done, order, refused } = openTrace(queue)
-    for (let index = 0; index < 70; index += 1) add('many', false, `many ${index}`)
+    for (let index = 0; index < 70; index += 1) add('many', 'stranger', `many ${index}`)
     add('one')
 
     await release()
@@ -125,7 +129,7 @@ describe('the password queue', () => {
   it('turns away with 429 who finds no place, and goes on afterwards', async () => {
     const queue = createPasswordQueue()
     const gate = Promise.withResolvers<void>()
-    const place = { lane: 'a', isKnown: true }
+    const place = KNOWN
     const accepted = Array.from({ length: 66 }, () => queue.run(place, () => gate.promise))
 
     await expect(queue.run(place, async () => undefined)).rejects.toMatchObject({
@@ -138,9 +142,69 @@ describe('the password queue', () => {
     expect(await queue.run(place, async () => 'done')).toBe('done')
   })
 
+  it('gives the addresses of one network no more turns than another network', async () => {
+    const queue = createPasswordQueue()
+    const release = occupy(queue)
+    const { add, done, order } = openTrace(queue)
+    for (let index = 0; index < 60; index += 1)
+      add(`198.18/198.18.${index % 30}/198.18.${index % 30}.${index}`, 'stranger', 'guesser')
+    add('192.0/192.0.2/192.0.2.7', 'stranger', 'newcomer')
+
+    await release()
+    await done()
+
+    expect(order.indexOf('newcomer')).toBe(1)
+  })
+
+  it('keeps a place for a newcomer where addresses of one network fill the queue', async () => {
+    const queue = createPasswordQueue()
+    const release = occupy(queue)
+    const { add, done, order, refused } = openTrace(queue)
+    for (let index = 0; index < 70; index += 1)
+      add(`198.18/198.18.${index}/198.18.${index}.1`, 'stranger', 'guesser')
+    add('192.0/192.0.2/192.0.2.7', 'stranger', 'newcomer')
+
+    await release()
+    await done()
+
+    expect(order).toContain('newcomer')
+    expect(new Set(refused)).toEqual(new Set(['guesser']))
+  })
+
+  it('serves strangers before doubtful networks, which keep a sixteenth', async () => {
+    const queue = createPasswordQueue()
+    const release = occupy(queue)
+    const { add, done, order } = openTrace(queue)
+    for (let index = 0; index < 4; index += 1) add(`guesser ${index}`, 'doubtful', 'doubtful')
+    for (let index = 0; index < 40; index += 1) add(`stranger ${index}`, 'stranger', 'stranger')
+
+    await release()
+    await done()
+
+    expect(order.indexOf('doubtful')).toBe(15)
+    expect(order.slice(0, 36).filter((label) => label === 'doubtful').length).toBe(2)
+    expect(order.length).toBe(44)
+  })
+
+  it('gives the places of doubtful networks to strangers when it is full, and no others', async () => {
+    const queue = createPasswordQueue()
+    const release = occupy(queue)
+    const { add, done, order, refused } = openTrace(queue)
+    for (let index = 0; index < 64; index += 1) add(`guesser ${index}`, 'doubtful', 'doubtful')
+    for (let index = 0; index < 5; index += 1) add(`new ${index}`, 'stranger', 'stranger')
+    for (let index = 0; index < 3; index += 1) add(`late ${index}`, 'doubtful', 'late')
+
+    await release()
+    await done()
+
+    expect(order.filter((label) => label === 'stranger').length).toBe(5)
+    expect(refused.filter((label) => label === 'doubtful').length).toBe(5)
+    expect(refused.filter((label) => label === 'late').length).toBe(3)
+  })
+
   it('gives its place free when the work fails', async () => {
     const queue = createPasswordQueue()
-    const place = { lane: 'a', isKnown: false }
+    const place = STRANGER
 
     for (let round = 0; round < 5; round += 1)
       await expect(queue.run(place, () => Promise.reject(new Error('no')))).rejects.toThrow('no')

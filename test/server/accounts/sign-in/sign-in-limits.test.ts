@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { revokeUser } from '../../../../server/src/accounts/revoke-user.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
@@ -83,14 +84,47 @@ describe('the limits of signing in', () => {
     expect(await statusOf('alice', alice.password, ELSEWHERE)).toBe(200)
   })
 
-  it('slows a guesser in a known network to 60 a minute', async () => {
+  it('slows a guesser in a known network to 20 a minute, as anywhere', async () => {
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
 
-    expect(await statuses(60, () => statusOf('alice', 'wrong password', HOME))).toEqual([401])
+    expect(await statuses(20, () => statusOf('alice', 'wrong password', HOME))).toEqual([401])
 
     expect(await statusOf('alice', alice.password, HOME)).toBe(429)
     test.advance(MINUTE_MS)
     expect(await statusOf('alice', alice.password, HOME)).toBe(200)
+  })
+
+  it('lets an account in elsewhere while somebody guesses in its known network', async () => {
+    expect(await statusOf('alice', alice.password, HOME)).toBe(200)
+    await statuses(20, () => statusOf('alice', 'wrong password', HOME))
+
+    expect(await statusOf('alice', alice.password, ELSEWHERE)).toBe(200)
+  })
+
+  it('serves a newcomer beside 70 guessers from ever new networks', async () => {
+    let guessed = 0
+    const over = new AbortController()
+    const guessOn = async (guesser: number): Promise<void> => {
+      for (let round = 0; !over.signal.aborted; round += 1) {
+        const address = `198.${18 + (guesser % 2)}.${round % 256}.${guesser}`
+        const name = `guess-${guesser}-${round}`
+        if ((await statusOf(name, 'wrong password', address)) === 429) await setTimeout(50)
+        else guessed += 1
+      }
+    }
+    const guessers = Array.from({ length: 70 }, (_, guesser) => guessOn(guesser))
+    await expect.poll(() => guessed).toBeGreaterThan(10)
+
+    const seen: number[] = []
+    const before = guessed
+    // Each from a network of its own, so that none of them is known.
+    for (let index = 0; index < 4; index += 1)
+      seen.push(await statusOf('alice', alice.password, `192.0.${index}.7`))
+    over.abort()
+    await Promise.all(guessers)
+
+    expect(seen).toEqual(Array(4).fill(200))
+    expect(guessed).toBeGreaterThan(before)
   })
 
   it('forgets the known networks of an account that the operator revokes', async () => {
