@@ -67,9 +67,10 @@ export type NoWider =
 /** How much work a comparison may be. */
 export interface CompareOptions {
   /**
-   * Steps after which a comparison gives up what is left; a million take up to a second and a half.
-   * One new rule among 25,000 takes from a few thousand steps to a few million. A comparison that is
-   * complete stays complete with more. Default 10,000,000.
+   * Steps after which a comparison gives up what is left; a million take up to a second and a half
+   * of processor time. Any comparison may take half a second more, to read two policies of 1 MB and
+   * to leave out questions. A comparison that is complete stays complete with more steps.
+   * One new rule among 25,000 takes from a few thousand steps to a few million. Default 10,000,000.
    */
   readonly maxSteps?: number | undefined
 }

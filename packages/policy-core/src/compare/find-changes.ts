@@ -65,10 +65,10 @@ function unchangedAllows<P>(
   return allowed.filter(({ pattern }) => {
     const part = space.overlap(region.resource, pattern)
     if (part === null) return false
-    if (space.meter.isSpent() || !space.tidyMeter.spend(1)) return true
-    const closed = goneDenies(part)
+    if (!space.tidyMeter.spend(1)) return true
+    const closed = goneDenies(part, space.tidyMeter)
     if (closed.length === 0) return true
-    const denied = [...closed, ...toDenies(part)]
+    const denied = [...closed, ...toDenies(part, space.tidyMeter)]
     const question = questionOf({ region: part, denied, allowed: [], causes: [] })
     return space.find(question).kind !== 'none'
   })
@@ -77,7 +77,7 @@ function unchangedAllows<P>(
 function tightened<P>(space: Space<P>, { toDenies }: Indices<P>, change: Proven<P>): Proven<P> {
   const region = space.tighten(questionOf(change))
   if (region.resource === change.region.resource) return change
-  const near = new Set(toDenies(region))
+  const near = new Set(toDenies(region, space.tidyMeter))
   return {
     ...change,
     region,
@@ -96,7 +96,9 @@ function withoutCrowds<P>(
 ): readonly Proven<P>[] {
   const near = space.indexDenies(crowds.map(({ region }) => ({ pattern: region.resource })))
   return changes.filter(
-    ({ region }) => !near(region).some(({ pattern }) => space.denies(pattern, region)),
+    ({ region }) =>
+      space.tidyMeter.isSpent() ||
+      !near(region, space.tidyMeter).some(({ pattern }) => space.denies(pattern, region)),
   )
 }
 
@@ -113,7 +115,9 @@ function largest<P>(space: Space<P>, changes: readonly Proven<P>[]): readonly Pr
   return maximal(changes, {
     near: ({ region }) => {
       const smallest = { resource: region.within ?? region.resource, within: null }
-      return [...nearWhole(region), ...nearParts(smallest)].map(({ change }) => change)
+      const { tidyMeter } = space
+      const others = [...nearWhole(region, tidyMeter), ...nearParts(smallest, tidyMeter)]
+      return others.map(({ change }) => change)
     },
     covers: (outer, inner) => covers(space, outer, inner),
     meter: space.tidyMeter,
@@ -126,6 +130,7 @@ function covers<P>(space: Space<P>, outer: Proven<P>, inner: Proven<P>): boolean
   if (!space.grants('to', outer.region.resource, resource)) return false
   // What is denied in `to` is left out of both, but the outer one may leave out more.
   return outer.allowed.every(({ pattern }) => {
+    if (!space.tidyMeter.spend(1)) return false
     const part = space.overlap(resource, pattern)
     if (part === null) return true
     if (within !== null) return false
@@ -137,17 +142,18 @@ function covers<P>(space: Space<P>, outer: Proven<P>, inner: Proven<P>): boolean
 export function brief<P>(space: Space<P>, change: Proven<P>): Proven<P> {
   const { region } = change
   // Nobody reads so many, and each would be held against hundreds of others.
-  if (change.denied.length + change.allowed.length > MAX_BRIEF) return change
+  const exceptions = change.denied.length + change.allowed.length
+  if (exceptions > MAX_BRIEF || !space.tidyMeter.spend(exceptions)) return change
   const inside = change.denied.filter(({ pattern }) => space.isException(pattern, region))
   const denied = maximalDenies(space, inside)
   const nearDenied = space.indexDenies(denied)
   const undenied = change.allowed.filter((allow) => {
     const own = { resource: allow.pattern, within: null }
-    return !nearDenied(own).some((deny) => space.denies(deny.pattern, own))
+    return !nearDenied(own, space.tidyMeter).some((deny) => space.denies(deny.pattern, own))
   })
   const nearAllowed = space.indexAllows(undenied)
   const allowed = maximal(undenied, {
-    near: ({ pattern }) => nearAllowed({ resource: pattern, within: null }),
+    near: ({ pattern }) => nearAllowed({ resource: pattern, within: null }, space.tidyMeter),
     covers: (outer, inner) => space.grants('from', outer.pattern, inner.pattern),
     meter: space.tidyMeter,
   })

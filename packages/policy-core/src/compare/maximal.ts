@@ -38,7 +38,7 @@ export function maximalDenies<P>(
 ): readonly Listed<P>[] {
   const near = space.indexDenies(denies)
   return maximal(denies, {
-    near: ({ pattern }) => near({ resource: pattern, within: null }),
+    near: ({ pattern }) => near({ resource: pattern, within: null }, space.tidyMeter),
     covers: (outer, inner) =>
       space.denies(outer.pattern, { resource: inner.pattern, within: null }),
     meter: space.tidyMeter,

@@ -48,6 +48,15 @@ export function createMeters(budget: number): Meters {
   }
 }
 
+/** Entries of an index, or items that it answers, that are read in the time of a step. */
+const ENTRIES_OF_STEP = 8
+
+/** Charges one look-up in an index that read so many entries, and hands its answer on. */
+export function chargeLookUp<T>(meter: Meter, entries: number, answer: readonly T[]): readonly T[] {
+  meter.spend(1 + Math.floor((entries + answer.length) / ENTRIES_OF_STEP))
+  return answer
+}
+
 /** Puts one question about paths, which may take `most` steps, and charges those that it took. */
 export function askPaths<T>(meter: Meter, most: number, ask: (steps: PathMeter) => T): T {
   const allowed = Math.max(0, Math.min(most, meter.left()))

@@ -28,8 +28,11 @@ export interface Region<P> {
   readonly within: P | null
 }
 
-/** Finds patterns near a region: at least all that intersect it, without looking at every one. */
-export type Near<P, T> = (region: Region<P>) => readonly T[]
+/**
+ * Finds patterns near a region: at least all that intersect it, without looking at every one. The
+ * answer is whole even when it takes more than the meter has left.
+ */
+export type Near<P, T> = (region: Region<P>, meter: Meter) => readonly T[]
 
 /** What is to be found: a request in the region that none of the other patterns matches. */
 export interface Question<P> {

@@ -25,6 +25,9 @@ export interface Crowd<P> {
 /** As many changes as one gone deny may have before they are told as one. */
 const MAX_PARTS = 16
 
+/** To look where an allow and a deny meet, and to write that down. */
+const STEPS_TO_MEET = 3
+
 /** The patterns of a space, made ready to be found. */
 export interface Indices<P> {
   readonly fromAllows: Near<P, Listed<P>>
@@ -49,9 +52,9 @@ export function indexSpace<P>(space: Space<P>): Indices<P> {
 
 function lazily<P>(build: () => Near<P, Listed<P>>): Near<P, Listed<P>> {
   let near: Near<P, Listed<P>> | null = null
-  return (region) => {
+  return (region, meter) => {
     near ??= build()
-    return near(region)
+    return near(region, meter)
   }
 }
 
@@ -104,7 +107,7 @@ function largestRegions<P>(space: Space<P>, regions: readonly Region<P>[]): read
   const items = regions.map((region) => ({ region, pattern: region.resource }))
   const near = space.indexAllows(items)
   return maximal(items, {
-    near: ({ region }) => near(region),
+    near: ({ region }) => near(region, space.tidyMeter),
     covers: (outer, inner) => space.grants('to', outer.pattern, inner.pattern),
     meter: space.tidyMeter,
   }).map(({ region }) => region)
@@ -116,9 +119,10 @@ export function* closedRegions<P>(
   { toAllowsDenied }: Indices<P>,
   { pattern }: Pick<Listed<P>, 'pattern'>,
 ): Generator<Region<P>> {
+  if (space.meter.isSpent()) return
   const seen = new Set<string>()
-  for (const allow of toAllowsDenied({ resource: pattern, within: null })) {
-    if (!space.meter.spend(1)) return
+  for (const allow of toAllowsDenied({ resource: pattern, within: null }, space.meter)) {
+    if (!space.meter.spend(STEPS_TO_MEET)) return
     const region = space.meet(allow.pattern, pattern)
     if (region === null) continue
     // Every allow around a deny leaves the deny itself.
@@ -149,9 +153,9 @@ function suspect<P>(
   if (space.meter.isSpent()) return { ...start, denied: [], allowed: [] }
   const { resource } = start.region
   const allowed = isNew
-    ? fromAllows(start.region).filter(({ pattern }) => space.counts(pattern, resource))
+    ? fromAllows(start.region, space.meter).filter(({ pattern }) => space.counts(pattern, resource))
     : []
-  return { ...start, denied: toDenies(start.region), allowed }
+  return { ...start, denied: toDenies(start.region, space.meter), allowed }
 }
 
 export function questionOf<P>({ region, denied, allowed }: Suspect<P>): Question<P> {

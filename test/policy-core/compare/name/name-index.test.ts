@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createMeters } from '../../../../packages/policy-core/src/compare/meter.ts'
 import { indexNames } from '../../../../packages/policy-core/src/compare/name/name-index.ts'
 import { intersectsNetwork } from '../../../../packages/policy-core/src/language/network-language.ts'
 import { parseNetworkPattern } from '../../../../packages/policy-core/src/pattern/parse-network-pattern.ts'
@@ -32,7 +33,7 @@ describe('an index of names', () => {
   it.each(TEXTS)('finds all patterns that have a name in common with %s, each once', (text) => {
     const resource = patternOf(text)
 
-    const near = indexNames(ITEMS)({ resource, within: null })
+    const near = indexNames(ITEMS)({ resource, within: null }, createMeters(1).answer)
 
     expect(new Set(near).size).toBe(near.length)
     const meeting = ITEMS.filter(({ pattern }) => intersectsNetwork(pattern, resource))
@@ -40,7 +41,10 @@ describe('an index of names', () => {
   })
 
   it('leaves out what is on another port, beside a name or below a single one', () => {
-    const near = indexNames(ITEMS)({ resource: patternOf('a.test:443'), within: null })
+    const near = indexNames(ITEMS)(
+      { resource: patternOf('a.test:443'), within: null },
+      createMeters(1).answer,
+    )
 
     const texts = near.map(({ text }) => text)
     expect(texts).toContain('**.test:443')

@@ -1,10 +1,14 @@
 import { FAMILY_BITS, type IpAddress } from '../../address/ip-address.ts'
 import { firstAddress, keyOfBits, lastAddress, type IpRange } from '../../address/ip-range.ts'
 import { createByPort, type ByPort } from '../by-port.ts'
+import { chargeLookUp, type Meter } from '../meter.ts'
 import type { Near } from '../space.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import type { AddressPattern } from './find-address.ts'
 import { firstWhere } from './sorted-ranges.ts'
+
+/** Entries of an index that take as long as a look-up of one prefix length. */
+const STEPS_TO_PROBE = 8
 
 interface Entry<T> {
   readonly range: IpRange
@@ -17,8 +21,8 @@ export function indexAddresses<T extends { readonly pattern: AddressPattern }>(
 ): Near<AddressPattern, T> {
   const near4 = indexFamily(items, 4)
   const near6 = indexFamily(items, 6)
-  return ({ resource: { range, port } }) =>
-    range.family === 4 ? near4(range, port) : near6(range, port)
+  return ({ resource: { range, port } }, meter) =>
+    range.family === 4 ? near4(range, port, meter) : near6(range, port, meter)
 }
 
 /** The same for denies, which also match IPv4 addresses inside IPv6 ones. */
@@ -28,13 +32,13 @@ export function indexDeepAddresses<T extends { readonly pattern: AddressPattern 
   const near4 = indexFamily(items, 4)
   const near6 = indexFamily(items, 6)
   const groups = embeddingGroups()
-  return ({ resource: { range, port } }) => {
-    if (range.family === 4) return near4(range, port)
-    const near = new Set(near6(range, port))
+  return ({ resource: { range, port } }, meter) => {
+    if (range.family === 4) return near4(range, port, meter)
+    const near = new Set(near6(range, port, meter))
     for (const group of groups) {
       if (!meets(group.range, range)) continue
       for (const way of group.ways)
-        for (const item of near4(carriedRange(group, way, range), port)) near.add(item)
+        for (const item of near4(carriedRange(group, way, range), port, meter)) near.add(item)
     }
     return [...near]
   }
@@ -51,7 +55,7 @@ export function meets(a: IpRange, b: IpRange): boolean {
 function indexFamily<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
   family: IpAddress['family'],
-): (range: IpRange, port: number | null) => readonly T[] {
+): (range: IpRange, port: number | null, meter: Meter) => readonly T[] {
   const prefixes = new Map<number, Map<string, ByPort<T>>>()
   const entries: Entry<T>[] = []
   for (const item of items) {
@@ -68,7 +72,7 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
   }
   entries.sort((a, b) => (a.range.base < b.range.base ? -1 : a.range.base > b.range.base ? 1 : 0))
   const baseAt = (place: number): bigint => entries[place]?.range.base ?? 0n
-  return (range, port) => {
+  return (range, port, meter) => {
     const first = firstAddress(range)
     const last = lastAddress(range)
     const near: T[] = []
@@ -85,6 +89,6 @@ function indexFamily<T extends { readonly pattern: AddressPattern }>(
       const entry = entries[place]
       if (entry !== undefined && entry.range.prefix >= range.prefix) add(entry.same)
     }
-    return near
+    return chargeLookUp(meter, STEPS_TO_PROBE * prefixes.size, near)
   }
 }

@@ -89,9 +89,10 @@ export function indexDenied<T extends { readonly pattern: AddressPattern }>(
       .map((range) => ({ item, pattern: { ...item.pattern, range } })),
   )
   const nearCarried = indexAddresses(carriers)
-  return (region) => {
-    if (region.resource.range.family === 6) return near(region)
-    return [...new Set([...near(region), ...nearCarried(region).map(({ item }) => item)])]
+  return (region, meter) => {
+    if (region.resource.range.family === 6) return near(region, meter)
+    const carrying = nearCarried(region, meter).map(({ item }) => item)
+    return [...new Set([...near(region, meter), ...carrying])]
   }
 }
 

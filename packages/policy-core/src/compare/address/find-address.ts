@@ -29,8 +29,8 @@ export interface AddressQuestion {
   readonly classes: readonly ProtectedClass[]
 }
 
-/** What a question takes that a few ranges answer: to lay out the bits of each embedding. */
-const STEPS_TO_ASK = 30
+/** To lay out the bits of each embedding, which IPv6 has. */
+const STEPS_TO_ASK = { 4: 30, 6: 120 } as const
 /** What it takes to find a range, sort it in and hold it against each embedding. */
 const STEPS_TO_SORT = 4
 
@@ -71,7 +71,7 @@ export function findAddress(question: AddressQuestion, meter: Meter): Search<Add
       openers: openersOn(here),
     }
     const count = ranges.denied.length + ranges.allowed.length + ranges.openers.length
-    if (!meter.spend(STEPS_TO_ASK + STEPS_TO_SORT * count)) return UNKNOWN
+    if (!meter.spend(STEPS_TO_ASK[resource.range.family] + STEPS_TO_SORT * count)) return UNKNOWN
     const result = findRange(
       { resource: resource.range, within: within?.range ?? null, ...ranges, classes },
       meter,

@@ -33,8 +33,8 @@ export function* machineSuspects(
 ): Generator<Suspect<AddressPattern>> {
   for (const own of gone) {
     for (const region of closedRegions(space, indices, own)) {
-      const allowed = openersOf(own, indices.fromAllows(region))
-      yield { region, denied: indices.toDenies(region), allowed, causes: [] }
+      const allowed = openersOf(own, indices.fromAllows(region, space.meter))
+      yield { region, denied: indices.toDenies(region, space.meter), allowed, causes: [] }
     }
     if (space.meter.isSpent())
       yield { region: { resource: own.pattern, within: null }, denied: [], allowed: [], causes: [] }

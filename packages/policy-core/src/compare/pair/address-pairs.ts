@@ -33,7 +33,7 @@ export function* addressPairs(
     mentioned,
     (allow, port) => {
       const resource = { ...allow, port }
-      const denied = names.indices.toDenies({ resource, within: null })
+      const denied = names.indices.toDenies({ resource, within: null }, meter)
       return findName(
         resource,
         denied.map(({ pattern }) => pattern),
@@ -47,8 +47,8 @@ export function* addressPairs(
   )
   const deniedAround = (region: Region<AddressPattern>) =>
     region.resource.range.family === 4
-      ? [...addresses.indices.toDenies(region), ...around(region)]
-      : addresses.indices.toDenies(region)
+      ? [...addresses.indices.toDenies(region, meter), ...around(region, meter)]
+      : addresses.indices.toDenies(region, meter)
   for (const { gone, openers } of all) {
     const { port } = gone.pattern
     const closed = { gone: gone.pattern, openers: openers.map(({ pattern }) => pattern) }
@@ -81,7 +81,7 @@ function goneOrOwned(
   const allows = indexDenied([...space.from.allow.values()])
   const openers = owned.map((gone) => ({
     gone,
-    openers: openersOf(gone, allows({ resource: gone.pattern, within: null })),
+    openers: openersOf(gone, allows({ resource: gone.pattern, within: null }, space.meter)),
   }))
   return [...denies, ...openers]
 }
@@ -107,8 +107,8 @@ function findOpened(
     if (meter.isSpent()) return UNKNOWN
     const resource: AddressPattern = { kind: 'range', range, port }
     const own = { resource: range.family === gone.range.family ? gone : resource, within: null }
-    const denied = indices.toDenies(own).map(({ pattern }) => pattern)
-    const allowed = indices.toAllows(own).map(({ pattern }) => pattern)
+    const denied = indices.toDenies(own, meter).map(({ pattern }) => pattern)
+    const allowed = indices.toAllows(own, meter).map(({ pattern }) => pattern)
     return findAddress(
       { region: { resource, within: gone }, denied, allowed, openers, classes },
       meter,

@@ -29,7 +29,7 @@ export function* namePairs(
   const partnerOf = (patterns: readonly AddressPattern[]) =>
     createPartner(patterns, mentioned, (allow, port) => {
       const region = { resource: { ...allow, port }, within: null }
-      const denied = addresses.indices.toDenies(region).map(({ pattern }) => pattern)
+      const denied = addresses.indices.toDenies(region, meter).map(({ pattern }) => pattern)
       return findAddress({ region, denied, allowed: [], classes }, meter)
     })
   const anywhere = partnerOf(allows)
@@ -38,8 +38,8 @@ export function* namePairs(
   for (const deny of gone) {
     const { pattern } = deny
     const region = { resource: pattern, within: null }
-    const denied = meter.isSpent() ? [] : names.indices.toDenies(region)
-    const allowed = meter.isSpent() ? [] : names.indices.toAllowsDenied(region)
+    const denied = meter.isSpent() ? [] : names.indices.toDenies(region, meter)
+    const allowed = meter.isSpent() ? [] : names.indices.toAllowsDenied(region, meter)
     const outside = [...denied, ...allowed].map((each) => each.pattern)
     const partner = isLocalhostName(pattern.domain) ? onLoopback : anywhere
     const own = (port: number) => findName({ ...pattern, port }, outside, meter)

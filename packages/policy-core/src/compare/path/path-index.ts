@@ -1,4 +1,5 @@
 import type { Segments } from '../../language/path-automaton.ts'
+import { chargeLookUp } from '../meter.ts'
 import type { Near } from '../space.ts'
 
 /** The patterns that begin with the same names; a pattern stands where its first star does. */
@@ -24,20 +25,24 @@ export function indexPaths<T extends { readonly pattern: Segments }>(
     }
     folder.items.push(item)
   }
-  return ({ resource }) => {
+  return ({ resource }, meter) => {
     const near: T[] = []
+    const end = (): readonly T[] => chargeLookUp(meter, folders, near)
+    let folders = 0
     let folder: Folder<T> | undefined = root
     for (const name of leadingNames(resource)) {
       for (const item of folder.items) near.push(item)
       folder = folder.folders.get(name)
-      if (folder === undefined) return near
+      folders += 1
+      if (folder === undefined) return end()
     }
     const waiting = [folder]
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
       for (const item of next.items) near.push(item)
+      folders += 1
       for (const below of next.folders.values()) waiting.push(below)
     }
-    return near
+    return end()
   }
 }
 
