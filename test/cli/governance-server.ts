@@ -64,7 +64,12 @@ function route({ method, url, body }: SeenRequest): Reply {
   const sent = (): object => JSON.parse(body) as object
   switch (`${method} ${url}`) {
     case 'GET /api/v1/user/organizations':
-      return { body: { data: [{ name: 'acme', role: 'owner', permissions: [], entitled: true }] } }
+      return {
+        body: {
+          data: [{ name: 'acme', role: 'owner', permissions: [], entitled: true }],
+          next_page_token: null,
+        },
+      }
     case `GET ${POLICIES}`: {
       const { allowlist_v0: _rules, ...web } = WEB
       const data = [web, FILES].map((policy) => ({ ...policy, type: 'allowlist_v0' }))

@@ -1,4 +1,4 @@
-import { listInvitationsResponseSchema, memberSchema } from '@palisade/protocol'
+import { listInvitationsResponseSchema, memberSchema, pageQuerySchema } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { sendAnswer } from '../http/answer.ts'
@@ -39,13 +39,14 @@ function organizationInvitationRoutes({
           tags: ['members'],
           summary: 'List the invitations that wait for an answer',
           params: organizationParams,
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: { 200: listInvitationsResponseSchema, ...errorResponses([400, 401, 403, 404]) },
         },
       },
-      async (request) => ({
-        data: await invitations.listOfOrganization(admission.callerOf(request), request.params.org),
-      }),
+      async (request) => {
+        const { org } = request.params
+        return invitations.listOfOrganization(admission.callerOf(request), org, request.query)
+      },
     )
 
     app.delete(
@@ -96,11 +97,11 @@ function userInvitationRoutes({
           operationId: 'listUserInvitations',
           tags: ['members'],
           summary: 'The organizations that would have you as a member',
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: { 200: listInvitationsResponseSchema, ...errorResponses([400, 401, 403]) },
         },
       },
-      async (request) => ({ data: await invitations.listOfUser(admission.callerOf(request)) }),
+      async (request) => invitations.listOfUser(admission.callerOf(request), request.query),
     )
 
     app.post(

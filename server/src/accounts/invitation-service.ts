@@ -1,6 +1,7 @@
-import type { Invitation, Member } from '@palisade/protocol'
+import type { ListInvitationsResponse, Member, PageQuery } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { notFound, permissionDenied } from '../http/api-error.ts'
+import { readPage } from '../http/read-page.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce } from '../idempotency/idempotent-post.ts'
@@ -16,6 +17,7 @@ export interface InvitationServiceDeps {
   readonly store: AuditedStore
   readonly quotas: Quotas
   readonly writeLimits: WriteLimits
+  readonly pageTokenKey: Uint8Array
   readonly now: () => Date
 }
 
@@ -26,9 +28,13 @@ export interface InvitationServiceDeps {
  */
 export interface InvitationService {
   /** That wait for an answer. */
-  listOfOrganization(caller: Caller, org: string): Promise<Invitation[]>
+  listOfOrganization(
+    caller: Caller,
+    org: string,
+    query: PageQuery,
+  ): Promise<ListInvitationsResponse>
   withdraw(caller: Caller, org: string, username: string): Promise<void>
-  listOfUser(caller: Caller): Promise<Invitation[]>
+  listOfUser(caller: Caller, query: PageQuery): Promise<ListInvitationsResponse>
   /** By a session that may do all that the user may; otherwise 403. A member stays what he is. */
   accept(caller: Caller, org: string, once: OnceRequest): Promise<Answer>
   decline(caller: Caller, org: string): Promise<void>
@@ -37,10 +43,15 @@ export interface InvitationService {
 export function createInvitationService(deps: InvitationServiceDeps): InvitationService {
   const { store, now } = deps
   return {
-    listOfOrganization: (caller, org) =>
+    listOfOrganization: (caller, org, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        return reader.invitations.list(org)
+        const list = { of: 'organization_invitations', owner: org } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.invitations.page(org, page),
+          placeOf: ({ username }) => username,
+        })
+        return { data: [...rows], next_page_token }
       }),
 
     withdraw: (caller, org, username) =>
@@ -50,8 +61,16 @@ export function createInvitationService(deps: InvitationServiceDeps): Invitation
         await writer.invitations.delete(org, username)
       }),
 
-    listOfUser: (caller) =>
-      store.read((reader) => reader.invitations.listOfUser(requirePerson(caller).username)),
+    listOfUser: (caller, query) =>
+      store.read(async (reader) => {
+        const { username } = requirePerson(caller)
+        const list = { of: 'user_invitations', owner: username } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.invitations.pageOfUser(username, page),
+          placeOf: ({ org }) => org,
+        })
+        return { data: [...rows], next_page_token }
+      }),
 
     accept(caller, org, once) {
       deps.writeLimits.countOwn(caller)

@@ -4,6 +4,7 @@ import {
   deleteMemberQuerySchema,
   listMembersResponseSchema,
   memberSchema,
+  pageQuerySchema,
   updateMemberRequestSchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
@@ -35,15 +36,14 @@ export function memberRoutes(deps: {
         schema: {
           operationId: 'listMembers',
           tags: ['members'],
-          summary: 'List the members of an organization',
+          summary: 'List the members of an organization, by name',
           params: organizationParams,
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: { 200: listMembersResponseSchema, ...errorResponses([400, 401, 403, 404]) },
         },
       },
-      async (request) => ({
-        data: await members.list(admission.callerOf(request), request.params.org),
-      }),
+      async (request) =>
+        members.list(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(

@@ -2,12 +2,15 @@ import type {
   CreateMemberRequest,
   CreatedMember,
   DeleteMemberQuery,
+  ListMembersResponse,
   Member,
+  PageQuery,
   Permission,
   Role,
 } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { conflict, notFound, permissionDenied } from '../http/api-error.ts'
+import { readPage } from '../http/read-page.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
@@ -23,13 +26,14 @@ export interface MemberServiceDeps {
   readonly store: AuditedStore
   readonly quotas: Quotas
   readonly passwordQueue: PasswordQueue
+  readonly pageTokenKey: Uint8Array
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
 }
 
 /** Who belongs to an organization, in which role. Everything throws ApiError. */
 export interface MemberService {
-  list(caller: Caller, org: string): Promise<Member[]>
+  list(caller: Caller, org: string, query: PageQuery): Promise<ListMembersResponse>
   /**
    * Adds a user, making him when he does not exist. An account that this organization did not make
    * is invited: somebody else may have chosen its password.
@@ -52,16 +56,22 @@ export interface MemberService {
 export function createMemberService(deps: MemberServiceDeps): MemberService {
   const { store } = deps
   return {
-    list: (caller, org) =>
+    list: (caller, org, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        const teams = await reader.teams.listOfUsers(org)
-        const memberships = await reader.memberships.list(org)
-        return memberships.map(({ username, role }) => ({
+        const list = { of: 'members', owner: org } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.memberships.page(org, page),
+          placeOf: ({ username }) => username,
+        })
+        const usernames = rows.map(({ username }) => username)
+        const teams = await reader.teams.listOfSome(org, usernames)
+        const data = rows.map(({ username, role }) => ({
           username,
           role,
           teams: teams.get(username) ?? [],
         }))
+        return { data, next_page_token }
       }),
 
     async create(caller, org, { username, role, password }, once) {

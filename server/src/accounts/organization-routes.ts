@@ -1,6 +1,7 @@
 import {
   listUserOrganizationsResponseSchema,
   organizationSchema,
+  pageQuerySchema,
   updateOrganizationRequestSchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
@@ -61,14 +62,14 @@ export function organizationRoutes(deps: {
           operationId: 'listUserOrganizations',
           tags: ['organizations'],
           summary: 'The organizations that you belong to, and what you may do in each',
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: {
             200: listUserOrganizationsResponseSchema,
             ...errorResponses([400, 401, 403]),
           },
         },
       },
-      async (request) => ({ data: await organizations.listOfUser(admission.callerOf(request)) }),
+      async (request) => organizations.listOfUser(admission.callerOf(request), request.query),
     )
   }
 }

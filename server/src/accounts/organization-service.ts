@@ -1,9 +1,12 @@
 import type {
+  ListUserOrganizationsResponse,
   OrganizationBody,
+  PageQuery,
   UpdateOrganizationRequest,
   UserOrganization,
 } from '@palisade/protocol'
 import { permissionDenied } from '../http/api-error.ts'
+import { readPage } from '../http/read-page.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { OrganizationRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
@@ -19,11 +22,12 @@ export interface OrganizationService {
   /** A change that changes nothing writes nothing. */
   update(caller: Caller, org: string, request: UpdateOrganizationRequest): Promise<OrganizationBody>
   /** By name, with what the caller may do in each. */
-  listOfUser(caller: Caller): Promise<UserOrganization[]>
+  listOfUser(caller: Caller, query: PageQuery): Promise<ListUserOrganizationsResponse>
 }
 
 export function createOrganizationService(deps: {
   readonly store: AuditedStore
+  readonly pageTokenKey: Uint8Array
 }): OrganizationService {
   const { store } = deps
   return {
@@ -44,20 +48,26 @@ export function createOrganizationService(deps: {
         return formatOrganization(writer, (await writer.organizations.find(org)) ?? organization)
       }),
 
-    listOfUser: (caller) =>
+    listOfUser: (caller, query) =>
       store.read(async (reader) => {
         if (caller.kind !== 'user')
           throw permissionDenied('an organization token is no user; sign in as one')
-        const list: UserOrganization[] = []
-        for (const { org, role } of await reader.memberships.listOfUser(caller.username)) {
+        const { username } = caller
+        const list = { of: 'user_organizations', owner: username } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.memberships.pageOfUser(username, page),
+          placeOf: ({ org }) => org,
+        })
+        const data: UserOrganization[] = []
+        for (const { org, role } of rows) {
           const organization = await reader.organizations.find(org)
           if (organization === null) continue
           const permissions = permissionsOf(role).filter((held) =>
             caller.permissions.includes(held),
           )
-          list.push({ name: org, role, permissions, entitled: organization.entitled })
+          data.push({ name: org, role, permissions, entitled: organization.entitled })
         }
-        return list
+        return { data, next_page_token }
       }),
   }
 }

@@ -3,6 +3,7 @@ import {
   deleteTeamQuerySchema,
   listTeamsResponseSchema,
   memberSchema,
+  pageQuerySchema,
   teamSchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
@@ -36,15 +37,13 @@ export function teamRoutes(deps: {
         schema: {
           operationId: 'listTeams',
           tags: ['teams'],
-          summary: 'List the teams of an organization',
+          summary: 'List the teams of an organization, by name',
           params: organizationParams,
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: { 200: listTeamsResponseSchema, ...errorResponses([400, 401, 403, 404]) },
         },
       },
-      async (request) => ({
-        data: await teams.list(admission.callerOf(request), request.params.org),
-      }),
+      async (request) => teams.list(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(

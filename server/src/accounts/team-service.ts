@@ -1,6 +1,7 @@
-import type { DeleteTeamQuery, Member, Team } from '@palisade/protocol'
+import type { DeleteTeamQuery, ListTeamsResponse, Member, PageQuery } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { conflict, notFound } from '../http/api-error.ts'
+import { readPage } from '../http/read-page.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
@@ -15,7 +16,7 @@ import type { Caller } from './principal.ts'
 
 /** Teams of an organization and who is in them. Everything throws ApiError. */
 export interface TeamService {
-  list(caller: Caller, org: string): Promise<Team[]>
+  list(caller: Caller, org: string, query: PageQuery): Promise<ListTeamsResponse>
   create(caller: Caller, org: string, name: string, once: OnceRequest): Promise<Answer>
   /**
    * Refused with 409 while a policy names the team, unless `query` says what shall become of it;
@@ -29,16 +30,22 @@ export interface TeamService {
 export function createTeamService(deps: {
   readonly store: AuditedStore
   readonly quotas: Quotas
+  readonly pageTokenKey: Uint8Array
   readonly now: () => Date
   /** A new lower-case UUID. */
   readonly newId: () => string
 }): TeamService {
   const { store } = deps
   return {
-    list: (caller, org) =>
+    list: (caller, org, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        return (await reader.teams.list(org)).map(({ id, name }) => ({ id, name }))
+        const list = { of: 'teams', owner: org } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.teams.page(org, page),
+          placeOf: ({ name }) => name,
+        })
+        return { data: rows.map(({ id, name }) => ({ id, name })), next_page_token }
       }),
 
     create: (caller, org, name, once) =>

@@ -23,7 +23,17 @@ export function readPageSize(text: string | undefined): number {
 
 /** What a token is good for: one list, of one owner. */
 export interface PageList {
-  readonly of: 'policies' | 'events' | 'devices' | 'organization_tokens' | 'personal_tokens'
+  readonly of:
+    | 'policies'
+    | 'events'
+    | 'devices'
+    | 'organization_tokens'
+    | 'personal_tokens'
+    | 'members'
+    | 'teams'
+    | 'organization_invitations'
+    | 'user_invitations'
+    | 'user_organizations'
   /** The organization or the user whose list it is. */
   readonly owner: string
   /** The query parameter that carries the token. */

@@ -60,7 +60,72 @@ async function succeed(
 
 const token = (index: number) => ({ name: `t${index}`, permissions: [], expires_in_days: 9 })
 
+const usernameOf = ({ username = '' }: Record<string, string>): string => username
+
+const organizationInvitations: PagedList = {
+  ...resource('organization_invitations', 'invitations', () => ({}), usernameOf),
+  async add({ test, alice, rita }, index) {
+    const payload = { username: `i${index}`, role: 'member' }
+    await succeed(test, 'POST', `${RIVAL}/members`, rita, payload)
+    await succeed(test, 'POST', `${ACME}/members`, alice, payload)
+  },
+}
+
+/** An organization that `alice` does not belong to. */
+async function addOrganization({ test }: PagedScene, name: string): Promise<void> {
+  const created_at = new Date(test.now()).toISOString()
+  await test.store.transaction((writer) =>
+    writer.organizations.insert({
+      name,
+      entitled: true,
+      resolve_unlisted_names: false,
+      created_at,
+    }),
+  )
+}
+
+const userInvitations: PagedList = {
+  name: 'user_invitations',
+  url: '/api/v1/user/invitations',
+  foreignUrl: '/api/v1/user/invitations',
+  keyOf: ({ org = '' }) => org,
+  async add(scene, index) {
+    await addOrganization(scene, `i${index}`)
+    const invitation = { org: `i${index}`, username: 'alice', role: 'member' as const }
+    const made = { invited_by: 'operator', created_at: new Date(scene.test.now()).toISOString() }
+    await scene.test.store.transaction((writer) =>
+      writer.invitations.insert({ ...invitation, ...made }),
+    )
+  },
+  remove: ({ test, alice }, key) =>
+    succeed(test, 'DELETE', `/api/v1/user/invitations/${key}`, alice),
+}
+
+const userOrganizations: PagedList = {
+  name: 'user_organizations',
+  url: '/api/v1/user/organizations',
+  foreignUrl: '/api/v1/user/organizations',
+  keyOf: ({ name = '' }) => name,
+  async add(scene, index) {
+    await addOrganization(scene, `o${index}`)
+    const membership = { org: `o${index}`, username: 'alice', role: 'member' as const }
+    await scene.test.store.transaction((writer) => writer.memberships.insert(membership))
+  },
+  remove: ({ test, alice }, key) =>
+    succeed(test, 'DELETE', `/api/v1/orgs/${key}/members/alice`, alice),
+}
+
 export const PAGED_LISTS: readonly PagedList[] = [
   resource('organization_tokens', 'access-tokens', token),
   resource('personal_tokens', '/api/v1/user/access-tokens', token),
+  resource(
+    'members',
+    'members',
+    (index) => ({ username: `m${index}`, role: 'member' }),
+    usernameOf,
+  ),
+  resource('teams', 'teams', (index) => ({ name: `team ${index}` })),
+  organizationInvitations,
+  userInvitations,
+  userOrganizations,
 ]

@@ -87,4 +87,68 @@ export function describePages(store: () => Store): void {
       })
     })
   })
+
+  describe('a page of people', () => {
+    it('holds members by name, and the organizations of a user', async () => {
+      await store().transaction(async ({ memberships }) => {
+        await memberships.insert({ org: 'acme', username: 'cid', role: 'editor' })
+      })
+
+      await store().read(async ({ memberships }) => {
+        const members = async (after: string, limit: number) =>
+          (await memberships.page('acme', { after, limit })).map(({ username }) => username)
+        expect(await members('', 2)).toEqual(['ann', 'bob'])
+        expect(await members('bob', 2)).toEqual(['cid'])
+        expect(await members('ba', 1)).toEqual(['bob'])
+        const organizations = async (after: string, limit: number) =>
+          (await memberships.pageOfUser('cid', { after, limit })).map(({ org }) => org)
+        expect(await organizations('', 1)).toEqual(['acme'])
+        expect(await organizations('acme', 9)).toEqual(['rival'])
+        expect(await organizations('rival', 9)).toEqual([])
+      })
+    })
+
+    it('holds teams by name, whatever the letters', async () => {
+      await store().transaction(async ({ teams }) => {
+        for (const name of ['Ärzte', 'Zoo', 'été'])
+          await teams.insert({ id: `team ${name}`, org: 'acme', name })
+        await teams.insert({ id: 'foreign', org: 'rival', name: 'Zoo' })
+      })
+
+      await store().read(async ({ teams }) => {
+        const names = async (after: string, limit: number) =>
+          (await teams.page('acme', { after, limit })).map(({ name }) => name)
+        const all = await names('', 9)
+        expect(all).toEqual((await teams.list('acme')).map(({ name }) => name))
+        expect(all).toHaveLength(5)
+        for (const [index, name] of all.entries())
+          expect(await names(name, 2)).toEqual(all.slice(index + 1, index + 3))
+      })
+    })
+
+    it('holds invitations of an organization by user, and of a user by organization', async () => {
+      const invitation = (org: string, username: string) => ({
+        org,
+        username,
+        role: 'member' as const,
+        invited_by: 'user:ann',
+        created_at: NOW,
+      })
+      await store().transaction(async ({ invitations }) => {
+        await invitations.insert(invitation('acme', 'cid'))
+        for (const username of ['bob', 'ann'])
+          await invitations.insert(invitation('rival', username))
+        await invitations.insert(invitation('acme', 'ann'))
+      })
+
+      await store().read(async ({ invitations }) => {
+        const ofAcme = await invitations.page('acme', { after: 'ann', limit: 9 })
+        expect(ofAcme).toEqual([invitation('acme', 'cid')])
+        const ofAnn = async (after: string, limit: number) =>
+          (await invitations.pageOfUser('ann', { after, limit })).map(({ org }) => org)
+        expect(await ofAnn('', 1)).toEqual(['acme'])
+        expect(await ofAnn('acme', 9)).toEqual(['rival'])
+      })
+    })
+  })
 }

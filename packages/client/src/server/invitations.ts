@@ -5,10 +5,12 @@ import {
   type Member,
 } from '@palisade/protocol'
 import type { Call } from './call.ts'
+import { collectPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
 /** Organizations that would have the caller as a member. */
 export interface InvitationsClient {
+  /** Page by page. */
   list(): Promise<readonly Invitation[]>
   accept(org: string): Promise<Member>
   decline(org: string): Promise<void>
@@ -17,8 +19,7 @@ export interface InvitationsClient {
 export function createInvitationsClient(call: Call): InvitationsClient {
   const root = '/api/v1/user/invitations'
   return {
-    list: async () =>
-      (await call({ method: 'GET', path: root }, listInvitationsResponseSchema)).data,
+    list: async () => collectPages(call, { path: root, page: listInvitationsResponseSchema }),
     accept: async (org) =>
       call({ method: 'POST', path: `${root}${apiPath(org, 'accept')}` }, memberSchema),
     decline: async (org) => call.empty({ method: 'DELETE', path: root + apiPath(org) }),

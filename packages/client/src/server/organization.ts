@@ -27,6 +27,7 @@ import type { Call } from './call.ts'
 import { createDevicesClient, type DevicesClient } from './devices.ts'
 import { createEnrolmentTokensClient, type EnrolmentTokensClient } from './enrolment-tokens.ts'
 import { createEventsClient, type EventsClient } from './events.ts'
+import { collectPages } from './list-pages.ts'
 import {
   createPoliciesClient,
   createRulesClient,
@@ -39,6 +40,7 @@ import { apiPath, formatQuery } from './server-url.ts'
 import { createWebhooksClient, type WebhooksClient } from './webhooks.ts'
 
 export interface MembersClient {
+  /** By username, page by page. */
   list(): Promise<readonly Member[]>
   /** The account of another organization is `invited`, and no member before it accepts. */
   create(body: CreateMemberRequest): Promise<CreatedMember>
@@ -48,6 +50,7 @@ export interface MembersClient {
 }
 
 export interface TeamsClient {
+  /** By name, page by page. */
   list(): Promise<readonly Team[]>
   create(name: string): Promise<Team>
   /** Refused with 409 while a policy uses the team, unless `policies` says what becomes of it. */
@@ -113,7 +116,7 @@ export function createOrganizationClient(
 function createMembersClient(call: Call, root: string): MembersClient {
   const one = (username: string): string => root + apiPath(username)
   return {
-    list: async () => (await call({ method: 'GET', path: root }, listMembersResponseSchema)).data,
+    list: async () => collectPages(call, { path: root, page: listMembersResponseSchema }),
     create: async (body) => call({ method: 'POST', path: root, body }, createdMemberSchema),
     setRole: async (username, role) =>
       call({ method: 'PATCH', path: one(username), body: { role } }, memberSchema),
@@ -126,7 +129,7 @@ function createTeamsClient(call: Call, root: string): TeamsClient {
   const member = (teamId: string, username: string): string =>
     root + apiPath(teamId, 'members', username)
   return {
-    list: async () => (await call({ method: 'GET', path: root }, listTeamsResponseSchema)).data,
+    list: async () => collectPages(call, { path: root, page: listTeamsResponseSchema }),
     create: async (name) => call({ method: 'POST', path: root, body: { name } }, teamSchema),
     delete: async (teamId, policies = {}) =>
       call.empty({ method: 'DELETE', path: root + apiPath(teamId) + formatQuery(policies) }),

@@ -13,6 +13,7 @@ import { createCall } from './call.ts'
 import type { Wire } from './exchange.ts'
 import { createInvitationsClient, type InvitationsClient } from './invitations.ts'
 import type { Fetch } from './fetch.ts'
+import { collectPages } from './list-pages.ts'
 import { createOrganizationClient, type OrganizationClient } from './organization.ts'
 import type { Pace } from './retry.ts'
 import { parseServerUrl } from './server-url.ts'
@@ -70,12 +71,10 @@ export function createServerClient(options: ServerClientOptions): ServerClient {
     organization: (org) =>
       createOrganizationClient(call, org, { newKey: randomUUID, server: wire.server }),
     organizations: async () =>
-      (
-        await call(
-          { method: 'GET', path: '/api/v1/user/organizations' },
-          listUserOrganizationsResponseSchema,
-        )
-      ).data,
+      collectPages(call, {
+        path: '/api/v1/user/organizations',
+        page: listUserOrganizationsResponseSchema,
+      }),
     changePassword: async (body) =>
       call({ method: 'PUT', path: '/api/v1/user/password', body }, passwordChangedSchema),
     accessTokens: createAccessTokensClient(call, '/api/v1/user/access-tokens'),

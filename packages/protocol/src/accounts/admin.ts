@@ -49,9 +49,11 @@ export const userOrganizationSchema = z
   })
   .meta({ id: 'UserOrganization' })
 export type UserOrganization = z.infer<typeof userOrganizationSchema>
-export const listUserOrganizationsResponseSchema = z.strictObject({
-  data: z.array(userOrganizationSchema),
+/** By name. */
+export const listUserOrganizationsResponseSchema = pageSchema(userOrganizationSchema).meta({
+  id: 'ListUserOrganizationsResponse',
 })
+export type ListUserOrganizationsResponse = z.infer<typeof listUserOrganizationsResponseSchema>
 
 /** `/api/v1/user/password` */
 export const changePasswordRequestSchema = z
@@ -108,7 +110,11 @@ export const createdMemberSchema = memberSchema
   .extend({ status: z.enum(['active', 'invited']) })
   .meta({ id: 'CreatedMember' })
 export type CreatedMember = z.infer<typeof createdMemberSchema>
-export const listMembersResponseSchema = z.strictObject({ data: z.array(memberSchema) })
+/** By username. */
+export const listMembersResponseSchema = pageSchema(memberSchema).meta({
+  id: 'ListMembersResponse',
+})
+export type ListMembersResponse = z.infer<typeof listMembersResponseSchema>
 
 /** `/api/v1/orgs/{org}/invitations`, and `/api/v1/user/invitations` */
 export const invitationSchema = z
@@ -122,7 +128,11 @@ export const invitationSchema = z
   })
   .meta({ id: 'Invitation' })
 export type Invitation = z.infer<typeof invitationSchema>
-export const listInvitationsResponseSchema = z.strictObject({ data: z.array(invitationSchema) })
+/** Of an organization by username, of a user by organization. */
+export const listInvitationsResponseSchema = pageSchema(invitationSchema).meta({
+  id: 'ListInvitationsResponse',
+})
+export type ListInvitationsResponse = z.infer<typeof listInvitationsResponseSchema>
 
 /** What shall become of the organization tokens that a removed member made; they stay without it. */
 export const deleteMemberQuerySchema = z.strictObject({
@@ -141,7 +151,9 @@ export const createTeamRequestSchema = z
   .meta({ id: 'CreateTeamRequest', examples: [{ name: 'backend' }] })
 export const teamSchema = z.strictObject({ id: z.string(), name: z.string() }).meta({ id: 'Team' })
 export type Team = z.infer<typeof teamSchema>
-export const listTeamsResponseSchema = z.strictObject({ data: z.array(teamSchema) })
+/** By name. */
+export const listTeamsResponseSchema = pageSchema(teamSchema).meta({ id: 'ListTeamsResponse' })
+export type ListTeamsResponse = z.infer<typeof listTeamsResponseSchema>
 /** What shall become of the policies that name a team which is deleted; without it they are kept. */
 export const deleteTeamQuerySchema = z
   .strictObject({

@@ -7,6 +7,13 @@ import type {
   UserRecord,
 } from '../records.ts'
 
+/** The first `limit` rows whose name (of a user, a team or an organization) comes after `after`. */
+export interface NamePage {
+  /** Empty for the first page. */
+  readonly after: string
+  readonly limit: number
+}
+
 export interface OrganizationReader {
   find(name: string): Promise<OrganizationRecord | null>
   count(): Promise<number>
@@ -68,8 +75,11 @@ export interface MembershipReader {
   find(org: string, username: string): Promise<MembershipRecord | null>
   /** By username. */
   list(org: string): Promise<MembershipRecord[]>
+  page(org: string, page: NamePage): Promise<MembershipRecord[]>
   count(org: string): Promise<number>
+  /** By organization. */
   listOfUser(username: string): Promise<MembershipRecord[]>
+  pageOfUser(username: string, page: NamePage): Promise<MembershipRecord[]>
   /** Names of the organizations that own the user's account and that he is a member of, ascending. */
   ownersOfAccount(username: string): Promise<string[]>
   /** Whether the organization owns the user's account, also while he is no member of it. */
@@ -91,8 +101,9 @@ export interface InvitationReader {
   find(org: string, username: string): Promise<InvitationRecord | null>
   /** By username. */
   list(org: string): Promise<InvitationRecord[]>
+  page(org: string, page: NamePage): Promise<InvitationRecord[]>
   /** By organization. */
-  listOfUser(username: string): Promise<InvitationRecord[]>
+  pageOfUser(username: string, page: NamePage): Promise<InvitationRecord[]>
   count(org: string): Promise<number>
 }
 
@@ -105,6 +116,7 @@ export interface TeamReader {
   find(org: string, id: string): Promise<TeamRecord | null>
   /** By name. */
   list(org: string): Promise<TeamRecord[]>
+  page(org: string, page: NamePage): Promise<TeamRecord[]>
   count(org: string): Promise<number>
   /** Team ids of one member, ascending. */
   listOfUser(org: string, username: string): Promise<string[]>

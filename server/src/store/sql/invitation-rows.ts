@@ -9,8 +9,11 @@ export function createInvitationReader(connection: Connection): InvitationReader
   const list = connection.prepare<InvitationRecord>(
     'SELECT * FROM invitations WHERE org = ? ORDER BY username',
   )
-  const listOfUser = connection.prepare<InvitationRecord>(
-    'SELECT * FROM invitations WHERE username = ? ORDER BY org',
+  const page = connection.prepare<InvitationRecord>(
+    'SELECT * FROM invitations WHERE org = ? AND username > ? ORDER BY username LIMIT ?',
+  )
+  const pageOfUser = connection.prepare<InvitationRecord>(
+    'SELECT * FROM invitations WHERE username = ? AND org > ? ORDER BY org LIMIT ?',
   )
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM invitations WHERE org = ?',
@@ -20,7 +23,8 @@ export function createInvitationReader(connection: Connection): InvitationReader
       return (await find.get(org, username)) ?? null
     },
     list: (org) => list.all(org),
-    listOfUser: (username) => listOfUser.all(username),
+    page: (org, { after, limit }) => page.all(org, after, limit),
+    pageOfUser: (username, { after, limit }) => pageOfUser.all(username, after, limit),
     async count(org) {
       return (await count.get(org))?.total ?? 0
     },

@@ -12,11 +12,17 @@ export function createMembershipReader(connection: Connection): MembershipReader
   const list = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE org = ? ORDER BY username',
   )
+  const page = connection.prepare<MembershipRecord>(
+    'SELECT * FROM memberships WHERE org = ? AND username > ? ORDER BY username LIMIT ?',
+  )
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM memberships WHERE org = ?',
   )
   const listOfUser = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE username = ? ORDER BY org',
+  )
+  const pageOfUser = connection.prepare<MembershipRecord>(
+    'SELECT * FROM memberships WHERE username = ? AND org > ? ORDER BY org LIMIT ?',
   )
   const ownersOfAccount = connection.prepare<{ org: string }>(
     `SELECT m.org FROM memberships m
@@ -36,12 +42,14 @@ export function createMembershipReader(connection: Connection): MembershipReader
     async list(org) {
       return list.all(org)
     },
+    page: (org, { after, limit }) => page.all(org, after, limit),
     async count(org) {
       return (await count.get(org))?.total ?? 0
     },
     async listOfUser(username) {
       return listOfUser.all(username)
     },
+    pageOfUser: (username, { after, limit }) => pageOfUser.all(username, after, limit),
     async ownersOfAccount(username) {
       return (await ownersOfAccount.all(username)).map(({ org }) => org)
     },

@@ -8,6 +8,9 @@ import { createSelectIn } from './select-in.ts'
 export function createTeamReader(connection: Connection): TeamReader {
   const find = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? AND id = ?')
   const list = connection.prepare<TeamRecord>('SELECT * FROM teams WHERE org = ? ORDER BY name')
+  const page = connection.prepare<TeamRecord>(
+    'SELECT * FROM teams WHERE org = ? AND name > ? ORDER BY name LIMIT ?',
+  )
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM teams WHERE org = ?',
   )
@@ -29,6 +32,7 @@ export function createTeamReader(connection: Connection): TeamReader {
     async list(org) {
       return list.all(org)
     },
+    page: (org, { after, limit }) => page.all(org, after, limit),
     async count(org) {
       return (await count.get(org))?.total ?? 0
     },

@@ -113,6 +113,9 @@ describe('the statements of the store', () => {
     [/^SELECT d\.\* FROM device_labels l/, '(label,device_id)>(?,?)'],
     [/^SELECT d\.id, .* FROM devices d/, 'id>?'],
     [/^SELECT \* FROM events/, 'sequence>? AND sequence<?'],
+    [/^SELECT \* FROM memberships WHERE org = \? AND username >/, 'username>?'],
+    [/^SELECT \* FROM invitations WHERE org = \? AND username >/, 'username>?'],
+    [/^SELECT \* FROM teams WHERE org = \? AND name >/, 'name>?'],
     [/^SELECT \* FROM access_tokens WHERE org .* place >/, 'place>?'],
   ])('read no more than a page of %s', (statement, bounds) => {
     const found = statements.filter((sql) => statement.test(oneLine(sql)))
@@ -121,10 +124,13 @@ describe('the statements of the store', () => {
     for (const sql of found) expect(planOf(database, sql).join()).toContain(`org=? AND ${bounds}`)
   })
 
-  it('read no more than a page of the tokens of a user', () => {
-    const ofUser = /^SELECT \* FROM access_tokens WHERE username .* place >/
-    const [sql = ''] = statements.filter((statement) => ofUser.test(oneLine(statement)))
+  it.each([
+    [/^SELECT \* FROM access_tokens WHERE username .* place >/, 'place>?'],
+    [/^SELECT \* FROM memberships WHERE username .* org >/, 'org>?'],
+    [/^SELECT \* FROM invitations WHERE username .* org >/, 'org>?'],
+  ])('read no more than a page of a user by %s', (statement, bounds) => {
+    const [sql = ''] = statements.filter((each) => statement.test(oneLine(each)))
 
-    expect(planOf(database, sql).join()).toContain('username=? AND place>?')
+    expect(planOf(database, sql).join()).toContain(`username=? AND ${bounds}`)
   })
 })
