@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 export interface LoadConnection {
   /** Resolves with the answer's status and header lines, once its body is in. */
   ask(request: Buffer): Promise<LoadAnswer>
-  /** Whether the server has not ended it. */
+  /** Whether the server has neither ended it nor said that it will. */
   isOpen(): boolean
 }
 
@@ -15,6 +15,7 @@ export interface LoadAnswer {
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
+const CLOSES = /\r\nconnection: *close(\r\n|$)/i
 const LENGTH = /\r\ncontent-length: *(\d+)/i
 
 export function openConnection(port: number): Promise<LoadConnection> {
@@ -48,6 +49,8 @@ function serve(socket: Socket): LoadConnection {
       missing = length - (bytes.length - end - END_OF_HEAD.length)
     } else missing -= chunk.length
     if (missing > 0) return
+    // What is left of the request is of no use to a server that has answered and closes.
+    if (CLOSES.test(answer.head)) socket.destroy()
     const [complete, { resolve }] = [answer, waiting ?? { resolve: () => undefined }]
     answer = null
     waiting = null
