@@ -1,15 +1,14 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { closeSync, constants, openSync, statSync, type Stats } from 'node:fs'
-import { absent, type Opening } from '../opening.ts'
+import type { Opening } from '../opening.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import type { Connection, Effect } from '../sql/connection.ts'
 import { requireTables } from '../sql/require-tables.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
-import { StoreError } from '../store-error.ts'
 import type { Store, StoreReader } from '../store.ts'
 import { createBeginImmediate } from './begin-immediate.ts'
+import { createPrivateFile, requireFile } from './database-file.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
 import { createMemberWrites } from './member-writes.ts'
@@ -213,35 +212,4 @@ function openConnection(path: string, options: { readonly: boolean }): Database 
       throw error
     }
   })
-}
-
-/** Throws unless there is a file, which is not empty: SQLite would make a database of it. */
-function requireFile(path: string): void {
-  const stat = statOf(path)
-  if (stat === undefined || (stat.isFile() && stat.size === 0)) throw absent(path)
-  if (!stat.isFile())
-    throw new StoreError('ERR_STORE_UNAVAILABLE', `\`${path}\` is not an ordinary file`)
-}
-
-function statOf(path: string): Stats | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch (error) {
-    throw cannotOpen(path, error)
-  }
-}
-
-/** SQLite would create the file with the umask's mode; its -wal and -shm files copy this one's. */
-function createPrivateFile(path: string): void {
-  try {
-    const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants
-    // Not blocking: a named pipe in this place would hang the process, deaf to signals.
-    closeSync(openSync(path, O_APPEND | O_CREAT | O_NONBLOCK | O_WRONLY, 0o600))
-  } catch (error) {
-    throw cannotOpen(path, error)
-  }
-}
-
-function cannotOpen(path: string, cause: unknown): StoreError {
-  return new StoreError('ERR_STORE_UNAVAILABLE', `cannot open database \`${path}\``, { cause })
 }
