@@ -88,7 +88,19 @@ export const POLICY_WORKER = {
   apart: [],
 }
 
-export const BUNDLED = [AGENT, CLI, SERVER, POLICY_WORKER]
+/**
+ * A thread of the server; not started by itself.
+ *
+ * @type {BundledProgram}
+ */
+export const CHECKPOINT_WORKER = {
+  main: 'server/dist/checkpoint-worker.js',
+  name: 'palisade-checkpoint-worker',
+  nodeOptions: [],
+  apart: ['better-sqlite3'],
+}
+
+export const BUNDLED = [AGENT, CLI, SERVER, POLICY_WORKER, CHECKPOINT_WORKER]
 
 /**
  * The one file of a program, relative to the root.

@@ -64,6 +64,7 @@ for (const folder of ['packages/cli', 'server', 'agent', 'packages/policy-core']
   fs.copyFileSync('program-stand-in', folder + '/dist/main.js')
 }
 fs.copyFileSync('program-stand-in', 'server/dist/policy-worker.js')
+fs.copyFileSync('program-stand-in', 'server/dist/checkpoint-worker.js')
 `
 
 /** Stands for the bundler: the one file is what the compiler has left. */
