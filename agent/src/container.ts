@@ -36,6 +36,7 @@ import { fetchAsDevice } from './sync/fetch-as-device.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSelfTestMemory } from './sync/self-test-memory.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
+import { createSpacedDemand } from './sync/spaced-demand.ts'
 import { createStateStore } from './sync/state-store.ts'
 import { createSchedule } from './sync/schedule.ts'
 import { createTimetable } from './sync/timetable.ts'
@@ -82,6 +83,11 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
   const decisions = provideDecisions(parts, () => get(sync.breakGlass).isOver())
   const sync = provideSync(parts, decisions)
   const proxy = provideProxy(parts, decisions)
+  const demand = createSpacedDemand({
+    demand: () => get(sync.poller).demand(),
+    uptime: from.uptime,
+    rest: (ms) => pause(ms, undefined, { ref: false }),
+  })
   const startedAtMs = clock()
   let cacheProblem: CacheProblem | null = null
 
@@ -102,8 +108,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
           proxyUrl: () => get(proxy).url(),
           cacheProblem: () => cacheProblem,
         }),
-      sync: async () =>
-        describeSync(await get(sync.poller).demand(), get(sync.synchronizer).awaited()),
+      sync: async () => describeSync(await demand(), get(sync.synchronizer).awaited()),
       import: async (body) => {
         const { outcome, revision, error } = await get(sync.poller).inTurn((signal) =>
           get(sync.synchronizer).import(body, signal),

@@ -8,6 +8,8 @@ import {
   type SyncResult,
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { thinOut } from '../proxy/thin-out.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
@@ -28,7 +30,16 @@ export interface LocalApiDeps {
 interface Route {
   readonly method: 'GET' | 'POST'
   readonly answer: (request: IncomingMessage) => Promise<unknown>
+  /** Requests at once whose connections are kept in a crowd; 0 for a route that answers at once. */
+  readonly most: number
 }
+
+const MAX_CONNECTIONS = 256
+/** Of those that wait until an attempt has ended, which all of them share. */
+const MAX_SYNCS = 64
+/** Each may hold `MAX_BUNDLE_BYTES`. */
+const MAX_IMPORTS = 2
+const MAX_GRANTS = 8
 
 /** Carries a refusal out of a route. */
 class Refused extends Error {
@@ -46,6 +57,7 @@ class Refused extends Error {
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
   const routes = createRoutes(deps)
+  const waiting = createWaiting()
   const server = createServer(
     {
       maxHeaderSize: 8192,
@@ -57,7 +69,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       connectionsCheckingInterval: 3_000,
     },
     (request, response) => {
-      answer(routes, request, response).catch((error: unknown) => {
+      answer(routes, waiting, request, response).catch((error: unknown) => {
         if (request.destroyed && !request.complete) return
         deps.onError(error)
         send(
@@ -68,8 +80,35 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       })
     },
   )
-  server.maxConnections = 256
+  server.maxConnections = MAX_CONNECTIONS
+  const clients = new Set<Socket>()
+  server.on('connection', (client: Socket) => {
+    clients.add(client)
+    client.once('close', () => clients.delete(client))
+    thinOut(clients, waiting.clients, MAX_CONNECTIONS)
+  })
   return server
+}
+
+/** Requests under way of the routes that let them wait. */
+interface Waiting {
+  /** Null when the route has as many as it takes. Answers how to leave. */
+  enter(route: Route, client: Socket): (() => void) | null
+  clients(): readonly Socket[]
+}
+
+function createWaiting(): Waiting {
+  const held = new Map<object, { readonly route: Route; readonly client: Socket }>()
+  return {
+    enter(route, client) {
+      const entries = [...held.values()].filter((other) => other.route === route)
+      if (entries.length >= route.most) return null
+      const key = {}
+      held.set(key, { route, client })
+      return () => held.delete(key)
+    },
+    clients: () => [...held.values()].map(({ client }) => client),
+  }
 }
 
 function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
@@ -91,18 +130,22 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
     return deps.import(body.value)
   }
   return new Map<string, Route>([
-    [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide) }],
-    [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain) }],
-    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status() }],
-    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync() }],
-    [LOCAL_API.import, { method: 'POST', answer: takeBundle }],
-    [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant }],
-    [LOCAL_API.endBreakGlass, { method: 'POST', answer: () => deps.endBreakGlass() }],
+    [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide), most: 0 }],
+    [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain), most: 0 }],
+    [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), most: 0 }],
+    [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), most: MAX_SYNCS }],
+    [LOCAL_API.import, { method: 'POST', answer: takeBundle, most: MAX_IMPORTS }],
+    [LOCAL_API.breakGlass, { method: 'POST', answer: takeGrant, most: MAX_GRANTS }],
+    [
+      LOCAL_API.endBreakGlass,
+      { method: 'POST', answer: () => deps.endBreakGlass(), most: MAX_GRANTS },
+    ],
   ])
 }
 
 async function answer(
   routes: ReadonlyMap<string, Route>,
+  waiting: Waiting,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -117,11 +160,20 @@ async function answer(
     refuse(request, response, { status: 405, code: 'invalid_argument', message })
     return
   }
+  const leave = route.most === 0 ? () => {} : waiting.enter(route, request.socket)
+  if (leave === null) {
+    response.setHeader('retry-after', '1')
+    const message = 'too many requests of this kind wait already; try again later'
+    refuse(request, response, { status: 429, code: 'limit_exceeded', message })
+    return
+  }
   try {
     send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)
+  } finally {
+    leave()
   }
 }
 

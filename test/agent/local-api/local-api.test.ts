@@ -1,17 +1,20 @@
 import { MAX_BUNDLE_BYTES, MAX_GRANT_BYTES } from '@palisade/protocol'
+import { once } from 'node:events'
 import { mkdir, stat, writeFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { createLocalApi } from '../../../agent/src/local-api/local-api.ts'
+import { createLocalApi, type LocalApiDeps } from '../../../agent/src/local-api/local-api.ts'
 import { claimSocket, listenOnSocket } from '../../../agent/src/local-api/listen-on-socket.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleOf } from '../fixture/bundle.ts'
 import { askAgent } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
-async function startApi(): Promise<{
+async function startApi(
+  sync: LocalApiDeps['sync'] = async () => ({ outcome: 'unchanged', revision: 7, error: null }),
+): Promise<{
   socketPath: string
   errors: unknown[]
   imported: string[]
@@ -26,7 +29,7 @@ async function startApi(): Promise<{
     status: () => {
       throw new Error('a bug')
     },
-    sync: async () => ({ outcome: 'unchanged', revision: 7, error: null }),
+    sync,
     import: async (body) => {
       imported.push(Buffer.concat(body).toString())
       return { outcome: 'updated', revision: 8, error: null }
@@ -207,6 +210,47 @@ describe('the local API', () => {
       body: { error: { code: 'internal', message: 'internal error' } },
     })
     expect(errors).toHaveLength(1)
+  })
+})
+
+describe('a crowd on the socket', () => {
+  const open = async (socketPath: string, text = ''): Promise<Socket> => {
+    const socket = connect(socketPath).on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    socket.write(text)
+    return socket
+  }
+
+  it.each(['', 'POST /v1/decide HTTP/1.1\r\nhost: agent\r\ncontent-length: 9\r\n\r\n{'])(
+    'of connections that send %j keeps no other out',
+    async (text) => {
+      const { socketPath } = await startApi()
+      for (let index = 0; index < 300; index += 1) await open(socketPath, text)
+
+      const answer = await askAgent(socketPath, 'POST', '/v1/decide', '{}')
+
+      expect(answer.status).toBe(200)
+    },
+  )
+
+  it('that waits for an attempt is bounded, and the first of it get their answer', async () => {
+    const end = Promise.withResolvers<void>()
+    const { socketPath } = await startApi(async () => {
+      await end.promise
+      return { outcome: 'unchanged', revision: 7, error: null }
+    })
+    const first = Array.from({ length: 64 }, () => askAgent(socketPath, 'POST', '/v1/sync'))
+    await askAgent(socketPath, 'POST', '/v1/decide', '{}')
+
+    const refused = await askAgent(socketPath, 'POST', '/v1/sync')
+    for (let index = 0; index < 300; index += 1) await open(socketPath)
+    end.resolve()
+
+    expect(refused).toMatchObject({ status: 429, body: { error: { code: 'limit_exceeded' } } })
+    expect(refused.headers['retry-after']).toBe('1')
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array(64).fill(200))
+    expect((await askAgent(socketPath, 'POST', '/v1/sync')).status).toBe(200)
   })
 })
 

@@ -7,12 +7,14 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
  * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
- * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended
+ * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended. After thirty without a
+ *                       pause, attempts begin once a second, and all who wait share one
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; judged as if it had been fetched
  * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once it is begun or refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
  *
- * Errors use the server's envelope. A request that cannot be judged is not an error: it is
+ * Errors use the server's envelope; too many requests that wait are 429 `limit_exceeded` with
+ * `Retry-After`. A request that cannot be judged is not an error: it is
  * answered 200 with `deny` and `invalid_request`.
  *
  * A request with the member `resolve: true` is answered as the proxy would: a name that the proxy
