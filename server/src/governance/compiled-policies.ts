@@ -3,13 +3,15 @@ import { createHash } from 'node:crypto'
 import { limitExceeded } from '../http/api-error.ts'
 import type { Work } from '../overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../store/records.ts'
-import { createAnswerTurns } from './answer-turns.ts'
+import { createAnswerTurns, type AnswerTurns } from './answer-turns.ts'
 import { formatPolicy } from './format-policy.ts'
 import type { FindPolicy } from './policy-lookup.ts'
 import { UncompilableError, type PolicyWorker, type WorkerSet } from './policy-worker-client.ts'
 
 /** About 45 MB when full, by what a compiled resource takes (bench/README.md). */
 const MAX_RESOURCES = 200_000
+/** Of a set that compiles in some tens of milliseconds. */
+const MAX_SMALL_RESOURCES = 5_000
 /** Sets at once, also of small ones. */
 const MAX_SETS = 500
 /** A longer text counts as several resources: the worker has memory for 50 MB of texts. */
@@ -51,24 +53,47 @@ interface Kept {
   readonly resources: number
 }
 
+/** Workers for the sets of most organizations, and for those that take seconds. */
+export interface PolicyWorkers {
+  /** Its time limit is as long as a small set may hold up all others. */
+  readonly small: Pick<PolicyWorker, 'open'>
+  readonly large: Pick<PolicyWorker, 'open'>
+}
+
+/** A worker, and the sets that it takes. */
+interface Lane {
+  readonly worker: Pick<PolicyWorker, 'open'>
+  readonly turns: AnswerTurns
+  readonly maxResources: number
+}
+
 /**
  * Keys sets by the policies in them and not by the teams that were asked about: most sets of teams
  * share one set of policies. A set that is too large is kept as such, so that asking again reads
  * nothing. Together the sets hold at most `maxResources` resources.
+ *
+ * Sets that are large or slow have a worker of their own, so that no decision by another one waits
+ * for them to compile.
  */
 export function createCompiledPolicies({
-  worker,
+  workers,
   maxResources = MAX_RESOURCES,
   maxSets = MAX_SETS,
 }: {
-  readonly worker: Pick<PolicyWorker, 'open'>
+  readonly workers: PolicyWorkers
   readonly maxResources?: number
   readonly maxSets?: number
 }): CompiledPolicies {
   const entries = new Map<string, Kept>()
   const once = shareAttempts<Kept | null>()
   // One at a time, also of all: a worker that ends is then the fault of the set that it compiles.
-  const turns = createAnswerTurns(MAX_WAITING_EACH, 1)
+  const createLaneTurns = () => createAnswerTurns(MAX_WAITING_EACH, 1)
+  const small: Lane = {
+    worker: workers.small,
+    turns: createLaneTurns(),
+    maxResources: Math.min(MAX_SMALL_RESOURCES, maxResources),
+  }
+  const large: Lane = { worker: workers.large, turns: createLaneTurns(), maxResources }
   const maxMegabytes = Math.floor((maxResources * LENGTH_OF_RESOURCE) / 1e6)
   let resources = 0
 
@@ -98,58 +123,21 @@ export function createCompiledPolicies({
     }
   }
 
-  async function make(
-    { heads, resolve_unlisted_names }: EffectiveSet,
-    { load, begin }: PolicySource,
-  ): Promise<Kept | null> {
-    const work = begin()
-    const set = worker.open()
-    let kept: Kept | null = null
-    try {
-      const count = await add(set, { heads, load, work })
-      if (count === null) return null
-      if (count > maxResources) return UNDECIDABLE
-      work.charge(await set.compile(resolve_unlisted_names))
-      return (kept = { set, resources: count })
-    } catch (error) {
-      if (!(error instanceof UncompilableError)) throw error
-      work.charge(error.tookMs)
-      return UNDECIDABLE
-    } finally {
-      work.end()
-      if (kept === null) set.drop()
-    }
-  }
-
-  /** How much they count, or more than they may; null when a policy has changed. */
-  async function add(
-    set: WorkerSet,
-    { heads, load, work }: Pick<EffectiveSet, 'heads'> & { load: FindPolicy; work: Work },
-  ): Promise<number | null> {
-    let count = 1
-    for (const head of heads) {
-      const record = await load(head)
-      if (record === null) return null
-      count += countResources(record)
-      if (count > maxResources) break
-      set.add(formatPolicy(record))
-      await work.turn()
-    }
-    return count
-  }
-
   /** One attempt of each caller: a refusal of one is not another's. */
   function makeInTurn(key: string, set: EffectiveSet, source: PolicySource): Promise<Kept | null> {
-    const work = async (): Promise<Kept | null> => {
+    const makeIn = async (lane: Lane): Promise<Kept | null> => {
       // Another caller may have had it made meanwhile.
       const known = find(key)
       if (known !== null) return known
-      const kept = await make(set, source)
-      if (kept !== null) keep(key, kept)
+      const kept = await make(lane, set, source)
+      if (kept !== null && (kept !== UNDECIDABLE || lane === large)) keep(key, kept)
       return kept
     }
-    const attempt = JSON.stringify([key, source.caller])
-    return once(attempt, () => turns.run(set.org, work, source.caller))
+    const run = (lane: Lane) => lane.turns.run(set.org, () => makeIn(lane), source.caller)
+    return once(JSON.stringify([key, source.caller]), async () => {
+      const kept = await run(small)
+      return kept === UNDECIDABLE ? run(large) : kept
+    })
   }
 
   return {
@@ -164,6 +152,49 @@ export function createCompiledPolicies({
       )
     },
   }
+}
+
+/** Null when a policy has changed; `UNDECIDABLE` for what is too much for the lane. */
+async function make(
+  lane: Lane,
+  { heads, resolve_unlisted_names }: EffectiveSet,
+  { load, begin }: PolicySource,
+): Promise<Kept | null> {
+  const work = begin()
+  const set = lane.worker.open()
+  let kept: Kept | null = null
+  try {
+    const count = await add(lane, set, { heads, load, work })
+    if (count === null) return null
+    if (count > lane.maxResources) return UNDECIDABLE
+    work.charge(await set.compile(resolve_unlisted_names))
+    return (kept = { set, resources: count })
+  } catch (error) {
+    if (!(error instanceof UncompilableError)) throw error
+    work.charge(error.tookMs)
+    return UNDECIDABLE
+  } finally {
+    work.end()
+    if (kept === null) set.drop()
+  }
+}
+
+/** How much they count, or more than they may; null when a policy has changed. */
+async function add(
+  lane: Lane,
+  set: WorkerSet,
+  { heads, load, work }: Pick<EffectiveSet, 'heads'> & { load: FindPolicy; work: Work },
+): Promise<number | null> {
+  let count = 1
+  for (const head of heads) {
+    const record = await load(head)
+    if (record === null) return null
+    count += countResources(record)
+    if (count > lane.maxResources) break
+    set.add(formatPolicy(record))
+    await work.turn()
+  }
+  return count
 }
 
 /** Runs one attempt of each key at a time, which all who ask meanwhile share. */

@@ -35,11 +35,14 @@ function loader(...policies: PolicyRecord[]) {
   }
 }
 
-const worker = createPolicyWorker()
-afterAll(() => worker.close())
+const workers = { small: createPolicyWorker(), large: createPolicyWorker() }
+afterAll(async () => {
+  await workers.small.close()
+  await workers.large.close()
+})
 
 function open(limits: { readonly maxResources?: number; readonly maxSets?: number } = {}) {
-  return createCompiledPolicies({ worker, ...limits })
+  return createCompiledPolicies({ workers, ...limits })
 }
 
 /** Work that tells what it was charged for being done elsewhere. */
@@ -170,7 +173,8 @@ describe('compiled policies', () => {
         status: 403,
         code: 'limit_exceeded',
       })
-    expect(source.times()).toBe(2)
+    // Two for each worker.
+    expect(source.times()).toBe(4)
   })
 
   it('that have to be made are begun with what the caller may spend, and kept ones given without', async () => {
@@ -185,7 +189,7 @@ describe('compiled policies', () => {
   it('that take too long to compile are refused, paid for, and not tried again', async () => {
     const slow = createPolicyWorker({ timeLimitMs: 1 })
     const large = policy('p', ...Array.from({ length: 20_000 }, (_, index) => `h${index}.example`))
-    const kept = createCompiledPolicies({ worker: slow })
+    const kept = createCompiledPolicies({ workers: { small: slow, large: slow } })
     const { work, charged } = spending()
     const source = { ...loader(large), begin: () => work }
 
@@ -194,14 +198,51 @@ describe('compiled policies', () => {
         status: 403,
         code: 'limit_exceeded',
       })
-    expect(source.times()).toBe(1)
+    // Once to find that it is large.
+    expect(source.times()).toBe(2)
     expect(charged()).toBeGreaterThan(0)
     await slow.close()
   })
 
+  it('that are large hold up no small ones, neither new nor kept', async () => {
+    const kept = open()
+    const large = policy('l', ...Array.from({ length: 60_000 }, (_, index) => `h${index}.example`))
+    const known = policy('k', 'example.com')
+    const source = loader(large, known, one)
+    await kept.decide(setOf(known), source, REQUEST)
+    const ended: string[] = []
+    const ask = async (each: PolicyRecord) => {
+      await kept.decide(setOf(each), source, REQUEST)
+      ended.push(each.id)
+    }
+    const begun = ask(large)
+    // It has been read twice, and so is being compiled.
+    while (source.times() < 3) await nextTurn()
+
+    await Promise.all([begun, ask(known), ask(one)])
+
+    expect(ended.at(-1)).toBe('l')
+    expect(ended).toHaveLength(3)
+  })
+
+  it('that are small and slow are compiled with the large', async () => {
+    const impatient = createPolicyWorker({ timeLimitMs: 1 })
+    const kept = createCompiledPolicies({ workers: { ...workers, small: impatient } })
+    const slow = policy('p', ...Array.from({ length: 4_000 }, (_, index) => `h${index}.example`))
+
+    const decision = await kept.decide(setOf(slow), loader(slow), {
+      ...REQUEST,
+      host: 'h7.example',
+      port: 443,
+    })
+
+    expect(decision?.decision).toBe('allow')
+    await impatient.close()
+  })
+
   it('are compiled again in another worker after theirs has ended', async () => {
     const ending = createPolicyWorker()
-    const kept = createCompiledPolicies({ worker: ending })
+    const kept = createCompiledPolicies({ workers: { ...workers, small: ending } })
     const source = loader(one)
     await kept.decide(set, source, REQUEST)
     await ending.close()
