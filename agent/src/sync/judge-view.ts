@@ -25,6 +25,7 @@ import {
 } from './signed-metadata.ts'
 import { MAX_DOCUMENT_BYTES } from './state-store.ts'
 import { newestAssignmentOf, type TrustedState, type ViewFiles } from './trusted-state.ts'
+import { isBehind, type Versions } from './view-marks.ts'
 
 /** How far clocks of server and machine may be apart. */
 const TOLERANCE_MS = 10 * 60_000
@@ -43,11 +44,7 @@ export interface Listed {
 /** A view that holds together, is for this machine, and not older than what it had. */
 export interface JudgedView {
   readonly files: ViewFiles
-  readonly versions: {
-    readonly timestamp: number
-    readonly snapshot: number
-    readonly targets: number
-  }
+  readonly versions: Versions
   readonly issuedMs: number
   /** Issue of the assignment. */
   readonly assignedMs: number
@@ -151,9 +148,11 @@ function checkAddressee(
 function checkOrder(parsed: Parsed, files: ViewFiles, judgement: Judgement): Fault | null {
   const { timestamp, assignment } = parsed
   const { state } = judgement
-  if (isBehind(parsed, state.marks, files.id))
+  const versions = versionsOf(parsed)
+  const issuedMs = Date.parse(timestamp['x-issued'])
+  if (isBehind(state, { view: files.id, versions, issuedMs }))
     return fault('older_version', 'these are older versions than were accepted before')
-  if (Date.parse(timestamp['x-issued']) < state.issued_ms - SLOT_MS - TOLERANCE_MS)
+  if (issuedMs < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
   return checkAssignment(assignment, judgement)
 }
@@ -178,12 +177,12 @@ function newestAssignmentMs({ state, root, isSignature }: Judgement): number | n
   return issuedMsOf(newest)
 }
 
-function isBehind(parsed: Parsed, marks: TrustedState['marks'], view: string): boolean {
-  const own = Object.hasOwn(marks, view) ? marks[view] : undefined
-  if (own === undefined) return false
-  return (['timestamp', 'snapshot', 'targets'] as const).some(
-    (role) => parsed[role].version < own[role],
-  )
+function versionsOf({ timestamp, snapshot, targets }: Parsed): Versions {
+  return {
+    timestamp: timestamp.version,
+    snapshot: snapshot.version,
+    targets: targets.version,
+  }
 }
 
 function checkTime(
@@ -213,10 +212,11 @@ function readSettings(targets: Targets): ViewSettings | null {
 }
 
 function finish(
-  { timestamp, snapshot, targets, assignment }: Parsed,
+  parsed: Parsed,
   settings: ViewSettings | null,
   { files, judgement }: { readonly files: ViewFiles; readonly judgement: Judgement },
 ): JudgedView | Fault {
+  const { timestamp, targets, assignment } = parsed
   const listed = Object.entries(targets.targets)
   if (listed.length > MAX_POLICIES_OF_VIEW)
     return fault('too_large', `the view lists more than ${MAX_POLICIES_OF_VIEW} policies`)
@@ -233,11 +233,7 @@ function finish(
   }
   return {
     files,
-    versions: {
-      timestamp: timestamp.version,
-      snapshot: snapshot.version,
-      targets: targets.version,
-    },
+    versions: versionsOf(parsed),
     issuedMs: Date.parse(timestamp['x-issued']),
     assignedMs: Date.parse(assignment.issued),
     staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),

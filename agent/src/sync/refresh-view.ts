@@ -3,7 +3,8 @@ import { fault, type Fault } from './fault.ts'
 import { rememberSignatures } from './remember-signatures.ts'
 import type { IsSignature } from './signature.ts'
 import type { TrustedSets } from './trusted-sets.ts'
-import type { Marks, ViewFiles } from './trusted-state.ts'
+import type { ViewFiles } from './trusted-state.ts'
+import type { Versions } from './view-marks.ts'
 import type { FetchFile } from './view-client.ts'
 
 /** Longest answers in bytes; the library believes what metadata says of other metadata. */
@@ -22,7 +23,7 @@ export interface Refresh {
   /** The newest one that is trusted. */
   readonly root: string
   /** Of the same view, as they were accepted last: what is the same is not fetched again. */
-  readonly kept: (Pick<Metadata, 'snapshot' | 'targets'> & { readonly versions: Marks }) | null
+  readonly kept: (Pick<Metadata, 'snapshot' | 'targets'> & { readonly versions: Versions }) | null
   /** Fetched already. */
   readonly timestamp: Buffer
   readonly isSignature: IsSignature

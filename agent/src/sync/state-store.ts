@@ -44,7 +44,7 @@ export interface StateStore {
   read(nowMs: number): Promise<ReadState>
   /**
    * Durable, in both copies, when it resolves: nothing is to be forgotten with one of them. A crash at any moment
-   * leaves one whole copy at least.
+   * leaves one whole copy at least. Rejects before it writes what could not be read again.
    */
   write(state: TrustedState): Promise<void>
   /** Null when it is not there or damaged. */
@@ -99,6 +99,8 @@ export function createStateStore(directory: string): StateStore {
     async write(state) {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const text = formatState(state)
+      if (Buffer.byteLength(text) > MAX_STATE_BYTES)
+        throw new Error(`the state of this machine would be larger than ${MAX_STATE_BYTES} bytes`)
       const former = await readPrivateFile(previous, MAX_STATE_BYTES)
       await writeDurably(previous, text)
       try {

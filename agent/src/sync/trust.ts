@@ -9,6 +9,7 @@ import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
 import type { IsSignature } from './signature.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import { newestAssignmentOf, type TrustedState } from './trusted-state.ts'
+import { NO_MARKS, withMark } from './view-marks.ts'
 
 export interface TrustDeps {
   readonly enrolment: Enrolment
@@ -155,7 +156,7 @@ function begin(
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
   const is_revoked = isOurs && former.is_revoked
   const refused_ms = is_revoked ? former.refused_ms : 0
-  const nothing = { roots: [], view: null, marks: {}, newest_assignment: null, issued_ms: 0 }
+  const nothing = { roots: [], view: null, ...NO_MARKS, newest_assignment: null, issued_ms: 0 }
   const state = { org, device_id, ...nothing, grants, is_revoked, refused_ms }
   return { state, root: followRoots(pinned, []) }
 }
@@ -167,7 +168,7 @@ function withView(
   return {
     ...state,
     view: files,
-    marks: { ...state.marks, [files.id]: versions },
+    ...withMark(state, { view: files.id, versions, issuedMs }, state),
     newest_assignment: isNewest ? files.assignment : newestAssignmentOf(state),
     issued_ms: Math.max(state.issued_ms, issuedMs),
   }
@@ -188,7 +189,7 @@ function addRoots(
   const root = followFrom(former, added)
   if (root === null) return null
   const isBegun = hasOtherKeys(former, root)
-  const begun = isBegun ? { marks: {}, issued_ms: 0 } : {}
+  const begun = isBegun ? { ...NO_MARKS, issued_ms: 0 } : {}
   return { state: { ...state, ...begun, roots, grants: judgeGrants(state, root) }, root, isBegun }
 }
 

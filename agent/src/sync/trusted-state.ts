@@ -5,6 +5,7 @@ import type { KeptMeter } from '../break-glass/grant-meter.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
 import { issuedMsOf } from './assignment.ts'
 import { sha256 } from './signed-metadata.ts'
+import { knowsMoreMarks, viewMarksShape } from './view-marks.ts'
 
 /** Signed texts of one view, as they were served. */
 const viewFilesSchema = z.strictObject({
@@ -18,10 +19,6 @@ const viewFilesSchema = z.strictObject({
 })
 export type ViewFiles = z.infer<typeof viewFilesSchema>
 
-const marksSchema = z.strictObject({ timestamp: z.int(), snapshot: z.int(), targets: z.int() })
-/** The highest versions that were accepted. */
-export type Marks = z.infer<typeof marksSchema>
-
 const stateSchema = z.strictObject({
   org: z.string(),
   device_id: z.string(),
@@ -29,8 +26,7 @@ const stateSchema = z.strictObject({
   roots: z.array(z.string()),
   /** Null until a view was accepted. */
   view: viewFilesSchema.nullable(),
-  /** Of each view that this device has had: who returns to one must not fall behind in it. */
-  marks: z.record(z.string(), marksSchema),
+  ...viewMarksShape,
   /**
    * The assignment with the latest issue that was accepted, of whichever view. Its text is kept because it
    * counts only while the keys that signed it do; absent in what an earlier version kept.
@@ -72,14 +68,8 @@ function knowsMore(one: TrustedState, other: TrustedState): boolean {
     one.grants.passed_ms > other.grants.passed_ms ||
     one.grants.used.some((grant) => !other.grants.used.some(({ id }) => id === grant.id)) ||
     issuedMsOf(newestAssignmentOf(one)) > issuedMsOf(newestAssignmentOf(other)) ||
-    Object.entries(one.marks).some(([view, marks]) => isPast(marks, other.marks, view))
+    knowsMoreMarks(one, other)
   )
-}
-
-function isPast(marks: Marks, others: TrustedState['marks'], view: string): boolean {
-  const known = Object.hasOwn(others, view) ? others[view] : undefined
-  if (known === undefined) return true
-  return (['timestamp', 'snapshot', 'targets'] as const).some((role) => marks[role] > known[role])
 }
 
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
