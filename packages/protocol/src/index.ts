@@ -1,5 +1,5 @@
-export { countJsonValues } from './json/count-json-values.ts'
-export { parseLargeJson } from './json/parse-large-json.ts'
+export { countJson } from './json/count-json.ts'
+export { parseLargeJson, type TooMuchJson } from './json/parse-large-json.ts'
 export { parseJson, type JsonProblem, type JsonResult } from './json/parse-json.ts'
 export {
   ERROR_CODES,

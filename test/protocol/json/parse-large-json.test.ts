@@ -3,7 +3,12 @@ import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
 import { writtenJson } from './written-json.ts'
 
-const PLENTY = { maxValues: 1_000_000, maxValuesOfPart: 1_000_000 }
+const PLENTY = {
+  maxValues: 1_000_000,
+  maxValuesOfPart: 1_000_000,
+  maxBytesOfPart: 16_000_000,
+  maxMembers: 1_000_000,
+}
 
 /** How a text is read, and how often others had their turn meanwhile. */
 async function read(text: string, limits = PLENTY) {
@@ -66,23 +71,78 @@ describe('parseLargeJson', () => {
         .join()}]}`,
     ],
     ['an error at the end', `{"policies":[${Array(400_000).fill('"x"').join()}]`],
+    ['many parts of a byte', `{"policies":[${Array(1_000_000).fill('1').join()}]}`],
   ])('lets others run while it reads %s', async (_title, text) => {
-    expect((await read(text)).turns).toBeGreaterThan(6)
+    expect((await read(text)).turns).toBeGreaterThan(text.length / 100_000)
+  })
+
+  it.each([
+    ['blanks', ' '],
+    ['lines', '\n'],
+  ])('lets others run while it looks for an error behind %s', async (_title, blank) => {
+    const text = blank.repeat(8_000_000)
+    const good = await read(`{"policies":[${text}]}`)
+    const bad = await read(`{"policies":[${text}],}`)
+
+    expect(bad.result.ok).toBe(false)
+    expect(bad.turns - good.turns).toBeGreaterThan(text.length / 1_000_000)
   })
 
   it('counts the values of the text and of each part', async () => {
-    const text = '{"policies":[[1,2,3],{"a":[]},4],"dry_run":true}'
+    const text = '{"policies":[[1,2,3,4,5,6],{"a":[]},7],"dry_run":true}'
     const kindWith = async (maxValues: number, maxValuesOfPart: number) => {
-      const { result } = await read(text, { maxValues, maxValuesOfPart })
+      const { result } = await read(text, { ...PLENTY, maxValues, maxValuesOfPart })
       return result.ok ? 'ok' : result.problem
     }
 
-    expect(await kindWith(10, 4)).toBe('ok')
-    expect(await kindWith(9, 4)).toEqual({ kind: 'too_many_values', maxValues: 9 })
-    expect(await kindWith(10, 3)).toEqual({
+    expect(await kindWith(13, 7)).toBe('ok')
+    expect(await kindWith(12, 7)).toEqual({ kind: 'too_many_values', most: 12 })
+    expect(await kindWith(13, 6)).toEqual({
       kind: 'too_many_values',
-      maxValues: 3,
+      most: 6,
       place: 'policies[0]',
+    })
+  })
+
+  it('counts each part as a value of the text around it', async () => {
+    const text = '{"policies":[1,2,3]}'
+    const limit = async (maxValuesOfPart: number) =>
+      (await read(text, { ...PLENTY, maxValuesOfPart })).result
+
+    expect(await limit(5)).toEqual({ ok: true, value: JSON.parse(text) })
+    expect(await limit(4)).toEqual({ ok: false, problem: { kind: 'too_many_values', most: 4 } })
+  })
+
+  it.each([
+    // White space between tokens is not counted beyond a blank.
+    ['a part', `{"policies":["a",  "${'x'.repeat(98)}"   ]}`, 101, 'policies[1]'],
+    ['the text around the parts', `{"policies":["a"],   "b":"${'x'.repeat(98)}"}`, 122, undefined],
+  ])('counts the bytes of %s', async (_title, text, bytes, place) => {
+    const limit = async (maxBytesOfPart: number) =>
+      (await read(text, { ...PLENTY, maxBytesOfPart })).result
+
+    expect(await limit(bytes)).toEqual({ ok: true, value: JSON.parse(text) })
+    expect(await limit(bytes - 1)).toEqual({
+      ok: false,
+      problem: {
+        kind: 'too_many_bytes',
+        most: bytes - 1,
+        ...(place === undefined ? {} : { place }),
+      },
+    })
+  })
+
+  it.each([
+    ['a part', '{"policies":[{"a":1},[{"a":{"x":1},"b":2,"c":3}]]}', 'policies[1]'],
+    ['the text around the parts', '{"policies":[{"a":1}],"b":2,"c":3}', undefined],
+    ['a repeated member', '{"policies":[{"a":1,"a":1,"a":1}]}', 'policies[0]'],
+  ])('counts the members of an object in %s', async (_title, text, place) => {
+    const limit = async (maxMembers: number) => (await read(text, { ...PLENTY, maxMembers })).result
+
+    expect(await limit(3)).toEqual(parseJson(text))
+    expect(await limit(2)).toEqual({
+      ok: false,
+      problem: { kind: 'too_many_members', most: 2, ...(place === undefined ? {} : { place }) },
     })
   })
 })

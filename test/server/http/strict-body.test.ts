@@ -55,6 +55,18 @@ describe('a JSON body', () => {
     expect(error.message).toContain(field ?? 'the body')
   })
 
+  it('of 100 KB with 1,001 members in one object is 400', async () => {
+    const members = Array.from({ length: 1001 }, (_, index) => [`m${index}`, 'x'.repeat(100)])
+    const payload = JSON.stringify(Object.fromEntries(members))
+
+    const response = await post(payload, { 'content-type': JSON_TYPE })
+
+    expect(response.statusCode).toBe(400)
+    expect(response.json().error.message).toBe(
+      'the body must have at most 1000 members in one object',
+    )
+  })
+
   it.each([
     ['a lone continuation byte', Buffer.from([0x7b, 0x22, 0x80, 0x22, 0x7d])],
     ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22])],

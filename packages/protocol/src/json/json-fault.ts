@@ -1,6 +1,8 @@
 import { endOfNumber, endOfSpace, endOfString, endOfWord } from './json-token.ts'
 
-const TOKENS_A_TURN = 16_384
+/** A token may be a name that is remembered. */
+const TOKENS_A_TURN = 4096
+const SPACE_A_TURN = 512 * 1024
 
 /** The first place in a text that is not JSON, or that two readers could read in two ways. */
 export type JsonFault =
@@ -35,12 +37,20 @@ export function* seekJsonFault(
   options: JsonFaultOptions,
 ): Generator<void, JsonFault | null> {
   const reader: Reader = { text, options, around: [], expected: 'value' }
-  let index = endOfSpace(text, 0)
-  for (let tokens = 1; index < text.length; tokens += 1) {
+  let tokens = 0
+  for (let index = 0; ;) {
+    const most = index + SPACE_A_TURN
+    index = endOfSpace(text, index, most)
+    if (index === most) {
+      yield
+      continue
+    }
+    if (index === text.length) break
     const end = readToken(reader, index)
     if (typeof end !== 'number') return end
     if (end < 0) return { kind: 'syntax', offset: index }
-    index = endOfSpace(text, end)
+    index = end
+    tokens += 1
     if (tokens % TOKENS_A_TURN === 0) yield
   }
   const isWhole = reader.expected === 'comma or end' && reader.around.length === 0

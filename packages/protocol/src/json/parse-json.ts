@@ -4,6 +4,8 @@ import { measureJson } from './measure-json.ts'
 /** Deepest nesting of objects and arrays that any document of ours needs, with room to spare. */
 export const MAX_DEPTH = 32
 const LINE_FEED = 0x0a
+/** Looked at for line feeds between two turns. */
+const UNITS_A_TURN = 1024 * 1024
 
 export type JsonResult =
   | { readonly ok: true; readonly value: unknown }
@@ -50,7 +52,7 @@ export function* seekJsonProblem(text: string, maxDepth = MAX_DEPTH): Generator<
       return { ...fault, message: `member \`${fault.member}\` stands twice` }
     default: {
       const offset = fault?.offset ?? -1
-      return { kind: 'syntax', message: describeSyntaxError(text, offset), offset }
+      return { kind: 'syntax', message: yield* describeSyntaxError(text, offset), offset }
     }
   }
 }
@@ -80,12 +82,17 @@ function countMembers(value: unknown): number {
   return members
 }
 
-function describeSyntaxError(text: string, offset: number): string {
+function* describeSyntaxError(text: string, offset: number): Generator<void, string> {
   if (text.trim() === '') return 'the text is empty; expected a JSON value'
   if (offset < 0) return 'the text is not valid JSON; it ends too early or has a stray character'
   let [line, lineStart] = [1, 0]
   // Not split into lines: a text may be millions of empty ones.
-  for (let index = 0; index < offset; index += 1)
-    if (text.charCodeAt(index) === LINE_FEED) [line, lineStart] = [line + 1, index + 1]
+  for (let index = 0; index < offset; index += 1) {
+    if (text.charCodeAt(index) === LINE_FEED) {
+      line += 1
+      lineStart = index + 1
+    }
+    if (index % UNITS_A_TURN === UNITS_A_TURN - 1) yield
+  }
   return `the text is not valid JSON at line ${line}, column ${offset - lineStart + 1}`
 }

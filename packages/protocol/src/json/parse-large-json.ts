@@ -1,28 +1,35 @@
 import { MAX_DEPTH, parseJson, seekJsonProblem, type JsonResult } from './parse-json.ts'
-import { splitJson, type JsonPart } from './split-json.ts'
+import { splitJson, type JsonPart, type SplitJson } from './split-json.ts'
 
 /** How deep a part of a text stands in it. */
 const PART_DEPTH = 2
 /** Parsed between two turns, beside the last part. */
 const BYTES_A_TURN = 32 * 1024
+/** A part costs as much as so many bytes of it, however short it is. */
+const BYTES_OF_PART = 128
 
+/** Bounds of one piece that is parsed at once. */
 export interface LargeJsonOptions {
   /** In the whole text. */
   readonly maxValues: number
   /** In one element of an array of the outermost object, and outside of all of these. */
   readonly maxValuesOfPart: number
+  /** Of the same, without white space beyond one blank. */
+  readonly maxBytesOfPart: number
+  /** In one object. */
+  readonly maxMembers: number
   /** From UTF-8, keeping a byte order mark. */
   readonly decode: (bytes: Uint8Array) => string
   /** Lets others run; awaited between pieces of some milliseconds. */
   readonly pause: () => Promise<void>
 }
 
-export type LargeJsonResult = JsonResult | { readonly ok: false; readonly problem: TooManyValues }
+export type LargeJsonResult = JsonResult | { readonly ok: false; readonly problem: TooMuchJson }
 
-export interface TooManyValues {
-  readonly kind: 'too_many_values'
+export interface TooMuchJson {
+  readonly kind: 'too_many_values' | 'too_many_bytes' | 'too_many_members'
   /** The limit that the text passes. */
-  readonly maxValues: number
+  readonly most: number
   /** The part that has them, such as `policies[2]`; absent for the text. */
   readonly place?: string
 }
@@ -33,15 +40,18 @@ export interface TooManyValues {
  */
 export async function parseLargeJson(
   bytes: Uint8Array,
-  { maxValues, maxValuesOfPart, decode, pause }: LargeJsonOptions,
+  options: LargeJsonOptions,
 ): Promise<LargeJsonResult> {
+  const { maxValues, decode, pause } = options
   const split = await inTurns(splitJson(bytes, maxValues), pause)
-  if (split === null || split.values > maxValues) return tooMany(maxValues)
-  const inParts = split.parts.reduce((sum, { values }) => sum + values, 0)
-  if (split.values - inParts > maxValuesOfPart) return tooMany(maxValuesOfPart)
+  if (split === null) return tooMuch({ kind: 'too_many_values', most: maxValues })
+  const excess = excessOfText(split, options)
+  if (excess !== null) return tooMuch(excess)
   const frame = parseJson(decode(split.frame))
-  const dense = split.parts.findIndex(({ values }) => values > maxValuesOfPart)
-  if (frame.ok && dense >= 0) return tooMany(maxValuesOfPart, placeOf(frame.value, dense))
+  await pause()
+  const dense = frame.ok ? findDense(split.parts, options) : null
+  if (frame.ok && dense !== null)
+    return tooMuch({ ...dense.excess, place: placeOf(frame.value, dense.index) })
   const textOf = ({ start, end }: JsonPart) => decode(split.packed.subarray(start, end))
   const values = frame.ok ? await inTurns(parseParts(split.parts, textOf), pause) : null
   if (frame.ok && values !== null) return { ok: true, value: fill(frame.value, values) }
@@ -49,9 +59,41 @@ export async function parseLargeJson(
   return { ok: false, problem }
 }
 
-function tooMany(maxValues: number, place?: string): LargeJsonResult {
-  const problem = { kind: 'too_many_values' as const, maxValues }
-  return { ok: false, problem: place === undefined ? problem : { ...problem, place } }
+type Limits = Pick<LargeJsonOptions, 'maxValuesOfPart' | 'maxBytesOfPart' | 'maxMembers'>
+
+/** Of the whole text and of its frame, in which the number of each part is a value. */
+function excessOfText(
+  { parts, values, frame, members }: SplitJson,
+  options: LargeJsonOptions,
+): TooMuchJson | null {
+  if (values > options.maxValues) return { kind: 'too_many_values', most: options.maxValues }
+  const inParts = parts.reduce((sum, part) => sum + part.values - 1, 0)
+  return excessOf({ values: values - inParts, bytes: frame.length, members }, options)
+}
+
+function findDense(
+  parts: readonly JsonPart[],
+  limits: Limits,
+): { readonly index: number; readonly excess: TooMuchJson } | null {
+  for (const [index, { start, end, values, members }] of parts.entries()) {
+    const excess = excessOf({ values, bytes: end - start, members }, limits)
+    if (excess !== null) return { index, excess }
+  }
+  return null
+}
+
+function excessOf(
+  piece: { readonly values: number; readonly bytes: number; readonly members: number },
+  { maxValuesOfPart, maxBytesOfPart, maxMembers }: Limits,
+): TooMuchJson | null {
+  if (piece.values > maxValuesOfPart) return { kind: 'too_many_values', most: maxValuesOfPart }
+  if (piece.bytes > maxBytesOfPart) return { kind: 'too_many_bytes', most: maxBytesOfPart }
+  if (piece.members > maxMembers) return { kind: 'too_many_members', most: maxMembers }
+  return null
+}
+
+function tooMuch(problem: TooMuchJson): LargeJsonResult {
+  return { ok: false, problem }
 }
 
 /** Of a part, by its number in the frame. */
@@ -74,13 +116,14 @@ function* parseParts(
   textOf: (part: JsonPart) => string,
 ): Generator<void, unknown[] | null> {
   const values: unknown[] = []
-  let turnStart = 0
+  let spentBytes = 0
   for (const part of parts) {
     const parsed = parseJson(textOf(part), MAX_DEPTH - PART_DEPTH)
     if (!parsed.ok) return null
     values.push(parsed.value)
-    if (part.end - turnStart < BYTES_A_TURN) continue
-    turnStart = part.end
+    spentBytes += part.end - part.start + BYTES_OF_PART
+    if (spentBytes < BYTES_A_TURN) continue
+    spentBytes = 0
     yield
   }
   return values

@@ -1,18 +1,22 @@
+import { JsonCounter } from './json-counter.ts'
+
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d]
 const ZERO = 0x30
 const FIRST_ROOM_BYTES = 4096
-/** Bytes between two turns; some milliseconds. */
-const SLICE_BYTES = 1024 * 1024
+/** Bytes between two turns: half a millisecond, or some for parts of a byte. */
+const SLICE_BYTES = 64 * 1024
 
 /** An element of an array that is a member of the outermost object, such as one of `policies`. */
 export interface JsonPart {
   /** In `packed`. */
   readonly start: number
   readonly end: number
-  /** As `countJsonValues` counts them. */
+  /** As `countJson` counts them. */
   readonly values: number
+  /** Of the object that has most. */
+  readonly members: number
 }
 
 export interface SplitJson {
@@ -23,6 +27,8 @@ export interface SplitJson {
   readonly parts: readonly JsonPart[]
   /** In frame and parts together. */
   readonly values: number
+  /** Of the object that has most outside of the parts. */
+  readonly members: number
 }
 
 /**
@@ -42,25 +48,28 @@ export function* splitJson(text: Uint8Array, maxValues: number): Generator<void,
 
 /** What is known of the text so far. */
 class Splitter {
-  values = 1
   readonly #text: Uint8Array
+  readonly #counter = new JsonCounter()
   readonly #frame = new Bytes()
   readonly #packed = new Bytes()
   readonly #parts: JsonPart[] = []
-  #depth = 0
   #isOuterObject = false
   /** Whether elements at depth 2 are parts. */
   #isSplitting = false
   #isInString = false
   #isEscaped = false
   #isAfterBlank = false
-  #before = 0
   /** -1 outside of parts. */
   #partStart = -1
   #valuesBeforePart = 0
+  #membersOfFrame = 0
 
   constructor(text: Uint8Array) {
     this.#text = text
+  }
+
+  get values(): number {
+    return this.#counter.values
   }
 
   read(start: number, end: number): void {
@@ -75,7 +84,8 @@ class Splitter {
   end(): SplitJson {
     if (this.#partStart >= 0) this.#endPart()
     const [frame, packed] = [this.#frame.written(), this.#packed.written()]
-    return { frame, packed, parts: this.#parts, values: this.values }
+    const members = Math.max(this.#membersOfFrame, this.#counter.members)
+    return { frame, packed, parts: this.#parts, values: this.values, members }
   }
 
   #readInString(byte: number): void {
@@ -86,7 +96,7 @@ class Splitter {
   }
 
   #readToken(byte: number): void {
-    if (this.#isSplitting && this.#depth === 2) {
+    if (this.#isSplitting && this.#counter.depth === 2) {
       const isDelimiter = byte === COMMA || byte === CLOSE_ARRAY || byte === CLOSE_OBJECT
       if (isDelimiter && this.#partStart >= 0) this.#endPart()
       else if (!isDelimiter && this.#partStart < 0) this.#beginPart()
@@ -95,42 +105,33 @@ class Splitter {
     this.#keep(byte)
     this.#isAfterBlank = false
     this.#count(byte)
-    this.#before = byte
   }
 
   #count(byte: number): void {
-    switch (byte) {
-      case QUOTE:
-        this.#isInString = true
-        return
-      case COMMA:
-        this.values += 1
-        return
-      case OPEN_ARRAY:
-      case OPEN_OBJECT:
-        this.values += 1
-        this.#depth += 1
-        if (this.#depth === 1) this.#isOuterObject = byte === OPEN_OBJECT
-        if (this.#depth === 2) this.#isSplitting = this.#isOuterObject && byte === OPEN_ARRAY
-        return
-      case CLOSE_ARRAY:
-      case CLOSE_OBJECT:
-        this.#depth -= 1
-        if (this.#before === (byte === CLOSE_ARRAY ? OPEN_ARRAY : OPEN_OBJECT)) this.values -= 1
-        return
-    }
+    this.#counter.count(byte)
+    if (byte === QUOTE) this.#isInString = true
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#open(byte)
+  }
+
+  #open(byte: number): void {
+    if (this.#counter.depth === 1) this.#isOuterObject = byte === OPEN_OBJECT
+    if (this.#counter.depth === 2) this.#isSplitting = this.#isOuterObject && byte === OPEN_ARRAY
   }
 
   #beginPart(): void {
     this.#partStart = this.#packed.length
     // It is counted by what stands before it.
     this.#valuesBeforePart = this.values - 1
+    this.#membersOfFrame = Math.max(this.#membersOfFrame, this.#counter.members)
+    this.#counter.members = 0
   }
 
   #endPart(): void {
     const values = this.values - this.#valuesBeforePart
     for (const digit of String(this.#parts.length)) this.#frame.push(ZERO + Number(digit))
-    this.#parts.push({ start: this.#partStart, end: this.#packed.length, values })
+    const [start, end] = [this.#partStart, this.#packed.length]
+    this.#parts.push({ start, end, values, members: this.#counter.members })
+    this.#counter.members = 0
     this.#partStart = -1
   }
 

@@ -230,6 +230,25 @@ describe('a document with one fault', () => {
   })
 
   it.each([
+    [
+      'members of one object',
+      { policies: [{ name: 'x', rules: [wide(10_000)] }] },
+      'must have at most 1000 members in one object',
+    ],
+    [
+      'bytes in one policy',
+      { policies: [{ name: 'x'.repeat(4 * 1024 * 1024) }] },
+      'must hold at most 4194304 bytes without white space',
+    ],
+  ])('refuses too many %s', async (_title, document, rule) => {
+    const response = await post(governed, document)
+
+    expect(response.statusCode).toBe(400)
+    expect(response.json().error.message).toBe(`\`policies[0]\` ${rule}`)
+    expect(response.json().error.field).toBe('policies[0]')
+  })
+
+  it.each([
     ['policies', [...['p', 'q', 'r'].map((name) => ({ name, rules: [] })), { name: '', rules: 0 }]],
     ['rules', [{ name: 'p', rules: [...many(5), 0] }]],
     ['bytes', [{ name: 'p', rules: [rule('r', ...long(500)), 0] }]],
@@ -301,3 +320,7 @@ describe('the order of checks', () => {
     expect((await send({ policies: [], dry_run: true })).statusCode).toBe(403)
   })
 })
+
+function wide(members: number): object {
+  return Object.fromEntries(Array.from({ length: members }, (_, index) => [`member ${index}`, 0]))
+}
