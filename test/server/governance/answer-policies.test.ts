@@ -1,7 +1,7 @@
 import { effectivePolicyResponseSchema, exportResponseSchema } from '@palisade/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerPolicies } from '../../../server/src/governance/answer-policies.ts'
-import { createAnswerTurns } from '../../../server/src/governance/answer-turns.ts'
+import { createAnswerTurns } from '../../../server/src/overload/answer-turns.ts'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
 import { listHeads } from '../../../server/src/governance/policy-lookup.ts'
 import { createAnswersBeingSent } from '../../../server/src/governance/answers-being-sent.ts'

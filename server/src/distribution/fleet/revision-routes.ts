@@ -3,7 +3,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { createAdmission } from '../../accounts/admission.ts'
 import type { Authenticate } from '../../accounts/authenticate.ts'
-import { createAnswerTurns } from '../../governance/answer-turns.ts'
+import { createAnswerTurns } from '../../overload/answer-turns.ts'
 import { errorResponses } from '../../http/error-responses.ts'
 import { readRevisionStatus, requireRevision, type RevisionStatusDeps } from './revision-status.ts'
 

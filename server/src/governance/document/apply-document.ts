@@ -15,7 +15,7 @@ import type {
 } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { LargeAnswerDeps } from '../answer-policies.ts'
-import type { AnswerTurns } from '../answer-turns.ts'
+import type { AnswerTurns } from '../../overload/answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
 import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'

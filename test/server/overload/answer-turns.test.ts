@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAnswerTurns } from '../../../server/src/governance/answer-turns.ts'
+import { createAnswerTurns } from '../../../server/src/overload/answer-turns.ts'
 import { ApiError } from '../../../server/src/http/api-error.ts'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 
