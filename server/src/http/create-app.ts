@@ -28,7 +28,7 @@ import {
   trustProxyOption,
   type TrustedProxies,
 } from './trusted-proxies.ts'
-import { closeAfterUnreadBody, continueWhenRead } from './unread-body.ts'
+import { closeAfterUnreadBody, continueWhenRead, mayBeLarge } from './unread-body.ts'
 import { registerUnrouted } from './unrouted.ts'
 import { strictValidator } from './validation.ts'
 
@@ -186,6 +186,15 @@ function registerBodies(app: FastifyInstance): void {
     // Not deleted: that makes whatever else is asked of the headers slow.
     if (request.contentType !== undefined) headers['content-type'] = undefined
     done()
+  })
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    if (request.heldBody === null || request.actor === null || !mayBeLarge(request.raw)) {
+      done(null, payload)
+      return
+    }
+    const read = (): void => done(null, payload)
+    const refuse = (error: Error): void => done(error)
+    largeBodies.takeTurn(request.actor, reply.raw).then(read, refuse)
   })
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')

@@ -6,7 +6,8 @@ const MAX_READ_FOR_NOTHING_BYTES = 64 * 1024
 /** How much of a refused body, and for how long, may still arrive before the connection ends. */
 const LINGER_BYTES = 4 * 1024 * 1024
 const LINGER_MS = 2_000
-const LINGER_CHECK_MS = 10
+/** One chunk of a refused body is read each time; a client that sends on pays by waiting. */
+const LINGER_PAUSE_MS = 10
 
 /**
  * Closes the connection after an answer that leaves a large body, or one of unknown length, unread.
@@ -30,7 +31,8 @@ export function continueWhenRead(server: Server): void {
   })
 }
 
-function mayBeLarge({ headers }: IncomingMessage): boolean {
+/** Whether a request announces a body beyond 64 KiB, or none of a known length. */
+export function mayBeLarge({ headers }: IncomingMessage): boolean {
   return (
     'transfer-encoding' in headers ||
     Number(headers['content-length'] ?? 0) > MAX_READ_FOR_NOTHING_BYTES
@@ -52,13 +54,14 @@ function closeUnlessRead(request: IncomingMessage, response: ServerResponse): vo
 function linger(request: IncomingMessage, socket: Socket): void {
   const mostBytes = socket.bytesRead + LINGER_BYTES
   socket.end()
-  request.resume()
-  const check = setInterval(() => {
+  request.on('data', () => request.pause()).resume()
+  const more = setInterval(() => {
     if (socket.bytesRead > mostBytes) socket.destroy()
-  }, LINGER_CHECK_MS)
+    else request.resume()
+  }, LINGER_PAUSE_MS)
   const timer = setTimeout(() => socket.destroy(), LINGER_MS)
   socket.once('close', () => {
-    clearInterval(check)
+    clearInterval(more)
     clearTimeout(timer)
   })
 }

@@ -12,8 +12,8 @@ export interface AnswerTurns {
   /**
    * Runs `work` when it is the organization's turn: one of each at a time, `maxRunning` of all, so
    * that none takes the server from the others; callers of one organization take turns too. Throws
-   * 429 when `maxWaitingEach` of it wait already, or 64 of all, and no other caller or organization
-   * has so many more waiting that its last one is refused instead.
+   * 429 when `maxWaitingEach` of it wait already, or `maxWaiting` of all, and no other caller or
+   * organization has so many more waiting that its last one is refused instead.
    */
   run<T>(org: string, work: () => Promise<T>, caller?: string): Promise<T>
 }
@@ -27,6 +27,7 @@ interface Waiting {
 export function createAnswerTurns(
   maxWaitingEach = MAX_WAITING_EACH,
   maxRunning = MAX_RUNNING,
+  maxWaiting = MAX_WAITING,
 ): AnswerTurns {
   const running = new Set<string>()
   const waiting = createFairQueue<Waiting>()
@@ -35,7 +36,7 @@ export function createAnswerTurns(
     const [org] = path
     if (running.size < maxRunning && !running.has(org)) return void running.add(org)
     if (waiting.size([org]) >= maxWaitingEach) makeRoom(path, 1)
-    else if (waiting.size() >= MAX_WAITING) makeRoom(path, 0)
+    else if (waiting.size() >= maxWaiting) makeRoom(path, 0)
     await new Promise<void>((begin, refuse) => waiting.push(path, { org, begin, refuse }))
   }
 
