@@ -177,6 +177,38 @@ export function describeDeviceSearch(store: () => Store): void {
       })
     })
 
+    it('leaves out and counts those that have reached a revision', async () => {
+      const input = fc.record({
+        lives: fc.array(life, { maxLength: 20 }),
+        revision: fc.integer({ min: 0, max: 4 }),
+        window: fc.integer({ min: 1, max: 7 }),
+      })
+      const law = fc.asyncProperty(input, ({ lives, revision, window }) =>
+        withLives(lives, async ({ devices }) => {
+          const silentSince = at(0)
+          const all = await devices.listStandings('acme', { after: '', limit: 99, silentSince })
+          const found = []
+          let count = 0
+          for (let after: string | null = ''; after !== null;) {
+            const page = { after, window, silentSince, revision }
+            const behind = await devices.listBehind('acme', page)
+            expect(behind.count).toBeLessThanOrEqual(window)
+            found.push(...behind.devices)
+            count += behind.count
+            after = behind.through
+          }
+          expect(count).toBe(all.length)
+          const hasReached = ({ report }: (typeof all)[number]): boolean =>
+            report !== null &&
+            !['never_loaded', 'corrupt', 'unsupported'].includes(report.state) &&
+            report.revision !== null &&
+            report.revision >= revision
+          expect(found).toEqual(all.filter((device) => !hasReached(device)))
+        }),
+      )
+      await fc.assert(law, { numRuns: 20 * factorOfRun() })
+    })
+
     it('answers how each device stands that was not revoked', async () => {
       const input = fc.record({
         lives: fc.array(life, { maxLength: 20 }),

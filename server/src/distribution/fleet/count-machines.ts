@@ -1,6 +1,6 @@
 import type { RevisionStatus } from '@palisade/protocol'
 import type { AuditedStore } from '../../history/audited-store.ts'
-import type { DeviceStanding, StandingPage } from '../../store/contract/device-search.ts'
+import { STATES_WITHOUT_POLICY, type DeviceStanding } from '../../store/contract/device-search.ts'
 import type { DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { ViewService } from '../views/view-service.ts'
@@ -8,11 +8,10 @@ import { createRequiredRevisions, type RequiredRevisions } from './required-revi
 
 const SILENT_AFTER_MS = 15 * 60 * 1000
 /** Devices of one read. bench: server/revision-status */
-const SLICE = 500
+const SLICE = 1_000
 /** Codes are the machines' own words. */
 const MAX_CODES = 50
-/** What is in force in these is nothing, whatever its revision. */
-const UNUSABLE: ReadonlySet<string> = new Set(['never_loaded', 'corrupt', 'unsupported'])
+const UNUSABLE: ReadonlySet<string> = new Set(STATES_WITHOUT_POLICY)
 
 export interface CountDeps {
   readonly store: Pick<AuditedStore, 'read'>
@@ -49,6 +48,13 @@ export function isUnusable({ state }: Pick<DeviceReportRecord, 'state'>): boolea
   return UNUSABLE.has(state) && state !== 'never_loaded'
 }
 
+/** Machines of one read. */
+export interface JudgedSlice {
+  readonly machines: readonly JudgedMachine[]
+  /** How many more there are that have applied the revision, and were not read. */
+  readonly applied: number
+}
+
 /**
  * Every device of the organization that was not revoked, in slices: each is a read of its own, after
  * which others have their turn.
@@ -58,50 +64,91 @@ export async function* judgeMachines(
   question: Question,
   turn: Turn,
 ): AsyncGenerator<readonly JudgedMachine[]> {
-  const { org, revision } = question
+  for await (const { machines } of judgeSlices(deps, question, turn, readAll)) yield machines
+}
+
+/** The same, of which those are left out and counted that have reported the revision or a later one. */
+export function judgeBehind(
+  deps: CountDeps,
+  question: Question,
+  turn: Turn,
+): AsyncGenerator<JudgedSlice> {
+  return judgeSlices(deps, question, turn, readBehind)
+}
+
+interface Slice {
+  readonly machines: readonly DeviceStanding[]
+  readonly applied: number
+  /** The id after which the next slice begins; null for none. */
+  readonly through: string | null
+}
+
+type ReadSlice = (
+  reader: StoreReader,
+  question: Question,
+  page: { readonly after: string; readonly silentSince: string },
+) => Promise<Slice>
+
+const readAll: ReadSlice = async (reader, { org }, page) => {
+  const machines = await reader.devices.listStandings(org, { ...page, limit: SLICE })
+  const through = machines.length < SLICE ? null : (machines.at(-1)?.id ?? null)
+  return { machines, applied: 0, through }
+}
+
+const readBehind: ReadSlice = async (reader, { org, revision }, page) => {
+  const window = { ...page, window: SLICE, revision }
+  const { devices, count, through } = await reader.devices.listBehind(org, window)
+  return { machines: devices, applied: count - devices.length, through }
+}
+
+async function* judgeSlices(
+  deps: CountDeps,
+  question: Question,
+  turn: Turn,
+  readSlice: ReadSlice,
+): AsyncGenerator<JudgedSlice> {
+  const { revision } = question
   const required = createRequiredRevisions(deps.views, question)
   const silentSince = new Date(deps.now().getTime() - SILENT_AFTER_MS).toISOString()
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page: StandingPage = { after, limit: SLICE, silentSince }
-    const { slice, teams }: Slice = await deps.store.read((reader) =>
-      readSlice(reader, org, revision, page),
+  for (let after: string | null = ''; after !== null;) {
+    const page = { after, silentSince }
+    const { slice, teams }: { slice: Slice; teams: TeamsOfUsers } = await deps.store.read(
+      async (reader) => {
+        const read = await readSlice(reader, question, page)
+        return { slice: read, teams: await readTeams(reader, question, read.machines) }
+      },
     )
     const least = await findLeast(required, teams)
-    yield slice.map((machine) => {
-      const fate = judge(machine, least.get(machine.username) ?? revision, question)
+    const ofOthers = slice.machines.length === 0 ? revision : await required.of([])
+    const machines = slice.machines.map((machine) => {
+      const fate = judge(machine, least.get(machine.username) ?? ofOthers, question)
       return { ...machine, fate }
     })
-    after = slice.length < SLICE ? undefined : slice.at(-1)?.id
+    yield { machines, applied: slice.applied }
+    after = slice.through
     await turn()
   }
 }
 
-interface Slice {
-  readonly slice: readonly DeviceStanding[]
-  readonly teams: ReadonlyMap<string | null, readonly string[]>
-}
+/** Of users who are in teams at all. */
+type TeamsOfUsers = ReadonlyMap<string | null, readonly string[]>
 
-/** The teams are of each user of a device that has not reached the revision; null for no user. */
-async function readSlice(
+/** Of the users of devices that have not reached the revision. */
+async function readTeams(
   reader: StoreReader,
-  org: string,
-  revision: number,
-  page: StandingPage,
-): Promise<Slice> {
-  const slice = await reader.devices.listStandings(org, page)
-  const behind = slice.filter((machine) => !hasReached(machine, revision))
-  const users = new Set(behind.map(({ username }) => username))
-  const named = [...users].filter((user) => user !== null)
-  const ofUsers = await reader.teams.listOfSome(org, named)
-  const teams = new Map(
-    [...users].map((user) => [user, user === null ? [] : (ofUsers.get(user) ?? [])]),
-  )
-  return { slice, teams }
+  { org, revision }: Question,
+  machines: readonly DeviceStanding[],
+): Promise<TeamsOfUsers> {
+  const users = new Set<string>()
+  for (const machine of machines)
+    if (machine.username !== null && !hasReached(machine, revision)) users.add(machine.username)
+  const isNeeded = users.size > 0 && (await reader.teams.count(org)) > 0
+  return isNeeded ? reader.teams.listOfSome(org, [...users]) : new Map()
 }
 
 async function findLeast(
   required: RequiredRevisions,
-  teams: ReadonlyMap<string | null, readonly string[]>,
+  teams: TeamsOfUsers,
 ): Promise<Map<string | null, number>> {
   const least = new Map<string | null, number>()
   for (const [user, ofUser] of teams) least.set(user, await required.of(ofUser))
@@ -110,6 +157,8 @@ async function findLeast(
 
 export interface Tally {
   add(machine: JudgedMachine): void
+  /** Machines that have applied the revision. */
+  addApplied(machines: number): void
   result(): MachineCounts
 }
 
@@ -123,6 +172,10 @@ export function createTally(): Tally {
       if (fate !== 'rejected') return
       const code = report?.error_code ?? report?.state ?? ''
       codes.set(code, (codes.get(code) ?? 0) + 1)
+    },
+    addApplied(machines) {
+      counts.devices += machines
+      counts.applied += machines
     },
     result: () => ({ ...counts, rejected_by_code: rank(codes) }),
   }

@@ -9,7 +9,7 @@ import { readHold } from '../rollout/hold.ts'
 import {
   createTally,
   isUnusable,
-  judgeMachines,
+  judgeBehind,
   type CountDeps,
   type Report,
 } from './count-machines.ts'
@@ -48,12 +48,15 @@ export async function readRevisionStatus(
   let held_back = 0
   const count = async (): Promise<void> => {
     const { turn } = deps.budget.begin(payer)
-    for await (const machines of judgeMachines(deps, { org, revision, isRefusal }, turn))
+    const question = { org, revision, isRefusal }
+    for await (const { machines, applied } of judgeBehind(deps, question, turn)) {
+      tally.addApplied(applied)
       for (const machine of machines) {
         tally.add(machine)
         const isWaiting = machine.fate === 'pending' || machine.fate === 'silent'
         if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
       }
+    }
   }
   await deps.turns.run(org, count, payer.caller)
   const held = isHeldBack === null ? {} : { held_back }

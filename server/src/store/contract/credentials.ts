@@ -6,6 +6,8 @@ import type {
 } from '../distribution-records.ts'
 import type { AccessTokenRecord, OrganizationTokenRecord, PersonalTokenRecord } from '../records.ts'
 import type {
+  BehindDevices,
+  BehindPage,
   DeviceFilter,
   DevicePage,
   DeviceStanding,
@@ -83,6 +85,8 @@ export interface DeviceReader {
   search(org: string, filter: DeviceFilter, page: DevicePage): Promise<FoundDevices>
   /** By ascending id, without those that were revoked. */
   listStandings(org: string, page: StandingPage): Promise<DeviceStanding[]>
+  /** The same, but for those that have reached the revision: most of a fleet is not read. */
+  listBehind(org: string, page: BehindPage): Promise<BehindDevices>
 }
 
 export interface DeviceWriter extends DeviceReader {

@@ -44,3 +44,27 @@ export interface StandingPage {
   readonly limit: number
   readonly silentSince: string
 }
+
+/** Devices that may not have reached a revision, of the first `window` with an id above `after`. */
+export interface BehindPage {
+  readonly after: string
+  readonly window: number
+  readonly silentSince: string
+  readonly revision: number
+}
+
+export interface BehindDevices {
+  /** By ascending id: all whose report is not of the revision, or of a later one, in a usable state. */
+  readonly devices: readonly DeviceStanding[]
+  /** How many there are in the window, those that have reached the revision with them. */
+  readonly count: number
+  /** The id of the last device of the window; null when there were fewer than `window`. */
+  readonly through: string | null
+}
+
+/** States in which no policy is in force, whatever the revision that is reported with them. */
+export const STATES_WITHOUT_POLICY = [
+  'never_loaded',
+  'corrupt',
+  'unsupported',
+] as const satisfies readonly AgentState[]

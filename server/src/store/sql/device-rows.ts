@@ -2,7 +2,7 @@ import type { DeviceReader, DeviceWriter } from '../contract/credentials.ts'
 import type { DeviceRecord } from '../distribution-records.ts'
 import type { Connection, Value } from './connection.ts'
 import { createDeviceSearch, type DeviceRow as Row } from './device-search.ts'
-import { createListStandings } from './device-standings.ts'
+import { createListBehind, createListStandings } from './device-standings.ts'
 import { createInsertRows } from './insert-rows.ts'
 
 export function createDeviceReader(connection: Connection): DeviceReader {
@@ -26,6 +26,7 @@ export function createDeviceReader(connection: Connection): DeviceReader {
   const search = createDeviceSearch(connection)
   return {
     listStandings: createListStandings(connection),
+    listBehind: createListBehind(connection),
     async listLiveUsers(org) {
       return (await listLiveUsers.all(org)).map(({ username }) => username)
     },
