@@ -1,7 +1,7 @@
-import { lookup as resolve } from 'node:dns/promises'
 import { request as requestPlain, type ClientRequest } from 'node:http'
 import { request as requestSecure } from 'node:https'
 import { isIPv6, type LookupFunction } from 'node:net'
+import { createNameLookup, type NameLookup } from './name-lookup.ts'
 import type { ReachableAddresses } from './reachable-addresses.ts'
 import type { SignedDelivery } from './sign-delivery.ts'
 import { addressOf } from './webhook-url.ts'
@@ -23,8 +23,8 @@ export interface SendDeps {
   readonly reachable: ReachableAddresses
   /** For all of it, resolving included. */
   readonly timeoutMs: number
-  /** Default: the system's resolver. */
-  readonly lookup?: ((name: string) => Promise<readonly string[]>) | undefined
+  /** Default: the name servers of the machine. */
+  readonly lookup?: NameLookup | undefined
 }
 
 /**
@@ -34,13 +34,14 @@ export interface SendDeps {
  * read.
  */
 export function createSendDelivery({ reachable, timeoutMs, lookup }: SendDeps): SendDelivery {
-  const addressesOf = lookup ?? resolveAll
+  const addressesOf = lookup ?? createNameLookup()
   return async (text, delivery, stop) => {
     const signal = AbortSignal.any([stop, AbortSignal.timeout(timeoutMs)])
     try {
       const url = new URL(text)
       const literal = addressOf(url)
-      const known = literal === null ? await within(addressesOf(url.hostname), signal) : [literal]
+      const known =
+        literal === null ? await within(addressesOf(url.hostname, signal), signal) : [literal]
       const address = known.find((candidate) => mayDial(url, candidate, reachable))
       if (address === undefined) return failure('address_not_allowed')
       const status = await post(url, address, delivery, signal)
@@ -94,11 +95,6 @@ function post(
   })
 }
 
-async function resolveAll(name: string): Promise<string[]> {
-  const found = await resolve(name, { all: true })
-  return found.map(({ address }) => address)
-}
-
 /** The resolver cannot be told to stop; what it answers later is dropped. */
 async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
@@ -116,6 +112,7 @@ function wordFor(error: unknown): string {
   switch (code) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
+    case 'ETIMEOUT':
       return 'name_not_found'
     case 'ECONNREFUSED':
       return 'connection_refused'
