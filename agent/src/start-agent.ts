@@ -1,5 +1,5 @@
 import { PolicyError, compilePolicy } from '@palisade/policy-core'
-import { homedir } from 'node:os'
+import { homedir, hostname } from 'node:os'
 import { pino } from 'pino'
 import type { Agent } from './agent.ts'
 import { readConfig } from './config/config.ts'
@@ -29,7 +29,7 @@ export async function startAgent(
   const log = pino(settings, createLogDestination(process.stdout.fd))
   const fetch = createHttpFetch()
   const surroundings = { fetch, log, clock: Date.now, random: Math.random }
-  if (!(await ensureEnrolled(config, surroundings, stop))) return null
+  if (!(await ensureEnrolled(config, { ...surroundings, hostName: hostname() }, stop))) return null
   const enrolment = await readEnrolment(config.enrolmentPath)
   const key = await readDeviceKey(config.enrolmentPath)
   const localPolicies =

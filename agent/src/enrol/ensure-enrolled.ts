@@ -2,12 +2,13 @@ import {
   ClientError,
   createDeviceKey,
   enrolMachine,
+  enrolWithName,
   keyFileOf,
   readPrivateFile,
   writeKeyFile,
   type Fetch,
 } from '@palisade/client'
-import type { DeviceKey, Enrolment } from '@palisade/protocol'
+import { nameOfHost, type DeviceKey, type Enrolment } from '@palisade/protocol'
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,6 +29,8 @@ const FINAL_STATUSES: readonly number[] = [400, 401, 403, 409]
 export interface EnrolSurroundings {
   readonly fetch: Fetch
   readonly log: AgentLog
+  /** Of this machine, for people. */
+  readonly hostName: string
   /** Epoch milliseconds. */
   readonly clock: () => number
   /** 0 to 1, exclusive. */
@@ -87,12 +90,14 @@ async function ensureKey(enrolmentPath: string): Promise<DeviceKey> {
 
 async function askUntilAnswered(
   machine: { readonly token: string; readonly key: DeviceKey },
-  { fetch, log, clock, random, pause = sleepUntil }: EnrolSurroundings,
+  { fetch, log, hostName, clock, random, pause = sleepUntil }: EnrolSurroundings,
   stop: AbortSignal,
 ): Promise<Enrolment | null> {
   for (let failures = 0; !stop.aborted; failures += 1) {
     try {
-      return await enrolMachine({ ...machine, fetch, clock })
+      return await enrolWithName(nameOfHost(hostName), (name) =>
+        enrolMachine({ ...machine, name, fetch, clock }),
+      )
     } catch (error) {
       if (!(error instanceof ClientError)) throw error
       if (isFinal(error))

@@ -59,6 +59,7 @@ export async function fillFleet(
           org: ORG,
           username: null,
           thumbprint,
+          name: null,
           labels: [],
           enrolment_token_id: null,
           created_at: now.toISOString(),

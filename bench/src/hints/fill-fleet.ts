@@ -38,6 +38,7 @@ export async function fillFleet(directory: string, count: number): Promise<Fleet
           org,
           username: null,
           thumbprint,
+          name: null,
           labels: [],
           enrolment_token_id: null,
           created_at: CREATED_AT,

@@ -145,7 +145,9 @@ export {
   type ListDevicesQuery,
   type ListDevicesResponse,
   type PublicKey,
+  type UpdateDeviceRequest,
 } from './machine/enrolment.ts'
+export { deviceNameSchema, nameOfHost } from './machine/device-name.ts'
 export {
   createEnrolmentTokenRequestSchema,
   createdEnrolmentTokenSchema,

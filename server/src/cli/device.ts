@@ -86,7 +86,7 @@ async function publish(
   const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
     const { org, user = null, server } = options
-    const device = { org, user, thumbprint, labels: [], enrolment_token_id: null }
+    const device = { org, user, thumbprint, name: null, labels: [], enrolment_token_id: null }
     return enrolDevice(sources, writer, device, { server })
   })
   try {

@@ -83,7 +83,8 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
         const key = await deps.proofs.keyOf(request)
         // Another key is another machine, which must not be given the answer of the first.
         const once = onceOf(admission, request, { of: key.thumbprint })
-        const wanted = { user: request.body.user, key }
+        const { user, name } = request.body
+        const wanted = { user, name, key }
         return sendAnswer(reply, await devices.enrol(caller, org, wanted, once))
       },
     )
@@ -98,7 +99,7 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
         schema: {
           operationId: 'updateDevice',
           tags: ['devices'],
-          summary: 'Replace the labels of a device',
+          summary: 'Replace the labels of a device, or rename it',
           params: deviceParams,
           querystring: noQuery,
           body: updateDeviceRequestSchema,
@@ -107,8 +108,7 @@ export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
       },
       async (request) => {
         const { org, device } = request.params
-        const { labels } = request.body
-        return devices.setLabels(admission.callerOf(request), org, device, labels)
+        return devices.update(admission.callerOf(request), org, device, request.body)
       },
     )
 

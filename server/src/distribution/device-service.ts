@@ -1,4 +1,9 @@
-import type { Device, ListDevicesQuery, ListDevicesResponse } from '@palisade/protocol'
+import type {
+  Device,
+  ListDevicesQuery,
+  ListDevicesResponse,
+  UpdateDeviceRequest,
+} from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { invalidArgument, notFound, permissionDenied } from '../http/api-error.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
@@ -27,6 +32,8 @@ export interface DeviceServiceDeps extends EnrolDeps {
 
 export interface EnrolRequest {
   readonly user: string | undefined
+  /** Undefined when the machine gives none. */
+  readonly name: string | undefined
   /** That the machine has proven to hold. */
   readonly key: ProvenKey
 }
@@ -41,14 +48,14 @@ export interface DeviceService {
   enrol(caller: Caller, org: string, request: EnrolRequest, once: OnceRequest): Promise<Answer>
   /** By ascending id; revoked ones too. */
   list(caller: Caller, org: string, query: ListDevicesQuery): Promise<ListDevicesResponse>
-  setLabels(caller: Caller, org: string, id: string, labels: readonly string[]): Promise<Device>
+  update(caller: Caller, org: string, id: string, changed: UpdateDeviceRequest): Promise<Device>
   /** By an administrator, or the user whose device it is; counts from its next request on. */
   revoke(caller: Caller, org: string, id: string): Promise<void>
 }
 
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
-    enrol(caller, org, { user, key }, once) {
+    enrol(caller, org, { user, name, key }, once) {
       // An administrator enrols a fleet; its quota bounds him.
       if (caller.kind === 'user' && caller.username === user) deps.writeLimits.countOwn(caller)
       return deps.store.write(caller.author, async (writer) => {
@@ -67,6 +74,7 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
               org,
               user: user ?? null,
               thumbprint: key.thumbprint,
+              name: name ?? null,
               labels: [],
               enrolment_token_id: null,
             },
@@ -78,13 +86,14 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
 
     list: (caller, org, query) => listMachines(deps, caller, org, query),
 
-    setLabels: (caller, org, id, labels) =>
+    update: (caller, org, id, { labels, name }) =>
       deps.store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
         const device = requireDevice(await writer.devices.find(org, id))
-        const sorted = labels.toSorted()
-        await writer.devices.setLabels(org, id, sorted)
-        return formatMachine(await readMachine(writer, { ...device, labels: sorted }))
+        if (labels !== undefined) await writer.devices.setLabels(org, id, labels.toSorted())
+        if (name !== undefined) await writer.devices.setName(org, id, name)
+        const changed = (await writer.devices.find(org, id)) ?? device
+        return formatMachine(await readMachine(writer, changed))
       }),
 
     revoke: (caller, org, id) =>

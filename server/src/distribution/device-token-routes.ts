@@ -49,7 +49,8 @@ export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): FastifyPluginAsyn
       async (request, reply) => {
         const key = await deps.proofs.keyOf(request)
         const from = { address: request.ip, request_id: request.id }
-        const enrolment = await enrol({ secret: request.body.token, key, from })
+        const { token: secret, name } = request.body
+        const enrolment = await enrol({ secret, name, key, from })
         return reply.code(201).send(enrolment)
       },
     )

@@ -16,6 +16,8 @@ export interface NewDevice {
   readonly user: string | null
   /** Of its key. */
   readonly thumbprint: string
+  /** Null when it gave none. */
+  readonly name: string | null
   readonly labels: readonly string[]
   readonly enrolment_token_id: string | null
 }

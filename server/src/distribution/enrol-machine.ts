@@ -9,7 +9,7 @@ import type { EnrolmentTokenRecord } from '../store/distribution-records.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
 import type { ProvenKey } from './proof/require-proof.ts'
-import { enrolDevice, formatEnrolment, type EnrolDeps } from './enrol-device.ts'
+import { enrolDevice, formatEnrolment, type EnrolDeps, type NewDevice } from './enrol-device.ts'
 
 export interface EnrolMachineDeps extends EnrolDeps {
   readonly store: AuditedStore
@@ -23,6 +23,8 @@ export interface EnrolMachineDeps extends EnrolDeps {
 export interface EnrolMachineRequest {
   /** `pal_enr_…`, as sent. */
   readonly secret: string
+  /** Undefined when it gives none. */
+  readonly name: string | undefined
   /** That it has proven to hold. */
   readonly key: ProvenKey
   readonly from: RequestOrigin & { readonly address: string }
@@ -40,7 +42,7 @@ export function createMachineEnrolment(
 ): (request: EnrolMachineRequest) => Promise<Enrolment> {
   const { store } = deps
 
-  return async ({ secret, key, from }) => {
+  return async ({ secret, name, key, from }) => {
     const token = await store.read((reader) => findToken(reader, secret, deps.now()))
     if (token === null) {
       deps.signInLimits.countWrongToken(clientNetwork(from.address))
@@ -54,7 +56,8 @@ export function createMachineEnrolment(
       if (organization?.entitled !== true)
         throw permissionDenied(`organization \`${current.org}\` is not entitled to use governance`)
       key.useUpToEnrol()
-      return enrolWith(deps, writer, current, key.thumbprint)
+      const machine = { thumbprint: key.thumbprint, name: name ?? null }
+      return enrolWith(deps, writer, current, machine)
     })
   }
 }
@@ -63,7 +66,7 @@ async function enrolWith(
   deps: EnrolMachineDeps,
   writer: StoreWriter,
   { id, org, labels, root_version }: EnrolmentTokenRecord,
-  thumbprint: string,
+  { thumbprint, name }: Pick<NewDevice, 'thumbprint' | 'name'>,
 ): Promise<Enrolment> {
   const root = await writer.trust.root(org, root_version)
   // INVARIANT: roots are kept for ever; without this one the token's pin could not be met.
@@ -73,7 +76,7 @@ async function enrolWith(
   if (known !== null && known.enrolment_token_id === id && known.revoked_at === null)
     return formatEnrolment(known, place)
   await requireRoomForDevice(writer, deps.quotas, { org, user: null })
-  const device = { org, user: null, thumbprint, labels, enrolment_token_id: id }
+  const device = { org, user: null, thumbprint, name, labels, enrolment_token_id: id }
   const enrolment = await enrolDevice(deps, writer, device, place)
   if ((await writer.enrolmentTokens.use(id, deps.now().toISOString())) === null) throw refusal()
   return enrolment

@@ -93,6 +93,18 @@ export function auditDevices(
       const change = { ...ofDevice(before), kind: 'device.labelled' as const }
       await record({ ...change, before: showDevice(before), after })
     },
+    async setName(org, id, name) {
+      const before = await devices.find(org, id)
+      await devices.setName(org, id, name)
+      if (before === null || before.name === name) return
+      const after = showDevice({ ...before, name })
+      await record({
+        ...ofDevice(before),
+        kind: 'device.renamed',
+        before: showDevice(before),
+        after,
+      })
+    },
     async revoke(id, revokedAt) {
       const device = await devices.revoke(id, revokedAt)
       if (device !== null) await recordRevoked(device)
@@ -187,9 +199,10 @@ function ofDevice({ id, org, username }: DeviceRecord) {
 }
 
 function showDevice(device: DeviceRecord) {
-  const { id, username, labels, enrolment_token_id, created_at, revoked_at } = device
+  const { id, name, username, labels, enrolment_token_id, created_at, revoked_at } = device
   return {
     id,
+    ...(name === null ? {} : { name }),
     user: username,
     labels: [...labels],
     ...(enrolment_token_id === null ? {} : { enrolment_token_id }),

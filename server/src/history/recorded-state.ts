@@ -19,7 +19,7 @@ export const COMPARED = {
   rule: ['name', 'actions', 'decision', 'resources'],
   access_token: ['permissions', 'expires_at', 'revoked_at'],
   enrolment_token: ['labels', 'max_uses', 'expires_at', 'revoked_at'],
-  device: ['user', 'labels', 'revoked_at'],
+  device: ['name', 'user', 'labels', 'revoked_at'],
   webhook: ['url', 'enabled'],
 } as const
 
@@ -36,6 +36,7 @@ const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
   'enrolment_token.revoked': 'enrolment_token',
   'device.enrolled': 'device',
   'device.labelled': 'device',
+  'device.renamed': 'device',
   'device.revoked': 'device',
   'webhook.created': 'webhook',
   'webhook.updated': 'webhook',

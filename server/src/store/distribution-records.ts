@@ -34,6 +34,8 @@ export interface DeviceRecord {
   readonly username: string | null
   /** Of its key (RFC 7638); null for one of an earlier release, which has to be enrolled again. */
   readonly thumbprint: string | null
+  /** For people; null for a machine that gave none. Not unique. */
+  readonly name: string | null
   readonly labels: readonly string[]
   /** What it enrolled itself with; null when somebody who had signed in did it. */
   readonly enrolment_token_id: string | null

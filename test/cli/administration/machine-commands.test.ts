@@ -152,11 +152,11 @@ describe('palisade device', () => {
     const { data } = JSON.parse(await ok('device', 'list', '--json'))
     expect(data).toMatchObject([{ id, user: 'alice', labels: ['ci', 'vm'] }])
     expect(await ok('device', 'list')).toMatch(
-      new RegExp(`^DEVICE +USER .*\n${id} +alice +ci +never +never`),
+      new RegExp(`^NAME +DEVICE +USER .*\nlaptop +${id.slice(0, 8)}… +alice +ci +never`),
     )
     await report(id)
     // A report is a sign of life; when it polled is known a minute later.
-    expect(await ok('device', 'list')).toMatch(/ fresh +3 +just now +just now +0\.1\.0/)
+    expect(await ok('device', 'list')).toMatch(/ fresh +3 +just now +0\.1\.0/)
     expect(JSON.parse(await ok('device', 'list', '--json', '--label', 'ci')).data).toHaveLength(1)
     for (const filter of [
       ['--label', 'x'],

@@ -213,6 +213,7 @@ describe('the devices of an organization', () => {
         org: 'poor',
         username: null,
         thumbprint: 'hash',
+        name: null,
         labels: [],
         enrolment_token_id: null,
         created_at: START,

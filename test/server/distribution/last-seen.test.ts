@@ -34,6 +34,7 @@ describe('last seen', () => {
           org: 'acme',
           username: null,
           thumbprint: `h${n}`,
+          name: null,
           labels: [],
           enrolment_token_id: null,
           created_at: NOW,

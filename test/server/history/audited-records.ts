@@ -46,6 +46,7 @@ export const device = (id: string, username: string | null) => ({
   org: 'acme',
   username,
   thumbprint: `${SECRET} ${id}`,
+  name: null,
   labels: [],
   enrolment_token_id: null,
   created_at: NOW,

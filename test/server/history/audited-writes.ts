@@ -395,6 +395,10 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       (writer) => writer.devices.setLabels('acme', 'd0', ['ci']),
       [['device.labelled', { id: 'd0', name: 'bob' }, D0, { ...D0, labels: ['ci'] }]],
     ],
+    setName: [
+      (writer) => writer.devices.setName('acme', 'd0', 'laptop'),
+      [['device.renamed', { id: 'd0', name: 'bob' }, D0, { ...D0, name: 'laptop' }]],
+    ],
     revoke: [
       (writer) => writer.devices.revoke('d0', LATER),
       [['device.revoked', { id: 'd0', name: 'bob' }, D0, { ...D0, revoked_at: LATER }]],

@@ -7,6 +7,8 @@ import { factorOfRun } from '../../run-size.ts'
 
 const STATES: readonly AgentState[] = ['fresh', 'stale', 'rejected', 'never_loaded']
 const LABELS = ['ci', 'c', 'linux'] as const
+/** One is longer in code units than in characters; `%` and `_` are wildcards of LIKE. */
+const NAMES = [null, 'ci-1', 'ci-22', '%_x', '𝒹𝑒𝓈𝓀 a'] as const
 const USERS = [null, 'ann', 'bob'] as const
 /** Within the first hour of a day. */
 const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString()
@@ -15,6 +17,8 @@ const at = (minute: number): string => new Date(Date.UTC(2026, 10, 21, 0, minute
 interface Life {
   readonly org: 'acme' | 'rival'
   readonly user: (typeof USERS)[number]
+  readonly name: string | null
+  readonly renamed: string | null
   readonly labels: readonly string[]
   readonly relabelled: readonly string[] | null
   readonly created: number
@@ -28,6 +32,8 @@ const labels = fc.subarray([...LABELS])
 const life: fc.Arbitrary<Life> = fc.record({
   org: fc.constantFrom('acme', 'acme', 'rival'),
   user: fc.constantFrom(...USERS),
+  name: fc.constantFrom(...NAMES),
+  renamed: fc.constantFrom(...NAMES),
   labels,
   relabelled: fc.option(labels),
   created: minute,
@@ -46,6 +52,7 @@ const filter: fc.Arbitrary<DeviceFilter> = fc.record(
   {
     user: fc.constantFrom('ann', 'bob', 'nobody'),
     label: fc.constantFrom(...LABELS, 'absent'),
+    name: fc.constantFrom('ci-', 'ci-2', '%', '_', '𝒹𝑒', 'CI', 'ci-222'),
     state: fc.constantFrom(...STATES),
     revision: fc.integer({ min: 0, max: 3 }),
     silentSince: minute.map(at),
@@ -61,12 +68,14 @@ async function live(writer: StoreWriter, id: string, given: Life): Promise<void>
     org: given.org,
     username: given.user,
     thumbprint: id,
+    name: given.name,
     labels: given.labels,
     enrolment_token_id: null,
     created_at: at(given.created),
     revoked_at: null,
   })
   if (given.relabelled !== null) await writer.devices.setLabels(given.org, id, given.relabelled)
+  if (given.renamed !== null) await writer.devices.setName(given.org, id, given.renamed)
   if (given.seen !== null) await writer.devicePolls.record(id, at(given.seen))
   for (const report of given.reports)
     await writer.deviceReports.put([
@@ -96,12 +105,20 @@ function newest({ reports }: Life): Life['reports'][number] | null {
 const lastSign = (given: Life): number =>
   Math.max(given.created, given.seen ?? 0, newest(given)?.at ?? 0)
 
-function passes(given: Life, { user, label, state, revision, silentSince }: DeviceFilter): boolean {
+function hasName({ name, renamed }: Life, start: string): boolean {
+  return (renamed ?? name)?.startsWith(start) === true
+}
+
+function passes(
+  given: Life,
+  { user, label, name, state, revision, silentSince }: DeviceFilter,
+): boolean {
   const report = newest(given)
   const isSilent = !given.isRevoked && at(lastSign(given)) < (silentSince ?? '')
   return (
     (user === undefined || given.user === user) &&
     (label === undefined || (given.relabelled ?? given.labels).includes(label ?? '')) &&
+    (name == null || hasName(given, name)) &&
     (state === undefined || report?.state === state) &&
     (revision === undefined || report?.revision === revision) &&
     (silentSince === undefined || isSilent)
@@ -158,6 +175,8 @@ export function describeDeviceSearch(store: () => Store): void {
         org: 'acme',
         user: null,
         labels: ['ci'],
+        name: null,
+        renamed: null,
         relabelled: null,
         created: 0,
         seen: null,

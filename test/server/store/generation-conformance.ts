@@ -29,6 +29,7 @@ function device(id: string) {
     org: 'acme',
     username: null,
     thumbprint: `hash of ${id}`,
+    name: null,
     labels: [],
     enrolment_token_id: null,
     ...times,

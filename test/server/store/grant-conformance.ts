@@ -12,6 +12,7 @@ export function describeGrants(store: () => Store): void {
     org,
     username: null,
     thumbprint: `hash of ${id}`,
+    name: null,
     labels: [],
     enrolment_token_id: null,
     created_at: NOW,

@@ -129,6 +129,7 @@ async function fillDevice(
     org,
     username: owner?.username ?? null,
     thumbprint,
+    name: null,
     labels: [],
     enrolment_token_id: null,
     created_at: CREATED_AT,

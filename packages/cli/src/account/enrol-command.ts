@@ -2,12 +2,13 @@ import {
   createDeviceKey,
   createProver,
   enrolMachine,
+  enrolWithName,
   keyFileOf,
   parseServerUrl,
   readPrivateFile,
   writeKeyFile,
 } from '@palisade/client'
-import { parseEnrolmentToken, type DeviceKey, type Enrolment } from '@palisade/protocol'
+import { nameOfHost, parseEnrolmentToken, type DeviceKey, type Enrolment } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { constants } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
@@ -17,6 +18,7 @@ import { resolveFile, unreadable } from '../file-argument.ts'
 import type { Io } from '../io.ts'
 import { enrolmentPath } from '../machine/start-advice.ts'
 import { present, type RunContext } from '../run-context.ts'
+import { parseDeviceName } from '../administration/device-name.ts'
 import { connectOrganization } from './connect-server.ts'
 import { notWritten } from './credentials-file.ts'
 import { readSecretLine } from './read-secret.ts'
@@ -27,6 +29,7 @@ interface EnrolOptions {
   readonly out?: string
   readonly token?: string
   readonly user?: string
+  readonly name?: string
   readonly json?: true
 }
 
@@ -51,6 +54,7 @@ export function addEnrolCommand(program: Command, context: RunContext): void {
       'enrolment token of the machine, - for standard input; needs no login',
     )
     .option('--user <name>', 'member whose machine it is; without one it has no user')
+    .option('--name <name>', 'name of the machine for people (default: its host name)')
     .option('--json', 'print one JSON object, without the key')
     .addHelpText(
       'after',
@@ -64,7 +68,7 @@ Without --out the file is PALISADE_ENROLMENT, or agent/enrolment.json in PALISAD
 
 Examples:
   palisade enrol --user alice
-  palisade enrol --user alice --out enrolment.json
+  palisade enrol --user alice --name laptop-12 --out enrolment.json
   palisade enrol --token /etc/palisade/token --out /var/lib/palisade/agent/enrolment.json
   palisade enrol --token - --out build-machine.json < token`,
     )
@@ -87,11 +91,14 @@ Examples:
     })
 }
 
-async function chooseWay(io: Io, { token: place, user }: EnrolOptions): Promise<Enrol> {
+async function chooseWay(io: Io, options: EnrolOptions): Promise<Enrol> {
+  const { token: place, user } = options
   const clock = io.now
+  const named = nameMachine(io, options.name)
   if (place === undefined) {
     const { organization } = await connectOrganization(io)
-    return (key) => organization.devices.enrol({ prove: createProver(key, clock), user })
+    return (key) =>
+      named((name) => organization.devices.enrol({ prove: createProver(key, clock), user, name }))
   }
   if (user !== undefined)
     throw usageError('`--user` goes without `--token`; a token enrols machines for no user')
@@ -100,7 +107,16 @@ async function chooseWay(io: Io, { token: place, user }: EnrolOptions): Promise<
   if (server === undefined)
     throw usageError('this is no enrolment token; copy the whole line that begins with `pal_enr_`')
   parseServerUrl(server)
-  return (key) => enrolMachine({ token, key, fetch: io.fetch, clock })
+  return (key) => named((name) => enrolMachine({ token, key, name, fetch: io.fetch, clock }))
+}
+
+type Ask = (name: string | undefined) => Promise<Enrolment>
+
+/** Enrols with the name that was given, or with the host name where the server takes one. */
+function nameMachine(io: Io, given: string | undefined): (ask: Ask) => Promise<Enrolment> {
+  if (given === undefined) return (ask) => enrolWithName(nameOfHost(io.hostName), ask)
+  const name = parseDeviceName(given, '--name')
+  return (ask) => ask(name)
 }
 
 async function readToken(io: Io, place: string): Promise<string> {

@@ -28,12 +28,17 @@ const SOURCE = {
 } as const
 
 /** The agent's status for people; `nowMs` turns instants into ages. */
-export function formatStatus(status: AgentStatus, nowMs: number, style: Style): string {
+export function formatStatus(
+  status: AgentStatus,
+  { hostName, nowMs }: { readonly hostName: string; readonly nowMs: number },
+  style: Style,
+): string {
   const { bundle } = status
   const age = (instant: string): string => style.plain(formatAge(instant, nowMs))
   const emphasis = status.state === 'fresh' ? style.good : style.bad
   const pairs: [string, string][] = [
     ['state', `${emphasis(status.state)}  ${style.quiet(MEANING[status.state])}`],
+    ['machine', style.plain(`${hostName} (${status.device_id})`)],
     ['organization', style.plain(status.org)],
     ['user', style.plain(status.user ?? 'none: organization-wide policies only')],
     ['server', style.plain(status.server)],

@@ -23,6 +23,8 @@ Examples:
     .action(async (options: { readonly json?: true }) => {
       const { io, style } = context
       const status = await askAgent(io, EXIT.failed, (agent) => agent.status())
-      await present(context, options.json, status, () => formatStatus(status, io.now(), style))
+      await present(context, options.json, status, () =>
+        formatStatus(status, { hostName: io.hostName, nowMs: io.now() }, style),
+      )
     })
 }

@@ -27,6 +27,8 @@ export async function enrolMachine(options: {
   /** One line, as it was shown when it was made. */
   readonly token: string
   readonly key: DeviceKey
+  /** For people; the server knows the machine by its id alone without one. */
+  readonly name?: string | undefined
   readonly fetch: Fetch
   /** Epoch milliseconds. */
   readonly clock: () => number
@@ -49,7 +51,10 @@ export async function enrolMachine(options: {
     method: 'POST',
     path: PATH,
     headers: { dpop: prove({ method: 'POST', url: new URL(PATH, server).href }) },
-    body: { token: parts.secret },
+    body: {
+      token: parts.secret,
+      ...(options.name === undefined ? {} : { name: options.name }),
+    },
   })
   const enrolment = parseAnswer(enrolmentSchema, text)
   requirePinned(enrolment, parts)

@@ -22,10 +22,15 @@ export type DeviceFilter = Omit<ListDevicesQuery, 'cursor' | 'page_size'>
 
 export interface DevicesClient {
   /** Enrols the machine whose key proves itself by `prove`, for `user` or for nobody. */
-  enrol(machine: { readonly prove: Prove; readonly user?: string | undefined }): Promise<Enrolment>
+  enrol(machine: {
+    readonly prove: Prove
+    readonly user?: string | undefined
+    readonly name?: string | undefined
+  }): Promise<Enrolment>
   /** All of them that pass, revoked ones too, page by page. */
   list(filter?: DeviceFilter): Promise<readonly Device[]>
   setLabels(deviceId: string, labels: readonly string[]): Promise<Device>
+  rename(deviceId: string, name: string): Promise<Device>
   /** All that the device would fetch now, to be carried to it by hand. */
   bundle(deviceId: string): Promise<Bundle>
   /** A break-glass grant, to be carried to the device by hand. */
@@ -39,13 +44,16 @@ export interface DevicesClient {
 /** `server` is that of the wire; a prefix of its path is not what a proof is made for. */
 export function createDevicesClient(call: Call, root: string, server: string): DevicesClient {
   return {
-    enrol: async ({ prove, user }) =>
+    enrol: async ({ prove, user, name }) =>
       call(
         {
           method: 'POST',
           path: root,
           headers: { dpop: prove({ method: 'POST', url: new URL(root, server).href }) },
-          body: user === undefined ? {} : { user },
+          body: {
+            ...(user === undefined ? {} : { user }),
+            ...(name === undefined ? {} : { name }),
+          },
         },
         enrolmentSchema,
       ),
@@ -61,6 +69,8 @@ export function createDevicesClient(call: Call, root: string, server: string): D
     },
     setLabels: async (deviceId, labels) =>
       call({ method: 'PATCH', path: root + apiPath(deviceId), body: { labels } }, deviceSchema),
+    rename: async (deviceId, name) =>
+      call({ method: 'PATCH', path: root + apiPath(deviceId), body: { name } }, deviceSchema),
     bundle: async (deviceId) =>
       call(
         {

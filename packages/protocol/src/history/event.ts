@@ -34,6 +34,7 @@ export const EVENT_KINDS = [
   'enrolment_token.revoked',
   'device.enrolled',
   'device.labelled',
+  'device.renamed',
   'device.revoked',
   'break_glass.issued',
   'rollout.started',

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { grantInForceSchema } from './break-glass.ts'
 import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
+import { deviceNameSchema } from './device-name.ts'
 import { AGENT_STATES } from './local-api.ts'
 import { reportErrorSchema } from './report.ts'
 import { pageSizeSchema, queryNumberSchema } from '../query-number.ts'
@@ -22,14 +23,18 @@ export const enrolDeviceRequestSchema = z
   .strictObject({
     /** A member of the organization; absent for a device without a user. */
     user: z.string().optional(),
+    /** Absent for a machine of an earlier release. */
+    name: deviceNameSchema.optional(),
   })
-  .meta({ id: 'EnrolDeviceRequest', examples: [{}, { user: 'alice' }] })
+  .meta({ id: 'EnrolDeviceRequest', examples: [{}, { user: 'alice', name: 'laptop-12' }] })
 
 /** `POST /api/v1/enrol`: the same for a machine with an enrolment token and without a user. */
 export const enrolMachineRequestSchema = z
   .strictObject({
     /** `pal_enr_…`: the part of the enrolment token before its first dot. */
     token: z.string().max(256),
+    /** Absent for a machine of an earlier release. */
+    name: deviceNameSchema.optional(),
   })
   .meta({ id: 'EnrolMachineRequest', examples: [{ token: `pal_enr_${'0'.repeat(49)}` }] })
 
@@ -76,6 +81,8 @@ export type DeviceTokenResponse = z.infer<typeof deviceTokenResponseSchema>
 export const deviceSchema = z
   .strictObject({
     id: z.string(),
+    /** The host name at enrolment, or another one since; absent for a machine that gave none. */
+    name: z.string().optional(),
     /** Null for a device without a user. */
     user: z.string().nullable(),
     labels: z.array(z.string()),
@@ -100,8 +107,17 @@ export type Device = z.infer<typeof deviceSchema>
 
 /** `PATCH /api/v1/orgs/{org}/devices/{device}` */
 export const updateDeviceRequestSchema = z
-  .strictObject({ labels: deviceLabelsSchema })
-  .meta({ id: 'UpdateDeviceRequest', examples: [{ labels: ['ci', 'linux'] }] })
+  .strictObject({
+    labels: deviceLabelsSchema.exactOptional(),
+    name: deviceNameSchema.exactOptional(),
+  })
+  .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
+  .meta({
+    id: 'UpdateDeviceRequest',
+    minProperties: 1,
+    examples: [{ labels: ['ci', 'linux'] }, { name: 'laptop-12' }],
+  })
+export type UpdateDeviceRequest = z.infer<typeof updateDeviceRequestSchema>
 
 /** `page_size`: absent, 0 or more than 100 means 100. Filters must all hold. */
 export const listDevicesQuerySchema = z.strictObject({
@@ -115,6 +131,7 @@ export const listDevicesQuerySchema = z.strictObject({
   state: z.enum(AGENT_STATES).optional(),
   revision: queryNumberSchema.optional(),
   label: deviceLabelSchema.optional(),
+  name: deviceNameSchema.optional().meta({ description: 'The beginning of the name' }),
   silent_for_seconds: queryNumberSchema.optional().meta({
     description: 'Not revoked, and neither enrolled nor heard of in the last so many seconds',
   }),

@@ -72,13 +72,14 @@ export async function listMachines(
 type Query = Omit<ListDevicesQuery, 'page_size' | 'cursor'>
 
 function readFilter(
-  { user, state, label, revision, silent_for_seconds: seconds }: Query,
+  { user, state, label, name, revision, silent_for_seconds: seconds }: Query,
   nowMs: number,
 ): DeviceFilter {
   return {
     user: user ?? null,
     state: state ?? null,
     label: label ?? null,
+    name: name ?? null,
     revision: revision === undefined ? null : Number(revision),
     // No device is older than 1970.
     silentSince:

@@ -31,9 +31,10 @@ export async function readMachines(
 }
 
 export function formatMachine({ device, seenAt, report }: Machine): Device {
-  const { id, username, labels, created_at, revoked_at } = device
+  const { id, name, username, labels, created_at, revoked_at } = device
   return {
     id,
+    ...(name === null ? {} : { name }),
     user: username,
     labels: [...labels],
     created_at,

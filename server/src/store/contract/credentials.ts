@@ -92,6 +92,7 @@ export interface DeviceReader {
 export interface DeviceWriter extends DeviceReader {
   insert(device: DeviceRecord): Promise<void>
   setLabels(org: string, id: string, labels: readonly string[]): Promise<void>
+  setName(org: string, id: string, name: string): Promise<void>
   /** Answers the device that is revoked by this; none when it was before. */
   revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
   /** Answers those that are revoked by this, by ascending id. */

@@ -5,6 +5,8 @@ import type { DeviceRecord, DeviceReportRecord } from '../distribution-records.t
 export interface DeviceFilter {
   readonly user?: string | null
   readonly label?: string | null
+  /** The beginning of the name. */
+  readonly name?: string | null
   /** Of the newest report, as is `revision`. */
   readonly state?: AgentState | null
   readonly revision?: number | null

@@ -58,8 +58,8 @@ export function createDeviceReader(connection: Connection): DeviceReader {
 export function createDeviceWriter(connection: Connection): DeviceWriter {
   const reader = createDeviceReader(connection)
   const insert = connection.prepare(`INSERT INTO devices
-       (id, org, username, thumbprint, labels, enrolment_token_id, created_at, revoked_at)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
+       (id, org, username, thumbprint, name, labels, enrolment_token_id, created_at, revoked_at)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`)
   const insertLabels = createInsertRows(
     connection,
     { name: 'device_labels', effect: 'everything' },
@@ -73,6 +73,7 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
     'DELETE FROM device_labels WHERE org = ? AND label = ? AND device_id = ?',
   )
   const setLabels = connection.prepare('UPDATE devices SET labels = ? WHERE org = ? AND id = ?')
+  const setName = connection.prepare('UPDATE devices SET name = ? WHERE org = ? AND id = ?')
   const revoke = connection.prepare<Row>(
     'UPDATE devices SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *',
   )
@@ -88,6 +89,7 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
         device.org,
         device.username,
         device.thumbprint,
+        device.name,
         JSON.stringify(device.labels),
         device.enrolment_token_id,
         device.created_at,
@@ -101,6 +103,9 @@ export function createDeviceWriter(connection: Connection): DeviceWriter {
       for (const row of labelRows(before)) await deleteLabel.run(...row)
       await insertLabels.run(labelRows({ org, id, labels }))
       await setLabels.run(JSON.stringify(labels), org, id)
+    },
+    async setName(org, id, name) {
+      await setName.run(name, org, id)
     },
     async revoke(id, revokedAt) {
       return toDeviceOrNull(await revoke.get(revokedAt, id))

@@ -39,6 +39,7 @@ const WITH_LABEL: Source = {
  * asks for the type of each null.
  */
 const CONDITIONS = `(CAST(? AS TEXT) IS NULL OR d.username = ?)
+  AND (CAST(? AS TEXT) IS NULL OR substr(d.name, 1, CAST(? AS INTEGER)) = ?)
   AND (CAST(? AS TEXT) IS NULL OR r.state = ?)
   AND (CAST(? AS BIGINT) IS NULL OR r.revision = ?)
   AND (CAST(? AS TEXT) IS NULL OR (d.revoked_at IS NULL AND d.created_at < ?
@@ -54,12 +55,13 @@ export function createDeviceSearch(
 
   return async (org, filter, { after, window, limit }) => {
     const { user = null, label = null, state = null, revision = null } = filter
-    const { silentSince = null } = filter
-    const [source, name] = chooseSource()
-    const last = (await source.last.get(org, ...name, after, window - 1))?.id ?? null
-    const span = [...name, after, ...name, last ?? BEYOND_ALL]
+    const { silentSince = null, name = null } = filter
+    const [source, key] = chooseSource()
+    const last = (await source.last.get(org, ...key, after, window - 1))?.id ?? null
+    const span = [...key, after, ...key, last ?? BEYOND_ALL]
     const silent = [silentSince, silentSince, silentSince, silentSince]
-    const conditions = [user, user, state, state, revision, revision, ...silent]
+    const named = [name, name === null ? 0 : [...name].length, name]
+    const conditions = [user, user, ...named, state, state, revision, revision, ...silent]
     const devices = await source.list.all(org, ...span, ...conditions, limit)
     return { devices, through: last }
 

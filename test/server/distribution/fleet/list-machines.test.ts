@@ -34,6 +34,7 @@ describe('a list of the devices of a large fleet', () => {
           org: 'acme',
           username: null,
           thumbprint: id,
+          name: null,
           labels: id === LAST ? ['last'] : [],
           enrolment_token_id: null,
           created_at: NOW,

@@ -70,7 +70,7 @@ describe('new keys, through a running agent,', () => {
       const settings = { entitled: true, resolve_unlisted_names: false, created_at }
       await writer.organizations.insert({ name: 'acme', ...settings })
       const deps = { now: () => new Date(nowMs), newId: randomUUID, random: randomBytes }
-      const device = { org: 'acme', user: null, labels: [], enrolment_token_id: null }
+      const device = { org: 'acme', user: null, name: null, labels: [], enrolment_token_id: null }
       return enrolDevice(deps, writer, { ...device, thumbprint: thumbprintOf(key) }, { server })
     })
     const { active, surroundings, clock: trusted } = activePolicy()

@@ -235,6 +235,7 @@ async function enrol(writer: StoreWriter, org: string, username: string | null):
     org,
     username,
     thumbprint,
+    name: null,
     labels: [],
     enrolment_token_id: null,
     created_at: NOW,

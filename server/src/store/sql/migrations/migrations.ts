@@ -3,6 +3,7 @@ import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
 import { breakGlass } from './break-glass.ts'
 import { deviceKeys } from './device-keys.ts'
+import { deviceNames } from './device-names.ts'
 import { deviceReports } from './device-reports.ts'
 import { deviceSearch } from './device-search.ts'
 import { distributionSettings } from './distribution-settings.ts'
@@ -55,4 +56,5 @@ export const MIGRATIONS: readonly Migration[] = [
   failedSignIns,
   historyCheckpoints,
   rolloutBases,
+  deviceNames,
 ]

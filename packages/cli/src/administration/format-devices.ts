@@ -1,0 +1,47 @@
+import type { Device } from '@palisade/protocol'
+import type { RunContext } from '../run-context.ts'
+import { formatAge } from '../terminal/age.ts'
+import { formatTable } from '../terminal/table.ts'
+
+/** Longer names are cut, so that the columns fit into a terminal. */
+const MAX_NAME = 20
+/** Of an id: enough to name the machine in a command. */
+const ID_START = 8
+
+/** Machines as a table of less than 100 columns; `--json` has what is cut and left out. */
+export function formatDevices(devices: readonly Device[], { io, style }: RunContext): string {
+  if (devices.length === 0) return 'no devices; write `palisade enrol` on a machine\n'
+  const age = (instant: string): string => formatAge(instant, io.now())
+  return formatTable(
+    ['NAME', 'DEVICE', 'USER', 'LABELS', 'STATE', 'REVISION', 'ERROR', 'LAST SEEN', 'AGENT'],
+    devices.map((each) => [
+      shorten(each.name ?? ''),
+      `${each.id.slice(0, ID_START)}…`,
+      each.user ?? '',
+      each.labels,
+      each.revoked_at === undefined
+        ? (each.state ?? '')
+        : ['revoked', style.quiet(age(each.revoked_at))],
+      each.revision === undefined ? '' : `${each.revision}`,
+      each.last_error?.code ?? '',
+      formatSeen(each, age),
+      each.agent_version ?? '',
+    ]),
+    style,
+  )
+}
+
+function shorten(name: string): string {
+  const characters = [...name]
+  return characters.length <= MAX_NAME ? name : `${characters.slice(0, MAX_NAME - 1).join('')}…`
+}
+
+/** Polls are recorded up to a minute late; a report is a sign of life as well. */
+function formatSeen(
+  { last_seen_at, reported_at }: Device,
+  age: (instant: string) => string,
+): string {
+  const [first, ...others] = [last_seen_at, reported_at].filter((at) => at !== undefined)
+  if (first === undefined) return 'never'
+  return age(others.reduce((last, at) => (Date.parse(at) > Date.parse(last) ? at : last), first))
+}
