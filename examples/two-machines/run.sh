@@ -151,8 +151,8 @@ show ok server rule add packages --name registry --action connect:tcp --allow 'n
 backend=$(palisade server team list --json | sed 's/.*"id":"\([^"]*\)","name":"backend".*/\1/')
 show ok server policy create 'backend only' --team "$backend"
 show ok server rule add 'backend only' --name database --action connect:tcp --allow 'db.example.com:5432'
-show ok server enrol --user ann --out one.json
-show ok server enrol --user ben --out two.json
+show ok server enrol --user ann --name one --out one.json
+show ok server enrol --user ben --name two --out two.json
 note 'each file and its key are carried to the machine; its agent is started'
 for machine in one two; do
   mv "$here/server/$machine.json" "$here/$machine/data/agent/enrolment.json"
