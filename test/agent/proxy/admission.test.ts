@@ -107,9 +107,9 @@ describe('the places of the proxy', () => {
   })
 
   it.each([
-    ['a process', 256, (_: number) => ({ process: '1', crowd: 'session 1' })],
+    ['a process', 256, () => ({ process: '1', crowd: 'session 1' })],
     ['a session of many processes', 896, (n: number) => ({ process: `${n}`, crowd: 'session 1' })],
-    ['another user', 896, (_: number) => ({ process: null, crowd: 'user 7' })],
+    ['another user', 896, () => ({ process: null, crowd: 'user 7' })],
     ['processes in sessions of their own', 1_024, ownSession],
     ['owners that are out of sight', 1_024, () => null],
   ])('are shared out: %s gets %d', async (_, expected, ownerOf) => {
