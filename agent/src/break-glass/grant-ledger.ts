@@ -1,16 +1,17 @@
 import type { Grant } from '@palisade/protocol'
 import { z } from 'zod'
+import { instantMs } from '../state/instant.ts'
 
 /** More than anybody needs; then the earliest issued are remembered as one moment. */
 const MAX_USED = 32
 
 /** What a machine remembers of grants, in both copies of its state: no other rule makes one single-use. */
 export const grantLedgerSchema = z.strictObject({
-  used: z.array(z.strictObject({ id: z.string(), issued_ms: z.number() })),
+  used: z.array(z.strictObject({ id: z.string(), issued_ms: instantMs })),
   /** Nothing that was issued until then is taken any more, in milliseconds since 1970. */
-  passed_ms: z.number(),
+  passed_ms: instantMs,
   /** The one in force: its text, and the trusted time at which it was begun. */
-  current: z.strictObject({ text: z.string(), begun_ms: z.number() }).nullable(),
+  current: z.strictObject({ text: z.string(), begun_ms: instantMs }).nullable(),
 })
 export type GrantLedger = z.infer<typeof grantLedgerSchema>
 

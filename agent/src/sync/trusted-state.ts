@@ -2,6 +2,7 @@ import { parseJson } from '@palisade/protocol'
 import { z } from 'zod'
 import { grantLedgerSchema, NO_GRANTS } from '../break-glass/grant-ledger.ts'
 import type { KeptMeter } from '../break-glass/grant-meter.ts'
+import { instantMs } from '../state/instant.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
 import { issuedMsOf } from './assignment.ts'
 import { sha256 } from './signed-metadata.ts'
@@ -33,13 +34,13 @@ const stateSchema = z.strictObject({
    */
   newest_assignment: z.string().nullable().default(null),
   /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
-  issued_ms: z.number(),
+  issued_ms: instantMs,
   /** Absent in what an earlier version kept. */
   grants: grantLedgerSchema.default(NO_GRANTS),
   /** Whether the server's last word was that it does not know this machine; absent likewise. */
   is_revoked: z.boolean().default(false),
   /** When it said so, in milliseconds since 1970; 0 where an earlier version did not keep it. */
-  refused_ms: z.number().default(0),
+  refused_ms: instantMs.default(0),
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
@@ -73,9 +74,6 @@ function knowsMore(one: TrustedState, other: TrustedState): boolean {
 }
 
 const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
-
-/** Ends with the calendar of ECMAScript: a later time could not be told. */
-const instantMs = z.number().min(0).max(8.64e15)
 
 const timeSchema = z.strictObject({ seen_ms: instantMs, floor_ms: instantMs })
 

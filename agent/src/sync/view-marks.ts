@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { instantMs } from '../state/instant.ts'
 
 const ROLES = ['timestamp', 'snapshot', 'targets'] as const
 
@@ -12,7 +13,7 @@ export type Versions = Readonly<z.infer<typeof versionsSchema>>
 /** The highest versions of a view that were accepted. */
 const markSchema = versionsSchema.extend({
   /** The latest issue of them, in milliseconds since 1970; absent in a state of an earlier version. */
-  issued_ms: z.number().optional(),
+  issued_ms: instantMs.optional(),
 })
 
 /** Members of the state on disk, which every update writes as a whole. */
@@ -20,7 +21,7 @@ export const viewMarksShape = {
   /** Of the views that this device had last: a device that returns to one must not fall behind in it. */
   marks: z.record(z.string(), markSchema),
   /** A view without a mark must be issued after this, in milliseconds since 1970; 0 for any time. */
-  marks_floor_ms: z.number().default(0),
+  marks_floor_ms: instantMs.default(0),
 }
 export type ViewMarks = Readonly<z.infer<z.ZodObject<typeof viewMarksShape>>>
 
