@@ -83,11 +83,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
   const decisions = provideDecisions(parts, () => get(sync.breakGlass).isOver())
   const sync = provideSync(parts, decisions)
   const proxy = provideProxy(parts, decisions)
-  const demand = createSpacedDemand({
-    demand: () => get(sync.poller).demand(),
-    uptime: from.uptime,
-    rest: (ms) => pause(ms, undefined, { ref: false }),
-  })
+  const demand = createSpacedDemand(() => get(sync.poller).demand(), from.uptime)
   const startedAtMs = clock()
   let cacheProblem: CacheProblem | null = null
 

@@ -5,14 +5,14 @@ function setUp() {
   const begunAt: number[] = []
   let nowMs = 0
   const rests: { ms: number; end: () => void }[] = []
-  const demand = createSpacedDemand({
-    demand: async () => {
+  const demand = createSpacedDemand(
+    async () => {
       begunAt.push(nowMs)
       return { outcome: 'unchanged', revision: 1, error: null, retryAfterMs: null }
     },
-    uptime: () => nowMs,
-    rest: (ms) => new Promise((resolve) => rests.push({ ms, end: resolve })),
-  })
+    () => nowMs,
+    (ms) => new Promise((resolve) => rests.push({ ms, end: resolve })),
+  )
   const endRest = (): void => {
     const rest = rests.shift()
     nowMs += rest?.ms ?? 0
