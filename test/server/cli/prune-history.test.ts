@@ -96,6 +96,24 @@ describe('history prune', () => {
   })
 
   it.each([
+    ['an edited checkpoint', 'UPDATE history_checkpoints SET sequence = 26'],
+    ['a checkpoint that is gone', 'DELETE FROM history_checkpoints'],
+    ['an edited state', `UPDATE history_items SET recorded = '{}' WHERE item = 'member bob'`],
+    ['a member past its history', `UPDATE memberships SET role = 'owner' WHERE username = 'bob'`],
+  ])('makes a backup that is not restored with %s', async (_title, statement) => {
+    await prune(...SKIP)
+    tamper(statement)
+    const [backup, data] = [join(directory, 'backup.db'), join(temporaryDirectory(), 'data')]
+    expect((await run(['backup', backup])).status).toBe(0)
+
+    const refused = await run(['restore', backup], data)
+    const forced = await run(['restore', backup, '--unverified'], data)
+
+    expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('`acme`')])
+    expect(forced.status).toBe(0)
+  })
+
+  it.each([
     [['--before', 'yesterday'], 2, '`--before` must be a day'],
     [['--before', '2026-13-01'], 2, '`--before` must be a day'],
     [['--before', '2026-11-21T08:00:00'], 2, '`--before` must be a day'],

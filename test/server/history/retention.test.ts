@@ -1,12 +1,14 @@
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { createHistoryRetention } from '../../../server/src/history/retention.ts'
 import { verifyHistory } from '../../../server/src/history/verify-history.ts'
 import { createLog } from '../../../server/src/log/create-log.ts'
+import { nextTurn } from '../../../server/src/next-turn.ts'
 import { openTestServer } from '../test-server.ts'
 
 const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
 
 /** `acme`, and its events of three days. */
 async function open(days: number) {
@@ -73,5 +75,98 @@ describe('the retention of the history', () => {
       body: { error: { code: 'not_found', reason: 'history_removed', field: 'cursor' } },
     })
     expect(after).toMatchObject({ status: 200, body: { data: [{ kind: 'history.pruned' }] } })
+  })
+})
+
+describe('the hourly retention', () => {
+  /** The retention of one day, started, by a clock of the test; `logged` resolves at its next line. */
+  async function start(failures = 0) {
+    const { test } = await open(1)
+    const now = () => new Date(test.now())
+    const store = createAuditedStore({ store: test.store, now })
+    let tell: (line: string) => void = () => undefined
+    const note = (level: string) => () => tell(level)
+    let left = failures
+    const retention = createHistoryRetention({
+      store: {
+        ...store,
+        read(work) {
+          if (left === 0) return store.read(work)
+          left -= 1
+          return Promise.reject(new Error('the disk is away'))
+        },
+      },
+      days: 1,
+      now,
+      log: { info: note('info'), warn: note('warn'), error: note('error') },
+    })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    retention.start()
+    return {
+      test,
+      store,
+      retention,
+      logged: () => new Promise<string>((resolve) => (tell = resolve)),
+      removed: async () =>
+        (await test.store.read((reader) => reader.events.checkpoint('acme')))?.sequence ?? 0,
+    }
+  }
+
+  it('removes events an hour after the start, not before, and each hour again', async () => {
+    const { test, store, retention, logged, removed } = await start()
+
+    vi.advanceTimersByTime(HOUR_MS - 1)
+    await nextTurn()
+    expect(await removed()).toBe(0)
+    let line = logged()
+    vi.advanceTimersByTime(1)
+    expect(await line).toBe('info')
+    const first = await removed()
+    expect(first).toBeGreaterThan(0)
+
+    await store.write(OPERATOR, (writer) =>
+      writer.teams.insert({ id: 'three', org: 'acme', name: 'three' }),
+    )
+    test.advance(2 * DAY_MS)
+    await nextTurn()
+    line = logged()
+    vi.advanceTimersByTime(HOUR_MS)
+    expect(await line).toBe('info')
+    expect(await removed()).toBeGreaterThan(first)
+    await retention.stop()
+  })
+
+  it('logs a failure and looks again an hour later', async () => {
+    const { retention, logged, removed } = await start(1)
+
+    let line = logged()
+    vi.advanceTimersByTime(HOUR_MS)
+    expect(await line).toBe('error')
+    expect(await removed()).toBe(0)
+    await nextTurn()
+    line = logged()
+    vi.advanceTimersByTime(HOUR_MS)
+    expect(await line).toBe('info')
+    expect(await removed()).toBeGreaterThan(0)
+    await retention.stop()
+  })
+
+  it('begins nothing after it was stopped, and ends what was begun', async () => {
+    const stopped = await start()
+    await stopped.retention.stop()
+    vi.advanceTimersByTime(2 * HOUR_MS)
+    await nextTurn()
+    expect(await stopped.removed()).toBe(0)
+    vi.useRealTimers()
+
+    const begun = await start()
+    vi.advanceTimersByTime(HOUR_MS)
+    await begun.retention.stop()
+    vi.advanceTimersByTime(2 * HOUR_MS)
+    await nextTurn()
+    expect(await begun.removed()).toBe(0)
   })
 })
