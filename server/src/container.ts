@@ -147,7 +147,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           ...policies,
           ...sources,
         }),
-        webhooks.routes({ store: audited, ...guards }),
+        webhooks.routes({ store: audited, ...guards, pageTokenKey }),
         eventRoutes({ store: audited, ...guards, pageTokenKey }),
         ...routesOfMetrics(config, metrics),
       ]

@@ -160,6 +160,7 @@ export {
   type CreatedEnrolmentToken,
   type EnrolmentToken,
   type EnrolmentTokenParts,
+  type ListEnrolmentTokensResponse,
 } from './machine/enrolment-token.ts'
 export {
   DEVICE_VIEW_TYPE,
@@ -284,6 +285,9 @@ export {
   type CreateWebhookRequest,
   type Delivery,
   type DeliveryState,
+  type ListDeliveriesQuery,
+  type ListDeliveriesResponse,
+  type ListWebhooksResponse,
   type UpdateWebhookRequest,
   type Webhook,
   type WebhookWithSecret,

@@ -2,6 +2,7 @@ import {
   createEnrolmentTokenRequestSchema,
   createdEnrolmentTokenSchema,
   listEnrolmentTokensResponseSchema,
+  pageQuerySchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -40,16 +41,15 @@ export function enrolmentTokenRoutes(deps: EnrolmentTokenRouteDeps): FastifyPlug
           tags: ['devices'],
           summary: 'List what machines may enrol themselves with; without the secrets',
           params,
-          querystring: noQuery,
+          querystring: pageQuerySchema,
           response: {
             200: listEnrolmentTokensResponseSchema,
             ...errorResponses([400, 401, 403, 404]),
           },
         },
       },
-      async (request) => ({
-        data: await tokens.list(admission.callerOf(request), request.params.org),
-      }),
+      async (request) =>
+        tokens.list(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(
@@ -83,7 +83,7 @@ export function enrolmentTokenRoutes(deps: EnrolmentTokenRouteDeps): FastifyPlug
       {
         onRequest: admission.organization('organization:admin', async (reader, from) => {
           const { org = '', enrolment_token = '' } = from
-          requireEnrolmentToken(await reader.enrolmentTokens.list(org), enrolment_token)
+          await requireEnrolmentToken(reader, org, enrolment_token)
         }),
         schema: {
           operationId: 'revokeEnrolmentToken',

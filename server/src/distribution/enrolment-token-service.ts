@@ -3,17 +3,22 @@ import {
   type CreateEnrolmentTokenRequest,
   type CreatedEnrolmentToken,
   type EnrolmentToken,
+  type ListEnrolmentTokensResponse,
+  type PageQuery,
 } from '@palisade/protocol'
 import { findParent } from '../accounts/access-token-service.ts'
 import { authorize, requireEntitled } from '../accounts/authorize.ts'
+import { listedSince } from '../accounts/limits/expired-tokens.ts'
 import { requireRoom, type Quotas } from '../accounts/limits/quotas.ts'
 import type { Caller } from '../accounts/principal.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Answer } from '../http/answer.ts'
 import { notFound } from '../http/api-error.ts'
+import { readPage } from '../http/read-page.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { EnrolmentTokenRecord } from '../store/distribution-records.ts'
+import type { StoreReader } from '../store/store.ts'
 import { createSecretToken, hashSecretToken } from '../tokens/secret-token.ts'
 import type { EnrolDeps } from './enrol-device.ts'
 import { sha256 } from './views/metadata.ts'
@@ -26,14 +31,15 @@ const PREFIX_LENGTH = 12
 export interface EnrolmentTokenServiceDeps extends EnrolDeps {
   readonly store: AuditedStore
   readonly quotas: Quotas
+  readonly pageTokenKey: Uint8Array
   /** Origin under which devices reach this server. */
   readonly publicUrl: () => string
 }
 
 /** Everything throws ApiError and is for administrators alone. */
 export interface EnrolmentTokenService {
-  /** Not revoked, by creation. */
-  list(caller: Caller, org: string): Promise<EnrolmentToken[]>
+  /** Not revoked, by creation; expired ones for 30 days. */
+  list(caller: Caller, org: string, query: PageQuery): Promise<ListEnrolmentTokensResponse>
   /**
    * As with access tokens, one that is made in the session of a token expires no later than that
    * one and is worth nothing once that is revoked. One of a member ends when he leaves.
@@ -54,11 +60,16 @@ export function createEnrolmentTokenService(
   const { store, now } = deps
 
   return {
-    list: (caller, org) =>
+    list: (caller, org, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        const tokens = await reader.enrolmentTokens.list(org)
-        return tokens.map((token) => formatToken(token, now()))
+        const list = { of: 'enrolment_tokens', owner: org } as const
+        const expiresAfter = listedSince(now())
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.enrolmentTokens.page(org, { ...page, expiresAfter }),
+          placeOf: ({ id }) => id,
+        })
+        return { data: rows.map((token) => formatToken(token, now())), next_page_token }
       }),
 
     create: (caller, org, request, once) =>
@@ -94,18 +105,20 @@ export function createEnrolmentTokenService(
     revoke: (caller, org, id) =>
       store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
-        requireEnrolmentToken(await writer.enrolmentTokens.list(org), id)
+        await requireEnrolmentToken(writer, org, id)
         await writer.enrolmentTokens.revoke(org, id, now().toISOString())
       }),
   }
 }
 
-/** Throws 404 unless one of the tokens has the id. */
-export function requireEnrolmentToken(
-  candidates: readonly EnrolmentTokenRecord[],
+/** Throws 404 unless the organization has a token with this id that is not revoked. */
+export async function requireEnrolmentToken(
+  reader: StoreReader,
+  org: string,
   id: string,
-): void {
-  if (!candidates.some((token) => token.id === id)) throw notFound('enrolment token not found')
+): Promise<void> {
+  if ((await reader.enrolmentTokens.find(org, id)) === null)
+    throw notFound('enrolment token not found')
 }
 
 function makeToken(

@@ -34,7 +34,10 @@ export interface PageList {
     | 'organization_invitations'
     | 'user_invitations'
     | 'user_organizations'
-  /** The organization or the user whose list it is. */
+    | 'enrolment_tokens'
+    | 'webhooks'
+    | 'deliveries'
+  /** The organization, the user or the webhook whose list it is. */
   readonly owner: string
   /** The query parameter that carries the token. */
   readonly parameter: string

@@ -12,7 +12,9 @@ const TIMEOUT_MS = 15_000
 
 export interface Webhooks {
   readonly courier: Courier
-  routes(deps: Pick<WebhookRouteDeps, 'store' | 'authenticate' | 'quotas'>): FastifyPluginAsyncZod
+  routes(
+    deps: Pick<WebhookRouteDeps, 'store' | 'authenticate' | 'quotas' | 'pageTokenKey'>,
+  ): FastifyPluginAsyncZod
 }
 
 /** All of webhooks: who is told, and the telling. */

@@ -4,6 +4,7 @@ import {
   listDeliveriesQuerySchema,
   listDeliveriesResponseSchema,
   listWebhooksResponseSchema,
+  pageQuerySchema,
   updateWebhookRequestSchema,
   webhookSchema,
   webhookWithSecretSchema,
@@ -67,15 +68,14 @@ function registrationRoutes(routes: Routes): FastifyPluginAsyncZod {
         schema: {
           operationId: 'listWebhooks',
           tags,
-          summary: 'List the webhooks of an organization',
+          summary: 'List the webhooks of an organization, by creation',
           params,
-          querystring,
+          querystring: pageQuerySchema,
           response: { 200: listWebhooksResponseSchema, ...readErrors },
         },
       },
-      async (request) => ({
-        data: await webhooks.list(admission.callerOf(request), request.params.org),
-      }),
+      async (request) =>
+        webhooks.list(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(
@@ -197,7 +197,7 @@ function deliveryRoutes(routes: Routes): FastifyPluginAsyncZod {
         schema: {
           operationId: 'listDeliveries',
           tags,
-          summary: 'What became of the newest events, the newest first',
+          summary: 'What became of events, the newest first',
           params: webhookParams,
           querystring: listDeliveriesQuerySchema,
           response: { 200: listDeliveriesResponseSchema, ...readErrors },
@@ -205,8 +205,7 @@ function deliveryRoutes(routes: Routes): FastifyPluginAsyncZod {
       },
       async (request) => {
         const { org, webhook: id } = request.params
-        const at = { org, id, state: request.query.state }
-        return { data: await webhooks.listDeliveries(admission.callerOf(request), at) }
+        return webhooks.listDeliveries(admission.callerOf(request), { org, id }, request.query)
       },
     )
 

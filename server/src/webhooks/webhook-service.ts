@@ -1,7 +1,10 @@
 import type {
   CreateWebhookRequest,
   Delivery,
-  DeliveryState,
+  ListDeliveriesQuery,
+  ListDeliveriesResponse,
+  ListWebhooksResponse,
+  PageQuery,
   UpdateWebhookRequest,
   Webhook,
 } from '@palisade/protocol'
@@ -11,6 +14,7 @@ import type { Caller } from '../accounts/principal.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { Answer } from '../http/answer.ts'
 import { limitExceeded, notFound, permissionDenied } from '../http/api-error.ts'
+import { readPage } from '../http/read-page.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../idempotency/idempotent-post.ts'
 import type { ListedDelivery } from '../store/contract/webhooks.ts'
@@ -23,13 +27,13 @@ import { requireWebhookUrl } from './webhook-url.ts'
 
 /** Deliveries that somebody has asked for once more and that still wait. */
 const MAX_PENDING = 100
-const MAX_LISTED = 100
 /** How long a replaced secret signs as well, so that receivers can change theirs. */
 const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 
 export interface WebhookServiceDeps {
   readonly store: AuditedStore
   readonly quotas: Pick<Quotas, 'webhooks'>
+  readonly pageTokenKey: Uint8Array
   readonly reachable: ReachableAddresses
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -43,7 +47,7 @@ export interface WebhookServiceDeps {
  * `audit:read` of whoever decides where events go: they would be delivered to him.
  */
 export interface WebhookService {
-  list(caller: Caller, org: string): Promise<Webhook[]>
+  list(caller: Caller, org: string, query: PageQuery): Promise<ListWebhooksResponse>
   get(caller: Caller, org: string, id: string): Promise<Webhook>
   /** Its first event is that of its own creation. */
   create(
@@ -57,8 +61,9 @@ export interface WebhookService {
   remove(caller: Caller, org: string, id: string): Promise<void>
   listDeliveries(
     caller: Caller,
-    at: { readonly org: string; readonly id: string; readonly state: DeliveryState | undefined },
-  ): Promise<Delivery[]>
+    at: { readonly org: string; readonly id: string },
+    query: ListDeliveriesQuery,
+  ): Promise<ListDeliveriesResponse>
   /** Any event up to where the webhook has come, also one from before it was made. */
   redeliver(
     caller: Caller,
@@ -70,10 +75,10 @@ export interface WebhookService {
 export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   const { store, now } = deps
   return {
-    list: (caller, org) =>
+    list: (caller, org, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
-        return (await reader.webhooks.list(org)).map(formatWebhook)
+        return readWebhooks(deps, reader, org, query)
       }),
 
     get: (caller, org, id) =>
@@ -132,12 +137,11 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         await writer.webhooks.delete(org, id)
       }),
 
-    listDeliveries: (caller, { org, id, state = null }) =>
+    listDeliveries: (caller, { org, id }, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'organization:admin')
         const webhook = await findWebhook(reader, org, id)
-        const found = await reader.deliveries.list(webhook.id, { state, limit: MAX_LISTED })
-        return found.map(formatDelivery)
+        return readDeliveries(deps, reader, webhook.id, query)
       }),
 
     async redeliver(caller, { org, id, delivery: deliveryId }, once) {
@@ -199,6 +203,43 @@ async function requireMayDirect(reader: StoreReader, caller: Caller, org: string
   const { permissions } = await authorize(reader, caller, org, 'organization:admin')
   if (!permissions.includes('audit:read'))
     throw permissionDenied('a webhook delivers the history; this needs `audit:read` as well')
+}
+
+async function readWebhooks(
+  deps: WebhookServiceDeps,
+  reader: StoreReader,
+  org: string,
+  query: PageQuery,
+): Promise<ListWebhooksResponse> {
+  const list = { of: 'webhooks', owner: org } as const
+  const { rows, next_page_token } = await readPage(deps, list, query, {
+    read: ({ after, limit }) => reader.webhooks.page(org, { after: parsePlace(after), limit }),
+    placeOf: ({ created_at, id }) => `${created_at} ${id}`,
+  })
+  return { data: rows.map(formatWebhook), next_page_token }
+}
+
+async function readDeliveries(
+  deps: WebhookServiceDeps,
+  reader: StoreReader,
+  webhookId: string,
+  { state, ...query }: ListDeliveriesQuery,
+): Promise<ListDeliveriesResponse> {
+  const list = { of: 'deliveries', owner: webhookId } as const
+  const { rows, next_page_token } = await readPage(deps, list, query, {
+    read: ({ after, limit }) => {
+      const before = after === '' ? null : Number(after)
+      return reader.deliveries.list(webhookId, { state: state ?? null, before, limit })
+    },
+    placeOf: ({ sequence }) => sequence.toString(),
+  })
+  return { data: rows.map(formatDelivery), next_page_token }
+}
+
+/** A place in the list of webhooks: when one was made, and its id. */
+function parsePlace(text: string): Pick<WebhookRecord, 'created_at' | 'id'> {
+  const [created_at = '', id = ''] = text.split(' ')
+  return { created_at, id }
 }
 
 function formatWebhook(

@@ -320,6 +320,67 @@ describe('createServerClient', () => {
     )
   })
 
+  const created_at = '2026-11-21T08:00:00Z'
+  const token = { id: 'k', name: 'k', prefix: 'pal_', created_at, created_by: 'user:a' }
+  const expiry = { expires_at: created_at, expired: true, last_used_at: null }
+  const webhook = { id: 'w', url: 'https://x.example/', enabled: true, created_at }
+  const tries = { attempts: 1, status: 200, error: null }
+  const times = { attempted_at: created_at, next_attempt_at: null }
+  it.each<[string, object, (client: ServerClient) => Promise<readonly unknown[]>]>([
+    [
+      'access-tokens',
+      { ...token, ...expiry, permissions: [] },
+      (client) => client.accessTokens.list(),
+    ],
+    [
+      'enrolment-tokens',
+      { ...token, ...expiry, labels: [], max_uses: 1, uses: 0 },
+      (client) => client.organization('acme').enrolmentTokens.list(),
+    ],
+    [
+      'members',
+      { username: 'bob', role: 'editor', teams: [] },
+      (client) => client.organization('acme').members.list(),
+    ],
+    ['teams', { id: 't', name: 'one' }, (client) => client.organization('acme').teams.list()],
+    [
+      'invitations',
+      { org: 'x', username: 'a', role: 'member', invited_by: 'operator', created_at },
+      (client) => client.invitations.list(),
+    ],
+    [
+      'organizations',
+      { name: 'acme', role: 'owner', permissions: [], entitled: true },
+      (client) => client.organizations(),
+    ],
+    [
+      'webhooks',
+      { ...webhook, secret_created_at: created_at },
+      (client) => client.organization('acme').webhooks.list(),
+    ],
+    [
+      'deliveries',
+      { id: 'evt', sequence: 1, state: 'dead', ...tries, ...times },
+      (client) => client.organization('acme').webhooks.deliveries('w', { state: 'dead' }),
+    ],
+  ])('collects every page of %s', async (list, entry, collect) => {
+    await withServer(
+      (request) => {
+        const seen = new URL(request.url, 'http://x').searchParams.get('page_token')
+        const next = seen === null ? 'a b' : seen === 'a b' ? 'c' : null
+        return { body: { data: [entry, entry], next_page_token: next } }
+      },
+      async ({ client, calls }) => {
+        expect(await collect(client)).toEqual(Array.from({ length: 6 }, () => entry))
+        const urls = calls().map(({ url }) => url)
+        expect(urls).toHaveLength(3)
+        expect(urls[1]).toContain(`${list}?`)
+        expect(urls[1]).toContain('page_token=a+b')
+        for (const url of urls) expect(url.includes('state=dead')).toBe(list === 'deliveries')
+      },
+    )
+  })
+
   it('refuses a server that hands out one page token for ever', async () => {
     await withServer(
       () => ({ body: { data: [SUMMARY], next_page_token: 'again' } }),

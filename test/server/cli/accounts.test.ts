@@ -123,7 +123,7 @@ describe('an operator', PATIENCE, () => {
     const fresh = await signIn(server, password)
     expect(await statusOf(server, '/api/v1/orgs/acme/members', fresh)).toBe(200)
     const left = await fetch(enrolmentTokens, { headers: { authorization: `Bearer ${fresh}` } })
-    expect(await left.json()).toEqual({ data: [] })
+    expect(await left.json()).toEqual({ data: [], next_page_token: null })
     expect(await run('verify-history')).not.toBe('')
   })
 

@@ -128,4 +128,10 @@ export const PAGED_LISTS: readonly PagedList[] = [
   organizationInvitations,
   userInvitations,
   userOrganizations,
+  resource('enrolment_tokens', 'enrolment-tokens', (index) => ({
+    name: `e${index}`,
+    max_uses: 1,
+    expires_in_days: 9,
+  })),
+  resource('webhooks', 'webhooks', (index) => ({ url: `https://hooks.example.com/${index}` })),
 ]

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { EnrolmentTokenRecord } from '../../../server/src/store/distribution-records.ts'
 import type { AccessTokenRecord } from '../../../server/src/store/records.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
@@ -148,6 +149,79 @@ export function describePages(store: () => Store): void {
           (await invitations.pageOfUser('ann', { after, limit })).map(({ org }) => org)
         expect(await ofAnn('', 1)).toEqual(['acme'])
         expect(await ofAnn('acme', 9)).toEqual(['rival'])
+      })
+    })
+  })
+
+  describe('a page of enrolment tokens', () => {
+    const token = (id: string, org: string): EnrolmentTokenRecord => ({
+      id,
+      org,
+      name: id,
+      labels: [],
+      secret_hash: `hash of ${id}`,
+      prefix: 'pal_enr_0000',
+      root_version: 1,
+      max_uses: 1,
+      uses: 0,
+      last_used_at: null,
+      created_at: NOW,
+      created_by: 'user:ann',
+      parent_id: null,
+      expires_at: LATER,
+      revoked_at: null,
+    })
+
+    it('is by creation, after a token that may be revoked, without expired ones', async () => {
+      await store().transaction(async ({ enrolmentTokens }) => {
+        for (const id of ['e3', 'e1', 'e2']) await enrolmentTokens.insert(token(id, 'acme'))
+        await enrolmentTokens.insert(token('foreign', 'rival'))
+        await enrolmentTokens.revoke('acme', 'e1', NOW)
+      })
+
+      await store().read(async ({ enrolmentTokens }) => {
+        const page = async (after: string, limit: number, expiresAfter = NOW) =>
+          idsOf(await enrolmentTokens.page('acme', { after, limit, expiresAfter }))
+        expect(await page('', 1)).toEqual(['e3'])
+        expect(await page('e3', 9)).toEqual(['e2'])
+        expect(await page('e1', 9)).toEqual(['e2'])
+        expect(await page('', 9, LATER)).toEqual([])
+        expect(await enrolmentTokens.find('acme', 'e3')).toEqual(token('e3', 'acme'))
+        expect(await enrolmentTokens.find('acme', 'e1')).toBeNull()
+        expect(await enrolmentTokens.find('acme', 'foreign')).toBeNull()
+      })
+    })
+  })
+
+  describe('a page of webhooks', () => {
+    it('is by creation, and by id of those made at the same time', async () => {
+      const webhook = (id: string, created_at: string, org = 'acme') => ({
+        id,
+        org,
+        url: 'https://hooks.example.com/',
+        enabled: true,
+        secret: 'whsec_x',
+        secret_created_at: NOW,
+        created_at,
+      })
+      await store().transaction(async ({ webhooks }) => {
+        for (const [id, at] of [
+          ['w1', LATER],
+          ['w3', NOW],
+          ['w2', NOW],
+        ] as const)
+          await webhooks.insert(webhook(id, at), 0)
+        await webhooks.insert(webhook('w4', NOW, 'rival'), 0)
+      })
+
+      await store().read(async ({ webhooks }) => {
+        const page = async (created_at: string, id: string, limit: number) =>
+          idsOf(await webhooks.page('acme', { after: { created_at, id }, limit }))
+        expect(await page('', '', 2)).toEqual(['w2', 'w3'])
+        expect(await page(NOW, 'w2', 9)).toEqual(['w3', 'w1'])
+        // One that is gone.
+        expect(await page(NOW, 'w9', 9)).toEqual(['w1'])
+        expect(await page(LATER, 'w1', 9)).toEqual([])
       })
     })
   })

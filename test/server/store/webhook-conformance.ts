@@ -211,6 +211,10 @@ export function describeWebhooks(store: () => Store): void {
         { ...delivery(2, { state: 'dead', status: null, error: 'timeout' }), hash: 'hash 2' },
       ])
       expect((await list(null))[0]).toEqual({ ...delivery(151), hash: null })
+      const before = { state: null, before: 151, limit: 1 }
+      expect(await store().read((reader) => reader.deliveries.list('w1', before))).toMatchObject([
+        { sequence: 150 },
+      ])
       await store().transaction((writer) => writer.webhooks.delete('acme', 'w1'))
       expect(await list(null)).toEqual([])
     })

@@ -55,7 +55,10 @@ describe('webhooks', () => {
       secret_created_at: NOW,
     })
     expect((await test.send('GET', one, { as: owner })).json()).toEqual(webhook)
-    expect((await test.send('GET', WEBHOOKS, { as: owner })).json()).toEqual({ data: [webhook] })
+    expect((await test.send('GET', WEBHOOKS, { as: owner })).json()).toEqual({
+      data: [webhook],
+      next_page_token: null,
+    })
     const changed = await test.send('PATCH', one, { as: owner, payload: { enabled: false } })
     expect(changed.json()).toEqual({ ...webhook, enabled: false })
     await test.send('PATCH', one, { as: owner, payload: { enabled: false } })
@@ -267,5 +270,46 @@ describe('webhooks', () => {
       for (const method of ['GET', 'DELETE'] as const)
         expect((await test.send(method, url, { as: rita })).statusCode).toBe(404)
     expect((await test.send('GET', `${WEBHOOKS}/${id}`, { as: owner })).statusCode).toBe(200)
+  })
+
+  it('list deliveries page by page, of one webhook, whatever goes in between', async () => {
+    const [one, other] = [await create(), await create(`${HOOK}/other`)]
+    const put = (sequences: readonly number[], webhook_id = one.id) =>
+      test.store.transaction(async ({ deliveries }) => {
+        for (const sequence of sequences)
+          await deliveries.put({
+            webhook_id,
+            sequence,
+            state: sequence % 2 === 0 ? 'dead' : 'delivered',
+            attempts: 1,
+            status: 200,
+            error: null,
+            attempted_at: NOW,
+            next_attempt_at: null,
+          })
+      })
+    await put([1, 2, 3, 4, 5])
+    await put([1, 2], other.id)
+    const send = (query: string, { id } = one) =>
+      test.send('GET', `${WEBHOOKS}/${id}/deliveries${query}`, { as: owner })
+    const page = async (query: string) => {
+      const { data, next_page_token: next } = (await send(query)).json()
+      return { sequences: data.map(({ sequence }: { sequence: number }) => sequence), next }
+    }
+
+    const first = await page('?page_size=2')
+    // A newer one comes before the first page.
+    await put([6])
+    const second = await page(`?page_size=2&page_token=${first.next}`)
+    const third = await page(`?page_size=2&page_token=${second.next}`)
+    const dead = await page('?state=dead&page_size=2')
+    const rest = await page(`?state=dead&page_size=2&page_token=${dead.next}`)
+
+    expect([first, second, third].map(({ sequences }) => sequences)).toEqual([[5, 4], [3, 2], [1]])
+    expect(third.next).toBeNull()
+    expect([dead.sequences, rest.sequences]).toEqual([[6, 4], [2]])
+    expect((await send(`?page_token=${first.next}`, other)).statusCode).toBe(400)
+    for (const query of ['?page_token=AAAA', '?page_size=-1', '?page_size=1e9', '?state=lost'])
+      expect((await send(query)).statusCode, query).toBe(400)
   })
 })

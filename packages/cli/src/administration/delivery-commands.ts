@@ -26,7 +26,9 @@ export function addDeliveryCommands(webhook: Command, context: RunContext): void
 function addDeliveries(webhook: Command, context: RunContext): void {
   webhook
     .command('deliveries')
-    .description('Show what became of the newest hundred events, the newest first.')
+    .description(
+      'Show what became of events, the newest first; delivered ones of the last hundred.',
+    )
     .argument('<webhook>', 'id, or URL when no other webhook has it')
     .addOption(new Option('--state <state>', 'those in one state').choices(DELIVERY_STATES))
     .option('--json', 'print one JSON object')

@@ -69,7 +69,9 @@ Examples:
 function addList(enrolment: Command, context: RunContext): void {
   enrolment
     .command('list')
-    .description('List enrolment tokens that are not revoked; expired and used up ones too.')
+    .description(
+      'List enrolment tokens that are not revoked; used up ones too, and expired ones for 30 days.',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',

@@ -6,11 +6,12 @@ import {
   type EnrolmentToken,
 } from '@palisade/protocol'
 import type { Call } from './call.ts'
+import { collectPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
 /** What machines may enrol themselves with. */
 export interface EnrolmentTokensClient {
-  /** Not revoked; expired and used up ones too. */
+  /** Not revoked, page by page; expired ones for 30 days, and used up ones. */
   list(): Promise<readonly EnrolmentToken[]>
   /** `token` in the answer is all that a machine needs, and is shown once. */
   create(body: CreateEnrolmentTokenRequest): Promise<CreatedEnrolmentToken>
@@ -20,8 +21,7 @@ export interface EnrolmentTokensClient {
 
 export function createEnrolmentTokensClient(call: Call, root: string): EnrolmentTokensClient {
   return {
-    list: async () =>
-      (await call({ method: 'GET', path: root }, listEnrolmentTokensResponseSchema)).data,
+    list: async () => collectPages(call, { path: root, page: listEnrolmentTokensResponseSchema }),
     create: async (body) => call({ method: 'POST', path: root, body }, createdEnrolmentTokenSchema),
     revoke: async (tokenId) => call.empty({ method: 'DELETE', path: root + apiPath(tokenId) }),
   }

@@ -11,10 +11,12 @@ import {
   type WebhookWithSecret,
 } from '@palisade/protocol'
 import type { Call } from './call.ts'
-import { apiPath, formatQuery } from './server-url.ts'
+import { collectPages } from './list-pages.ts'
+import { apiPath } from './server-url.ts'
 
 /** Where the history of one organization is delivered to. Every method throws `ClientError`. */
 export interface WebhooksClient {
+  /** By creation, page by page. */
   list(): Promise<readonly Webhook[]>
   get(webhookId: string): Promise<Webhook>
   /** `secret` in the answer signs what is delivered and is shown once, as by `rotateSecret`. */
@@ -23,7 +25,7 @@ export interface WebhooksClient {
   /** The secret before signs as well for a day. */
   rotateSecret(webhookId: string): Promise<WebhookWithSecret>
   delete(webhookId: string): Promise<void>
-  /** The newest hundred. */
+  /** All that are kept, the newest first, page by page. */
   deliveries(
     webhookId: string,
     filter?: { readonly state?: DeliveryState },
@@ -35,7 +37,7 @@ export interface WebhooksClient {
 export function createWebhooksClient(call: Call, root: string): WebhooksClient {
   const one = (webhookId: string, ...more: string[]): string => root + apiPath(webhookId, ...more)
   return {
-    list: async () => (await call({ method: 'GET', path: root }, listWebhooksResponseSchema)).data,
+    list: async () => collectPages(call, { path: root, page: listWebhooksResponseSchema }),
     get: async (webhookId) => call({ method: 'GET', path: one(webhookId) }, webhookSchema),
     create: async (url) =>
       call({ method: 'POST', path: root, body: { url } }, webhookWithSecretSchema),
@@ -44,10 +46,12 @@ export function createWebhooksClient(call: Call, root: string): WebhooksClient {
     rotateSecret: async (webhookId) =>
       call({ method: 'POST', path: one(webhookId, 'rotate-secret') }, webhookWithSecretSchema),
     delete: async (webhookId) => call.empty({ method: 'DELETE', path: one(webhookId) }),
-    deliveries: async (webhookId, filter = {}) => {
-      const path = one(webhookId, 'deliveries') + formatQuery(filter)
-      return (await call({ method: 'GET', path }, listDeliveriesResponseSchema)).data
-    },
+    deliveries: async (webhookId, query) =>
+      collectPages(call, {
+        path: one(webhookId, 'deliveries'),
+        page: listDeliveriesResponseSchema,
+        query,
+      }),
     redeliver: async (webhookId, deliveryId) => {
       const path = one(webhookId, 'deliveries', deliveryId, 'redeliver')
       return call({ method: 'POST', path }, deliverySchema)

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { pageQuerySchema, pageSchema } from '../page.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 const MAX_URL_LENGTH = 2048
@@ -40,7 +41,11 @@ export const webhookWithSecretSchema = webhookSchema
   .meta({ id: 'WebhookWithSecret' })
 export type WebhookWithSecret = z.infer<typeof webhookWithSecretSchema>
 
-export const listWebhooksResponseSchema = z.strictObject({ data: z.array(webhookSchema) })
+/** By creation. */
+export const listWebhooksResponseSchema = pageSchema(webhookSchema).meta({
+  id: 'ListWebhooksResponse',
+})
+export type ListWebhooksResponse = z.infer<typeof listWebhooksResponseSchema>
 
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'dead'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
@@ -67,8 +72,12 @@ export const deliverySchema = z
   .meta({ id: 'Delivery' })
 export type Delivery = z.infer<typeof deliverySchema>
 
-/** `GET …/deliveries`: the newest hundred. */
-export const listDeliveriesQuerySchema = z.strictObject({
+/** `GET …/deliveries`: the newest first. */
+export const listDeliveriesQuerySchema = pageQuerySchema.extend({
   state: z.enum(DELIVERY_STATES).optional(),
 })
-export const listDeliveriesResponseSchema = z.strictObject({ data: z.array(deliverySchema) })
+export type ListDeliveriesQuery = z.infer<typeof listDeliveriesQuerySchema>
+export const listDeliveriesResponseSchema = pageSchema(deliverySchema).meta({
+  id: 'ListDeliveriesResponse',
+})
+export type ListDeliveriesResponse = z.infer<typeof listDeliveriesResponseSchema>

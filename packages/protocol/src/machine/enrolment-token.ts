@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { nameSchema } from '../name.ts'
+import { pageSchema } from '../page.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 const MAX_LABELS = 16
@@ -56,9 +57,11 @@ export const createdEnrolmentTokenSchema = enrolmentTokenSchema
   .extend({ token: z.string() })
   .meta({ id: 'CreatedEnrolmentToken' })
 export type CreatedEnrolmentToken = z.infer<typeof createdEnrolmentTokenSchema>
-export const listEnrolmentTokensResponseSchema = z.strictObject({
-  data: z.array(enrolmentTokenSchema),
+/** Not revoked, by creation; for 30 days expired ones too. */
+export const listEnrolmentTokensResponseSchema = pageSchema(enrolmentTokenSchema).meta({
+  id: 'ListEnrolmentTokensResponse',
 })
+export type ListEnrolmentTokensResponse = z.infer<typeof listEnrolmentTokensResponseSchema>
 
 /** What an enrolment token says to the machine that has it. */
 export interface EnrolmentTokenParts {

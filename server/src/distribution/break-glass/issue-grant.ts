@@ -6,7 +6,7 @@ import type { EnrolDeps } from '../enrol-device.ts'
 import { ensureTrust } from '../views/trust.ts'
 import { signGrant } from './sign-grant.ts'
 
-/** That may still be begun or be in force, of one device. */
+/** That may still be begun or be in force, of one device; few, so their list has no pages. */
 const MAX_OUTSTANDING = 20
 
 export interface WantedGrant extends IssueGrantRequest {

@@ -53,9 +53,12 @@ export interface AccessTokenWriter extends AccessTokenReader {
 
 /** A token counts as revoked, too, when the access token that it descends from is. */
 export interface EnrolmentTokenReader {
+  /** Null for one that is revoked. */
+  find(org: string, id: string): Promise<EnrolmentTokenRecord | null>
   findBySecretHash(secretHash: string): Promise<EnrolmentTokenRecord | null>
   /** Not revoked, by creation; expired and used up ones too. */
   list(org: string): Promise<EnrolmentTokenRecord[]>
+  page(org: string, page: TokenPage): Promise<EnrolmentTokenRecord[]>
   /** Neither revoked by itself nor over at `at` (`Date.toISOString`). */
   countLive(org: string, at: string): Promise<number>
 }

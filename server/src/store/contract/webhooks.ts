@@ -5,6 +5,13 @@ export interface WebhookReader {
   find(org: string, id: string): Promise<WebhookRecord | null>
   /** By creation. */
   list(org: string): Promise<WebhookRecord[]>
+  page(org: string, page: WebhookPage): Promise<WebhookRecord[]>
+}
+
+/** The first `limit` webhooks after one, which may be gone; after empty texts for the first page. */
+export interface WebhookPage {
+  readonly after: Pick<WebhookRecord, 'created_at' | 'id'>
+  readonly limit: number
 }
 
 export interface WebhookWriter extends WebhookReader {
@@ -61,10 +68,15 @@ export interface DeliveryReader {
     now: string,
     share: { readonly perOrganization: number; readonly limit: number },
   ): Promise<DueWebhook[]>
-  /** The newest first; `state` null for any. */
+  /** The newest first; `state` null for any, `before` null for the first page. */
   list(
     webhookId: string,
-    page: { readonly state: DeliveryState | null; readonly limit: number },
+    page: {
+      readonly state: DeliveryState | null
+      /** Exclusive. */
+      readonly before?: number | null
+      readonly limit: number
+    },
   ): Promise<ListedDelivery[]>
   /** Sequence of the last event that was delivered or given up. */
   position(webhookId: string): Promise<number>

@@ -32,7 +32,7 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
     `SELECT d.*, e.hash FROM webhook_deliveries d
      JOIN webhooks w ON w.id = d.webhook_id
      LEFT JOIN events e ON e.org = w.org AND e.sequence = d.sequence
-     WHERE d.webhook_id = ? AND (CAST(? AS TEXT) IS NULL OR d.state = ?)
+     WHERE d.webhook_id = ? AND d.sequence < ? AND (CAST(? AS TEXT) IS NULL OR d.state = ?)
      ORDER BY d.sequence DESC LIMIT ?`,
   )
   const position = connection.prepare<{ delivered_sequence: number }>(
@@ -48,8 +48,8 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
       if ((await anyDue.get(now, now)) === undefined) return []
       return due.all(now, now, perOrganization, limit)
     },
-    async list(webhookId, { state, limit }) {
-      return list.all(webhookId, state, state, limit)
+    async list(webhookId, { state, before, limit }) {
+      return list.all(webhookId, before ?? Number.MAX_SAFE_INTEGER, state, state, limit)
     },
     async position(webhookId) {
       return (await position.get(webhookId))?.delivered_sequence ?? 0

@@ -17,6 +17,14 @@ export function createEnrolmentTokenReader(connection: Connection): EnrolmentTok
   const list = connection.prepare<Row>(
     `SELECT * FROM enrolment_tokens WHERE org = ? AND ${IS_LIVE} ORDER BY place`,
   )
+  const page = connection.prepare<Row>(
+    `SELECT * FROM enrolment_tokens WHERE org = ? AND expires_at > ? AND ${IS_LIVE}
+       AND place > coalesce((SELECT t.place FROM enrolment_tokens t WHERE t.id = ?), 0)
+     ORDER BY place LIMIT ?`,
+  )
+  const find = connection.prepare<Row>(
+    `SELECT * FROM enrolment_tokens WHERE org = ? AND id = ? AND ${IS_LIVE}`,
+  )
   const countLive = connection.prepare<{ total: number }>(
     `SELECT CAST(count(*) AS INTEGER) AS total FROM enrolment_tokens
      WHERE org = ? AND expires_at > ? AND revoked_at IS NULL`,
@@ -28,6 +36,13 @@ export function createEnrolmentTokenReader(connection: Connection): EnrolmentTok
     async findBySecretHash(secretHash) {
       const row = await findBySecretHash.get(secretHash)
       return row === undefined ? null : toEnrolmentToken(row)
+    },
+    async find(org, id) {
+      const row = await find.get(org, id)
+      return row === undefined ? null : toEnrolmentToken(row)
+    },
+    async page(org, { expiresAfter, after, limit }) {
+      return (await page.all(org, expiresAfter, after, limit)).map(toEnrolmentToken)
     },
     async list(org) {
       return (await list.all(org)).map(toEnrolmentToken)

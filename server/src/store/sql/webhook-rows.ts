@@ -14,6 +14,10 @@ export function createWebhookReader(connection: Connection): WebhookReader {
   const list = connection.prepare<WebhookRow>(
     'SELECT * FROM webhooks WHERE org = ? ORDER BY created_at, id',
   )
+  const page = connection.prepare<WebhookRow>(
+    `SELECT * FROM webhooks WHERE org = ? AND (created_at, id) > (?, ?)
+     ORDER BY created_at, id LIMIT ?`,
+  )
   return {
     async find(org, id) {
       const row = await find.get(org, id)
@@ -21,6 +25,9 @@ export function createWebhookReader(connection: Connection): WebhookReader {
     },
     async list(org) {
       return (await list.all(org)).map(toWebhook)
+    },
+    async page(org, { after, limit }) {
+      return (await page.all(org, after.created_at, after.id, limit)).map(toWebhook)
     },
   }
 }

@@ -113,6 +113,7 @@ describe('the statements of the store', () => {
     [/^SELECT d\.\* FROM device_labels l/, '(label,device_id)>(?,?)'],
     [/^SELECT d\.id, .* FROM devices d/, 'id>?'],
     [/^SELECT \* FROM events/, 'sequence>? AND sequence<?'],
+    [/^SELECT \* FROM enrolment_tokens WHERE org .* place >/, 'place>?'],
     [/^SELECT \* FROM memberships WHERE org = \? AND username >/, 'username>?'],
     [/^SELECT \* FROM invitations WHERE org = \? AND username >/, 'username>?'],
     [/^SELECT \* FROM teams WHERE org = \? AND name >/, 'name>?'],
