@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { serializerCompiler, type FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
+import { createCallerTurns } from '../overload/caller-turns.ts'
 import { UNLIMITED, type Overload } from '../overload/overload.ts'
 import { yieldRequests } from '../overload/yield-requests.ts'
 import type { Certificate } from '../tls/certificate.ts'
@@ -124,6 +125,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   registerHeaders(app, constant)
   yieldRequests(app, deps.overload ?? UNLIMITED)
   requireForwardedAddress(app, deps.trustedProxies)
+  registerTurns(app)
   registerUnrouted(app)
   registerBodies(app)
   registerLimit(app, deps.limitRequest)
@@ -169,6 +171,16 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
   if (hosts > 1) return invalidArgument('the `Host` header must not be repeated')
   if (hosts === 0 && httpVersion === '1.1') return invalidArgument('the `Host` header is missing')
   return null
+}
+
+/** By the credentials, because who has them is not known yet, and learning it is most of the work. */
+function registerTurns(app: FastifyInstance): void {
+  const turns = createCallerTurns()
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { authorization } = request.headers
+    if (authorization === undefined) done()
+    else turns.enter(authorization, done)
+  })
 }
 
 function registerBodies(app: FastifyInstance): void {

@@ -1,0 +1,56 @@
+/** Of one turn of the event loop, from the caller's first request in it. */
+const LIMIT_MS = 2
+
+/** Spreads the requests of each caller over turns of the event loop. */
+export interface CallerTurns {
+  /** Calls `begin` at once, or in a later turn when the caller has had its time in this one. */
+  enter(caller: string, begin: () => void): void
+}
+
+/** A caller in this turn. */
+interface Caller {
+  startedMs: number
+  readonly waiting: (() => void)[]
+}
+
+/**
+ * A caller whose requests come over many connections has all of them begin in one turn, and all
+ * others wait for that turn's end. Here a caller begins requests for `limitMs` of each turn, in
+ * their order; the rest waits for the next turn, and other callers do not wait for it.
+ */
+export function createCallerTurns({
+  limitMs = LIMIT_MS,
+  clockMs = () => performance.now(),
+  afterTurn = (work: () => void): void => void setImmediate(work),
+}: {
+  readonly limitMs?: number
+  readonly clockMs?: () => number
+  readonly afterTurn?: (work: () => void) => void
+} = {}): CallerTurns {
+  const callers = new Map<string, Caller>()
+
+  function beginWaiting(caller: Caller): void {
+    caller.startedMs = clockMs()
+    do caller.waiting.shift()?.()
+    while (caller.waiting.length > 0 && clockMs() - caller.startedMs < limitMs)
+  }
+
+  function startTurn(): void {
+    for (const [name, caller] of callers)
+      if (caller.waiting.length === 0) callers.delete(name)
+      else beginWaiting(caller)
+    if (callers.size > 0) afterTurn(startTurn)
+  }
+
+  return {
+    enter(name, begin) {
+      const caller = callers.get(name)
+      if (caller === undefined) {
+        callers.set(name, { startedMs: clockMs(), waiting: [] })
+        if (callers.size === 1) afterTurn(startTurn)
+        begin()
+      } else if (caller.waiting.length === 0 && clockMs() - caller.startedMs < limitMs) begin()
+      else caller.waiting.push(begin)
+    },
+  }
+}
