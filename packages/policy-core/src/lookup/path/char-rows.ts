@@ -3,7 +3,8 @@ import { createIntSets, type IntSets } from './int-sets.ts'
 import { createLabelTexts, type LabelTexts } from './label-texts.ts'
 import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
-import { KINDS, NONE, type PatternTrie } from './pattern-trie.ts'
+import type { PatternTrie } from './pattern-trie.ts'
+import { NONE } from './place-trie.ts'
 import { isOdd, SLASH } from './plain-path.ts'
 
 const DOT = 0x2e
@@ -134,7 +135,7 @@ export class CharRows {
     const nodes = new Set(this.#states.nodes(state))
     const below: number[] = []
     for (let label = 0; label < labels.count; label += 1) {
-      const children = byLabel.subarray(labelStart[KINDS * label], labelStart[KINDS * (label + 1)])
+      const children = byLabel.subarray(labelStart[label], labelStart[label + 1])
       if (children.some((child) => nodes.has(parent[child]!))) below.push(label)
     }
     return below

@@ -1,4 +1,6 @@
 import type { LabelledGlob } from './pattern-labels.ts'
+import { createBranch, type Branch } from './glob-branch.ts'
+import { createGlobCost, type GlobWork } from './glob-cost.ts'
 import { Pieces } from './pieces.ts'
 
 /** Finds which globs match a name. */
@@ -7,16 +9,11 @@ export interface GlobFinder {
   find(name: string, into: number[]): void
   /** Pieces looked for so far. */
   visits(): number
-}
-
-/** What may follow after the pieces so far. */
-interface Branch {
-  /** The label of the glob that ends here in `*`. */
-  open: number | null
-  /** The last pieces, which end the name, and the labels of their globs. Null while there is none. */
-  ends: Pieces<number> | null
-  /** The pieces that a further `*` follows, likewise. */
-  next: Pieces<Branch> | null
+  /**
+   * Tells how many pieces are looked for, and globs found, in a name of a length at most: also where
+   * letter case does not count.
+   */
+  most(): (length: number) => GlobWork
 }
 
 /**
@@ -52,9 +49,6 @@ export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
       }
     },
     visits: () => visits,
+    most: () => createGlobCost(beginnings),
   }
-}
-
-function createBranch(): Branch {
-  return { open: null, ends: null, next: null }
 }

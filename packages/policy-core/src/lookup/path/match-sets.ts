@@ -6,8 +6,10 @@ import type { PatternTrie } from './pattern-trie.ts'
 export interface MatchSets {
   readonly empty: MatchSet
   /** The groups of the patterns that end at the nodes. */
-  of(nodes: Int32Array): MatchSet
-  /** Whether there was room for the set that `of` gave last. If not, nobody may keep it. */
+  ofNodes(nodes: Int32Array): MatchSet
+  /** The groups, in any order. */
+  of(groups: readonly number[]): MatchSet
+  /** Whether there was room for the set that `of` or `ofNodes` gave last. If not, nobody may keep it. */
   wasKept(): boolean
   clear(): void
 }
@@ -32,24 +34,27 @@ export function createMatchSets(
       found.set(own, count)
       count += own.length
     }
-    return found.toSorted()
+    return found
+  }
+
+  const of = (unsorted: Int32Array): MatchSet => {
+    wasKept = true
+    if (unsorted.length === 0) return empty
+    const found = unsorted.toSorted()
+    const number = known.intern(found, found.length)
+    wasKept = number !== null
+    const set = number === null ? undefined : sets[number]
+    if (set !== undefined) return set
+    const flags = found.reduce((all, group) => all | flagsOf(group), 0)
+    const created = createMatchSet([...found], flags)
+    if (number !== null) sets[number] = created
+    return created
   }
 
   return {
     empty,
-    of(nodes) {
-      const found = groupsOf(nodes)
-      wasKept = true
-      if (found.length === 0) return empty
-      const number = known.intern(found, found.length)
-      wasKept = number !== null
-      const set = number === null ? undefined : sets[number]
-      if (set !== undefined) return set
-      const flags = found.reduce((all, group) => all | flagsOf(group), 0)
-      const created = createMatchSet([...found], flags)
-      if (number !== null) sets[number] = created
-      return created
-    },
+    ofNodes: (nodes) => of(groupsOf(nodes)),
+    of: (unsorted) => of(Int32Array.from(unsorted)),
     wasKept: () => wasKept,
     clear() {
       known.clear()

@@ -1,11 +1,15 @@
 import type { MatchSet } from '../match-set.ts'
 import { CharAutomaton } from './char-automaton.ts'
+import { labelPatterns } from './label-patterns.ts'
 import { createMatchSets } from './match-sets.ts'
 import type { PathGroup } from './path-group.ts'
 import { PATH_LIMITS, type PathLimits } from './path-limits.ts'
+import { PathWalk } from './path-walk.ts'
 import { START, createPatternStates } from './pattern-states.ts'
 import { buildPatternTrie } from './pattern-trie.ts'
 import { SegmentAutomaton } from './segment-automaton.ts'
+import { findWalkCost } from './walk-cost.ts'
+import { buildWalkParts } from './walk-parts.ts'
 
 export type { PathGroup }
 
@@ -19,6 +23,8 @@ export interface PathIndex {
   find(path: string): MatchSet | null
   /** The same for a path that `parsePath` gave, folded as the patterns are. */
   findCanonical(path: string): MatchSet
+  /** How much the patterns can make one path take at most, see `walk-cost.ts`. */
+  readonly mostSteps: () => number
 }
 
 /**
@@ -37,6 +43,7 @@ export function buildPathIndex(
   return {
     find: (path) => index().find(path),
     findCanonical: (path) => index().findCanonical(path),
+    mostSteps: () => 0,
   }
 }
 
@@ -45,12 +52,16 @@ function build(
   flagsOf: (group: number) => number,
   limits: PathLimits,
 ): PathIndex {
-  const trie = buildPatternTrie(groups)
+  const patterns = labelPatterns(groups)
+  const trie = buildPatternTrie(patterns)
+  const parts = buildWalkParts(patterns)
+  const walk = new PathWalk(parts)
   const matchSets = createMatchSets(trie, flagsOf, limits)
-  const states = createPatternStates(trie, matchSets, limits)
+  const deps = { trie, walk, matchSets }
+  const states = createPatternStates(deps, limits)
   const automaton = new SegmentAutomaton(trie, states, limits)
   let chars = isSmall(groups, limits)
-    ? new CharAutomaton(trie, createPatternStates(trie, matchSets, limits), limits)
+    ? new CharAutomaton(trie, createPatternStates(deps, limits), limits)
     : null
   if (chars?.isFull() === true) chars = null
 
@@ -67,6 +78,7 @@ function build(
       if (path === '/') return states.matches(START)
       return find(path) ?? automaton.findCanonical(path)
     },
+    mostSteps: () => findWalkCost(parts, patterns.labels, trie.globFinder),
   }
 }
 

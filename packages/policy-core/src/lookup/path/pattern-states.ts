@@ -3,8 +3,10 @@ import type { LabelledGlob } from './pattern-labels.ts'
 import type { MatchSets } from './match-sets.ts'
 import type { MatchSet } from '../match-set.ts'
 import type { PathLimits } from './path-limits.ts'
-import { IS_LOOP, LEADS_ON, NONE, ROOT, type PatternTrie } from './pattern-trie.ts'
-import { PatternWalk } from './pattern-walk.ts'
+import type { PathWalk } from './path-walk.ts'
+import { PatternStep } from './pattern-step.ts'
+import { IS_LOOP, LEADS_ON, type PatternTrie } from './pattern-trie.ts'
+import { NONE, ROOT } from './place-trie.ts'
 
 /** The state before the first name. In state 0 nothing can match any more. */
 export const START = 1
@@ -27,8 +29,11 @@ export interface PatternStates {
   isSettled(state: number): boolean
   nodes(state: number): Int32Array
   matches(state: number): MatchSet
-  /** Goes through the rest of a path without making states. `from` is where a name begins. */
-  walk(state: number, path: string, from: number): MatchSet
+  /**
+   * Goes through a canonical path, other than `/`, without any state. `found` are globs that match its
+   * names, as far as known, by where the name begins.
+   */
+  walk(path: string, found: ReadonlyMap<number, readonly number[]>): MatchSet
   isFull(): boolean
   /** Notes an answer that was slow because a store is full. */
   countMiss(): void
@@ -36,28 +41,25 @@ export interface PatternStates {
   clear(): void
 }
 
+export interface PatternStatesDeps {
+  readonly trie: PatternTrie
+  readonly walk: PathWalk
+  readonly matchSets: MatchSets
+}
+
 export function createPatternStates(
-  trie: PatternTrie,
-  matchSets: MatchSets,
+  { trie, walk, matchSets }: PatternStatesDeps,
   limits: PathLimits,
 ): PatternStates {
   const { literals } = trie.labels
-  const walk = new PatternWalk(trie)
+  const step = new PatternStep(trie)
   const sets = createIntSets(limits.states, limits.stateNodes)
-  const scratch = new Int32Array(trie.size)
   let matches: (MatchSet | undefined)[] = []
   let isFull = false
   let misses = 0
 
-  const intern = (): number | null => {
-    const count = walk.collect(scratch)
-    if (count > limits.nodesOfState) return null
-    const state = sets.intern(scratch.subarray(0, count).toSorted(), count)
-    if (state === null) isFull = true
-    return state
-  }
   const begin = (): void => {
-    sets.intern(scratch, 0)
+    sets.intern(new Int32Array(0), 0)
     const loop = trie.loop[ROOT]!
     const initial = loop === NONE ? [ROOT] : [ROOT, loop]
     sets.intern(Int32Array.from(initial), initial.length)
@@ -72,9 +74,11 @@ export function createPatternStates(
 
   return {
     advance(state, labels) {
-      walk.start(sets.members(state))
-      walk.step(labels, false)
-      return intern()
+      const nodes = Int32Array.from(step.after(sets.members(state), labels))
+      if (nodes.length > limits.nodesOfState) return null
+      const next = sets.intern(nodes.toSorted(), nodes.length)
+      isFull ||= next === null
+      return next
     },
     labelsOf,
     globsBelow(state, max) {
@@ -93,21 +97,22 @@ export function createPatternStates(
     matches(state) {
       const known = matches[state]
       if (known !== undefined) return known
-      const found = matchSets.of(sets.members(state))
+      const found = matchSets.ofNodes(sets.members(state))
       if (matchSets.wasKept()) matches[state] = found
       else misses += 1
       return found
     },
-    walk(state, path, from) {
-      walk.start(sets.members(state))
-      for (let start = from; start <= path.length;) {
-        const slash = path.indexOf('/', start)
-        const end = slash < 0 ? path.length : slash
-        walk.step(labelsOf(path.slice(start, end)), end === path.length)
-        if (walk.isDead()) return matchSets.empty
-        start = end + 1
-      }
-      return matchSets.of(scratch.subarray(0, walk.collect(scratch)))
+    walk(path, found) {
+      let from = 1
+      const names = path
+        .slice(1)
+        .split('/')
+        .map((name) => {
+          const globs = found.get(from) ?? findGlobs(trie, name)
+          from += name.length + 1
+          return { literal: literals.get(name) ?? NONE, globs: globs.toSorted((a, b) => a - b) }
+        })
+      return matchSets.of(walk.find(names))
     },
     isFull: () => isFull,
     countMiss() {
@@ -123,4 +128,10 @@ export function createPatternStates(
       begin()
     },
   }
+}
+
+function findGlobs({ globFinder }: PatternTrie, name: string): number[] {
+  const globs: number[] = []
+  globFinder.find(name, globs)
+  return globs
 }

@@ -1,30 +1,14 @@
-import {
-  collectLabels,
-  type LabelledGlob,
-  type PatternLabels,
-  type Place,
-} from './pattern-labels.ts'
+import { intoBuckets, numbersTo } from './buckets.ts'
 import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
+import type { LabelledPatterns } from './label-patterns.ts'
 import { NamedChildren } from './named-children.ts'
-import type { PathGroup } from './path-group.ts'
-
-/** No node. */
-export const NONE = -1
-/** The node where every path begins. */
-export const ROOT = 0
+import type { LabelledGlob, PatternLabels, Place } from './pattern-labels.ts'
+import { NONE, ROOT } from './place-trie.ts'
 
 /** The node is that of a `**`. */
 export const IS_LOOP = 1
 /** The node has a child by some name. */
 export const LEADS_ON = 2
-
-/** Kinds of children that a label leads to: below a node that is no loop, */
-export const BELOW_NODE = 0
-/** below a loop, */
-export const BELOW_LOOP = 1
-/** and below a loop, leading on by no name: at most to a loop of their own. */
-export const PURE = 2
-export const KINDS = 3
 
 /**
  * All patterns in one tree, a node for each beginning that some of them share, in flat arrays by
@@ -45,10 +29,7 @@ export interface PatternTrie {
   readonly traits: Uint8Array
   /** The labels with `*` inside that lead to a child, for the nodes that have one. */
   readonly globsBelow: ReadonlyMap<number, readonly LabelledGlob[]>
-  /**
-   * The children that labels lead to, by label, kind and parent: those of label `l` and kind `k`
-   * from `labelStart[KINDS * l + k]` to the next.
-   */
+  /** The children that labels lead to, by label and parent: from `labelStart[l]` to the next. */
   readonly byLabel: Int32Array
   readonly labelStart: Int32Array
   /** The groups of the patterns that end at node `n`: from `groupStart[n]` to the next. */
@@ -57,8 +38,7 @@ export interface PatternTrie {
 }
 
 /** Time and memory are linear in the segments of all patterns. */
-export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
-  const collector = collectLabels()
+export function buildPatternTrie({ labels, places, groups }: LabelledPatterns): PatternTrie {
   const parent = [NONE]
   const place: Place[] = ['any one']
   const star = [NONE]
@@ -80,22 +60,14 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
     return child
   }
 
-  const ends = new Int32Array(patterns.length)
-  for (let index = 0; index < ends.length; index += 1)
-    ends[index] = collector.placesOf(patterns[index]!.segments).reduce(childOf, ROOT)
-  const labels = collector.finish()
-  const traits = findTraits(parent, place)
-  const kindOf = (node: number): number => {
-    if (place[parent[node]!] !== 'any number') return BELOW_NODE
-    return (traits[node]! & LEADS_ON) === 0 ? PURE : BELOW_LOOP
-  }
-  const buckets = place.map((by, node) => {
-    if (typeof by !== 'number') return NONE
-    return KINDS * by + kindOf(node)
-  })
-  const byParent = group(parent, numbersTo(place.length), place.length)
-  const inBuckets = group(buckets, byParent.items, KINDS * labels.count)
-  const byEnd = group(ends, numbersTo(ends.length), place.length)
+  const ends = places.map((of) => of.reduce(childOf, ROOT))
+  const byParent = intoBuckets(parent, numbersTo(place.length), place.length).items
+  const byLabel = intoBuckets(
+    place.map((by) => (typeof by === 'number' ? by : NONE)),
+    byParent,
+    labels.count,
+  )
+  const byEnd = intoBuckets(ends, numbersTo(ends.length), place.length)
   return {
     size: place.length,
     labels,
@@ -103,11 +75,11 @@ export function buildPatternTrie(patterns: readonly PathGroup[]): PatternTrie {
     parent: Int32Array.from(parent),
     star: Int32Array.from(star),
     loop: Int32Array.from(loop),
-    traits,
+    traits: findTraits(parent, place),
     globsBelow: findGlobsBelow(labels, parent, place),
-    byLabel: inBuckets.items,
-    labelStart: inBuckets.start,
-    groups: byEnd.items.map((index) => patterns[index]!.group),
+    byLabel: byLabel.items,
+    labelStart: byLabel.start,
+    groups: byEnd.items.map((index) => groups[index]!),
     groupStart: byEnd.start,
   }
 }
@@ -138,34 +110,4 @@ function findGlobsBelow(
     else siblings.push(glob)
   }
   return below
-}
-
-function numbersTo(count: number): Int32Array {
-  const numbers = new Int32Array(count)
-  for (let number = 0; number < count; number += 1) numbers[number] = number
-  return numbers
-}
-
-/** The items in buckets, in their order within each; an item whose bucket is below 0 in none. */
-function group(
-  bucketOf: ArrayLike<number>,
-  items: Int32Array,
-  buckets: number,
-): { readonly items: Int32Array<ArrayBuffer>; readonly start: Int32Array } {
-  const start = new Int32Array(buckets + 1)
-  for (let item = 0; item < bucketOf.length; item += 1) {
-    const bucket = bucketOf[item]!
-    if (bucket >= 0) start[bucket + 1]! += 1
-  }
-  for (let bucket = 0; bucket < buckets; bucket += 1) start[bucket + 1]! += start[bucket]!
-  const next = start.slice()
-  const grouped = new Int32Array(start[buckets]!)
-  for (let index = 0; index < items.length; index += 1) {
-    const item = items[index]!
-    const bucket = bucketOf[item]!
-    if (bucket < 0) continue
-    grouped[next[bucket]!] = item
-    next[bucket]! += 1
-  }
-  return { items: grouped, start }
 }

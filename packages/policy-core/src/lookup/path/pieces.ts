@@ -11,6 +11,8 @@ type Found<T> = (value: T, end: number) => void
 export class Pieces<T> {
   #only: { readonly text: string; readonly value: T } | null = null
   #byLength: Map<number, Map<string, T>> | null = null
+  /** The keys of `#byLength`, ascending. */
+  #lengths: number[] = []
 
   /** What the piece stands for; made when it is new. */
   getOrAdd(text: string, create: () => T): T {
@@ -33,11 +35,10 @@ export class Pieces<T> {
       if (name.startsWith(text)) found(value, text.length)
       return 1
     }
-    for (const [length, values] of this.#byLength ?? []) {
-      const value = length <= name.length ? values.get(name.slice(0, length)) : undefined
+    return this.#eachLength(name.length, (length, values) => {
+      const value = values.get(name.slice(0, length))
       if (value !== undefined) found(value, length)
-    }
-    return this.#byLength?.size ?? 0
+    })
   }
 
   /** Looks for pieces that the name ends in, none of it before `from`. */
@@ -47,11 +48,10 @@ export class Pieces<T> {
       if (name.length - text.length >= from && name.endsWith(text)) found(value, name.length)
       return 1
     }
-    for (const [length, values] of this.#byLength ?? []) {
-      const value = name.length - length < from ? undefined : values.get(name.slice(-length))
+    return this.#eachLength(name.length - from, (length, values) => {
+      const value = values.get(name.slice(-length))
       if (value !== undefined) found(value, name.length)
-    }
-    return this.#byLength?.size ?? 0
+    })
   }
 
   /** Looks for the leftmost place of each piece that occurs in the name from `from`. */
@@ -60,21 +60,66 @@ export class Pieces<T> {
       const { text, value } = this.#only
       const at = name.indexOf(text, from)
       if (at >= 0) found(value, at + text.length)
-      return 1
+      return mostScan(name.length - from)
     }
     let visits = 0
-    for (const [length, values] of this.#byLength ?? [])
+    this.#eachLength(name.length - from, (length, values) => {
       visits += findLeftmost(values, { name, from, length }, found)
+    })
+    return visits
+  }
+
+  /** All pieces of each length, the shortest first. */
+  *groups(): Generator<PiecesOfLength<T>> {
+    if (this.#only !== null) {
+      const { text, value } = this.#only
+      yield { length: text.length, values: new Map([[text, value]]), isOnly: true }
+    }
+    for (const length of this.#lengths)
+      yield { length, values: this.#byLength!.get(length)!, isOnly: false }
+  }
+
+  /** Calls for each length that fits into the room; returns how many there are. */
+  #eachLength(room: number, call: (length: number, values: Map<string, T>) => void): number {
+    let visits = 0
+    for (const length of this.#lengths) {
+      if (length > room) break
+      visits += 1
+      call(length, this.#byLength!.get(length)!)
+    }
     return visits
   }
 
   #put(text: string, value: T): T {
     const byLength = (this.#byLength ??= new Map<number, Map<string, T>>())
     const sameLength = byLength.get(text.length)
-    if (sameLength === undefined) byLength.set(text.length, new Map([[text, value]]))
-    else sameLength.set(text, value)
+    if (sameLength === undefined) {
+      byLength.set(text.length, new Map([[text, value]]))
+      const after = this.#lengths.findIndex((length) => length > text.length)
+      this.#lengths.splice(after < 0 ? this.#lengths.length : after, 0, text.length)
+    } else sameLength.set(text, value)
     return value
   }
+}
+
+export interface PiecesOfLength<T> {
+  readonly length: number
+  readonly values: ReadonlyMap<string, T>
+  /** There is no other piece. */
+  readonly isOnly: boolean
+}
+
+/** Characters that a search passes in the time of one look into a `Map`. */
+const SCANNED_PER_VISIT = 128
+
+/** What a search for one piece in so many characters costs. */
+export function mostScan(length: number): number {
+  return 1 + Math.floor(Math.max(0, length) / SCANNED_PER_VISIT)
+}
+
+/** What `within` costs at most for so many pieces of one length, in so many characters. */
+export function mostWithin(pieces: number, length: number, room: number): number {
+  return Math.min(pieces * mostScan(room), Math.max(0, room - length + 1) * mostScan(length))
 }
 
 interface Span {
@@ -89,14 +134,14 @@ function findLeftmost<T>(
   { name, from, length }: Span,
   found: Found<T>,
 ): number {
-  const starts = name.length - length - from + 1
-  if (starts <= 0) return 1
-  if (values.size <= starts) {
+  const cut = (name.length - length - from + 1) * mostScan(length)
+  const scanned = values.size * mostScan(name.length - from)
+  if (scanned <= cut) {
     for (const [piece, value] of values) {
       const at = name.indexOf(piece, from)
       if (at >= 0) found(value, at + length)
     }
-    return values.size
+    return scanned
   }
   const seen = new Set<T>()
   for (let at = from; at + length <= name.length && seen.size < values.size; at += 1) {
@@ -105,5 +150,5 @@ function findLeftmost<T>(
     seen.add(value)
     found(value, at + length)
   }
-  return starts
+  return cut
 }

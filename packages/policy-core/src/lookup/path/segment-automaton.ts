@@ -3,7 +3,8 @@ import { LiteralFilter } from './literal-filter.ts'
 import { NameCode } from './name-code.ts'
 import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
-import { NONE, type PatternTrie } from './pattern-trie.ts'
+import type { PatternTrie } from './pattern-trie.ts'
+import { NONE } from './place-trie.ts'
 import { isNoName, isPlainFrom, MAX_PATH_LENGTH, SLASH } from './plain-path.ts'
 import { keyOf, SegmentSteps } from './segment-steps.ts'
 import { IS_SETTLED, stateOf } from './stands.ts'
@@ -32,7 +33,7 @@ export class SegmentAutomaton {
       const to = this.#name.read(path, from)
       if (to < 0 || isNoName(path, from, to)) return null
       const next = this.#next(stand, path, from, to)
-      if (next === NONE) return this.#walkOn(stand, path, from)
+      if (next === NONE) return isPlainFrom(path, from) ? this.#steps.walk(path) : null
       if (to === length) return this.#states.matches(stateOf(next))
       if ((next & IS_SETTLED) !== 0) return this.#matchesOfRest(next, path, to + 1)
       stand = next
@@ -51,7 +52,7 @@ export class SegmentAutomaton {
       const next = isOdd
         ? this.#steps.byOddName(stand, path, from, to)
         : this.#next(stand, path, from, to)
-      if (next === NONE) return this.#walk(stand, path, from)
+      if (next === NONE) return this.#steps.walk(path)
       if (to === path.length || (next & IS_SETTLED) !== 0)
         return this.#states.matches(stateOf(next))
       stand = next
@@ -71,15 +72,5 @@ export class SegmentAutomaton {
 
   #matchesOfRest(stand: number, path: string, from: number): MatchSet | null {
     return isPlainFrom(path, from) ? this.#states.matches(stateOf(stand)) : null
-  }
-
-  #walkOn(stand: number, path: string, from: number): MatchSet | null {
-    return isPlainFrom(path, from) ? this.#walk(stand, path, from) : null
-  }
-
-  #walk(stand: number, path: string, from: number): MatchSet {
-    const matches = this.#states.walk(stateOf(stand), path, from)
-    this.#steps.countWalk()
-    return matches
   }
 }

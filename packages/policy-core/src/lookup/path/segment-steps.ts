@@ -1,9 +1,11 @@
+import type { MatchSet } from '../match-set.ts'
 import type { GlobFinder } from './glob-finder.ts'
 import { createIntSets, type IntSets } from './int-sets.ts'
 import { MAX_EXACT, NameCode } from './name-code.ts'
 import type { PathLimits } from './path-limits.ts'
 import { START, type PatternStates } from './pattern-states.ts'
-import { NONE, type PatternTrie } from './pattern-trie.ts'
+import type { PatternTrie } from './pattern-trie.ts'
+import { NONE } from './place-trie.ts'
 import { matchSimpleGlobs, standsAt } from './simple-globs.ts'
 import { HAS_GLOBS, STAND, Stands } from './stands.ts'
 import { Transitions } from './transitions.ts'
@@ -34,6 +36,8 @@ export class SegmentSteps {
   readonly #stands: Stands
   readonly #transitions: Transitions
   readonly #code = new NameCode()
+  /** The globs found in the present path, by where the name begins: to find them takes longest. */
+  readonly #found = new Map<number, readonly number[]>()
   /** Codes of long names may be equal by chance or by design: here is what they stand for. */
   #longNames: { readonly name: string; readonly next: number }[] = []
   /** By label. A name cut out of a path would keep that whole path in memory. */
@@ -57,6 +61,7 @@ export class SegmentSteps {
   begin(): number {
     if (this.#states.misses() >= this.#limits.missesUntilClear) this.#clear()
     this.#stands.begin()
+    if (this.#found.size > 0) this.#found.clear()
     return this.#start
   }
 
@@ -97,7 +102,7 @@ export class SegmentSteps {
   byOther(stand: number, path: string, from: number, to: number): number {
     if ((stand & HAS_GLOBS) === 0) return this.#stands.advanceUnlabelled(stand)
     const globs = this.#stands.globs(stand)
-    if (globs === null) return this.#byManyGlobs(stand, path.slice(from, to))
+    if (globs === null) return this.#byManyGlobs(stand, path.slice(from, to), from)
     const bits = matchSimpleGlobs(globs, path, from, to)
     if (bits === 0) return this.#stands.advanceUnlabelled(stand)
     return this.#byGlobs(stand, bits, () =>
@@ -105,14 +110,17 @@ export class SegmentSteps {
     )
   }
 
-  /** Called after a path that was walked. */
-  countWalk(): void {
+  /** Goes through a canonical path, other than `/`, without any stand. */
+  walk(path: string): MatchSet {
+    const matches = this.#states.walk(path, this.#found)
     if (this.#isFull || this.#states.isFull()) this.#states.countMiss()
+    return matches
   }
 
-  #byManyGlobs(stand: number, name: string): number {
+  #byManyGlobs(stand: number, name: string, from: number): number {
     const labels: number[] = []
     this.#finder.find(name, labels)
+    this.#found.set(from, labels)
     const members = Int32Array.from(labels).toSorted()
     const set = this.#globSets.intern(members, members.length)
     this.#isFull ||= set === null

@@ -1,7 +1,7 @@
 import type { PathLimits } from './path-limits.ts'
 import type { LabelledGlob } from './pattern-labels.ts'
 import type { PatternStates } from './pattern-states.ts'
-import { NONE } from './pattern-trie.ts'
+import { NONE } from './place-trie.ts'
 import { MAX_TRIED, simpleGlobs } from './simple-globs.ts'
 
 /**
@@ -43,7 +43,8 @@ export class Stands {
 
   /** The stand after a name with these labels; `NONE` when only walking tells. */
   advance(stand: number, labels: readonly number[]): number {
-    this.#added += 1
+    // A step takes as long as there are labels.
+    this.#added += Math.max(1, labels.length)
     if (this.#added > this.#maxAdded) return NONE
     const state = this.#states.advance(stateOf(stand), labels)
     return state === null ? NONE : this.of(state)

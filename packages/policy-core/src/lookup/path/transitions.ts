@@ -1,4 +1,4 @@
-import { NONE } from './pattern-trie.ts'
+import { NONE } from './place-trie.ts'
 
 /** Most places that an entry may be away from where its hash points. */
 const MAX_PROBES = 32

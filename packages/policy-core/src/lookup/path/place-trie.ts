@@ -1,0 +1,75 @@
+import { intoBuckets, numbersTo, type Buckets } from './buckets.ts'
+import { NamedChildren } from './named-children.ts'
+import type { Place } from './pattern-labels.ts'
+
+/** No node, label, loop or chunk. */
+export const NONE = -1
+/** The node where reading begins. */
+export const ROOT = 0
+
+/** Lists of places of exactly one name each, in one tree. */
+export interface PlaceTrie {
+  readonly size: number
+  /** A parent comes before its children. */
+  readonly parent: Int32Array
+  readonly depth: Int32Array
+  /** The label that leads to the node; `NONE` for the root and below `*`. */
+  readonly label: Int32Array
+  /** The child that any one name leads to, or `NONE`. */
+  readonly star: Int32Array
+  /** The children by literal names, by parent, sorted by label; likewise by globs. */
+  readonly literals: Buckets
+  readonly globs: Buckets
+}
+
+export interface PlaceTrieBuilder {
+  /** The node where the places end; it is made when it is new. */
+  add(places: readonly Place[]): number
+  finish(): PlaceTrie
+}
+
+/** No place may be `**`. `isGlob` tells of labels once all places are added. */
+export function createPlaceTrieBuilder(isGlob: (label: number) => boolean): PlaceTrieBuilder {
+  const parent = [NONE]
+  const depth = [0]
+  const label = [NONE]
+  const star = [NONE]
+  const named = new NamedChildren()
+
+  const childOf = (node: number, by: Place): number => {
+    const known = typeof by === 'number' ? named.find(node, by) : star[node]!
+    if (known !== undefined && known !== NONE) return known
+    const child = parent.length
+    parent.push(node)
+    depth.push(depth[node]! + 1)
+    label.push(typeof by === 'number' ? by : NONE)
+    star.push(NONE)
+    if (typeof by === 'number') named.add(node, by, child)
+    else star[node] = child
+    return child
+  }
+
+  return {
+    add: (places) => places.reduce(childOf, ROOT),
+    finish() {
+      const size = parent.length
+      const labels = label.reduce((most, each) => Math.max(most, each + 1), 0)
+      const byLabel = intoBuckets(label, numbersTo(size), labels).items
+      const below = (isKind: (node: number) => boolean): Buckets =>
+        intoBuckets(
+          parent.map((above, node) => (isKind(node) ? above : NONE)),
+          byLabel,
+          size,
+        )
+      return {
+        size,
+        parent: Int32Array.from(parent),
+        depth: Int32Array.from(depth),
+        label: Int32Array.from(label),
+        star: Int32Array.from(star),
+        literals: below((node) => label[node] !== NONE && !isGlob(label[node]!)),
+        globs: below((node) => label[node] !== NONE && isGlob(label[node]!)),
+      }
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { intoBuckets, numbersTo, type Buckets } from './buckets.ts'
+import type { LabelledPatterns } from './label-patterns.ts'
+import type { Place } from './pattern-labels.ts'
+import { createPlaceTrieBuilder, NONE, ROOT, type PlaceTrie } from './place-trie.ts'
+
+/**
+ * All patterns cut at their `**`: a *head* before the first, *chunks* between two, and a *tail* after
+ * the last. A *loop* is a `**` after the same head and chunks. Equal chunks are one, however many
+ * loops they follow, and so are equal tails.
+ */
+export interface WalkParts {
+  readonly heads: PlaceTrie
+  readonly chunks: PlaceTrie
+  /** From the last name of a tail to its first. */
+  readonly tails: PlaceTrie
+  /** By node of `heads`: the loop that follows there, or `NONE`. */
+  readonly loopOfHead: Int32Array
+  /** By node of `heads`: the groups of patterns without `**` that end there. */
+  readonly groupsOfHead: Buckets
+  /** By node of `chunks`: the number of the chunk that ends there, or `NONE`. */
+  readonly chunkOf: Int32Array
+  readonly chunkCount: number
+  readonly loopCount: number
+  /** The loop before all names, or `NONE`; by chunk the loop that it leads to from there. */
+  readonly rootLoop: number
+  readonly fromRoot: Int32Array
+  /** The other ways from loop to loop, by the loop that they leave. */
+  readonly waysOf: Buckets
+  readonly chunkOfWay: Int32Array
+  readonly fromOfWay: Int32Array
+  readonly toOfWay: Int32Array
+  /** By loop: the groups of patterns that end in it. */
+  readonly groupsOfLoop: Buckets
+  /** By node of `tails`: the patterns that have this tail, with the loop before it and the group. */
+  readonly endsOfTail: Buckets
+  readonly loopOfEnd: Int32Array
+  readonly groupOfEnd: Int32Array
+}
+
+/** Time and memory are linear in the segments of all patterns. */
+export function buildWalkParts({ places, groups, labels }: LabelledPatterns): WalkParts {
+  const globs = new Set(labels.globs.map(({ label }) => label))
+  const isGlob = (label: number): boolean => globs.has(label)
+  const [heads, chunks, tails] = [
+    createPlaceTrieBuilder(isGlob),
+    createPlaceTrieBuilder(isGlob),
+    createPlaceTrieBuilder(isGlob),
+  ]
+  const loopOfHead: number[] = []
+  const chunkOf: number[] = []
+  let chunkCount = 0
+  const ways: Way[] = []
+  const waysByChunk: Map<number, number>[] = []
+  const [ofHeads, ofLoops, ofTails]: [End[], End[], End[]] = [[], [], []]
+
+  const addLoop = (): number => waysByChunk.push(new Map()) - 1
+  const loopAfter = (from: number, chunkPlaces: readonly Place[]): number => {
+    const chunk = (chunkOf[chunks.add(chunkPlaces)] ??= chunkCount++)
+    const known = waysByChunk[from]!.get(chunk)
+    if (known !== undefined) return known
+    const to = addLoop()
+    waysByChunk[from]!.set(chunk, to)
+    ways.push({ from, chunk, to })
+    return to
+  }
+  for (let index = 0; index < places.length; index += 1) {
+    const [head = [], ...rest] = cutAtLoops(places[index]!)
+    const group = groups[index]!
+    const headNode = heads.add(head)
+    const tail = rest.pop()
+    if (tail === undefined) {
+      ofHeads.push({ at: headNode, loop: NONE, group })
+      continue
+    }
+    const loop = rest.reduce(loopAfter, (loopOfHead[headNode] ??= addLoop()))
+    if (tail.length === 0) ofLoops.push({ at: loop, loop, group })
+    else ofTails.push({ at: tails.add(tail.toReversed()), loop, group })
+  }
+
+  const rootLoop = loopOfHead[ROOT] ?? NONE
+  const fromRoot = new Int32Array(chunkCount).fill(NONE)
+  for (const { from, chunk, to } of ways) if (from === rootLoop) fromRoot[chunk] = to
+  const [headTrie, chunkTrie, tailTrie] = [heads.finish(), chunks.finish(), tails.finish()]
+  const loopCount = waysByChunk.length
+  return {
+    heads: headTrie,
+    chunks: chunkTrie,
+    tails: tailTrie,
+    loopOfHead: numbers(headTrie.size, loopOfHead),
+    groupsOfHead: groupsAt(ofHeads, headTrie.size),
+    chunkOf: numbers(chunkTrie.size, chunkOf),
+    chunkCount,
+    loopCount,
+    rootLoop,
+    fromRoot,
+    waysOf: intoBuckets(
+      ways.map(({ from }) => (from === rootLoop ? NONE : from)),
+      numbersTo(ways.length),
+      loopCount,
+    ),
+    chunkOfWay: Int32Array.from(ways, ({ chunk }) => chunk),
+    fromOfWay: Int32Array.from(ways, ({ from }) => from),
+    toOfWay: Int32Array.from(ways, ({ to }) => to),
+    groupsOfLoop: groupsAt(ofLoops, loopCount),
+    endsOfTail: intoBuckets(
+      ofTails.map(({ at }) => at),
+      numbersTo(ofTails.length),
+      tailTrie.size,
+    ),
+    loopOfEnd: Int32Array.from(ofTails, ({ loop }) => loop),
+    groupOfEnd: Int32Array.from(ofTails, ({ group }) => group),
+  }
+}
+
+interface Way {
+  readonly from: number
+  readonly chunk: number
+  readonly to: number
+}
+
+interface End {
+  readonly at: number
+  readonly loop: number
+  readonly group: number
+}
+
+/** The places before, between and behind the `**`. */
+function cutAtLoops(places: readonly Place[]): Place[][] {
+  const parts: Place[][] = [[]]
+  for (const place of places) {
+    if (place === 'any number') parts.push([])
+    else parts.at(-1)!.push(place)
+  }
+  return parts
+}
+
+/** The list with `NONE` in its holes, in an array of the length. */
+function numbers(length: number, sparse: readonly number[]): Int32Array {
+  const all = new Int32Array(length).fill(NONE)
+  for (let index = 0; index < sparse.length; index += 1) all[index] = sparse[index] ?? NONE
+  return all
+}
+
+/** The groups themselves in buckets. */
+function groupsAt(ends: readonly End[], size: number): Buckets {
+  const { items, start } = intoBuckets(
+    ends.map(({ at }) => at),
+    numbersTo(ends.length),
+    size,
+  )
+  return { items: items.map((index) => ends[index]!.group), start }
+}

@@ -1,0 +1,75 @@
+import { expect, test } from 'vitest'
+import { groupsOf } from './patterns.ts'
+import { createWalker } from './walked.ts'
+
+/** Steps on the whole path, and how many patterns match. */
+function cost(patterns: readonly string[], path: string): { steps: number; matches: number } {
+  const { steps, visits, groups } = createWalker(groupsOf(patterns)).walk(path)
+  return { steps: steps + visits, matches: groups.length }
+}
+
+function range(length: number, of: (index: number) => string): string[] {
+  return Array.from({ length }, (_, index) => of(index))
+}
+
+/** All words of two letters, put together with `between`. */
+function words(length: number, between: string): string[] {
+  return range(2 ** length, (bits) =>
+    Array.from({ length }, (_, at) => ((bits >> at) & 1 ? 'a' : 'b')).join(between),
+  )
+}
+
+const LONG = '/a'.repeat(2_000)
+
+test.each([
+  ['nine `**`', [`/${'**/a/'.repeat(9)}z`], LONG, 0, 10_000],
+  ['24 `**`', [`/${'**/a/'.repeat(24)}z`], '/a'.repeat(400), 0, 10_000],
+  ['beginnings with `**`', range(2_000, (k) => `${'/a'.repeat(k + 1)}/**/x`), LONG, 0, 10_000],
+  ['beginnings that match', range(2_000, (k) => `${'/a'.repeat(k)}/**`), LONG, 2_000, 10_000],
+  ['`**/*`', range(1_900, (k) => `${'/a'.repeat(k + 1)}/**/*/x`), LONG, 0, 10_000],
+  [
+    'loops of one long chunk',
+    words(10, '/**/').map((w) => `/**/${w}/**/a/a/x/**`),
+    LONG,
+    0,
+    15_000,
+  ],
+  ['`**` and then a name', range(25_000, (k) => `/**/x${k}/y`), LONG, 0, 10_000],
+  ['a name, `**` and a name', range(25_000, (k) => `/a/**/p${k}/**`), LONG, 0, 40_000],
+  ['globs of one name', range(25_000, (k) => `/**/*x${k}*/y`), '/ax17b'.repeat(600), 0, 60_000],
+  ['globs by end', range(25_000, (k) => `/d/*${k}z`), `/d/${'1'.repeat(4_000)}z`, 5, 30_000],
+])('the work is bounded for many patterns of one form: %s', (_, patterns, path, matches, most) => {
+  const { steps, matches: found } = cost(patterns, path)
+
+  expect(found).toBe(matches)
+  expect(steps).toBeLessThan(most)
+})
+
+test('loops that are reached stay without being visited at every step', () => {
+  const patterns = words(10, '/**/').map((word) => `/**/${word}/**`)
+
+  const { steps, matches } = cost(patterns, '/a/b'.repeat(1_000))
+
+  // 2,000 segments times 2,046 loops would be 4 million.
+  expect(matches).toBe(1_024)
+  expect(steps).toBeLessThan(20_000)
+})
+
+test('what ends below a loop matches at the end of the path, as often as it came before', () => {
+  const patterns = range(40, (k) => `${'/p'.repeat(k + 1)}/**/a`)
+  const start = '/p'.repeat(40)
+
+  expect(cost(patterns, `${start}/a`).matches).toBe(40)
+  expect(cost(patterns, `${start}/a/a/a`).matches).toBe(40)
+  expect(cost(patterns, `${start}/a/a/b`).matches).toBe(0)
+})
+
+test('each beginning of globs is looked for once in a name', () => {
+  const patterns = words(10, '*').map((word) => `/*${word}*`)
+
+  const { steps, matches } = cost(patterns, `/${'ab'.repeat(100)}`)
+
+  // Each glob for itself would be ten thousand searches.
+  expect(matches).toBe(1_024)
+  expect(steps).toBeLessThan(25_000)
+})

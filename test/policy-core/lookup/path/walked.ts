@@ -1,0 +1,44 @@
+import { createGlobFinder } from '../../../../packages/policy-core/src/lookup/path/glob-finder.ts'
+import { labelPatterns } from '../../../../packages/policy-core/src/lookup/path/label-patterns.ts'
+import type { PathGroup } from '../../../../packages/policy-core/src/lookup/path/path-group.ts'
+import { PathWalk } from '../../../../packages/policy-core/src/lookup/path/path-walk.ts'
+import { findWalkCost } from '../../../../packages/policy-core/src/lookup/path/walk-cost.ts'
+import { buildWalkParts } from '../../../../packages/policy-core/src/lookup/path/walk-parts.ts'
+
+/** What one walk found and took. */
+export interface Walked {
+  readonly groups: readonly number[]
+  /** Of the walk alone, without looking for globs. */
+  readonly steps: number
+  /** Pieces of globs looked for, and globs found, in all names together. */
+  readonly visits: number
+  readonly found: number
+}
+
+/** Walks paths as the index does where it keeps no state, and counts. */
+export function createWalker(patterns: readonly PathGroup[]): {
+  /** The bound of the steps, of every path. */
+  readonly most: number
+  readonly walk: (path: string) => Walked
+} {
+  const labelled = labelPatterns(patterns)
+  const parts = buildWalkParts(labelled)
+  const { labels } = labelled
+  const finder = createGlobFinder(labels.globs)
+  const walk = new PathWalk(parts)
+  return {
+    most: findWalkCost(parts, labels, finder),
+    walk(path) {
+      const [steps, visits] = [walk.steps, finder.visits()]
+      const names = path.slice(1).split('/')
+      const read = names.map((name) => {
+        const globs: number[] = []
+        finder.find(name, globs)
+        return { literal: labels.literals.get(name) ?? -1, globs: globs.toSorted((a, b) => a - b) }
+      })
+      const groups = walk.find(read).toSorted((a, b) => a - b)
+      const found = read.reduce((all, { globs }) => all + globs.length, 0)
+      return { groups, steps: walk.steps - steps, visits: finder.visits() - visits, found }
+    },
+  }
+}
