@@ -66,6 +66,7 @@ export type ConnectForm = (typeof CONNECT_FORMS)[number]
 export const WORST_INPUTS = [
   '24 ** against 400 segments',
   '253 characters, 50,000 suffixes',
+  'path patterns near their limit',
 ] as const
 export type WorstInput = (typeof WORST_INPUTS)[number]
 

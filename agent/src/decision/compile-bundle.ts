@@ -37,7 +37,7 @@ export function compileBundle(
   if (former !== null && isSameContent(former, bundle, machineAddresses))
     return { ...former, bundle, source }
   const { resolve_unlisted_names, offline_allow } = bundle.settings
-  const compiled = compilePolicy({
+  const set = {
     policies: bundle.policies,
     local: deps.localPolicies,
     governed: true,
@@ -45,7 +45,10 @@ export function compileBundle(
     resolve_unlisted_names,
     revision: bundle.revision,
     ...(home === null ? {} : { home }),
-  })
+  }
+  // Server and user had their limits when they wrote. A machine that refused what an older server took
+  // would have no policy at all.
+  const compiled = compilePolicy(set, { patternLimits: false })
   const offline =
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
       ? former.offline

@@ -22,7 +22,23 @@ export function createWorstCase(input: WorstInput): WorstCase {
       const policies = policiesOf('connect:tcp', suffixesOf(labels, 50_000))
       return { policies, request: { action: 'connect:tcp', host: labels.join('.'), port: 443 } }
     }
+    case 'path patterns near their limit': {
+      const patterns = wordsOf(4, NESTED_LETTERS).map(
+        (word) => `/**/${word.join('/**/')}/**/none/**`,
+      )
+      const resources = patterns.map((pattern): Resource => ({ pattern, decision: 'allow' }))
+      const path = `/${NESTED_LETTERS.join('/')}`.repeat(186)
+      return { policies: policiesOf('read', resources), request: { action: 'read', path } }
+    }
   }
+}
+
+/** As many as make patterns that `compilePolicy` still takes. */
+const NESTED_LETTERS = [...'abcdefghijk']
+
+function wordsOf(length: number, letters: readonly string[]): string[][] {
+  if (length === 0) return [[]]
+  return wordsOf(length - 1, letters).flatMap((word) => letters.map((letter) => [...word, letter]))
 }
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'

@@ -32,6 +32,7 @@ export { compilePolicy, createCompiler, type Compiler } from './decision/compile
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'
+export { describePathCost, MAX_PATH_COST, pathCost } from './decision/path-cost.ts'
 export { checkRule, type RuleProblem } from './policy/check-rule.ts'
 export { canonicalAddress, canonicalHost, type CanonicalHost } from './host/canonical.ts'
 export { PolicyError, type PolicyProblem } from './errors.ts'

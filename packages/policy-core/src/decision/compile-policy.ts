@@ -16,6 +16,7 @@ import { checkSet, readHome, readMachineAddresses } from './check-set.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { findProblems } from './find-problems.ts'
 import { createLinearRules } from './linear-rules.ts'
+import { refusePathCost } from './path-cost.ts'
 import type { CompileOptions, PolicySet } from './policy-set.ts'
 import { sortRules, type PolicySource } from './sort-rules.ts'
 
@@ -75,6 +76,8 @@ function compileWith(
   const table = buildRuleTable(entries)
   const { groups, domains, ranges, paths } = groupResources(entries, table, reader, meaning)
   const { flagsOf } = groups
+  const pathIndex = buildPathIndex(paths, flagsOf)
+  if (options.patternLimits ?? true) refusePathCost(pathIndex.mostSteps(), entries)
   return {
     revision: set.revision ?? null,
     table,
@@ -88,7 +91,7 @@ function compileWith(
     ),
     addressReader: new AddressReader(),
     embeddings: new EmbeddingIndex(),
-    paths: buildPathIndex(paths, flagsOf),
+    paths: pathIndex,
     linear: createLinearRules(table, meaning),
     resolvesUnlisted: findResolved(set, ranges, flagsOf),
     machine,
