@@ -172,8 +172,7 @@ async function requireAnotherOwner(
   org: string,
   username: string,
 ): Promise<void> {
-  const members = await reader.memberships.list(org)
-  if (!members.some((member) => member.role === 'owner' && member.username !== username))
+  if (!(await reader.memberships.hasOtherOwner(org, username)))
     throw conflict(`\`${username}\` is the last owner; make another member owner first`)
 }
 

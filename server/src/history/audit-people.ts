@@ -175,9 +175,7 @@ export function auditTeams(
     async delete(org, id) {
       const team = await findTeam(teams, org, id)
       // They leave the team with it, and nothing else would say who was in it.
-      const members = [...(await teams.listOfUsers(org))]
-        .filter(([, ids]) => ids.includes(id))
-        .map(([username]) => username)
+      const members = await teams.listMembers(org, id)
       await teams.delete(org, id)
       const before = { ...showTeam(team), members }
       const change = { place: { org }, kind: 'team.deleted' as const, subject: showTeam(team) }

@@ -485,6 +485,32 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
 
         expect(teams).toEqual(new Map([['bob', [TEAM]]]))
       })
+
+      it('of one team are listed by name', async () => {
+        await store.transaction(async ({ teams }) => {
+          await teams.insert({ id: 'other', org: 'acme', name: 'other' })
+          await teams.addMember('acme', 'other', 'ann')
+          await teams.addMember('acme', TEAM, 'ann')
+        })
+
+        const members = (id: string) => store.read(({ teams }) => teams.listMembers('acme', id))
+        expect(await members(TEAM)).toEqual(['ann', 'bob'])
+        expect(await members('other')).toEqual(['ann'])
+        expect(await members('none')).toEqual([])
+      })
+
+      it('have another owner or none', async () => {
+        const hasOther = (username: string) =>
+          store.read(({ memberships }) => memberships.hasOtherOwner('acme', username))
+        await store.transaction(async ({ memberships }) => {
+          await memberships.updateRole('acme', 'ann', 'owner')
+          await memberships.updateRole('acme', 'bob', 'editor')
+        })
+        expect([await hasOther('ann'), await hasOther('bob')]).toEqual([false, true])
+
+        await store.transaction(({ memberships }) => memberships.updateRole('acme', 'bob', 'owner'))
+        expect([await hasOther('ann'), await hasOther('bob')]).toEqual([true, true])
+      })
     })
 
     it('keeps a team while a policy names it', async () => {

@@ -82,6 +82,8 @@ export interface MembershipReader {
   pageOfUser(username: string, page: NamePage): Promise<MembershipRecord[]>
   /** Names of the organizations that own the user's account and that he is a member of, ascending. */
   ownersOfAccount(username: string): Promise<string[]>
+  /** Whether the organization has an owner besides this user. */
+  hasOtherOwner(org: string, username: string): Promise<boolean>
   /** Whether the organization owns the user's account, also while he is no member of it. */
   isOwnerOfAccount(org: string, username: string): Promise<boolean>
 }
@@ -120,6 +122,8 @@ export interface TeamReader {
   count(org: string): Promise<number>
   /** Team ids of one member, ascending. */
   listOfUser(org: string, username: string): Promise<string[]>
+  /** Usernames of those who are in the team, ascending. */
+  listMembers(org: string, id: string): Promise<string[]>
   /** As `listOfUsers`, of these members. */
   listOfSome(org: string, usernames: readonly string[]): Promise<Map<string, string[]>>
   /** Team ids of every member who is in one, ascending. */

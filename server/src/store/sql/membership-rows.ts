@@ -29,10 +29,16 @@ export function createMembershipReader(connection: Connection): MembershipReader
      JOIN account_organizations a ON a.username = m.username AND a.org = m.org
      WHERE m.username = ? ORDER BY m.org`,
   )
+  const otherOwner = connection.prepare<{ username: string }>(
+    `SELECT username FROM memberships WHERE org = ? AND role = 'owner' AND username <> ? LIMIT 1`,
+  )
   const isOwnerOfAccount = connection.prepare<{ org: string }>(
     'SELECT org FROM account_organizations WHERE username = ? AND org = ?',
   )
   return {
+    async hasOtherOwner(org, username) {
+      return (await otherOwner.get(org, username)) !== undefined
+    },
     async isOwnerOfAccount(org, username) {
       return (await isOwnerOfAccount.get(username, org)) !== undefined
     },

@@ -17,6 +17,9 @@ export function createTeamReader(connection: Connection): TeamReader {
   const listOfUser = connection.prepare<{ team_id: string }>(
     'SELECT team_id FROM team_members WHERE org = ? AND username = ? ORDER BY team_id',
   )
+  const listMembers = connection.prepare<{ username: string }>(
+    'SELECT username FROM team_members WHERE org = ? AND team_id = ? ORDER BY username',
+  )
   const listOfSome = createSelectIn<{ username: string; teams: string }>(
     connection,
     (usernames) => `SELECT username, string_agg(team_id, ',' ORDER BY team_id) AS teams
@@ -38,6 +41,9 @@ export function createTeamReader(connection: Connection): TeamReader {
     },
     async listOfUser(org, username) {
       return (await listOfUser.all(org, username)).map((row) => row.team_id)
+    },
+    async listMembers(org, id) {
+      return (await listMembers.all(org, id)).map(({ username }) => username)
     },
     async listOfSome(org, usernames) {
       const rows = await listOfSome([org], usernames)

@@ -18,6 +18,7 @@ import { knownNetworks } from './known-networks.ts'
 import { lastSeen } from './last-seen.ts'
 import { liveIndexes } from './live-indexes.ts'
 import { listingIndexes } from './listing-indexes.ts'
+import { ownerIndex } from './owner-index.ts'
 import { publications } from './publications.ts'
 import { rolloutBases } from './rollout-bases.ts'
 import { rollouts } from './rollouts.ts'
@@ -57,4 +58,5 @@ export const MIGRATIONS: readonly Migration[] = [
   historyCheckpoints,
   rolloutBases,
   deviceNames,
+  ownerIndex,
 ]
