@@ -13,6 +13,7 @@ import { describeKnownNetworks } from './known-network-conformance.ts'
 import { describeMemory } from './memory-conformance.ts'
 import type { OpenStore } from './open-again.ts'
 import { describePages } from './page-conformance.ts'
+import { describePeople } from './people-conformance.ts'
 import { describeRollouts } from './rollout-conformance.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
 
@@ -436,82 +437,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       })
     })
 
-    describe('people', () => {
-      it('leave their teams when they leave the organization', async () => {
-        await store.transaction((writer) => writer.memberships.delete('acme', 'bob'))
-
-        const teams = await store.read((reader) => reader.teams.listOfUser('acme', 'bob'))
-        expect(teams).toEqual([])
-      })
-
-      it('are not put into a team of an organization that they are not in', async () => {
-        const attempt = store.transaction((writer) => writer.teams.addMember('acme', TEAM, 'cid'))
-
-        await expect(attempt).rejects.toMatchObject({ code: 'ERR_STORE_CONFLICT' })
-      })
-
-      it('have unique names, and so have organizations and teams', async () => {
-        const conflicts: [string, (writer: StoreWriter) => Promise<unknown>][] = [
-          [
-            'username',
-            (writer) =>
-              writer.users.insert({ username: 'ann', password_hash: null, created_at: NOW }),
-          ],
-          [
-            'member',
-            (writer) => writer.memberships.insert({ org: 'acme', username: 'ann', role: 'owner' }),
-          ],
-          ['team_name', (writer) => writer.teams.insert({ id: 'y', org: 'acme', name: 'one' })],
-          [
-            'organization',
-            (writer) =>
-              writer.organizations.insert({
-                name: 'acme',
-                entitled: true,
-                resolve_unlisted_names: false,
-                created_at: NOW,
-              }),
-          ],
-        ]
-        for (const [subject, work] of conflicts)
-          await expect(store.transaction(work)).rejects.toMatchObject({
-            code: 'ERR_STORE_CONFLICT',
-            subject,
-          })
-      })
-
-      it('are shown with their teams', async () => {
-        const teams = await store.read((reader) => reader.teams.listOfUsers('acme'))
-
-        expect(teams).toEqual(new Map([['bob', [TEAM]]]))
-      })
-
-      it('of one team are listed by name', async () => {
-        await store.transaction(async ({ teams }) => {
-          await teams.insert({ id: 'other', org: 'acme', name: 'other' })
-          await teams.addMember('acme', 'other', 'ann')
-          await teams.addMember('acme', TEAM, 'ann')
-        })
-
-        const members = (id: string) => store.read(({ teams }) => teams.listMembers('acme', id))
-        expect(await members(TEAM)).toEqual(['ann', 'bob'])
-        expect(await members('other')).toEqual(['ann'])
-        expect(await members('none')).toEqual([])
-      })
-
-      it('have another owner or none', async () => {
-        const hasOther = (username: string) =>
-          store.read(({ memberships }) => memberships.hasOtherOwner('acme', username))
-        await store.transaction(async ({ memberships }) => {
-          await memberships.updateRole('acme', 'ann', 'owner')
-          await memberships.updateRole('acme', 'bob', 'editor')
-        })
-        expect([await hasOther('ann'), await hasOther('bob')]).toEqual([false, true])
-
-        await store.transaction(({ memberships }) => memberships.updateRole('acme', 'bob', 'owner'))
-        expect([await hasOther('ann'), await hasOther('bob')]).toEqual([true, true])
-      })
-    })
+    describePeople(() => store)
 
     it('keeps a team while a policy names it', async () => {
       await store.transaction((writer) =>
