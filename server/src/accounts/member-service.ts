@@ -113,6 +113,13 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         if (current.role === role) return current
         if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
         await writer.memberships.updateRole(org, username, role)
+        // Or a former owner could still enrol machines.
+        if (!permissionsOf(role).includes('organization:admin'))
+          await writer.enrolmentTokens.revokeMadeBy(
+            org,
+            formatUser(username),
+            deps.now().toISOString(),
+          )
         return { ...current, role }
       }),
 

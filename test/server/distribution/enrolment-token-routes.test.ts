@@ -165,6 +165,17 @@ describe('the enrolment tokens of an organization', () => {
     expect(revoked.map(({ subject }) => subject.id)).toEqual([ofOlga.id])
   })
 
+  it('end when the member who made them is no owner any more', async () => {
+    const olga = await addMember('olga', 'owner')
+    const ofAlice = await created()
+    await created(REQUEST, olga)
+
+    const payload = { role: 'editor' }
+    await test.send('PATCH', `${ACME}/members/olga`, { as: alice, payload })
+
+    expect((await list()).map(({ id }) => id)).toEqual([ofAlice.id])
+  })
+
   it('pin the root that enrolled devices have', async () => {
     const { token } = await created()
 

@@ -27,7 +27,7 @@ export function createEnrolmentTokenReader(connection: Connection): EnrolmentTok
   )
   const countLive = connection.prepare<{ total: number }>(
     `SELECT CAST(count(*) AS INTEGER) AS total FROM enrolment_tokens
-     WHERE org = ? AND expires_at > ? AND revoked_at IS NULL`,
+     WHERE org = ? AND expires_at > ? AND ${IS_LIVE}`,
   )
   return {
     async countLive(org, at) {
