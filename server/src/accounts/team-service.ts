@@ -79,7 +79,13 @@ export function createTeamService(deps: {
       store.write(caller.author, async (writer) => {
         await authorize(writer, caller, org, 'organization:admin')
         const { id: teamId } = await findTeam(writer, org, id)
-        await findMember(writer, org, username)
+        const { teams } = await findMember(writer, org, username)
+        if (!teams.includes(teamId))
+          requireRoom(
+            teams.length,
+            deps.quotas.teamsOfUser,
+            'take the member out of teams that do not matter',
+          )
         await writer.teams.addMember(org, teamId, username)
         return findMember(writer, org, username)
       }),

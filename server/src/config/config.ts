@@ -123,6 +123,7 @@ export function readConfig(
       tokensOfUser: settings.PALISADE_MAX_TOKENS_OF_USER,
       tokensOfOrg: settings.PALISADE_MAX_TOKENS_OF_ORG,
       teams: settings.PALISADE_MAX_TEAMS,
+      teamsOfUser: settings.PALISADE_MAX_TEAMS_OF_USER,
       members: settings.PALISADE_MAX_MEMBERS,
       devices: settings.PALISADE_MAX_DEVICES,
       devicesOfUser: settings.PALISADE_MAX_DEVICES_OF_USER,

@@ -63,6 +63,7 @@ export const environmentSchema = z.object({
   PALISADE_MAX_TOKENS_OF_USER: wholeNumber(1, LARGEST).default(1000),
   PALISADE_MAX_TOKENS_OF_ORG: wholeNumber(1, LARGEST).default(10_000),
   PALISADE_MAX_TEAMS: wholeNumber(1, LARGEST).default(5000),
+  PALISADE_MAX_TEAMS_OF_USER: wholeNumber(1, LARGEST).default(200),
   PALISADE_MAX_MEMBERS: wholeNumber(1, LARGEST).default(100_000),
   PALISADE_MAX_DEVICES: wholeNumber(1, LARGEST).default(500_000),
   PALISADE_MAX_DEVICES_OF_USER: wholeNumber(1, LARGEST).default(200),

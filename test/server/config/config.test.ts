@@ -41,6 +41,7 @@ describe('the configuration', () => {
         tokensOfUser: 1000,
         tokensOfOrg: 10_000,
         teams: 5000,
+        teamsOfUser: 200,
         members: 100_000,
         devices: 500_000,
         devicesOfUser: 200,

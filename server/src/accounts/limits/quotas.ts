@@ -9,6 +9,8 @@ export interface Quotas {
   readonly tokensOfUser: number
   readonly tokensOfOrg: number
   readonly teams: number
+  /** Of one member. Each change of a member keeps all of them in the history. */
+  readonly teamsOfUser: number
   readonly members: number
   readonly devices: number
   readonly devicesOfUser: number

@@ -46,6 +46,7 @@ Settings (environment):
   PALISADE_MAX_TOKENS_OF_USER    live personal tokens of a user (1000)
   PALISADE_MAX_TOKENS_OF_ORG     live tokens of an organization (10000)
   PALISADE_MAX_TEAMS             teams of an organization (5000)
+  PALISADE_MAX_TEAMS_OF_USER     those of one member; an issuer may name 500 (200)
   PALISADE_MAX_MEMBERS           members of an organization, with invited users (100000)
   PALISADE_MAX_DEVICES           devices of an organization that are not revoked (500000)
   PALISADE_MAX_DEVICES_OF_USER   those of one user (200)

@@ -9,7 +9,8 @@ const TOKEN = { name: 'x', permissions: [], expires_in_days: 1 }
 const SETTINGS = {
   PALISADE_MAX_TOKENS_OF_USER: '3',
   PALISADE_MAX_TOKENS_OF_ORG: '2',
-  PALISADE_MAX_TEAMS: '2',
+  PALISADE_MAX_TEAMS: '3',
+  PALISADE_MAX_TEAMS_OF_USER: '2',
   PALISADE_MAX_MEMBERS: '3',
   PALISADE_MAX_DEVICES: '3',
   PALISADE_MAX_DEVICES_OF_USER: '2',
@@ -32,7 +33,7 @@ describe('the quotas', () => {
     // The owner has his first token already, and is a member already.
     ['tokens of a user', 2, '/api/v1/user/access-tokens', () => TOKEN],
     ['tokens of an organization', 2, `${ACME}/access-tokens`, () => TOKEN],
-    ['teams', 2, `${ACME}/teams`, () => ({ name: fresh() })],
+    ['teams', 3, `${ACME}/teams`, () => ({ name: fresh() })],
     ['members', 2, `${ACME}/members`, () => ({ username: fresh(), role: 'member' })],
     [
       'enrolment tokens',
@@ -80,6 +81,39 @@ describe('the quotas', () => {
       const { personal_token } = await createOrganization(org, 'alice')
       return signIn('alice', personal_token)
     }
+  })
+
+  it('count no enrolment token that ended with the token of its session', async () => {
+    const { test, as, post } = await open()
+    const permissions = ['organization:admin']
+    const ci = await post(`${ACME}/access-tokens`, { ...TOKEN, permissions })
+    const session = await test.signIn('acme', ci.json().token)
+    const payload = { name: 'x', max_uses: 1, expires_in_days: 1 }
+    const create = (by: string) =>
+      test.send('POST', `${ACME}/enrolment-tokens`, { as: by, payload })
+    for (let count = 0; count < 2; count += 1) await create(session)
+    expect((await create(as)).statusCode).toBe(403)
+
+    await test.send('DELETE', `${ACME}/access-tokens/${ci.json().id}`, { as })
+
+    expect((await create(as)).statusCode).toBe(201)
+  })
+
+  it('of teams of one member count those that he is in, and let him leave them', async () => {
+    const { test, as, post } = await open()
+    const made = []
+    for (let count = 0; count < 3; count += 1)
+      made.push((await post(`${ACME}/teams`, { name: fresh() })).json().id)
+    const [first, second, third] = made
+    const send = async (method: 'PUT' | 'DELETE', team: string) =>
+      (await test.send(method, `${ACME}/teams/${team}/members/alice`, { as })).statusCode
+    expect([await send('PUT', first), await send('PUT', second)]).toEqual([200, 200])
+    expect(await send('PUT', third)).toBe(403)
+    expect(await send('PUT', second)).toBe(200)
+
+    expect(await send('DELETE', first)).toBe(204)
+
+    expect(await send('PUT', third)).toBe(200)
   })
 
   it('of devices count the live ones, of one user and of the organization', async () => {
