@@ -10,6 +10,7 @@ import {
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { thinOut } from '../proxy/thin-out.ts'
+import { createTurns } from '../proxy/turns.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
@@ -35,6 +36,8 @@ interface Route {
 }
 
 const MAX_CONNECTIONS = 256
+/** Of requests on one connection, beside the one that is being answered. */
+const MAX_PIPELINED = 16
 /** Of those that wait until an attempt has ended, which all of them share. */
 const MAX_SYNCS = 64
 /** Each may hold `MAX_BUNDLE_BYTES`. */
@@ -58,6 +61,7 @@ class Refused extends Error {
 export function createLocalApi(deps: LocalApiDeps): Server {
   const routes = createRoutes(deps)
   const waiting = createWaiting()
+  const turns = createTurns(MAX_PIPELINED)
   const server = createServer(
     {
       maxHeaderSize: 8192,
@@ -69,7 +73,13 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       connectionsCheckingInterval: 3_000,
     },
     (request, response) => {
-      answer(routes, waiting, request, response).catch((error: unknown) => {
+      const turn = turns.take(request.socket, async () => {
+        // The caller may have hung up while the request waited.
+        if (!request.destroyed) await answer(routes, waiting, request, response)
+      })
+      // Ended, not answered: Node goes on reading thousands of requests in one turn otherwise.
+      if (turn === null) return void request.socket.destroy()
+      turn.catch((error: unknown) => {
         if (request.destroyed && !request.complete) return
         deps.onError(error)
         send(

@@ -14,6 +14,7 @@ import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
 async function startApi(
   sync: LocalApiDeps['sync'] = async () => ({ outcome: 'unchanged', revision: 7, error: null }),
+  decide?: LocalApiDeps['decide'],
 ): Promise<{
   socketPath: string
   errors: unknown[]
@@ -24,7 +25,7 @@ async function startApi(
   const errors: unknown[] = []
   const imported: string[] = []
   const server = createLocalApi({
-    decide: async (value) => active.decide(value),
+    decide: decide ?? (async (value) => active.decide(value)),
     explain: async (value) => active.explain(value),
     status: () => {
       throw new Error('a bug')
@@ -251,6 +252,41 @@ describe('a crowd on the socket', () => {
     expect(refused.headers['retry-after']).toBe('1')
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array(64).fill(200))
     expect((await askAgent(socketPath, 'POST', '/v1/sync')).status).toBe(200)
+  })
+})
+
+describe('requests of one connection', () => {
+  const send = async (count: number): Promise<{ most: number; calls: number; answer: string }> => {
+    const { active } = activePolicy()
+    let [running, most, calls] = [0, 0, 0]
+    const { socketPath } = await startApi(undefined, async (value) => {
+      calls += 1
+      most = Math.max(most, (running += 1))
+      await new Promise((resolve) => setImmediate(resolve))
+      running -= 1
+      return active.decide(value)
+    })
+    const request = 'POST /v1/decide HTTP/1.1\r\nhost: agent\r\ncontent-length: 2\r\n'
+    const last = `${request}connection: close\r\n\r\n{}`
+    const socket = connect(socketPath).on('error', () => {})
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+    socket.write(`${request}\r\n{}`.repeat(count - 1) + last)
+    await new Promise((resolve) => socket.once('close', resolve))
+    return { most, calls, answer }
+  }
+
+  it('are answered one after another', async () => {
+    const { most, answer } = await send(16)
+
+    expect(answer.match(/HTTP\/1\.1 200/g)).toHaveLength(16)
+    expect(most).toBe(1)
+  })
+
+  it('end the connection when many wait', async () => {
+    const { calls } = await send(20_000)
+
+    expect(calls).toBeLessThan(20)
   })
 })
 
