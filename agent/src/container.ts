@@ -257,7 +257,8 @@ function provideSync(parts: Parts, { active, time }: DecisionTokens): SyncTokens
   const synchronizer = provide('Synchronizer', () => {
     const selfTests = createSelfTestMemory({ ...parts, directory })
     const links = { active: get(active), channel: get(channel), selfTests }
-    return createSynchronizer({ ...links, org: enrolment.org, clock, onError })
+    const { uptime } = parts
+    return createSynchronizer({ ...links, org: enrolment.org, clock, uptime, onError })
   })
   const breakGlass = provide<BreakGlass>('BreakGlass', () =>
     createBreakGlass({

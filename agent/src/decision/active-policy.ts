@@ -7,6 +7,8 @@ import {
   type Explanation,
   type Policy,
   type UnavailableReason,
+  runSteps,
+  type Steps,
 } from '@palisade/policy-core'
 import type { AgentState } from '@palisade/protocol'
 import {
@@ -71,8 +73,11 @@ export interface MachineExplanation extends Explanation {
 export interface ActivePolicy {
   decide(request: unknown): MachineDecision
   explain(request: unknown): MachineExplanation
-  /** Throws policy-core's `PolicyError`; changes nothing. */
-  compile(bundle: PolicyBundle, source: CompiledBundle['source']): CompiledBundle
+  /**
+   * In steps, between which decisions are made by what is in force. `next` throws policy-core's
+   * `PolicyError`. Changes nothing.
+   */
+  compile(bundle: PolicyBundle, source: CompiledBundle['source']): Steps<CompiledBundle>
   /** One assignment, then the subscribers, in order. */
   apply(event: PolicyEvent): void
   /** The bundle in force; null while there is none. */
@@ -112,9 +117,10 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
       move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
-      // An address that came after the last compilation is protected from now on.
+      // An address that came after the last compilation is protected from now on: no decision may be made
+      // without it, so this is not done in turns.
       if (!isSameList(machineAddresses, deps.machineAddresses()))
-        move({ kind: 'recompiled', bundle: compile(bundle, source) })
+        move({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
     }
     return enforcementOf(facts)
   }

@@ -1,4 +1,4 @@
-import { compilePolicy, type CompiledPolicy, type Policy } from '@palisade/policy-core'
+import { compileInSteps, type CompiledPolicy, type Policy, type Steps } from '@palisade/policy-core'
 import { compileOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
@@ -28,11 +28,11 @@ export interface CompileDeps {
   readonly former: CompiledBundle | null
 }
 
-/** Throws policy-core's `PolicyError`. */
-export function compileBundle(
+/** In steps, as policy-core compiles. `next` throws policy-core's `PolicyError`. */
+export function* compileBundle(
   bundle: PolicyBundle,
   { former, source, home, ...deps }: CompileDeps,
-): CompiledBundle {
+): Steps<CompiledBundle> {
   const machineAddresses = deps.machineAddresses()
   if (former !== null && isSameContent(former, bundle, machineAddresses))
     return { ...former, bundle, source }
@@ -48,7 +48,7 @@ export function compileBundle(
   }
   // Server and user had their limits when they wrote. A machine that refused what an older server took
   // would have no policy at all.
-  const compiled = compilePolicy(set, { patternLimits: false })
+  const compiled = yield* compileInSteps(set, { patternLimits: false })
   const offline =
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
       ? former.offline

@@ -1,4 +1,4 @@
-import { runSelfTest, type Policy, type SelfTestFailure } from '@palisade/policy-core'
+import { runSelfTest, type Policy, type SelfTestFailure, type Steps } from '@palisade/policy-core'
 import { readSelfTest } from '@palisade/protocol'
 import type { CompiledBundle } from './compile-bundle.ts'
 
@@ -12,15 +12,16 @@ export interface SelfTest {
 const MAX_RULES_NAMED = 3
 
 /**
- * Asks the compiled whole what the self-tests of its policies ask. Says what is wrong, or null. All of
+ * Asks the compiled whole what the self-tests of its policies ask, one policy a step. Says what is wrong, or null. All of
  * them, each time: whether one policy is read right depends on the index that it shares with others.
  */
-export function testBundle(
+export function* testBundle(
   { compiled, home }: Pick<CompiledBundle, 'compiled' | 'home'>,
   selfTests: readonly SelfTest[],
-): string | null {
+): Steps<string | null> {
   const subject = home === null ? { compiled } : { compiled, home }
   for (const { policy, selfTest } of selfTests) {
+    yield
     const vectors = readSelfTest(selfTest)
     if (vectors === null)
       return `the self-test of policy \`${policy.id}\` cannot be read; update the agent`

@@ -1,3 +1,4 @@
+import type { Steps } from '@palisade/policy-core'
 import { parseJson, viewPolicySchema, type ViewPolicy } from '@palisade/protocol'
 import type { PolicyBundle } from '../decision/policy-bundle.ts'
 import type { SelfTest } from '../decision/test-bundle.ts'
@@ -19,7 +20,8 @@ export type BuiltBundle =
       readonly message: string
     }
 
-export type ReadBundle = (view: JudgedView, texts: readonly string[]) => BuiltBundle
+/** Reads one document a step. One reading must end before the next begins. */
+export type ReadBundle = (view: JudgedView, texts: readonly string[]) => Steps<BuiltBundle>
 
 /**
  * Reads the documents of a view, in its order. What this version does not know makes the whole of
@@ -32,9 +34,10 @@ export function createBundleReader(org: string): ReadBundle {
   let policies: readonly ViewPolicy[] = []
   let known = new Map<string, ReadDocument>()
 
-  return (view, texts) => {
+  return function* (view, texts) {
     const read = new Map<string, ReadDocument>()
     for (const [index, { id, sha256 }] of view.documents.entries()) {
+      yield
       const key = `${sha256} ${id}`
       const document = known.get(key) ?? readDocument(texts[index] ?? '', id, org)
       if (document === null) return build(view, null, [])

@@ -1,10 +1,12 @@
+import { runSteps, type Steps } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
+import { runInTurns } from '../decision/run-in-turns.ts'
 import { findAwaitedIssue, type AwaitedIssue } from './awaited-issue.ts'
 import { createBundleReader } from './build-bundle.ts'
-import { eventOfFault, internalFault, type Fault } from './fault.ts'
+import { eventOfFault, fault, internalFault, type Fault } from './fault.ts'
 import { describeDiskFault } from './fetch-documents.ts'
-import { prepareBundle } from './prepare-bundle.ts'
+import { prepareBundle, type Prepared } from './prepare-bundle.ts'
 import type { SelfTestMemory } from './self-test-memory.ts'
 import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
 import type { Offer, ViewChannel } from './view-channel.ts'
@@ -17,6 +19,8 @@ export interface SynchronizerDeps {
   readonly org: string
   /** Epoch milliseconds. */
   readonly clock: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime?: () => number
   /** A bug, which ends the attempt and not the agent. */
   readonly onError?: (error: unknown) => void
 }
@@ -50,7 +54,7 @@ export interface Synchronizer {
 }
 
 export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
-  const { active, channel, selfTests, clock } = deps
+  const { active, channel, selfTests, clock, uptime = () => performance.now() } = deps
   const { revocation } = channel
   const preparing = { active, readBundle: createBundleReader(deps.org) }
   let record = NO_ATTEMPTS
@@ -63,7 +67,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
       return problem
     }
     const isTested = (await selfTests?.isKnown(kept.view)) === true
-    const prepared = prepareBundle(preparing, kept, { source: 'cache', isTested })
+    // Without turns: nothing is decided before the agent has started.
+    const prepared = runSteps(prepareBundle(preparing, kept, { source: 'cache', isTested }))
     if (prepared.kind === 'fault') {
       active.apply({ kind: 'damaged' })
       // What is misread here is whole: once this agent is mended, or another version, it goes on with it.
@@ -74,8 +79,13 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     return problem
   }
 
-  const bringIntoForce = async (offer: Offer, source: 'server' | 'file'): Promise<Fault | null> => {
-    const prepared = prepareBundle(preparing, offer, { source, isTested: false })
+  const bringIntoForce = async (
+    offer: Offer,
+    source: 'server' | 'file',
+    signal: AbortSignal,
+  ): Promise<Fault | null> => {
+    const steps = prepareBundle(preparing, offer, { source, isTested: false })
+    const prepared = await prepareInTurns(steps, signal, uptime)
     if (prepared.kind === 'fault') return prepared
     try {
       await offer.keep()
@@ -100,7 +110,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     const issuedAfterMs = awaited()?.afterMs ?? null
     const condition = { isConfirmed, isNewsExpected, issuedAfterMs }
     const fetched = await channel.fetch(condition, signal)
-    if (fetched.kind === 'offer') return bringIntoForce(fetched, 'server')
+    if (fetched.kind === 'offer') return bringIntoForce(fetched, 'server', signal)
     if (fetched.kind === 'fault') return fetched
     active.apply({ kind: 'unchanged' })
     return null
@@ -123,7 +133,7 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
 
   const take = async (body: readonly Uint8Array[], signal: AbortSignal): Promise<Fault | null> => {
     const opened = await channel.open(body, signal)
-    return opened.kind === 'offer' ? bringIntoForce(opened, 'file') : opened
+    return opened.kind === 'offer' ? bringIntoForce(opened, 'file', signal) : opened
   }
 
   const importFile = async (
@@ -154,5 +164,18 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     record: () => record,
     awaited,
     keepTime: () => channel.keepTime(),
+  }
+}
+
+async function prepareInTurns(
+  steps: Steps<Prepared | Fault>,
+  signal: AbortSignal,
+  uptime: () => number,
+): Promise<Prepared | Fault> {
+  try {
+    return await runInTurns(steps, signal, uptime)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return fault('stopping', 'the agent is stopping')
   }
 }

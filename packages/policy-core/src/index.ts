@@ -28,7 +28,13 @@ export {
   type UnavailableReason,
 } from './decision/decision.ts'
 export { type CompileOptions, type PolicySet } from './decision/policy-set.ts'
-export { compilePolicy, createCompiler, type Compiler } from './decision/compile-policy.ts'
+export {
+  compileInSteps,
+  compilePolicy,
+  createCompiler,
+  type Compiler,
+} from './decision/compile-policy.ts'
+export { runSteps, type Steps } from './steps.ts'
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'

@@ -1,3 +1,4 @@
+import { runSteps } from '@palisade/policy-core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { watchAge } from '../../../agent/src/decision/age-watch.ts'
 import { controlPlane } from '../../../agent/src/decision/offline.ts'
@@ -50,10 +51,10 @@ describe('the active policy', () => {
       { ...bundle, settings: { ...settings, offline_allow: ['offline.test'] } },
       { ...bundle, settings: { ...settings, resolve_unlisted_names: true } },
     ]) {
-      expect(active.compile(other, 'server').compiled).not.toBe(first)
+      expect(runSteps(active.compile(other, 'server')).compiled).not.toBe(first)
     }
     surroundings.machineAddresses = ['203.0.113.7']
-    expect(active.compile(bundle, 'server').compiled).not.toBe(first)
+    expect(runSteps(active.compile(bundle, 'server')).compiled).not.toBe(first)
     expect(active.decide(request)).toMatchObject({ decision: 'deny', reason: 'protected_address' })
   })
 

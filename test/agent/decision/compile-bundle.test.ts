@@ -1,4 +1,4 @@
-import { compilePolicy, decide } from '@palisade/policy-core'
+import { compilePolicy, decide, runSteps } from '@palisade/policy-core'
 import { expect, it } from 'vitest'
 import { compileBundle } from '../../../agent/src/decision/compile-bundle.ts'
 import type { PolicyBundle } from '../../../agent/src/decision/policy-bundle.ts'
@@ -19,14 +19,16 @@ it.each([
   const { policies } = bundle
   expect(() => compilePolicy({ policies })).toThrow('policy `p`')
 
-  const { compiled } = compileBundle(bundle, {
-    machineAddresses: () => [],
-    localPolicies: [],
-    home: null,
-    controlPlane: [],
-    source: 'server',
-    former: null,
-  })
+  const { compiled } = runSteps(
+    compileBundle(bundle, {
+      machineAddresses: () => [],
+      localPolicies: [],
+      home: null,
+      controlPlane: [],
+      source: 'server',
+      former: null,
+    }),
+  )
 
   expect(decide(compiled, { action: 'read', path }).decision).toBe('allow')
   expect(decide(compiled, { action: 'read', path: '/b' }).decision).toBe('deny')

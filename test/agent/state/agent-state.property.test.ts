@@ -1,3 +1,4 @@
+import { runSteps } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { PolicyEvent } from '../../../agent/src/decision/active-policy.ts'
@@ -117,7 +118,7 @@ function compile(drawn: Drawn, model: Model, real: Real): CompiledBundle {
     settings: { resolve_unlisted_names: false, offline_allow: drawn.offline },
     policies: [policyOf(...linesOf(drawn, 'connect:tcp')), policyOf(...linesOf(drawn, 'read'))],
   })
-  return real.machine.active.compile(claims, 'server')
+  return runSteps(real.machine.active.compile(claims, 'server'))
 }
 
 function linesOf(drawn: Drawn, action: 'connect:tcp' | 'read'): RuleLine[] {

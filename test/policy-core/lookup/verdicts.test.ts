@@ -6,6 +6,7 @@ import { createMatchSet } from '../../../packages/policy-core/src/lookup/match-s
 import { buildRuleTable } from '../../../packages/policy-core/src/lookup/rule-table.ts'
 import { Verdicts } from '../../../packages/policy-core/src/lookup/verdicts.ts'
 import { policy, rule } from '../policies.ts'
+import { runSteps } from '../../../packages/policy-core/src/steps.ts'
 
 const tcp = ['connect:tcp'] as const
 const POLICY = { id: 'p', name: 'policy p', origin: 'org', isFullyActive: true } as const
@@ -85,7 +86,7 @@ describe('the rules of a decision', () => {
   it('are forgotten when the sets they came from hold too much, be it of one rule alone', () => {
     const resources = Array.from({ length: 1024 }, (_, index) => `n${index}.test`)
     const entry = { ...rule('r', 'allow', tcp, ...resources), policy: POLICY }
-    const table = buildRuleTable([entry])
+    const table = runSteps(buildRuleTable([entry]))
     const groups = buildGroups(table, Int32Array.from(resources.keys()), resources.length)
     const verdicts = new Verdicts(table, groups)
     const sets = Array.from({ length: 300 }, () =>

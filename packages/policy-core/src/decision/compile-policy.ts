@@ -12,6 +12,7 @@ import { buildRuleTable } from '../lookup/rule-table.ts'
 import type { PathMeaning } from '../pattern/path-pattern.ts'
 import { createRememberingReader, type PatternReader } from '../pattern/pattern-reader.ts'
 import { quote } from '../quote.ts'
+import { runSteps, type Steps } from '../steps.ts'
 import { checkSet, readHome, readMachineAddresses } from './check-set.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { findProblems } from './find-problems.ts'
@@ -27,6 +28,18 @@ import { sortRules, type PolicySource } from './sort-rules.ts'
  * when `set`, `options` or a member of them is not what it has to be.
  */
 export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
+  return runSteps(compileInSteps(set, options))
+}
+
+/**
+ * The same, with pauses: it yields after each bounded part of the work, and returns what is compiled. For a
+ * program that has to answer others meanwhile. `set` must not change until the end. Throws from
+ * `next`, as `compilePolicy` does.
+ */
+export function compileInSteps(
+  set: PolicySet,
+  options: CompileOptions = {},
+): Steps<CompiledPolicy> {
   return compileWith(createRememberingReader, set, options)
 }
 
@@ -48,7 +61,7 @@ export function createCompiler(): Compiler {
   return {
     compile(set, options = {}) {
       try {
-        return compileWith(readerFor, set, options)
+        return runSteps(compileWith(readerFor, set, options))
       } finally {
         // Also of a set that is refused: somebody who types sends nothing else for a while.
         limited.forgetUnread()
@@ -58,11 +71,11 @@ export function createCompiler(): Compiler {
   }
 }
 
-function compileWith(
+function* compileWith(
   readerFor: (limits: boolean) => PatternReader,
   set: PolicySet,
   options: CompileOptions,
-): CompiledPolicy {
+): Steps<CompiledPolicy> {
   checkSet(set, options)
   const reader = readerFor(options.patternLimits ?? true)
   const caseSensitive = options.caseSensitive ?? true
@@ -71,20 +84,21 @@ function compileWith(
   const governed = set.governed ?? set.policies !== undefined
   const org = { policies: set.policies ?? [], origin: 'org', isFullyActive: true } as const
   const local = { policies: set.local ?? [], origin: 'local', isFullyActive: !governed } as const
-  refuseProblems([...findAll(org, reader), ...findAll(local, reader)])
-  const entries = sortRules(governed ? [org, local] : [local])
-  const table = buildRuleTable(entries)
-  const { groups, domains, ranges, paths } = groupResources(entries, table, reader, meaning)
+  const problems = yield* findAll(org, reader)
+  refuseProblems([...problems, ...(yield* findAll(local, reader))])
+  const entries = yield* sortRules(governed ? [org, local] : [local])
+  const table = yield* buildRuleTable(entries)
+  const { groups, domains, ranges, paths } = yield* groupResources(entries, table, reader, meaning)
   const { flagsOf } = groups
-  const pathIndex = buildPathIndex(paths, flagsOf)
+  const pathIndex = yield* buildPathIndex(paths, flagsOf)
   if (options.patternLimits ?? true) refusePathCost(pathIndex.mostSteps(), entries)
   return {
     revision: set.revision ?? null,
     table,
     groups,
     verdicts: new Verdicts(table, groups),
-    names: buildNameIndex(domains, flagsOf),
-    addresses: buildAddressIndex(
+    names: yield* buildNameIndex(domains, flagsOf),
+    addresses: yield* buildAddressIndex(
       ranges,
       protectedClasses(machine).map(({ range }) => range),
       flagsOf,
@@ -99,13 +113,14 @@ function compileWith(
   }
 }
 
-function findAll(source: PolicySource, reader: PatternReader): PolicyProblem[] {
+function* findAll(source: PolicySource, reader: PatternReader): Steps<PolicyProblem[]> {
   const { policies, origin } = source
   const list = origin === 'org' ? 'policies' : 'local'
-  // Not `flatMap`, which leaves out the holes of a sparse array.
-  return Array.from(policies, (policy, index) =>
-    findProblems(policy, origin, `${list}[${index}]`, reader),
-  ).flat()
+  const problems: PolicyProblem[][] = []
+  // By index, because a sparse array has holes.
+  for (let index = 0; index < policies.length; index += 1)
+    problems.push(yield* findProblems(policies[index]!, origin, `${list}[${index}]`, reader))
+  return problems.flat()
 }
 
 function refuseProblems(problems: readonly PolicyProblem[]): void {

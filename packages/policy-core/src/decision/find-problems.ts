@@ -3,6 +3,7 @@ import type { PatternReader } from '../pattern/pattern-reader.ts'
 import { checkRuleWith } from '../policy/check-rule.ts'
 import { domainOf, type Domain, type Policy, type Rule } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
+import { ITEMS_A_STEP, type Steps } from '../steps.ts'
 import type { Origin } from './decision.ts'
 
 /**
@@ -10,12 +11,12 @@ import type { Origin } from './decision.ts'
  * about the types: JavaScript callers can give anything. `place` is where the policy stands, for one
  * that cannot be told by its id and name.
  */
-export function findProblems(
+export function* findProblems(
   policy: Policy,
   origin: Origin,
   place: string,
   reader: PatternReader,
-): PolicyProblem[] {
+): Steps<PolicyProblem[]> {
   const nowhere = { origin, policy_id: '', policy_name: '', rule_id: '', rule_name: '' }
   if (!isObject(policy))
     return [{ ...nowhere, member: place, message: `${show(policy)} is not an object` }]
@@ -30,20 +31,21 @@ export function findProblems(
   if (!Array.isArray(rules))
     return [{ ...where, member: 'allowlist_v0.rules', message: `${show(rules)} is not an array` }]
 
-  return findInRules(rules, where, reader)
+  return yield* findInRules(rules, where, reader)
 }
 
 type Finding = Pick<PolicyProblem, 'member' | 'message'>
 
 /** Nothing is made for a rule in which nothing is wrong; see `checkRuleWith`. */
-function findInRules(
+function* findInRules(
   rules: readonly unknown[],
   where: Omit<PolicyProblem, keyof Finding>,
   reader: PatternReader,
-): PolicyProblem[] {
+): Steps<PolicyProblem[]> {
   let domain: Domain | null = null
   const problems: PolicyProblem[] = []
   for (let index = 0; index < rules.length; index += 1) {
+    if (index % ITEMS_A_STEP === 0) yield
     const rule = rules[index]
     if (!isObject(rule)) {
       const member = placeOf(index)

@@ -6,6 +6,7 @@ import type { RuleEntry } from '../lookup/rule-table.ts'
 import { parsePathPattern, placePattern } from '../pattern/path-pattern.ts'
 import { domainOf, type Rule } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
+import { runSteps } from '../steps.ts'
 
 /**
  * What one decision on a path may cost at most, in the steps of `walk-cost.ts`: 15 ms on the
@@ -34,7 +35,7 @@ export function pathCost(rules: readonly Pick<Rule, 'actions' | 'resources'>[]):
       if (segments !== null) paths.groupOf(text, segments)
     }
   }
-  return buildPathIndex(paths.patterns(), () => 0).mostSteps()
+  return runSteps(buildPathIndex(paths.patterns(), () => 0)).mostSteps()
 }
 
 /** Throws `ERR_POLICY_INVALID`, naming the pattern with most stars, where the cost is too high. */

@@ -1,5 +1,6 @@
 import type { PolicyEntry, RuleEntry } from '../lookup/rule-table.ts'
 import type { Policy } from '../policy/policy.ts'
+import type { Steps } from '../steps.ts'
 
 /** Policies of one origin. */
 export interface PolicySource extends Pick<PolicyEntry, 'origin' | 'isFullyActive'> {
@@ -7,14 +8,26 @@ export interface PolicySource extends Pick<PolicyEntry, 'origin' | 'isFullyActiv
 }
 
 /** All rules in the order in which decisions list them: by policy id, then rule id. */
-export function sortRules(sources: readonly PolicySource[]): RuleEntry[] {
-  const groups = sources.flatMap(entriesOf).toSorted((a, b) => compare(a.policy.id, b.policy.id))
+export function* sortRules(sources: readonly PolicySource[]): Steps<RuleEntry[]> {
+  const unsorted: PolicyRules[] = []
+  for (const source of sources) {
+    for (const policy of source.policies) {
+      unsorted.push(entriesOf(policy, source))
+      yield
+    }
+  }
+  const groups = unsorted.toSorted((a, b) => compare(a.policy.id, b.policy.id))
   const isDistinct = groups.every(
     ({ policy }, index) => index === 0 || policy.id !== groups[index - 1]!.policy.id,
   )
+  if (!isDistinct) return groups.flatMap(({ entries }) => entries).toSorted(byIdentity)
   // Nearly always: then no rule has to be compared with those of other policies.
-  if (isDistinct) return groups.flatMap(({ entries }) => entries.toSorted(byRule))
-  return groups.flatMap(({ entries }) => entries).toSorted(byIdentity)
+  const sorted: RuleEntry[][] = []
+  for (const { entries } of groups) {
+    sorted.push(entries.toSorted(byRule))
+    yield
+  }
+  return sorted.flat()
 }
 
 interface PolicyRules {
@@ -22,19 +35,20 @@ interface PolicyRules {
   readonly entries: readonly RuleEntry[]
 }
 
-function entriesOf({ policies, origin, isFullyActive }: PolicySource): PolicyRules[] {
-  return policies.map(({ id, name, allowlist_v0: set }) => {
-    const policy: PolicyEntry = { id, name, origin, isFullyActive }
-    const entries = (set?.rules ?? []).map((rule) => ({
-      policy,
-      id: rule.id,
-      name: rule.name,
-      decision: rule.decision,
-      actions: rule.actions,
-      resources: rule.resources,
-    }))
-    return { policy, entries }
-  })
+function entriesOf(
+  { id, name, allowlist_v0: set }: Policy,
+  { origin, isFullyActive }: PolicySource,
+): PolicyRules {
+  const policy: PolicyEntry = { id, name, origin, isFullyActive }
+  const entries = (set?.rules ?? []).map((rule) => ({
+    policy,
+    id: rule.id,
+    name: rule.name,
+    decision: rule.decision,
+    actions: rule.actions,
+    resources: rule.resources,
+  }))
+  return { policy, entries }
 }
 
 /** By ids; the rest only so that the order of the input never matters. */

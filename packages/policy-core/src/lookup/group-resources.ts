@@ -2,6 +2,7 @@ import { foldCase } from '../path/path.ts'
 import { placePattern, type PathMeaning } from '../pattern/path-pattern.ts'
 import type { PatternReader } from '../pattern/pattern-reader.ts'
 import { domainOf } from '../policy/policy.ts'
+import { ITEMS_A_STEP, type Steps } from '../steps.ts'
 import type { AddressPattern } from './address/address-index.ts'
 import { buildGroups, type Groups } from './groups.ts'
 import type { DomainPatterns } from './name/name-index.ts'
@@ -21,12 +22,12 @@ export interface GroupedResources {
 const NO_GROUP = -1
 
 /** `entries` are those that the table was built from, and every resource of theirs can be read. */
-export function groupResources(
+export function* groupResources(
   entries: readonly RuleEntry[],
   table: RuleTable,
   reader: PatternReader,
   meaning: PathMeaning,
-): GroupedResources {
+): Steps<GroupedResources> {
   const counter = createGroupCounter()
   const network = collectNetworkGroups(counter)
   const paths = collectPathGroups(counter)
@@ -46,9 +47,12 @@ export function groupResources(
     const hasEffect = table.flagsOf(rule) !== 0
     const action = actions[0] ?? 'read'
     const groupOfText = domainOf(action) === 'filesystem' ? groupOfPath : groupOfHost
-    for (let index = 0; index < resources.length; index += 1)
+    for (let index = 0; index < resources.length; index += 1) {
+      if (groupOf.length % ITEMS_A_STEP === 0) yield
       groupOf.push(hasEffect ? groupOfText(resources[index]!) : NO_GROUP)
+    }
   }
+  yield
   return {
     groups: buildGroups(table, Int32Array.from(groupOf), counter.count()),
     domains: network.domains(),

@@ -1,5 +1,6 @@
 import type { Origin, RuleMatch } from '../decision/decision.ts'
 import { ACTIONS, domainOf, type Action, type Domain, type RuleDecision } from '../policy/policy.ts'
+import { ITEMS_A_STEP, type Steps } from '../steps.ts'
 import { flagOf, slotOf } from './flags.ts'
 
 /** A rule as it goes into the table, and as it comes out again. */
@@ -51,7 +52,7 @@ const SAYS = 0b1111
 const FILESYSTEM = 0b01_0000
 const INACTIVE = 0b10_0000
 
-export function buildRuleTable(entries: readonly RuleEntry[]): RuleTable {
+export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable> {
   const policies: PolicyEntry[] = []
   const policyOf = new Uint32Array(entries.length)
   const traits = new Uint8Array(entries.length)
@@ -61,6 +62,7 @@ export function buildRuleTable(entries: readonly RuleEntry[]): RuleTable {
   // By index, as everything that goes through a whole set: taking pairs from an iterator is what takes
   // longest while nothing is compiled to machine code yet.
   for (let rule = 0; rule < entries.length; rule += 1) {
+    if (rule % ITEMS_A_STEP === 0) yield
     const entry = entries[rule]!
     if (policies.at(-1) !== entry.policy) policies.push(entry.policy)
     policyOf[rule] = policies.length - 1

@@ -23,6 +23,7 @@ import { addresses, addressIn, ranges } from '../../arbitraries/address.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
 import { onlyAddress, type Address, type Range } from '../../reference/address.ts'
 import { wordsOf } from './words.ts'
+import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 const SLOTS = [0, 1] as const
 const PORTS = [80, 443, 8080] as const
@@ -66,7 +67,7 @@ describe('AddressIndex', () => {
 function checkSet(set: RangeSet, tally: (outcome: string) => void): void {
   const machine = machineClasses(set.machine)
   const classes = protectedClasses(machine).map(({ range }) => range)
-  const index = buildAddressIndex(set.patterns, classes, flagsOf)
+  const index = runSteps(buildAddressIndex(set.patterns, classes, flagsOf))
   for (const address of set.probes) {
     for (const port of PORTS) {
       const found = findInIndex(index, address, port)

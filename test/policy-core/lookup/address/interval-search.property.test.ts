@@ -14,6 +14,7 @@ import { addressIn } from '../../arbitraries/address.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
 import { covers, type Range } from '../../reference/address.ts'
 import { wordsOf } from './words.ts'
+import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 /**
  * Numbers in the table an interval. Every start is in fewer than 128 / log2(starts) nodes, each with
@@ -78,7 +79,7 @@ describe.each([4, 6] as const)('intervals of IPv%i', (family) => {
 
 function intervalsOf(family: 4 | 6, ranges: readonly Range[]): Intervals {
   const asBase = ranges.map(({ value, prefix }) => ({ family, base: value, prefix }))
-  return flattenRanges(sortRanges(asBase, family === 4 ? 1 : 4), (range) => range + 1)
+  return runSteps(flattenRanges(sortRanges(asBase, family === 4 ? 1 : 4), (range) => range + 1))
 }
 
 function createSearch(family: 4 | 6, intervals: Intervals): (value: bigint) => number {

@@ -13,6 +13,7 @@ import {
 import { names, nameSpellings, respellName } from '../../arbitraries/name.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
 import { byDomain, covering, sameHash, sameSignature, type NamePattern } from './name-patterns.ts'
+import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 const REQUESTS = 20
 const PORTS = [null, null, null, 443, 80, 8080]
@@ -57,7 +58,7 @@ describe('buildNameIndex', () => {
           fc.array(queried(domains), { minLength: REQUESTS, maxLength: REQUESTS }),
         ),
         ([list, queries], tally) => {
-          const index = buildNameIndex(byDomain(list), () => 0)
+          const index = runSteps(buildNameIndex(byDomain(list), () => 0))
 
           for (const { name, port } of queries) {
             const expected = covering(list, name, port)
@@ -84,7 +85,7 @@ describe('buildNameIndex', () => {
     const list = [...sameSignature(3000), ...sameHash(8)].map((domain, index): NamePattern => {
       return { domain, depth: index % 2 === 0 ? 'exact' : 'any', port: null }
     })
-    const index = buildNameIndex(byDomain(list), () => 0)
+    const index = runSteps(buildNameIndex(byDomain(list), () => 0))
 
     for (const [group, { domain, depth }] of list.entries()) {
       const name = depth === 'exact' ? domain : `a.${domain}`
@@ -103,7 +104,7 @@ describe('buildNameIndex', () => {
       fc.constantFrom('a', 'localhost', 'a.localhost', 'x'.repeat(63), 'a.'.repeat(126) + 'b'),
     )
     const outcomes = everyCase({ runs: 20_000 }, texts, (text, tally) => {
-      const index = buildNameIndex([], () => 0)
+      const index = runSteps(buildNameIndex([], () => 0))
       const host = parseHost(text)
 
       const isVouchedFor = index.find(text) !== NOT_PLAIN
@@ -119,7 +120,7 @@ describe('buildNameIndex', () => {
   it.each(['example.com', 'a', 'a-b.c_d.x1', `${'x'.repeat(63)}.example`, 'a--b.example'])(
     'vouches for `%s`',
     (name) => {
-      const index = buildNameIndex([], () => 0)
+      const index = runSteps(buildNameIndex([], () => 0))
 
       expect(index.find(name)).not.toBe(NOT_PLAIN)
     },

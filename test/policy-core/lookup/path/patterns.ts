@@ -14,6 +14,7 @@ import {
   parsePathPattern,
   placePattern,
 } from '../../../../packages/policy-core/src/pattern/path-pattern.ts'
+import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 /** Distinct patterns as groups, numbered from 0. */
 export function groupsOf(
@@ -34,7 +35,7 @@ export function flagsOf(group: number): number {
 }
 
 export function indexOf(groups: readonly PathGroup[], limits: Partial<PathLimits> = {}): PathIndex {
-  return buildPathIndex(groups, flagsOf, { ...PATH_LIMITS, ...limits })
+  return runSteps(buildPathIndex(groups, flagsOf, { ...PATH_LIMITS, ...limits }))
 }
 
 /** What the reference says: every pattern tried. */

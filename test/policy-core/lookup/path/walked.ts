@@ -4,6 +4,7 @@ import type { PathGroup } from '../../../../packages/policy-core/src/lookup/path
 import { PathWalk } from '../../../../packages/policy-core/src/lookup/path/path-walk.ts'
 import { findWalkCost } from '../../../../packages/policy-core/src/lookup/path/walk-cost.ts'
 import { buildWalkParts } from '../../../../packages/policy-core/src/lookup/path/walk-parts.ts'
+import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 /** What one walk found and took. */
 export interface Walked {
@@ -21,8 +22,8 @@ export function createWalker(patterns: readonly PathGroup[]): {
   readonly most: number
   readonly walk: (path: string) => Walked
 } {
-  const labelled = labelPatterns(patterns)
-  const parts = buildWalkParts(labelled)
+  const labelled = runSteps(labelPatterns(patterns))
+  const parts = runSteps(buildWalkParts(labelled))
   const { labels } = labelled
   const finder = createGlobFinder(labels.globs)
   const walk = new PathWalk(parts)

@@ -1,4 +1,5 @@
 import type { IpRange } from '../../address/ip-range.ts'
+import { runSteps, type Steps } from '../../steps.ts'
 import {
   createChainSets,
   type ChainSets,
@@ -116,30 +117,32 @@ interface Draft {
 }
 
 /** The ranges of patterns are distinct, in any order. O(n log n) with n ranges; memory O(n). */
-export function buildAddressIndex(
+export function* buildAddressIndex(
   patterns: readonly AddressPattern[],
   protectedClasses: readonly IpRange[],
   flagsOf: (group: number) => number,
-): AddressIndex {
-  const build = (): AddressIndex => buildNow(patterns, protectedClasses, flagsOf)
-  return patterns.length === 0 ? new LazyAddressIndex(build) : build()
+): Steps<AddressIndex> {
+  const build = (): Steps<AddressIndex> => buildNow(patterns, protectedClasses, flagsOf)
+  if (patterns.length > 0) return yield* build()
+  return new LazyAddressIndex(() => runSteps(build()))
 }
 
-function buildNow(
+function* buildNow(
   patterns: readonly AddressPattern[],
   protectedClasses: readonly IpRange[],
   flagsOf: (group: number) => number,
-): AddressIndex {
+): Steps<AddressIndex> {
   const draft = { sets: createChainSets(flagsOf), openingPrefixes: [0] }
-  const intervalsOf = (family: IpRange['family']): Intervals =>
+  const intervalsOf = (family: IpRange['family']): Steps<Intervals> =>
     flattenFamily(
       patterns.filter(({ range }) => range.family === family),
       protectedClasses.filter((range) => range.family === family),
       family === 4 ? 1 : 4,
       draft,
     )
-  const ipv4 = intervalsOf(4)
-  const ipv6 = intervalsOf(6)
+  const ipv4 = yield* intervalsOf(4)
+  const ipv6 = yield* intervalsOf(6)
+  yield
   return new BuiltAddressIndex({
     sets: draft.sets.finish(),
     ipv4,
@@ -150,14 +153,16 @@ function buildNow(
 }
 
 /** Classes come first, so that a range equal to a class is inside it. */
-function flattenFamily(
+function* flattenFamily(
   patterns: readonly AddressPattern[],
   classes: readonly IpRange[],
   width: Width,
   { sets, openingPrefixes }: Draft,
-): Intervals {
+): Steps<Intervals> {
   const ranges = classes.concat(patterns.map(({ range }) => range))
-  return flattenRanges(sortRanges(ranges, width), (range, parent) => {
+  const sorted = sortRanges(ranges, width)
+  yield
+  return yield* flattenRanges(sorted, (range, parent) => {
     const isClass = range < classes.length
     const set = isClass
       ? sets.enterClass(parent)

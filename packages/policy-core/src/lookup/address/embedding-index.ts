@@ -1,5 +1,6 @@
 import { EMBEDDINGS, U_OCTET_BITS, type Embedding } from '../../address/embedded-ipv4.ts'
 import type { IpRange } from '../../address/ip-range.ts'
+import { runSteps } from '../../steps.ts'
 import { Ipv6Search } from './interval-search.ts'
 import { flattenRanges } from './intervals.ts'
 import { sortRanges } from './sorted-ranges.ts'
@@ -50,7 +51,8 @@ export class EmbeddingIndex {
 /** Finds the number of the range that an address lies in, from 1 on, or 0. */
 function buildSearch(carrying: readonly IpRange[]): Ipv6Search {
   const ranges = sortRanges([...carrying, UNSPECIFIED_AND_LOOPBACK], 4)
-  return new Ipv6Search(flattenRanges(ranges, (range) => (range < carrying.length ? range + 1 : 0)))
+  const numberOf = (range: number): number => (range < carrying.length ? range + 1 : 0)
+  return new Ipv6Search(runSteps(flattenRanges(ranges, numberOf)))
 }
 
 /** As `Embedding.extract`, without the microsecond that BigInts would cost. */

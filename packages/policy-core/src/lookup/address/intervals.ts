@@ -1,3 +1,4 @@
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { NOTHING } from '../chain-sets.ts'
 import { maskOf, type SortedRanges, type Width } from './sorted-ranges.ts'
 
@@ -15,10 +16,10 @@ export interface Intervals {
  * address. `open` makes the set inside a range from that around it. O(ranges): two ranges either
  * nest or are disjoint, so those that hold an address are a stack.
  */
-export function flattenRanges(
+export function* flattenRanges(
   ranges: SortedRanges,
   open: (range: number, parent: number) => number,
-): Intervals {
+): Steps<Intervals> {
   const { width, firsts, prefixes, order } = ranges
   const starts = new Uint32Array((2 * order.length + 1) * width)
   const sets = new Int32Array(2 * order.length + 1)
@@ -47,6 +48,7 @@ export function flattenRanges(
   }
 
   for (let index = 0; index < order.length; index += 1) {
+    if (index % ITEMS_A_STEP === 0) yield
     const range = order[index]!
     while (around.length > 0 && !isInside(ranges, around.at(-1)!.range, range)) close()
     const set = open(range, around.at(-1)?.set ?? NOTHING)

@@ -1,4 +1,5 @@
 import { isLocalhostName } from '../../host/host.ts'
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import {
   createChainSets,
   NOTHING,
@@ -62,18 +63,20 @@ export class NameIndex {
  * wildcard that it lies below. So every set is made here, together with what the domains above
  * it say, and a lookup never looks further up.
  */
-export function buildNameIndex(
+export function* buildNameIndex(
   patterns: readonly DomainPatterns[],
   flagsOf: (group: number) => number,
-): NameIndex {
+): Steps<NameIndex> {
   const builder = createChainSets(flagsOf)
-  const { below, above } = buildWildcards(patterns, builder)
+  const { below, above } = yield* buildWildcards(patterns, builder)
   const exact = patterns.filter((pattern) => pattern.exact !== null)
   const exactSets = new Int32Array(exact.length)
   for (let position = 0; position < exact.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
     const { domain, exact: groups } = exact[position]!
     exactSets[position] = grow(builder, above(domain), groups)
   }
+  yield
   const names = exact.map(({ domain }) => domain)
   return new NameIndex(builder.finish(), below, names, exactSets)
 }
@@ -106,18 +109,20 @@ interface BuiltWildcards {
   readonly above: (name: string) => number
 }
 
-function buildWildcards(
+function* buildWildcards(
   patterns: readonly DomainPatterns[],
   builder: ChainSetsBuilder,
-): BuiltWildcards {
+): Steps<BuiltWildcards> {
   // Shorter domains first: what lies above a domain is made before it.
   const wild = patterns
     .filter(({ one, any }) => one !== null || any !== null)
     .toSorted((a, b) => a.domain.length - b.domain.length)
+  yield
   const suffixes = new SuffixTable(wild.map(({ domain }) => domain))
   const positions = new Map(wild.map(({ domain }, position) => [domain, position]))
   const sets = new Int32Array(wild.length * 2)
   for (let position = 0; position < wild.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
     const { domain, one, any } = wild[position]!
     const above = findAbove(positions, suffixes, domain)
     // Whoever is below this domain is at least two labels below those above it.

@@ -1,3 +1,4 @@
+import { runSteps, type Steps } from '../../steps.ts'
 import type { MatchSet } from '../match-set.ts'
 import { CharAutomaton } from './char-automaton.ts'
 import { labelPatterns } from './label-patterns.ts'
@@ -32,14 +33,14 @@ export interface PathIndex {
  * kept within `limits`. One without patterns is built when it is first asked: most of a small first
  * compilation is code that has never run, and a quarter of that is this.
  */
-export function buildPathIndex(
+export function* buildPathIndex(
   groups: readonly PathGroup[],
   flagsOf: (group: number) => number,
   limits: PathLimits = PATH_LIMITS,
-): PathIndex {
-  if (groups.length > 0) return build(groups, flagsOf, limits)
+): Steps<PathIndex> {
+  if (groups.length > 0) return yield* build(groups, flagsOf, limits)
   let empty: PathIndex | null = null
-  const index = (): PathIndex => (empty ??= build(groups, flagsOf, limits))
+  const index = (): PathIndex => (empty ??= runSteps(build(groups, flagsOf, limits)))
   return {
     find: (path) => index().find(path),
     findCanonical: (path) => index().findCanonical(path),
@@ -47,14 +48,16 @@ export function buildPathIndex(
   }
 }
 
-function build(
+function* build(
   groups: readonly PathGroup[],
   flagsOf: (group: number) => number,
   limits: PathLimits,
-): PathIndex {
-  const patterns = labelPatterns(groups)
-  const trie = buildPatternTrie(patterns)
-  const parts = buildWalkParts(patterns)
+): Steps<PathIndex> {
+  const patterns = yield* labelPatterns(groups)
+  const trie = yield* buildPatternTrie(patterns)
+  yield
+  const parts = yield* buildWalkParts(patterns)
+  yield
   const walk = new PathWalk(parts)
   const matchSets = createMatchSets(trie, flagsOf, limits)
   const deps = { trie, walk, matchSets }

@@ -1,3 +1,4 @@
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { intoBuckets, numbersTo } from './buckets.ts'
 import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
 import type { LabelledPatterns } from './label-patterns.ts'
@@ -38,7 +39,11 @@ export interface PatternTrie {
 }
 
 /** Time and memory are linear in the segments of all patterns. */
-export function buildPatternTrie({ labels, places, groups }: LabelledPatterns): PatternTrie {
+export function* buildPatternTrie({
+  labels,
+  places,
+  groups,
+}: LabelledPatterns): Steps<PatternTrie> {
   const parent = [NONE]
   const place: Place[] = ['any one']
   const star = [NONE]
@@ -60,13 +65,19 @@ export function buildPatternTrie({ labels, places, groups }: LabelledPatterns): 
     return child
   }
 
-  const ends = places.map((of) => of.reduce(childOf, ROOT))
+  const ends: number[] = []
+  for (let index = 0; index < places.length; index += 1) {
+    if (index % ITEMS_A_STEP === 0) yield
+    ends.push(places[index]!.reduce(childOf, ROOT))
+  }
+  yield
   const byParent = intoBuckets(parent, numbersTo(place.length), place.length).items
   const byLabel = intoBuckets(
     place.map((by) => (typeof by === 'number' ? by : NONE)),
     byParent,
     labels.count,
   )
+  yield
   const byEnd = intoBuckets(ends, numbersTo(ends.length), place.length)
   return {
     size: place.length,

@@ -1,3 +1,4 @@
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { intoBuckets, numbersTo, type Buckets } from './buckets.ts'
 import type { LabelledPatterns } from './label-patterns.ts'
 import type { Place } from './pattern-labels.ts'
@@ -38,7 +39,7 @@ export interface WalkParts {
 }
 
 /** Time and memory are linear in the segments of all patterns. */
-export function buildWalkParts({ places, groups, labels }: LabelledPatterns): WalkParts {
+export function* buildWalkParts({ places, groups, labels }: LabelledPatterns): Steps<WalkParts> {
   const globs = new Set(labels.globs.map(({ label }) => label))
   const isGlob = (label: number): boolean => globs.has(label)
   const [heads, chunks, tails] = [
@@ -64,6 +65,7 @@ export function buildWalkParts({ places, groups, labels }: LabelledPatterns): Wa
     return to
   }
   for (let index = 0; index < places.length; index += 1) {
+    if (index % ITEMS_A_STEP === 0) yield
     const [head = [], ...rest] = cutAtLoops(places[index]!)
     const group = groups[index]!
     const headNode = heads.add(head)
@@ -80,7 +82,13 @@ export function buildWalkParts({ places, groups, labels }: LabelledPatterns): Wa
   const rootLoop = loopOfHead[ROOT] ?? NONE
   const fromRoot = new Int32Array(chunkCount).fill(NONE)
   for (const { from, chunk, to } of ways) if (from === rootLoop) fromRoot[chunk] = to
-  const [headTrie, chunkTrie, tailTrie] = [heads.finish(), chunks.finish(), tails.finish()]
+  yield
+  const headTrie = heads.finish()
+  yield
+  const chunkTrie = chunks.finish()
+  yield
+  const tailTrie = tails.finish()
+  yield
   const loopCount = waysByChunk.length
   return {
     heads: headTrie,
