@@ -1,6 +1,8 @@
-import type { Policy, PolicySet } from '@palisade/policy-core'
+import { MAX_PATH_COST, pathCost, type Policy, type PolicySet } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
+import { policy, rule } from '../policy-core/policies.ts'
 import { palisade, type Evaluator } from './evaluator.ts'
+import { prepare } from './find-difference.ts'
 import { formatFound, formatTally } from './format-report.ts'
 import { runFuzz } from './run-fuzz.ts'
 
@@ -43,6 +45,20 @@ describe('runFuzz', () => {
     expect(formatTally(tally, 0)).toMatch(
       /^\d+ cases, \d+ cases\/s, seed 0, \d+ sets; resources: \d+ in \d+ sets of 1 to 9, /,
     )
+  })
+
+  it('compares policies whose path patterns cost more than a set may', () => {
+    const resources = Array.from({ length: 200 }, (_, at) => `/**/*a*/*/x${at}*/*/y/**/z`)
+    const costly = rule('paths', 'allow', ['read'], ...resources)
+
+    expect(pathCost([costly])).toBeGreaterThan(MAX_PATH_COST)
+    expect(prepare(palisade, { policies: [policy('p', costly)] }, {})).toHaveProperty('reference')
+  })
+
+  it('still finds one pattern beyond its limit refused by both', () => {
+    const deep = rule('paths', 'allow', ['read'], '/**/x'.repeat(33))
+
+    expect(prepare(palisade, { policies: [policy('p', deep)] }, {})).toBeNull()
   })
 
   it.each([
