@@ -92,7 +92,7 @@ test.each([
   ['`*` patterns', (index: number) => `/home/*/p${index}/**`],
   ['`**` patterns', (index: number) => `/home/**/p${index}/**`],
 ])('explaining a path of 2,000 segments against 25,000 %s takes no time to speak of', (_, of) => {
-  const compiled = compilePolicy({ policies: [manyRules(of)] })
+  const compiled = compilePolicy({ policies: [manyRules(of)] }, { patternLimits: false })
   const request = { action: 'read', path: LONG_PATH }
   const startedMs = performance.now()
 
