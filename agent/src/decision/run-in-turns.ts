@@ -1,7 +1,7 @@
 import type { Steps } from '@palisade/policy-core'
 import { setImmediate as pause } from 'node:timers/promises'
 
-/** How long work holds the agent's only thread before what waits has its turn. bench: agent/updates */
+/** How long work holds the agent's only thread before what waits has its turn. */
 const TURN_MS = 4
 
 /**
