@@ -461,6 +461,36 @@ describe('palisade-server device enrol', () => {
   })
 })
 
+describe('palisade-server device enrol --name', () => {
+  it('stores the name, and refuses one of several lines', async () => {
+    const dataDir = newDataDir()
+    await init(dataDir)
+    const enrol = (out: string, name: string) =>
+      runServerCommand(
+        [
+          ...['device', 'enrol', '--org', 'acme', '--server', 'http://127.0.0.1:1'],
+          ...['--out', join(dataDir, out), '--name', name],
+        ],
+        { PALISADE_DATA_DIR: dataDir },
+      )
+
+    const allowed = await enrol('one.json', ' build-7 ')
+    const refused = await enrol('two.json', 'a\nb')
+
+    expect(allowed.status).toBe(0)
+    expect(refused).toEqual({
+      status: 2,
+      stdout: '',
+      stderr: 'palisade-server: `--name` must be one line of printable characters\n',
+    })
+    expect(existsSync(join(dataDir, 'two.json'))).toBe(false)
+    const database = new Sqlite(join(dataDir, 'server.db'), { readonly: true })
+    const names = database.prepare('select name from devices').pluck().all()
+    database.close()
+    expect(names).toEqual(['build-7'])
+  })
+})
+
 describe('palisade-server device enrol --force', () => {
   it('replaces nothing but an ordinary file, and enrols nothing then', async () => {
     const dataDir = newDataDir()

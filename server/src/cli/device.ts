@@ -1,4 +1,4 @@
-import type { Enrolment } from '@palisade/protocol'
+import { deviceNameSchema, type Enrolment } from '@palisade/protocol'
 import { resolve } from 'node:path'
 import { withStore } from './with-store.ts'
 import { CommandFailure } from './command-failure.ts'
@@ -15,6 +15,7 @@ import type { Store, StoreReader } from '../store/store.ts'
 export interface EnrolOptions {
   readonly org: string
   readonly user?: string
+  readonly name?: string
   readonly server: string
   readonly out: string
   readonly force?: true
@@ -32,6 +33,7 @@ export async function enrolDeviceCommand(
       'usage',
       '`--server` must be an origin such as `https://palisade.example.com`, without a path',
     )
+  const name = readName(options.name)
   await withStore(config, 'existing', async (store) => {
     await store.read((reader) => requireEnrollable(reader, options))
     const path = resolve(options.out)
@@ -39,7 +41,7 @@ export async function enrolDeviceCommand(
     try {
       // The agent looks for it there, beside the enrolment.
       for (const place of [`${path}.key`, path]) files.push(await prepare(place, options, sources))
-      await publish(store, sources, options, files)
+      await publish(store, sources, { ...options, name }, files)
     } catch (error) {
       for (const file of files) await file.discard()
       throw error
@@ -78,15 +80,15 @@ async function prepare(
 async function publish(
   store: Store,
   sources: Sources,
-  options: EnrolOptions,
+  options: Omit<EnrolOptions, 'name'> & { readonly name: string | null },
   [keyFile, enrolmentFile]: readonly EnrolmentFile[],
 ): Promise<void> {
   const { key, thumbprint } = await createDeviceKey()
   const audited = createAuditedStore({ store, ...sources })
   const enrolment = await audited.write(OPERATOR, async (writer) => {
     await requireEnrollable(writer, options)
-    const { org, user = null, server } = options
-    const device = { org, user, thumbprint, name: null, labels: [], enrolment_token_id: null }
+    const { org, user = null, name, server } = options
+    const device = { org, user, thumbprint, name, labels: [], enrolment_token_id: null }
     return enrolDevice(sources, writer, device, { server })
   })
   try {
@@ -100,6 +102,16 @@ async function publish(
   printEnrolled(enrolment, options)
 }
 
+function readName(text: string | undefined): string | null {
+  if (text === undefined) return null
+  const parsed = deviceNameSchema.safeParse(text)
+  if (parsed.success) return parsed.data
+  throw new CommandFailure(
+    'usage',
+    `\`--name\` ${parsed.error.issues[0]?.message ?? 'is not a name'}`,
+  )
+}
+
 function unwritable(path: string, error: unknown): unknown {
   if (error instanceof CommandFailure || !(error instanceof Error && 'code' in error)) return error
   return error.code === 'EEXIST'
@@ -107,7 +119,10 @@ function unwritable(path: string, error: unknown): unknown {
     : new CommandFailure('refused', `\`${path}\` cannot be written (${String(error.code)})`)
 }
 
-function printEnrolled({ device_id, org, user }: Enrolment, options: EnrolOptions): void {
+function printEnrolled(
+  { device_id, org, user }: Enrolment,
+  options: Pick<EnrolOptions, 'out' | 'json'>,
+): void {
   const file = resolve(options.out)
   const whom = user === null ? 'nobody' : `\`${user}\``
   process.stdout.write(
