@@ -15,7 +15,7 @@ export function createWorkerSets(reply: (message: WorkerReply) => void) {
     const startedMs = performance.now()
     const policies = added.get(set) ?? []
     added.delete(set)
-    // What an older server took is in force, and is answered as machines do.
+    // A stored set is in force whatever its patterns cost, and is answered as machines do.
     const options = { patternLimits: false }
     compiled.set(set, compilePolicy({ policies, resolve_unlisted_names }, options))
     reply({ kind: 'compiled', job, tookMs: performance.now() - startedMs })

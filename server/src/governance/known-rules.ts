@@ -13,13 +13,6 @@ export interface KnownRules {
   readonly one: WeakMap<RuleRecord, KnownRule>
   /** Rules of whole policies, which never change either. */
   readonly lists: WeakMap<Rules, KnownList>
-  /** By id of a policy: what its path patterns cost, as of a revision of it. */
-  readonly pathCosts: Map<string, KnownPathCost>
-}
-
-export interface KnownPathCost {
-  readonly revision: number
-  readonly cost: number
 }
 
 export interface KnownRule {
@@ -72,5 +65,5 @@ export function knowGrown(
 }
 
 export function createKnownRules(): KnownRules {
-  return { one: new WeakMap(), lists: new WeakMap(), pathCosts: new Map() }
+  return { one: new WeakMap(), lists: new WeakMap() }
 }

@@ -18,7 +18,6 @@ import {
 import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
 import { knowGrown } from './known-rules.ts'
 import { createId } from './object-id.ts'
-import { hasStars, requirePathRoom } from './path-room.ts'
 import {
   requirePolicySize,
   requirePolicySizeWith,
@@ -57,11 +56,6 @@ export function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answ
         const bytes = ruleBytes(rule)
         requirePolicySizeWith(deps, policy, { rule, bytes })
         requireFreeName(policy, rule)
-        if (hasStars(rule))
-          await requirePathRoom(deps.knownRules, writer, {
-            org: call.org,
-            changed: [{ id: policy.id, rules: [...policy.rules, rule] }],
-          })
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
         knowGrown(deps.knownRules, policy.rules, { after: written.rules, bytes })
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
@@ -94,8 +88,6 @@ export function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
     requirePolicySize(deps, changed)
     requireFreeName(policy, rule)
-    if (hasStars(rule))
-      await requirePathRoom(deps.knownRules, writer, { org: call.org, changed: [changed] })
     const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
     return answerUpdate(written, old, rule)
   })

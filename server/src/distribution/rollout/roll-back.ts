@@ -6,7 +6,6 @@ import {
   createPlanContext,
   planChanges,
   requireCompilablePlan,
-  requirePlanPathRoom,
   requirePlanWithinLimits,
   type PolicyPlan,
 } from '../../governance/document/plan-changes.ts'
@@ -75,7 +74,6 @@ export async function rollBack(
         return { rolledBack, ...judged }
       },
       async act({ rolledBack, plan, leftOut }) {
-        await requirePlanPathRoom(deps.knownRules, writer, org, plan)
         await writePlan(writer, plan, work)
         work.end()
         await writer.rollouts.update(rolledBack)

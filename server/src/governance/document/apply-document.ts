@@ -24,7 +24,6 @@ import {
   createPlanContext,
   planChanges,
   requireCompilablePlan,
-  requirePlanPathRoom,
   requirePlanWithinLimits,
   type PolicyPlan,
 } from './plan-changes.ts'
@@ -75,7 +74,6 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
         return { ...(await judge(deps, state, { ...call, json: body.json }, work)), work }
       },
       async act({ plan, teamNames, work }) {
-        await requirePlanPathRoom(deps.knownRules, writer, call.org, plan)
         await writePlan(writer, plan, work)
         const written = (await writer.organizations.find(call.org))?.revision ?? 0
         const answer = await showPlan(plan, teamNames, { revision: written, dryRun: false, work })
@@ -97,12 +95,11 @@ async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
 }
 
 async function answerPlan(
-  { beingSent, store, knownRules }: DocumentDeps,
+  { beingSent }: DocumentDeps,
   org: string,
   { revision, judgement, work }: JudgedAhead,
 ): Promise<Answer> {
   const { plan, teamNames } = await judgement
-  await store.read((reader) => requirePlanPathRoom(knownRules, reader, org, plan))
   beingSent.requireRoom(org)
   try {
     return await showPlan(plan, teamNames, { revision, dryRun: true, work })

@@ -3,7 +3,6 @@ import { quote } from '../../http/describe-issue.ts'
 import { withinField } from '../../http/within-field.ts'
 import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
-import type { StoreReader } from '../../store/store.ts'
 import { createId, type IdPrefix } from '../object-id.ts'
 import {
   requirePolicySize,
@@ -12,7 +11,6 @@ import {
   type SizeDeps,
 } from '../policy-limits.ts'
 import type { KnownRules } from '../known-rules.ts'
-import { hasStars, requirePathRoom } from '../path-room.ts'
 import { requireCompilablePolicy } from '../require-compilable.ts'
 import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
 import type { WantedPolicy } from './read-document.ts'
@@ -105,19 +103,6 @@ export async function requireCompilablePlan(
     withinField(place, () => requireCompilablePolicy(known, policy))
     await work.turn()
   }
-}
-
-/** Throws 400 where the path patterns of the organization would cost too much together. */
-export async function requirePlanPathRoom(
-  known: KnownRules,
-  reader: StoreReader,
-  org: string,
-  { created, updated, deleted }: PolicyPlan,
-): Promise<void> {
-  const grown = [...created, ...updated].filter(({ policy }) => policy.rules.some(hasStars))
-  if (grown.length === 0) return
-  const changed = [...created, ...updated].map(({ policy }) => policy)
-  await requirePathRoom(known, reader, { org, changed, deleted })
 }
 
 /** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
