@@ -1,3 +1,4 @@
+import Sqlite from 'better-sqlite3'
 import {
   existsSync,
   mkdirSync,
@@ -9,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { childrenOf } from './processes.ts'
@@ -48,7 +49,12 @@ describe('start', () => {
     const second = await start([], env).finished
     first.child.kill('SIGTERM')
     const stopped = await first.finished
+    const database = new Sqlite(join(folder, 'data', 'server.db'), { readonly: true })
+    const machines = database.prepare('select name from devices').pluck().all()
+    database.close()
 
+    const isPrintable = /^[\w.-]{1,64}$/.test(hostname())
+    expect(machines).toEqual([isPrintable ? hostname() : null])
     expect(banner).toMatch(/token +pal_pat_\w+/)
     expect(banner).toContain('acme, owner alice')
     expect(health.status).toBe(200)
