@@ -467,10 +467,9 @@ describe('palisade-server device enrol --name', () => {
     await init(dataDir)
     const enrol = (out: string, name: string) =>
       runServerCommand(
-        [
-          ...['device', 'enrol', '--org', 'acme', '--server', 'http://127.0.0.1:1'],
-          ...['--out', join(dataDir, out), '--name', name],
-        ],
+        `device enrol --org acme --server http://127.0.0.1:1 --out`
+          .split(' ')
+          .concat(join(dataDir, out), '--name', name),
         { PALISADE_DATA_DIR: dataDir },
       )
 

@@ -1,5 +1,5 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { hostname as nameOfHost } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { runServerCommand } from './first-organization.mjs'
@@ -72,7 +72,7 @@ export async function ensureEnrolled(surroundings, { url, org, owner }) {
   const known = readEnrolment(surroundings)
   if (known === null) {
     const args = ['device', 'enrol', '--org', org, '--user', owner, '--server', url, '--out', file]
-    const name = hostname()
+    const name = nameOfHost()
     // The server refuses unprintable names; such a host is enrolled without one.
     if (/^[\w.-]{1,64}$/.test(name)) args.push(`--name=${name}`)
     await runServerCommand(surroundings, args)

@@ -39,6 +39,7 @@ const SHOWN_POLICY = {
   created_at: NOW,
   updated_at: LATER,
 }
+const RETIRED_KEY = { ...SHOWN_KEY, verifies_until: LATER }
 const SHOWN_TOKEN = {
   id: 't0',
   name: 'token t0',
@@ -426,14 +427,7 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
     ],
     retire: [
       (writer) => writer.signingKeys.retire('k0', LATER),
-      [
-        [
-          'signing_key.retired',
-          { id: 'k0', name: null },
-          SHOWN_KEY,
-          { ...SHOWN_KEY, verifies_until: LATER },
-        ],
-      ],
+      [['signing_key.retired', { id: 'k0', name: null }, SHOWN_KEY, RETIRED_KEY]],
     ],
   },
 }
