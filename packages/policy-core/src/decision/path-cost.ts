@@ -9,8 +9,7 @@ import { quote } from '../quote.ts'
 import { runSteps } from '../steps.ts'
 
 /**
- * What one decision on a path may cost at most, in the steps of `walk-cost.ts`: 15 ms on the
- * reference machine. bench: worst
+ * What one decision on a path may cost at most, in the steps of `walk-cost.ts`. bench: worst
  */
 export const MAX_PATH_COST = 800_000
 
@@ -59,7 +58,7 @@ export function refusePathCost(cost: number, entries: readonly RuleEntry[]): voi
 }
 
 /** What to tell of path patterns that cost too much together, one of which is `text`. */
-export function describePathCost(cost: number, text: string): string {
+function describePathCost(cost: number, text: string): string {
   return `${quote(text)} and the other path patterns can make one decision take ${cost} steps, and ${MAX_PATH_COST} is the limit; write fewer \`*\` and \`**\`, above all between two \`**\``
 }
 
