@@ -74,8 +74,8 @@ export interface ActivePolicy {
   decide(request: unknown): MachineDecision
   explain(request: unknown): MachineExplanation
   /**
-   * In steps, between which decisions are made by what is in force. `next` throws policy-core's
-   * `PolicyError`. Changes nothing.
+   * Compiles a bundle in steps and leaves the bundle in force as it is. `next` throws policy-core's
+   * `PolicyError`.
    */
   compile(bundle: PolicyBundle, source: CompiledBundle['source']): Steps<CompiledBundle>
   /** One assignment, then the subscribers, in order. */

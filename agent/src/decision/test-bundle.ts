@@ -12,8 +12,8 @@ export interface SelfTest {
 const MAX_RULES_NAMED = 3
 
 /**
- * Asks the compiled whole what the self-tests of its policies ask, one policy a step. Says what is wrong, or null. All of
- * them, each time: whether one policy is read right depends on the index that it shares with others.
+ * Runs the self-tests of every policy against the compiled set, one policy a step. Returns the first
+ * failure, or null. Each bundle runs all of them, because policies share their indices.
  */
 export function* testBundle(
   { compiled, home }: Pick<CompiledBundle, 'compiled' | 'home'>,

@@ -57,7 +57,6 @@ export function refusePathCost(cost: number, entries: readonly RuleEntry[]): voi
   throw new PolicyError('ERR_POLICY_INVALID', summary, [problem])
 }
 
-/** What to tell of path patterns that cost too much together, one of which is `text`. */
 function describePathCost(cost: number, text: string): string {
   return `${quote(text)} and the other path patterns can make one decision take ${cost} steps, and ${MAX_PATH_COST} is the limit; write fewer \`*\` and \`**\`, above all between two \`**\``
 }
