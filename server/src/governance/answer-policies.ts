@@ -6,6 +6,7 @@ import type { Store, StoreReader } from '../store/store.ts'
 import type { AnswerTurns } from '../overload/answer-turns.ts'
 import type { AnswersBeingSent } from './answers-being-sent.ts'
 import type { AnswersInFlight } from './answers-in-flight.ts'
+import { concatInTurns } from './concat-in-turns.ts'
 import { readAsOf, type FindPolicy } from './policy-lookup.ts'
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
@@ -90,13 +91,17 @@ async function format(shown: ShownPolicies, find: FindPolicy, work: Work): Promi
       texts.push(Buffer.from(JSON.stringify(shown.format(policy))))
       await work.turn()
     }
-    return join(shown, texts)
+    return await join(shown, texts, work)
   } finally {
     work.end()
   }
 }
 
-function join({ around: [before, after] }: ShownPolicies, texts: readonly Buffer[]): Buffer {
+function join(
+  { around: [before, after] }: ShownPolicies,
+  texts: readonly Buffer[],
+  work: Work,
+): Promise<Buffer> {
   const separated = texts.flatMap((text, index) => (index === 0 ? [text] : [COMMA, text]))
-  return Buffer.concat([Buffer.from(before), ...separated, Buffer.from(after)])
+  return concatInTurns([Buffer.from(before), ...separated, Buffer.from(after)], work)
 }

@@ -51,6 +51,7 @@ export async function readLargeJson(body: RawBody, maxValues: number): Promise<u
     maxValuesOfPart: MAX_VALUES,
     maxBytesOfPart: MAX_BYTES_OF_PART,
     maxMembers: MAX_MEMBERS,
+    allocate: (size) => Buffer.allocUnsafe(size),
     decode: (bytes) => UTF8.decode(bytes),
     pause: nextTurn,
   })

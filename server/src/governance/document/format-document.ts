@@ -1,6 +1,7 @@
 import type { ApplyResponse, PolicyChange, ShownPolicy } from '@palisade/protocol'
 import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord } from '../../store/records.ts'
+import { concatInTurns } from '../concat-in-turns.ts'
 import type { PolicyPlan } from './plan-changes.ts'
 import type { TeamNames } from './team-names.ts'
 
@@ -41,7 +42,7 @@ export async function formatPlan(
     await work.turn()
   }
   texts.push(Buffer.from(`],${JSON.stringify(showRest(plan)).slice(1)}`))
-  return Buffer.concat(texts)
+  return concatInTurns(texts, work)
 }
 
 function showHead({ dryRun, revision }: Shown): Pick<ApplyResponse, 'dry_run' | 'revision'> {
