@@ -5,7 +5,7 @@ import type { AccessTokenIssuer, AccessTokenSubject } from '../tokens/access-tok
 import { claimedKind, hashSecretToken, kindOfSecretToken } from '../tokens/secret-token.ts'
 import { isLive } from './authenticate.ts'
 import { formatOrganization, formatUser } from './principal.ts'
-import { clientNetwork } from './sign-in/client-network.ts'
+import { clientNetwork } from '../http/client-network.ts'
 import type { ProvePassword } from './sign-in/prove-password.ts'
 import type { SignInLimits } from './sign-in/sign-in-limits.ts'
 import type { TokenUse } from './token-use.ts'

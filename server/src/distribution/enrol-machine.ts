@@ -1,6 +1,6 @@
 import type { Enrolment } from '@palisade/protocol'
 import { requireRoomForDevice, type Quotas } from '../accounts/limits/quotas.ts'
-import { clientNetwork } from '../accounts/sign-in/client-network.ts'
+import { clientNetwork } from '../http/client-network.ts'
 import type { SignInLimits } from '../accounts/sign-in/sign-in-limits.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
 import type { RequestOrigin } from '../history/author.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { countAttempts } from '../limits/count-attempts.ts'
 import { tooManyRequests } from './password-queue.ts'
-import type { ClientNetwork } from './client-network.ts'
+import type { ClientNetwork } from '../../http/client-network.ts'
 
 const WINDOW_MS = 60_000
 /**

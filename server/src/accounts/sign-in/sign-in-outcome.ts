@@ -1,7 +1,7 @@
 import { usernameSchema } from '@palisade/protocol'
 import { ApiError } from '../../http/api-error.ts'
 import { claimedKind } from '../../tokens/secret-token.ts'
-import { clientNetwork } from './client-network.ts'
+import { clientNetwork } from '../../http/client-network.ts'
 
 export type SignInKind = 'password' | 'personal' | 'organization' | 'oidc'
 export type SignInResult = 'ok' | 'wrong_secret' | 'throttled' | 'failed'

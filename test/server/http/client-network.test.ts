@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { clientNetwork } from '../../../../server/src/accounts/sign-in/client-network.ts'
+import { clientNetwork } from '../../../server/src/http/client-network.ts'
 
 it.each([
   ['192.0.2.7', '192.0.2.7', '192.0.2.7'],
