@@ -10,10 +10,11 @@ import type { Certificate } from '../tls/certificate.ts'
 import { createTlsServer } from '../tls/listener.ts'
 import type { Tracing } from '../tracing/tracing.ts'
 import { invalidArgument, type ApiError } from './api-error.ts'
+import { clientNetwork } from './client-network.ts'
 import { registerDocumentRoutes } from './document-routes.ts'
 import { errorResponses } from './error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
-import { createLargeBodies, LARGE_BYTES } from './large-bodies.ts'
+import { createLargeBodies, LARGE_BYTES, type LargeBody, type Pace } from './large-bodies.ts'
 import { observeRequests } from './observe-requests.ts'
 import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
 import { limitPipelining } from './pipelining.ts'
@@ -47,6 +48,8 @@ export interface AppDeps {
   readonly overload?: Pick<Overload, 'askToWait'>
   /** Asked once the caller of a request is known, before its body is read; throws a refusal. */
   readonly limitRequest?: (request: FastifyRequest) => void
+  /** Of large bodies while others wait. */
+  readonly bodyPace?: Pace | undefined
   /** Asked before the framework; it never is while requests are traced. */
   readonly shortcut?: Shortcut
   /** What the server can do: `governanceRoutes`, `tokenRoutes`, … in the order of the documents. */
@@ -127,7 +130,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   requireForwardedAddress(app, deps.trustedProxies)
   registerTurns(app)
   registerUnrouted(app)
-  registerBodies(app)
+  registerBodies(app, deps.bodyPace)
   registerLimit(app, deps.limitRequest)
   registerShutdown(app, closing)
 
@@ -173,26 +176,27 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
   return null
 }
 
-/** By the credentials, because who has them is not known yet, and learning it is most of the work. */
+/**
+ * By the credentials, because who has them is not known yet, and learning it is most of the work; by
+ * the network without any.
+ */
 function registerTurns(app: FastifyInstance): void {
   const turns = createCallerTurns()
   app.addHook('onRequest', (request, _reply, done) => {
     const { authorization } = request.headers
-    if (authorization === undefined) done()
-    else turns.enter(authorization, done)
+    turns.enter(authorization ?? clientNetwork(request.ip).near, done)
   })
 }
 
-function registerBodies(app: FastifyInstance): void {
+function registerBodies(app: FastifyInstance, pace: Pace | undefined): void {
   app.decorateRequest('contentType', undefined)
   app.decorateRequest('admitted', null)
-  app.decorateRequest('heldBody', null)
-  const largeBodies = createLargeBodies()
+  app.decorateRequest('largeBody', null)
+  const largeBodies = createLargeBodies(pace)
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', collectBody)
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     const { headers } = request.raw
-    if (request.routeOptions.bodyLimit > LARGE_BYTES) request.heldBody = largeBodies.hold(reply.raw)
     request.contentType = headers['content-type']
     // The framework refuses an ill-formed media type before the handler could look things up.
     // Not deleted: that makes whatever else is asked of the headers slow.
@@ -200,18 +204,30 @@ function registerBodies(app: FastifyInstance): void {
     done()
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
-    if (request.heldBody === null || request.actor === null || !mayBeLarge(request.raw)) {
+    const { actor, routeOptions, params } = request
+    if (routeOptions.bodyLimit <= LARGE_BYTES || actor === null || !mayBeLarge(request.raw)) {
       done(null, payload)
       return
     }
-    const read = (): void => done(null, payload)
-    const refuse = (error: Error): void => done(error)
-    largeBodies.takeTurn(request.actor, reply.raw).then(read, refuse)
+    const { org = '' } = params as { readonly org?: string }
+    const read = (body: LargeBody): void => {
+      request.largeBody = body
+      done(null, payload)
+    }
+    largeBodies.takeTurn({ org, caller: actor }, reply.raw).then(read, done)
   })
   app.addHook('preValidation', (request, _reply, done) => {
     if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')
       request.body = emptyBody(request)
     done()
+  })
+  // The answer is made: a client that takes it slowly must not keep the body and its turn.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    if (request.largeBody !== null) {
+      request.body = null
+      request.largeBody.end()
+    }
+    done(null, payload)
   })
 }
 

@@ -1,18 +1,18 @@
 import type { FastifyRequest } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { overloaded } from '../overload/overload.ts'
-import type { HeldBody } from './large-bodies.ts'
+import type { LargeBody } from './large-bodies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The `Content-Type` header as it was sent. */
     contentType: string | undefined
-    /** Of a route that takes large bodies. */
-    heldBody: HeldBody | null
+    /** Of a route that takes large bodies, beyond 64 KiB. */
+    largeBody: LargeBody | null
   }
 }
 
-/** `Retry-After` of a body that finds no room. */
+/** `Retry-After` of a body that gives its turn to another one. */
 const RETRY_SECONDS = 5
 /** A body that has sent so much gets the room for all that it may send. */
 const FULL_ROOM_AFTER_BYTES = 256 * 1024
@@ -34,8 +34,8 @@ export interface RawBody {
 }
 
 /**
- * Reads a body to its end, or until it is known to be too large, or finds no room; `closeAfterUnreadBody` sees to the
- * rest.
+ * Reads a body to its end, or until it is known to be too large, or loses its turn;
+ * `closeAfterUnreadBody` sees to the rest.
  */
 export function collectBody(
   request: FastifyRequest,
@@ -53,8 +53,8 @@ export function collectBody(
   let kept: Kept = NOTHING
   // Not iterated: its promises cost as much as parsing a small body.
   const take = (chunk: Buffer): void => {
-    if (request.heldBody?.add(chunk.length) === false) refuse()
-    else if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, mostBytes)
+    request.largeBody?.add(chunk.length)
+    if (kept.size + chunk.length <= maxBytes) kept = append(kept, chunk, mostBytes)
     else finish(tooLarge)
   }
   const end = (): void =>
@@ -66,10 +66,12 @@ export function collectBody(
     done(overloaded(RETRY_SECONDS))
   }
   const finish = (body: RawBody): void => {
+    request.largeBody?.arrived()
     payload.off('data', take).off('end', end).off('error', fail)
     if (body.tooLarge) payload.pause()
     done(null, body)
   }
+  request.largeBody?.onDrop(refuse)
   payload.on('data', take).on('end', end).on('error', fail)
 }
 

@@ -21,7 +21,7 @@ export interface Metrics {
   readonly observeSignIn: ReturnType<typeof createSignInMetrics>
   /** Shows how many machines are asked to wait, and why. */
   watchOverload(overload: Overload): void
-  /** Everything, in the text format of Prometheus. */
+  /** Everything, in the text format of Prometheus; once for all who ask meanwhile. */
   render(): Promise<string>
 }
 
@@ -41,6 +41,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
   )
   const watchQueue = createQueueGauge(registry)
   registerProcessMetrics(registry)
+  let rendering: Promise<string> | null = null
 
   return {
     requests,
@@ -58,7 +59,12 @@ export function createMetrics(build: { readonly version: string }): Metrics {
     watchQueue,
     observeSignIn: createSignInMetrics(registry),
     watchOverload: (overload) => exposeOverload(registry, overload),
-    render: () => registry.metrics(),
+    render() {
+      rendering ??= registry.metrics().finally(() => {
+        rendering = null
+      })
+      return rendering
+    },
   }
 }
 

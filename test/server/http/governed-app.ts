@@ -33,6 +33,7 @@ export interface GovernedAppOptions {
   readonly log?: LogSettings['stream']
   readonly shortcut?: Shortcut
   readonly budget?: WorkBudget
+  readonly bodyPace?: AppDeps['bodyPace']
 }
 
 /** So that no test depends on how fast it runs. */
@@ -90,6 +91,7 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
     log: createLog(options.log === undefined ? false : { level: 'info', stream: options.log }),
     trustedProxies: options.trustedProxies ?? { kind: 'none' },
     ...(options.shortcut === undefined ? {} : { shortcut: options.shortcut }),
+    bodyPace: options.bodyPace,
     metrics: createMetrics({ version: 'test' }).requests,
     random: randomBytes,
     ping: () => store.ping(),

@@ -1,4 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
 import { openViewDevice } from '../distribution/views/view-device.ts'
 import { enrolTestDevice, type TestDevice } from '../test-device.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
@@ -41,6 +42,18 @@ describe('/metrics', () => {
     expect(samples.get(`${histogram}_count{method="POST",${route}}`)).toBe(2)
     expect(samples.get(`${histogram}_bucket{method="POST",${route},le="+Inf"}`)).toBe(2)
     expect(samples.get(`${histogram}_sum{method="POST",${route}}`)).toBeGreaterThan(0)
+  })
+
+  it('renders once for all who ask meanwhile', async () => {
+    const metrics = createMetrics({ version: 'test' })
+    let reads = 0
+    metrics.watchQueue('counted', () => (reads += 1))
+
+    const together = await Promise.all([metrics.render(), metrics.render(), metrics.render()])
+    const later = await metrics.render()
+
+    for (const text of together) expect(text).toContain('{queue="counted"} 1\n')
+    expect(later).toContain('{queue="counted"} 2\n')
   })
 
   it('counts the work of the store and of signing', async () => {
