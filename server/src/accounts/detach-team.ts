@@ -2,6 +2,7 @@ import type { DeleteTeamQuery } from '@palisade/protocol'
 import { nextTimestamp } from '../governance/timestamp.ts'
 import { ApiError } from '../http/api-error.ts'
 import { quote } from '../http/describe-issue.ts'
+import { nextTurn } from '../next-turn.ts'
 import type { PolicyHeadRecord } from '../store/records.ts'
 import type { StoreWriter } from '../store/store.ts'
 
@@ -36,6 +37,8 @@ export async function detachTeam(
   for (const policy of policies) {
     const { org, id, name } = policy
     const teams = others(policy)
+    // A policy of 400 KB takes some milliseconds, and its event as many.
+    await nextTurn()
     if (teams.length === 0) await writer.policies.delete(org, id)
     else {
       const updated_at = nextTimestamp(policy.updated_at, now)

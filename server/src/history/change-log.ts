@@ -4,10 +4,12 @@ import type { StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 import type { Change, ChangePlace } from './change.ts'
-import { EMPTY_HISTORY, hashEvent } from './event-hash.ts'
+import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
 const SLICE = 250
+/** The same by their texts; one event of a policy may have 800 KB. */
+const SLICE_BYTES = 256 * 1024
 
 /** The changes of one transaction, on their way into the histories of its organizations. */
 export interface ChangeLog {
@@ -42,7 +44,7 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
       if (only !== undefined && changes.length === 1 && isOfOne(only.place)) {
         // Nearly always.
         const { org } = only.place
-        await writer.events.append(org, await chain(writer, org, { author, at, changes }))
+        await appendInSlices(writer, org, { author, at, changes })
         return [org]
       }
       const perOrganization = new Map<string, Change[]>()
@@ -56,24 +58,29 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
         }
       }
       for (const [org, list] of perOrganization)
-        for (let first = 0; first < list.length; first += SLICE) {
-          if (first > 0) await nextTurn()
-          const slice = { author, at, changes: list.slice(first, first + SLICE) }
-          await writer.events.append(org, await chain(writer, org, slice))
-        }
+        await appendInSlices(writer, org, { author, at, changes: list })
       return [...perOrganization.keys()]
     },
   }
 }
 
-async function chain(
+/** Others have their turns between two slices. */
+async function appendInSlices(
   writer: StoreWriter,
   org: string,
   { author, at, changes }: { author: Author; at: Date; changes: readonly Change[] },
-): Promise<EventRecord[]> {
-  const organization = await writer.organizations.find(org)
+): Promise<void> {
+  const revision = (await writer.organizations.find(org))?.revision ?? 0
   let head = (await writer.events.head(org)) ?? EMPTY_HISTORY
-  return changes.map(({ kind, subject, before, after }) => {
+  let slice: EventRecord[] = []
+  let bytes = 0
+  for (const { kind, subject, before, after } of changes) {
+    if (slice.length === SLICE || bytes >= SLICE_BYTES) {
+      await writer.events.append(org, slice)
+      await nextTurn()
+      slice = []
+      bytes = 0
+    }
     const event = {
       org,
       sequence: head.sequence + 1,
@@ -85,12 +92,15 @@ async function chain(
       subject,
       before: before === null ? null : { ...before },
       after: after === null ? null : { ...after },
-      revision: organization?.revision ?? 0,
+      revision,
       previous_hash: head.hash,
     }
-    head = { sequence: event.sequence, hash: hashEvent(event) }
-    return { ...event, hash: head.hash }
-  })
+    const text = eventText(event)
+    head = { sequence: event.sequence, hash: hashEventText(text) }
+    slice.push({ ...event, hash: head.hash })
+    bytes += text.length
+  }
+  await writer.events.append(org, slice)
 }
 
 async function organizationsOf(writer: StoreWriter, place: ChangePlace): Promise<string[]> {

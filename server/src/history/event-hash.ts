@@ -13,7 +13,17 @@ export const EMPTY_HISTORY: EventHead = { sequence: 0, hash: '0'.repeat(64) }
 
 /** SHA-256, lower-case hexadecimal, over all of the event but its own hash. */
 export function hashEvent(event: Omit<EventRecord, 'hash'>): string {
-  return hash('sha256', DOMAIN + formatCanonicalJson(hashedOf(event)), 'hex')
+  return hashEventText(eventText(event))
+}
+
+/** All of an event but its hash, in canonical JSON. */
+export function eventText(event: Omit<EventRecord, 'hash'>): string {
+  return formatCanonicalJson(hashedOf(event))
+}
+
+/** The hash of the event that has this `eventText`. */
+export function hashEventText(text: string): string {
+  return hash('sha256', DOMAIN + text, 'hex')
 }
 
 /** In the canonical order, so that nothing has to be sorted. */

@@ -160,6 +160,33 @@ describe('the audited store', () => {
     expect(await store.read((reader) => reader.events.head('acme'))).toBeNull()
   })
 
+  it('lets others run between large events', async () => {
+    const { audited, history } = await open()
+    const resources = Array.from({ length: 100 }, (_, index) => `${'n'.repeat(3000)}${index}.test`)
+    let turns = 0
+    const count = (): void => {
+      turns += 1
+      others = setImmediate(count)
+    }
+    let others = setImmediate(count)
+
+    await audited.write(AUTHOR, async (writer) => {
+      for (let rule = 0; rule < 10; rule += 1)
+        await writer.policies.insertRule(AT, {
+          ...RULE_0,
+          id: `rule_large${rule}`,
+          name: `large ${rule}`,
+          resources,
+        })
+    })
+    clearImmediate(others)
+
+    expect(turns).toBeGreaterThanOrEqual(9)
+    const events = await history()
+    expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+    for (const { hash, ...event } of events) expect(hashEvent(event)).toBe(hash)
+  })
+
   it('keeps nothing of a transaction that failed', async () => {
     const { audited, history } = await open()
 
