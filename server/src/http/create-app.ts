@@ -5,6 +5,7 @@ import type { Log } from '../log/create-log.ts'
 import type { RequestMetrics } from '../metrics/request-metrics.ts'
 import { createCallerTurns } from '../overload/caller-turns.ts'
 import { UNLIMITED, type Overload } from '../overload/overload.ts'
+import { createRequestsInFlight } from '../overload/requests-in-flight.ts'
 import { yieldRequests } from '../overload/yield-requests.ts'
 import type { Certificate } from '../tls/certificate.ts'
 import { createTlsServer } from '../tls/listener.ts'
@@ -130,6 +131,7 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
   requireForwardedAddress(app, deps.trustedProxies)
   registerTurns(app)
   registerUnrouted(app)
+  limitInFlight(app)
   registerBodies(app, deps.bodyPace)
   registerLimit(app, deps.limitRequest)
   registerShutdown(app, closing)
@@ -185,6 +187,19 @@ function registerTurns(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { authorization } = request.headers
     turns.enter(authorization ?? clientNetwork(request.ip).near, done)
+  })
+}
+
+/** Once the caller is known, who may have any number of sessions; before the body is read. */
+function limitInFlight(app: FastifyInstance): void {
+  const inFlight = createRequestsInFlight()
+  app.addHook('preParsing', ({ actor }, { raw }, payload, done) => {
+    if (actor === null) {
+      done(null, payload)
+      return
+    }
+    const leave = inFlight.enter(actor, () => done(null, payload))
+    raw.once('finish', leave).once('close', leave)
   })
 }
 

@@ -1,0 +1,73 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { expect, it, onTestFinished } from 'vitest'
+import { openGovernedApp } from './governed-app.ts'
+
+/** As many of one caller as are handled at a time. */
+const MAX_IN_FLIGHT = 16
+
+/** A server with a route that counts who asks, and answers when it is told to. */
+async function openHeldRoute() {
+  const asked: string[] = []
+  const released = Promise.withResolvers<void>()
+  const route: FastifyPluginAsyncZod = async (app) => {
+    app.get<{ Params: { readonly as: string } }>(
+      '/held/:as',
+      {
+        onRequest: async (request) => {
+          request.actor = request.params.as
+        },
+      },
+      async (request) => {
+        asked.push(request.params.as)
+        await released.promise
+        return {}
+      },
+    )
+  }
+  const governed = await openGovernedApp({ routes: [route] })
+  onTestFinished(() => {
+    released.resolve()
+    return governed.close()
+  })
+  await governed.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = governed.app.server.address() as AddressInfo
+  async function ask(as: string) {
+    const socket = connect(port, '127.0.0.1')
+    onTestFinished(() => void socket.destroy())
+    await once(socket, 'connect')
+    socket.write(`GET /held/${as} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    return socket
+  }
+  const count = (as: string) => asked.filter((each) => each === as).length
+  return { ask, count, release: () => released.resolve() }
+}
+
+it('handles sixteen requests of a caller at a time, whatever its connections, and others beside', async () => {
+  const { ask, count, release } = await openHeldRoute()
+
+  for (let sent = 0; sent < 2 * MAX_IN_FLIGHT; sent += 1) await ask('user:ed')
+  await ask('user:olga')
+  await expect.poll(() => count('user:olga')).toBe(1)
+  await setTimeout(50)
+  expect(count('user:ed')).toBe(MAX_IN_FLIGHT)
+
+  release()
+  await expect.poll(() => count('user:ed')).toBe(2 * MAX_IN_FLIGHT)
+})
+
+it('begins the next request when a client leaves before its answer', async () => {
+  const { ask, count, release } = await openHeldRoute()
+  const sockets = []
+  for (let sent = 0; sent < MAX_IN_FLIGHT + 2; sent += 1) sockets.push(await ask('user:ed'))
+  await expect.poll(() => count('user:ed')).toBe(MAX_IN_FLIGHT)
+
+  sockets[0]?.destroy()
+
+  await expect.poll(() => count('user:ed')).toBe(MAX_IN_FLIGHT + 1)
+  await setTimeout(50)
+  expect(count('user:ed')).toBe(MAX_IN_FLIGHT + 1)
+  release()
+})
