@@ -27,6 +27,7 @@ import {
   requireUser,
   type ListAccessTokensDeps,
 } from './list-access-tokens.ts'
+import { findMaker } from './made-tokens.ts'
 import type { Caller, Principal, UserPrincipal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 
@@ -157,7 +158,9 @@ export async function createToken(
     last_used_at: null,
   }
   await writer.accessTokens.insert(record)
-  return { ...formatAccessToken(record, now), token }
+  // A maker has all that the token may do, or it is refused.
+  const exceeds = findMaker(record) === null ? null : false
+  return { ...formatAccessToken(record, now, exceeds), token }
 }
 
 /** The token that the caller's session came from, or null for a password. Throws 401 or 403. */

@@ -5,6 +5,7 @@ import type { AccessTokenRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import { authorize } from './authorize.ts'
 import { listedSince } from './limits/expired-tokens.ts'
+import { compareWithCreators } from './made-tokens.ts'
 import type { Caller, UserPrincipal } from './principal.ts'
 import { missingPermissions } from './roles.ts'
 
@@ -28,7 +29,7 @@ export async function listPersonalTokens(
       read: (page) => readWithin(reader, user, page, now),
       placeOf: ({ id }) => id,
     })
-    return { data: rows.map((token) => formatAccessToken(token, now)), next_page_token }
+    return { data: rows.map((token) => formatAccessToken(token, now, null)), next_page_token }
   })
 }
 
@@ -47,7 +48,9 @@ export async function listOrganizationTokens(
       read: (page) => reader.accessTokens.pageOfOrganization(org, { ...page, expiresAfter }),
       placeOf: ({ id }) => id,
     })
-    return { data: rows.map((token) => formatAccessToken(token, now)), next_page_token }
+    const exceeds = await compareWithCreators(reader, org, rows)
+    const data = rows.map((token) => formatAccessToken(token, now, exceeds(token)))
+    return { data, next_page_token }
   })
 }
 
@@ -81,7 +84,11 @@ export function isWithin(token: AccessTokenRecord, { permissions }: UserPrincipa
   return missingPermissions(token.permissions, permissions).length === 0
 }
 
-export function formatAccessToken(record: AccessTokenRecord, now: Date): AccessToken {
+export function formatAccessToken(
+  record: AccessTokenRecord,
+  now: Date,
+  exceeds_creator: boolean | null,
+): AccessToken {
   const { id, name, permissions, prefix, created_at, created_by, expires_at, last_used_at } = record
   return {
     id,
@@ -90,6 +97,7 @@ export function formatAccessToken(record: AccessTokenRecord, now: Date): AccessT
     prefix,
     created_at,
     created_by,
+    exceeds_creator,
     expires_at,
     expired: expires_at <= now.toISOString(),
     last_used_at,

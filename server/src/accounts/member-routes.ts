@@ -1,11 +1,11 @@
 import {
   createMemberRequestSchema,
   createdMemberSchema,
-  deleteMemberQuerySchema,
   listMembersResponseSchema,
-  memberSchema,
+  madeTokensQuerySchema,
   pageQuerySchema,
   updateMemberRequestSchema,
+  updatedMemberSchema,
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -82,14 +82,18 @@ export function memberRoutes(deps: {
           tags: ['members'],
           summary: 'Change the role of a member',
           params: memberParams,
-          querystring: noQuery,
+          querystring: madeTokensQuerySchema,
           body: updateMemberRequestSchema,
-          response: { 200: memberSchema, ...errorResponses([400, 401, 403, 404, 409, 413, 415]) },
+          response: {
+            200: updatedMemberSchema,
+            ...errorResponses([400, 401, 403, 404, 409, 413, 415]),
+          },
         },
       },
       async (request) => {
         const { org, username } = request.params
-        return members.updateRole(admission.callerOf(request), org, username, request.body.role)
+        const change = { ...request.query, ...request.body }
+        return members.updateRole(admission.callerOf(request), org, username, change)
       },
     )
 
@@ -105,7 +109,7 @@ export function memberRoutes(deps: {
           tags: ['members'],
           summary: 'Remove a member and revoke his devices; anybody may so leave by himself',
           params: memberParams,
-          querystring: deleteMemberQuerySchema,
+          querystring: madeTokensQuerySchema,
           response: { 204: z.null(), ...errorResponses([400, 401, 403, 404, 409]) },
         },
       },

@@ -1,12 +1,13 @@
 import type {
   CreateMemberRequest,
   CreatedMember,
-  DeleteMemberQuery,
   ListMembersResponse,
+  MadeTokensQuery,
   Member,
   PageQuery,
   Permission,
   Role,
+  UpdatedMember,
 } from '@palisade/protocol'
 import type { Answer } from '../http/answer.ts'
 import { conflict, notFound, permissionDenied } from '../http/api-error.ts'
@@ -17,6 +18,7 @@ import { createOnce } from '../idempotency/idempotent-post.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
 import { authorize, requirePermission, requireWholePerson, type Access } from './authorize.ts'
 import { requireRoom, type Quotas } from './limits/quotas.ts'
+import { countMadeTokens, revokeMadeTokens } from './made-tokens.ts'
 import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller, type Principal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
@@ -44,13 +46,19 @@ export interface MemberService {
     request: CreateMemberRequest,
     once: OnceRequest,
   ): Promise<Answer>
-  updateRole(caller: Caller, org: string, username: string, role: Role): Promise<Member>
+  /** Revokes the organization tokens that the user made when `query` says so. */
+  updateRole(
+    caller: Caller,
+    org: string,
+    username: string,
+    change: MadeTokensQuery & { readonly role: Role },
+  ): Promise<UpdatedMember>
   /**
    * Also revokes the devices that the user has in the organization, and when `query` says so the
    * organization tokens that he made. They stay otherwise: they are the organization's, and what
    * runs by them would stop. Who is somebody else, or asks for that, needs `organization:admin`.
    */
-  remove(caller: Caller, org: string, username: string, query: DeleteMemberQuery): Promise<void>
+  remove(caller: Caller, org: string, username: string, query: MadeTokensQuery): Promise<void>
 }
 
 export function createMemberService(deps: MemberServiceDeps): MemberService {
@@ -104,23 +112,27 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
       })
     },
 
-    updateRole: (caller, org, username, role) =>
+    updateRole: (caller, org, username, { role, organization_tokens }) =>
       store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, 'organization:admin')
         const current = await findMember(writer, org, username)
         requireRank(access.permissions, current.role)
         requireRank(access.permissions, role)
-        if (current.role === role) return current
-        if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
-        await writer.memberships.updateRole(org, username, role)
-        // Or a former owner could still enrol machines.
-        if (!permissionsOf(role).includes('organization:admin'))
-          await writer.enrolmentTokens.revokeMadeBy(
-            org,
-            formatUser(username),
-            deps.now().toISOString(),
-          )
-        return { ...current, role }
+        const made = { username, now: deps.now() }
+        if (current.role !== role) {
+          if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
+          await writer.memberships.updateRole(org, username, role)
+          // Or a former owner could still enrol machines.
+          if (!permissionsOf(role).includes('organization:admin'))
+            await writer.enrolmentTokens.revokeMadeBy(
+              org,
+              formatUser(username),
+              made.now.toISOString(),
+            )
+        }
+        if (organization_tokens === 'revoke') await revokeMadeTokens(writer, org, made)
+        const left = await countMadeTokens(writer, org, made)
+        return { ...current, role, organization_tokens: left }
       }),
 
     remove: (caller, org, username, query) =>
@@ -133,13 +145,12 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         if (current.role === 'owner') await requireAnotherOwner(writer, org, username)
         await writer.memberships.delete(org, username)
         // Or they would come back to life if the user joined again.
-        const now = deps.now().toISOString()
-        await writer.devices.revokeOfUser(org, username, now)
+        const now = deps.now()
+        await writer.devices.revokeOfUser(org, username, now.toISOString())
         // Or he could still enrol a machine.
-        await writer.enrolmentTokens.revokeMadeBy(org, formatUser(username), now)
+        await writer.enrolmentTokens.revokeMadeBy(org, formatUser(username), now.toISOString())
         if (query.organization_tokens === 'revoke')
-          for (const token of await writer.accessTokens.listMadeBy(formatUser(username)))
-            if (token.org === org) await writer.accessTokens.revoke(token.id, now)
+          await revokeMadeTokens(writer, org, { username, now })
       }),
   }
 }

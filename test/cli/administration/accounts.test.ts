@@ -47,8 +47,59 @@ describe('palisade member', () => {
     expect(JSON.parse(await ok('member', 'remove', 'bob', '--yes', '--json'))).toEqual({
       removed: 'bob',
       organization_tokens_revoked: false,
+      organization_tokens: [],
     })
     expect(JSON.parse(await ok('member', 'list', '--json')).data).toHaveLength(1)
+  })
+
+  it('names the organization tokens that outlive the rights of who made them', async () => {
+    const { env, run, ok } = await openAcme()
+    const stdin = 'a long enough password\n'
+    await run(['member', 'add', 'bob', '--role', 'owner', '--password-stdin'], { stdin })
+    const asBob = { ...env, PALISADE_USERNAME: 'bob', PALISADE_TOKEN: 'a long enough password' }
+    const make = async (name: string, permission: string): Promise<string> => {
+      const argv = ['token', 'create', name, '--organization', '--permission', permission, '--json']
+      const made = await run(argv, { env: asBob })
+      expect(made).toMatchObject({ code: 0, err: '' })
+      return JSON.parse(made.out).id
+    }
+    const admin = await make('admin', 'organization:admin')
+    const reader = await make('reader', 'policies:read')
+    const list = () => ok('token', 'list', '--organization')
+    const revocation = (name: string, id: string) =>
+      `  ${name}: palisade token revoke --organization ${id}\n`
+
+    expect(await list()).not.toContain('any more')
+    expect(await ok('member', 'role', 'bob', 'editor')).toBe(
+      'bob is editor now\n' +
+        '1 token of the organization still does what its maker may not any more:\n' +
+        revocation('admin', admin),
+    )
+    expect(await list()).toContain(revocation('admin', admin))
+    expect(await ok('member', 'remove', 'bob', '--yes')).toBe(
+      'removed bob\n' +
+        '2 tokens of the organization still do what their makers may not any more:\n' +
+        revocation('admin', admin) +
+        revocation('reader', reader),
+    )
+    expect(await list()).toContain(revocation('reader', reader))
+    await ok('token', 'revoke', '--organization', admin, '--yes')
+    await ok('token', 'revoke', '--organization', reader, '--yes')
+    expect(await list()).not.toContain('any more')
+  })
+
+  it('revokes those tokens with the role', async () => {
+    const { env, run, ok } = await openAcme()
+    const stdin = 'a long enough password\n'
+    await run(['member', 'add', 'bob', '--role', 'owner', '--password-stdin'], { stdin })
+    const asBob = { ...env, PALISADE_USERNAME: 'bob', PALISADE_TOKEN: 'a long enough password' }
+    const permissions = ['--organization', '--permission', 'audit:read']
+    await run(['token', 'create', 'ci', ...permissions], { env: asBob })
+
+    expect(await ok('member', 'role', 'bob', 'member', '--revoke-tokens')).toBe(
+      'bob is member now\n',
+    )
+    expect(await ok('token', 'list', '--organization')).not.toContain('ci')
   })
 
   it('lets somebody leave by himself, when he says so', async () => {

@@ -322,6 +322,7 @@ describe('createServerClient', () => {
 
   const created_at = '2026-11-21T08:00:00Z'
   const token = { id: 'k', name: 'k', prefix: 'pal_', created_at, created_by: 'user:a' }
+  const exceeds_creator = null
   const expiry = { expires_at: created_at, expired: true, last_used_at: null }
   const webhook = { id: 'w', url: 'https://x.example/', enabled: true, created_at }
   const tries = { attempts: 1, status: 200, error: null }
@@ -329,7 +330,7 @@ describe('createServerClient', () => {
   it.each<[string, object, (client: ServerClient) => Promise<readonly unknown[]>]>([
     [
       'access-tokens',
-      { ...token, ...expiry, permissions: [] },
+      { ...token, ...expiry, exceeds_creator, permissions: [] },
       (client) => client.accessTokens.list(),
     ],
     [
@@ -474,13 +475,15 @@ describe('createServerClient', () => {
       (request) => {
         if (request.method === 'DELETE' || request.method === 'PUT') return { status: 204 }
         if (request.method === 'POST') return { body: { ...member, status: 'active' } }
-        return { body: request.method === 'GET' ? { data: [], next_page_token: null } : member }
+        if (request.method === 'PATCH') return { body: { ...member, organization_tokens: 0 } }
+        return { body: { data: [], next_page_token: null } }
       },
       async ({ client, calls }) => {
         const org = client.organization('acme')
         await org.members.list()
         await org.members.create({ username: 'bob', role: 'editor' })
         await org.members.setRole('bob', 'editor')
+        await org.members.setRole('bob', 'editor', { organization_tokens: 'revoke' })
         await org.members.remove('bob')
         await org.teams.list()
         await org.teams.addMember('t1', 'bob')
@@ -496,6 +499,7 @@ describe('createServerClient', () => {
           'GET /api/v1/orgs/acme/members',
           'POST /api/v1/orgs/acme/members',
           'PATCH /api/v1/orgs/acme/members/bob',
+          'PATCH /api/v1/orgs/acme/members/bob?organization_tokens=revoke',
           'DELETE /api/v1/orgs/acme/members/bob',
           'GET /api/v1/orgs/acme/teams',
           'PUT /api/v1/orgs/acme/teams/t1/members/bob',

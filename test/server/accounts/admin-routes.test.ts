@@ -1,6 +1,6 @@
 import {
-  memberSchema,
   teamSchema,
+  updatedMemberSchema,
   type CreatedAccessToken,
   type Permission,
   type Role,
@@ -101,10 +101,11 @@ describe('administration', () => {
         payload: { role: 'editor' },
       })
       expect(changed.statusCode).toBe(200)
-      expect(memberSchema.parse(changed.json())).toEqual({
+      expect(updatedMemberSchema.parse(changed.json())).toEqual({
         username: 'bob',
         role: 'editor',
         teams: [team],
+        organization_tokens: 0,
       })
       const listed = await test.send('GET', `${ACME}/members`, { as: alice })
       expect(listed.json().data).toEqual([
@@ -156,6 +157,70 @@ describe('administration', () => {
       expect([await statusOf(bobs), await statusOf(childOfBobs)]).toEqual([401, 401])
       expect((await test.exchange('acme', bobs.token)).statusCode).toBe(401)
       expect(await statusOf(elsewhere, 'rival')).toBe(200)
+    })
+
+    it('tells which organization tokens may do more than their makers may now', async () => {
+      const bob = await addMember('bob', 'owner')
+      const ida = await addMember('ida', 'owner')
+      const make = async (as: string, name: string, permissions: Permission[]) => {
+        const payload = { name, permissions, expires_in_days: 1 }
+        const made = await test.send('POST', `${ACME}/access-tokens`, { as, payload })
+        expect(made.statusCode, made.body).toBe(201)
+        return made.json<CreatedAccessToken>()
+      }
+      const wide = await make(bob, 'wide', ['organization:admin'])
+      await make(bob, 'narrow', ['policies:read'])
+      await make(await test.signIn('acme', wide.token), 'child', ['organization:admin'])
+      await make(ida, 'idas', [])
+      await make(ida, 'wide of ida', ['audit:read'])
+      await make(alice, 'own', ['organization:admin'])
+      const exceeding = async () => {
+        const { data } = (await test.send('GET', `${ACME}/access-tokens`, { as: alice })).json<{
+          data: CreatedAccessToken[]
+        }>()
+        return Object.fromEntries(data.map(({ name, exceeds_creator }) => [name, exceeds_creator]))
+      }
+      const ofOthers = { child: null, own: false }
+      expect(wide).toMatchObject({ created_by: 'user:bob', exceeds_creator: false })
+      expect(await exceeding()).toEqual({
+        ...{ wide: false, narrow: false, idas: false, 'wide of ida': false },
+        ...ofOthers,
+      })
+
+      const payload = { role: 'editor' }
+      const changed = await test.send('PATCH', `${ACME}/members/bob`, { as: alice, payload })
+      await test.send('DELETE', `${ACME}/members/ida`, { as: alice })
+
+      expect(changed.json()).toMatchObject({ role: 'editor', organization_tokens: 2 })
+      expect(await exceeding()).toEqual({
+        ...{ wide: true, narrow: false, idas: false, 'wide of ida': true },
+        ...ofOthers,
+      })
+    })
+
+    it('revokes the organization tokens of a member with the role, also without a new one', async () => {
+      const bob = await addMember('bob', 'owner')
+      const make = async (as: string) => {
+        const request = { name: 'ci', permissions: ['organization:admin'], expires_in_days: 1 }
+        const made = await test.send('POST', `${ACME}/access-tokens`, { as, payload: request })
+        return test.signIn('acme', made.json<CreatedAccessToken>().token)
+      }
+      const first = await make(bob)
+      const second = await make(bob)
+      const own = await make(alice)
+      const change = (query: string, role: Role) =>
+        test.send('PATCH', `${ACME}/members/bob${query}`, { as: alice, payload: { role } })
+      const statusOf = async (as: string) =>
+        (await test.send('GET', `${ACME}/members`, { as })).statusCode
+
+      expect((await change('?organization_tokens=keep', 'editor')).statusCode).toBe(400)
+      expect((await change('', 'editor')).json()).toMatchObject({ organization_tokens: 2 })
+      expect(await statusOf(first)).toBe(200)
+      const revoked = await change('?organization_tokens=revoke', 'editor')
+
+      expect(revoked.json()).toMatchObject({ role: 'editor', organization_tokens: 0 })
+      expect([await statusOf(first), await statusOf(second)]).toEqual([401, 401])
+      expect(await statusOf(own)).toBe(200)
     })
 
     it('refuses a second membership, and a password for a user who exists', async () => {

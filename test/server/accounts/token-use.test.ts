@@ -128,6 +128,7 @@ describe('a list of tokens', () => {
         prefix: made.token.slice(0, 12),
         created_at: '2026-11-21T08:00:00.250Z',
         created_by: 'user:alice',
+        exceeds_creator: false,
         expires_at: '2026-11-22T08:00:00.250Z',
         expired: false,
         last_used_at: used,

@@ -1,4 +1,4 @@
-import type { CreatedMember, Member, Role, Team } from '@palisade/protocol'
+import type { CreatedMember, MadeTokensQuery, Member, Role, Team } from '@palisade/protocol'
 import { ROLES } from '@palisade/protocol'
 import { Argument, Option, type Command } from 'commander'
 import {
@@ -11,6 +11,7 @@ import { readSecretLine } from '../account/read-secret.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { formatTable } from '../terminal/table.ts'
 import { confirmed } from './confirmed.ts'
+import { describeExceedingTokens, listExceedingTokens } from './exceeding-tokens.ts'
 
 interface JsonOption {
   readonly json?: true
@@ -22,6 +23,16 @@ Roles:
   editor   reads and writes policies
   auditor  reads policies and the history
   member   reads the policies that apply to them, and enrols machines of their own`
+
+const REVOKE_TOKENS = [
+  '--revoke-tokens',
+  "revoke the organization's tokens that the member made, too",
+] as const
+
+const TOKENS_STAY = `
+Tokens of the organization that the member made stay good without --revoke-tokens, because what runs
+by them would stop. Those that may do more than their maker may now are named;
+\`palisade token list --organization\` shows them at any time.`
 
 /** `palisade member list|add|role|remove|leave` */
 export function addMemberCommands(program: Command, context: RunContext): void {
@@ -107,15 +118,39 @@ function addRole(member: Command, context: RunContext): void {
     .description('Change what a member may do, from the next request on.')
     .argument('<user>', 'name of the member')
     .addArgument(new Argument('<role>', 'what the member may do').choices(ROLES))
+    .option(...REVOKE_TOKENS)
     .option('--json', 'print the member as the API returns it')
-    .addHelpText('after', `${ROLE_HELP}\n\nExamples:\n  palisade member role bob auditor`)
-    .action(async (username: string, role: Role, options: JsonOption) => {
-      const { organization } = await connectOrganization(context.io)
-      const changed = await organization.members.setRole(username, role)
-      await present(context, options.json, changed, () =>
-        context.style.plain(`${changed.username} is ${changed.role} now`).concat('\n'),
-      )
-    })
+    .addHelpText(
+      'after',
+      `${ROLE_HELP}
+${TOKENS_STAY}
+
+Examples:
+  palisade member role bob auditor
+  palisade member role bob auditor --revoke-tokens`,
+    )
+    .action(
+      async (
+        username: string,
+        role: Role,
+        options: JsonOption & { readonly revokeTokens?: true },
+      ) => {
+        const { organization } = await connectOrganization(context.io)
+        const changed = await organization.members.setRole(username, role, madeTokens(options))
+        const exceeding =
+          options.json === true || changed.organization_tokens === 0
+            ? []
+            : await listExceedingTokens(organization, changed.username)
+        await present(
+          context,
+          options.json,
+          changed,
+          () =>
+            context.style.plain(`${changed.username} is ${changed.role} now`).concat('\n') +
+            describeExceedingTokens(exceeding, context.style),
+        )
+      },
+    )
 }
 
 function addRemove(member: Command, context: RunContext): void {
@@ -123,14 +158,12 @@ function addRemove(member: Command, context: RunContext): void {
     .command('remove')
     .description('Remove a member and revoke the machines of that member.')
     .argument('<user>', 'name of the member')
-    .option('--revoke-tokens', "revoke the organization's tokens that the member made, too")
+    .option(...REVOKE_TOKENS)
     .option('--yes', 'do not ask')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
-      `
-Tokens of the organization that the member made stay good without --revoke-tokens, because what runs
-by them would stop; \`palisade token list --organization\` shows who made which.
+      `${TOKENS_STAY}
 
 Examples:
   palisade member remove bob
@@ -144,15 +177,27 @@ Examples:
         const question = `Remove member \`${username}\` and revoke the machines of that member?`
         await confirmed(context, options.yes, { question, undone: 'nobody was removed' })
         const { organization } = await connectOrganization(context.io)
-        const revoke = options.revokeTokens === true
-        const query = revoke ? { organization_tokens: 'revoke' as const } : {}
-        await organization.members.remove(username, query)
-        const removed = { removed: username, organization_tokens_revoked: revoke }
-        await present(context, options.json, removed, () =>
-          context.style.plain(`removed ${username}`).concat('\n'),
+        await organization.members.remove(username, madeTokens(options))
+        const exceeding = await listExceedingTokens(organization, username)
+        const removed = {
+          removed: username,
+          organization_tokens_revoked: options.revokeTokens === true,
+          organization_tokens: exceeding.map(({ id }) => id),
+        }
+        await present(
+          context,
+          options.json,
+          removed,
+          () =>
+            context.style.plain(`removed ${username}`).concat('\n') +
+            describeExceedingTokens(exceeding, context.style),
         )
       },
     )
+}
+
+function madeTokens({ revokeTokens }: { readonly revokeTokens?: true }): MadeTokensQuery {
+  return revokeTokens === true ? { organization_tokens: 'revoke' } : {}
 }
 
 function addLeave(member: Command, context: RunContext): void {

@@ -9,6 +9,7 @@ import { formatTable } from '../terminal/table.ts'
 import { write } from '../terminal/write.ts'
 import { collect } from './collect.ts'
 import { confirmed } from './confirmed.ts'
+import { describeExceedingTokens, isExceeding } from './exceeding-tokens.ts'
 import { findToken } from './find-token.ts'
 
 const KIND = { name: 'token', listedBy: 'palisade token list' } as const
@@ -49,7 +50,11 @@ function addList(token: Command, context: RunContext): void {
     )
     .action(async (options: TokenOptions) => {
       const data = await (await connectTokens(context, options)).list()
-      await present(context, options.json, { data }, () => formatTokens(data, context))
+      await present(context, options.json, { data }, () =>
+        formatTokens(data, context).concat(
+          describeExceedingTokens(data.filter(isExceeding), context.style),
+        ),
+      )
     })
 }
 

@@ -4,23 +4,24 @@ import {
   createdMemberSchema,
   listMembersResponseSchema,
   listTeamsResponseSchema,
-  memberSchema,
   organizationSchema,
   revisionStatusSchema,
   teamSchema,
+  updatedMemberSchema,
   type CheckRequest,
   type CreateMemberRequest,
   type CreatedMember,
-  type DeleteMemberQuery,
   type DeleteTeamQuery,
   type EffectivePolicyResponse,
   type OrganizationBody,
   type UpdateOrganizationRequest,
+  type MadeTokensQuery,
   type Member,
   type RevisionStatus,
   type StoredDecision,
   type Role,
   type Team,
+  type UpdatedMember,
 } from '@palisade/protocol'
 import { createAccessTokensClient, type AccessTokensClient } from './access-tokens.ts'
 import type { Call } from './call.ts'
@@ -44,9 +45,10 @@ export interface MembersClient {
   list(): Promise<readonly Member[]>
   /** The account of another organization is `invited`, and no member before it accepts. */
   create(body: CreateMemberRequest): Promise<CreatedMember>
-  setRole(username: string, role: Role): Promise<Member>
-  /** Also revokes his devices; `made` says what becomes of the organization tokens he made. */
-  remove(username: string, made?: DeleteMemberQuery): Promise<void>
+  /** `made` says what becomes of the organization tokens that the member made. */
+  setRole(username: string, role: Role, made?: MadeTokensQuery): Promise<UpdatedMember>
+  /** Also revokes the devices of the member; `made` as above. */
+  remove(username: string, made?: MadeTokensQuery): Promise<void>
 }
 
 export interface TeamsClient {
@@ -118,8 +120,11 @@ function createMembersClient(call: Call, root: string): MembersClient {
   return {
     list: async () => collectPages(call, { path: root, page: listMembersResponseSchema }),
     create: async (body) => call({ method: 'POST', path: root, body }, createdMemberSchema),
-    setRole: async (username, role) =>
-      call({ method: 'PATCH', path: one(username), body: { role } }, memberSchema),
+    setRole: async (username, role, made = {}) =>
+      call(
+        { method: 'PATCH', path: one(username) + formatQuery(made), body: { role } },
+        updatedMemberSchema,
+      ),
     remove: async (username, made = {}) =>
       call.empty({ method: 'DELETE', path: one(username) + formatQuery(made) }),
   }

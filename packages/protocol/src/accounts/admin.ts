@@ -134,8 +134,17 @@ export const listInvitationsResponseSchema = pageSchema(invitationSchema).meta({
 })
 export type ListInvitationsResponse = z.infer<typeof listInvitationsResponseSchema>
 
-/** What shall become of the organization tokens that a removed member made; they stay without it. */
-export const deleteMemberQuerySchema = z.strictObject({
+/** With what becomes of the organization's tokens that the member made. */
+export const updatedMemberSchema = memberSchema
+  .extend({
+    /** Live ones that the member made; they stay good whatever the role. */
+    organization_tokens: z.int().nonnegative(),
+  })
+  .meta({ id: 'UpdatedMember' })
+export type UpdatedMember = z.infer<typeof updatedMemberSchema>
+
+/** Organization tokens that a demoted or removed member made stay good unless this revokes them. */
+export const madeTokensQuerySchema = z.strictObject({
   organization_tokens: z
     .literal('revoke')
     .optional()
@@ -143,7 +152,7 @@ export const deleteMemberQuerySchema = z.strictObject({
       'Revoke the organization tokens that the member made, with every token made from them',
     ),
 })
-export type DeleteMemberQuery = z.infer<typeof deleteMemberQuerySchema>
+export type MadeTokensQuery = z.infer<typeof madeTokensQuerySchema>
 
 /** `/api/v1/orgs/{org}/teams` */
 export const createTeamRequestSchema = z
@@ -197,6 +206,11 @@ export const accessTokenSchema = z
     created_at: timestampSchema,
     /** `user:NAME`, `organization:NAME:TOKEN` or `operator`; null as above. */
     created_by: z.string().nullable(),
+    /**
+     * Whether an organization token may do more than the user who made it may now. Null where no
+     * user made it, and for a personal token, which never may more than its user.
+     */
+    exceeds_creator: z.boolean().nullable(),
     expires_at: timestampSchema,
     expired: z.boolean(),
     /** To the minute, and up to a minute late; null when it has not been used. */

@@ -36,6 +36,8 @@ export interface AccessTokenReader {
   /** Neither revoked nor over at `at` (`Date.toISOString`). */
   countLiveOfUser(username: string, at: string): Promise<number>
   countLiveOfOrganization(org: string, at: string): Promise<number>
+  /** The same of the organization's that `actor` made. */
+  countLiveMadeBy(org: string, actor: string, at: string): Promise<number>
   /** Not revoked, of every organization, by creation; `actor` as in `created_by`. */
   listMadeBy(actor: string): Promise<OrganizationTokenRecord[]>
 }

@@ -77,6 +77,8 @@ export interface MembershipReader {
   list(org: string): Promise<MembershipRecord[]>
   page(org: string, page: NamePage): Promise<MembershipRecord[]>
   count(org: string): Promise<number>
+  /** Of those among the users who are members, by their names. */
+  rolesOfSome(org: string, usernames: readonly string[]): Promise<Map<string, Role>>
   /** By organization. */
   listOfUser(username: string): Promise<MembershipRecord[]>
   pageOfUser(username: string, page: NamePage): Promise<MembershipRecord[]>

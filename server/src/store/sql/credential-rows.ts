@@ -48,6 +48,10 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
     `SELECT CAST(count(*) AS INTEGER) AS total FROM access_tokens
      WHERE org = ? AND expires_at > ? AND revoked_at IS NULL`,
   )
+  const countLiveMadeBy = connection.prepare<{ total: number }>(
+    `SELECT CAST(count(*) AS INTEGER) AS total FROM access_tokens
+     WHERE created_by = ? AND org = ? AND expires_at > ? AND revoked_at IS NULL`,
+  )
   const listMadeBy = connection.prepare<AccessTokenRow>(
     `SELECT * FROM access_tokens
      WHERE created_by = ? AND org IS NOT NULL AND revoked_at IS NULL ORDER BY place`,
@@ -80,6 +84,9 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
     },
     async countLiveOfOrganization(org, at) {
       return (await countLiveOfOrganization.get(org, at))?.total ?? 0
+    },
+    async countLiveMadeBy(org, actor, at) {
+      return (await countLiveMadeBy.get(actor, org, at))?.total ?? 0
     },
     async listMadeBy(actor) {
       return (await listMadeBy.all(actor)).map(toAccessToken).filter(isOfOrganization)

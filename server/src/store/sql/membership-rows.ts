@@ -3,6 +3,7 @@ import { StoreError } from '../store-error.ts'
 import type { MembershipReader, MembershipWriter } from '../contract/organizations.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import type { Connection } from './connection.ts'
+import { createSelectIn } from './select-in.ts'
 import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 export function createMembershipReader(connection: Connection): MembershipReader {
@@ -17,6 +18,11 @@ export function createMembershipReader(connection: Connection): MembershipReader
   )
   const count = connection.prepare<{ total: number }>(
     'SELECT CAST(count(*) AS INTEGER) AS total FROM memberships WHERE org = ?',
+  )
+  const rolesOfSome = createSelectIn<Pick<MembershipRecord, 'username' | 'role'>>(
+    connection,
+    (usernames) =>
+      `SELECT username, role FROM memberships WHERE org = ? AND username IN (${usernames})`,
   )
   const listOfUser = connection.prepare<MembershipRecord>(
     'SELECT * FROM memberships WHERE username = ? ORDER BY org',
@@ -51,6 +57,10 @@ export function createMembershipReader(connection: Connection): MembershipReader
     page: (org, { after, limit }) => page.all(org, after, limit),
     async count(org) {
       return (await count.get(org))?.total ?? 0
+    },
+    async rolesOfSome(org, usernames) {
+      const rows = await rolesOfSome([org], usernames)
+      return new Map(rows.map(({ username, role }) => [username, role]))
     },
     async listOfUser(username) {
       return listOfUser.all(username)
