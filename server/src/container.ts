@@ -30,6 +30,7 @@ import { createPollShortcut } from './distribution/views/poll-shortcut.ts'
 import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
+import { createHistoryQuota } from './history/history-quota.ts'
 import { createHistoryRetention } from './history/retention.ts'
 import { createAuditedStore } from './history/audited-store.ts'
 import { eventRoutes } from './history/event-routes.ts'
@@ -111,12 +112,19 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const machines = await openMachines({ config, store, log, sources })
   const { views, hints } = machines
   const onEvents = tellOfEvents(webhooks.courier, views, hints)
-  const audited = createAuditedStore({ store, ...sources, onEvents })
+  const requireRoom = createHistoryQuota(config.maxHistoryMib)
+  const audited = createAuditedStore({ store, ...sources, requireRoom, onEvents })
   const policies = { limits: config.limits, budget: createWorkBudget(), pageTokenKey }
   const work = [
     webhooks.courier,
     openRolloutWatch({ store, audited, views, sources, log }),
-    createHistoryRetention({ store: audited, days: config.historyDays, log, ...sources }),
+    createHistoryRetention({
+      store: audited,
+      days: config.historyDays,
+      maxMib: config.maxHistoryMib,
+      log,
+      ...sources,
+    }),
   ]
 
   const container = root.createChildContainer()

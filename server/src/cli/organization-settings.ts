@@ -103,6 +103,8 @@ interface OrganizationView extends OrganizationRecord, DistributionSettings {
   readonly policies: number
   /** Not revoked. */
   readonly devices: number
+  /** Of its events. */
+  readonly history_bytes: number
 }
 
 async function describe(
@@ -119,6 +121,7 @@ async function describe(
     teams: (await reader.teams.list(name)).length,
     policies: await reader.policies.count(name),
     devices: await reader.devices.countLive(name),
+    history_bytes: await reader.events.bytes(name),
   }
 }
 

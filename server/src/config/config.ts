@@ -64,6 +64,8 @@ export interface Config {
   readonly writeRates: WriteRates
   /** How long events are kept; 0 keeps them for ever. */
   readonly historyDays: number
+  /** What the events of an organization may take; 0 is no bound. */
+  readonly maxHistoryMib: number
 }
 
 /** Every setting by its name. */
@@ -135,6 +137,7 @@ export function readConfig(
       ownPerHour: settings.PALISADE_MAX_OWN_WRITES_PER_HOUR,
     },
     historyDays: settings.PALISADE_HISTORY_DAYS,
+    maxHistoryMib: settings.PALISADE_MAX_HISTORY_MIB,
   }
 }
 

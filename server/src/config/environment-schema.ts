@@ -72,6 +72,7 @@ export const environmentSchema = z.object({
   PALISADE_MAX_WRITES_PER_MINUTE: wholeNumber(1, LARGEST).default(30_000),
   PALISADE_MAX_OWN_WRITES_PER_HOUR: wholeNumber(1, LARGEST).default(600),
   PALISADE_HISTORY_DAYS: wholeNumber(0, 36_500).default(0),
+  PALISADE_MAX_HISTORY_MIB: wholeNumber(0, 1024 * 1024).default(4096),
   PALISADE_DATABASE_CONNECTIONS: wholeNumber(1, 1000).default(10),
   DATABASE_URL: z.string().superRefine(checkDatabaseUrl).default(''),
 })

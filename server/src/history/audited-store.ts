@@ -2,6 +2,7 @@ import type { Store, StoreWriter } from '../store/store.ts'
 import { createAuditedWriter } from './audited-writer.ts'
 import type { Author } from './author.ts'
 import { createChangeLog } from './change-log.ts'
+import type { RequireHistoryRoom } from './history-quota.ts'
 
 /**
  * The store as services have it: there is no way to write without saying who does, and every
@@ -15,17 +16,24 @@ export interface AuditedStore extends Pick<Store, 'read' | 'generation'> {
 export interface AuditedStoreDeps {
   readonly store: Store
   readonly now: () => Date
+  /** No bound without it, as for commands of the operator. */
+  readonly requireRoom?: RequireHistoryRoom
   /** Told after the commit whose history has grown. */
   readonly onEvents?: (orgs: readonly string[]) => void
 }
 
-export function createAuditedStore({ store, now, onEvents }: AuditedStoreDeps): AuditedStore {
+export function createAuditedStore({
+  store,
+  now,
+  requireRoom,
+  onEvents,
+}: AuditedStoreDeps): AuditedStore {
   return {
     read: (work) => store.read(work),
     generation: (of) => store.generation(of),
     async write(author, work) {
       const { result, orgs } = await store.transaction(async (writer) => {
-        const log = createChangeLog(writer)
+        const log = createChangeLog(writer, requireRoom)
         const audited = createAuditedWriter(writer, (change) => log.record(change))
         return { result: await work(audited), orgs: await log.append(author, now()) }
       })

@@ -5,6 +5,7 @@ import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 import type { Change, ChangePlace } from './change.ts'
 import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
+import type { RequireHistoryRoom } from './history-quota.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
 const SLICE = 250
@@ -14,7 +15,10 @@ const SLICE_BYTES = 256 * 1024
 /** The changes of one transaction, on their way into the histories of its organizations. */
 export interface ChangeLog {
   record(change: Change): Promise<void>
-  /** Appends what was recorded; answers the organizations whose history grew. */
+  /**
+   * Appends what was recorded; answers the organizations whose history grew. Throws what
+   * `requireRoom` throws.
+   */
   append(author: Author, at: Date): Promise<string[]>
 }
 
@@ -28,7 +32,10 @@ interface PlacedChange extends Change {
  * user is in, and which revision the organization has for everybody else, who sees all of the
  * transaction or nothing.
  */
-export function createChangeLog(writer: StoreWriter): ChangeLog {
+export function createChangeLog(
+  writer: StoreWriter,
+  requireRoom: RequireHistoryRoom = async () => {},
+): ChangeLog {
   const changes: PlacedChange[] = []
 
   return {
@@ -44,6 +51,7 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
       if (only !== undefined && changes.length === 1 && isOfOne(only.place)) {
         // Nearly always.
         const { org } = only.place
+        await requireRoom(writer, org, { author, changes })
         await appendInSlices(writer, org, { author, at, changes })
         return [org]
       }
@@ -57,8 +65,10 @@ export function createChangeLog(writer: StoreWriter): ChangeLog {
           else list.push(change)
         }
       }
-      for (const [org, list] of perOrganization)
+      for (const [org, list] of perOrganization) {
+        await requireRoom(writer, org, { author, changes: list })
         await appendInSlices(writer, org, { author, at, changes: list })
+      }
       return [...perOrganization.keys()]
     },
   }

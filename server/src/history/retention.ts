@@ -5,10 +5,13 @@ import { pruneHistory } from './prune-history.ts'
 
 const INTERVAL_MS = 60 * 60 * 1000
 const DAY_MS = 24 * INTERVAL_MS
+const MIB = 1024 * 1024
+/** Share of the quota from which on the log says so. */
+const WARN_AT = 0.8
 /** Webhooks that have not had an event keep it for so many times the retention. */
 const PATIENCE = 2
 
-/** Removes events that are older than the retention of the history. */
+/** Removes events that are older than the retention of the history, and warns of full histories. */
 export interface HistoryRetention {
   /** Looks every hour from now on. */
   start(): void
@@ -17,14 +20,15 @@ export interface HistoryRetention {
   stop(): Promise<void>
 }
 
-/** `days` 0 keeps every event for ever. */
+/** `days` 0 keeps every event for ever; `maxMib` 0 is no quota. */
 export function createHistoryRetention(deps: {
   readonly store: AuditedStore
   readonly days: number
+  readonly maxMib: number
   readonly now: () => Date
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }): HistoryRetention {
-  const { store, days, now, log } = deps
+  const { store, days, maxMib, now, log } = deps
   let isStopping = false
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | null = null
@@ -43,11 +47,17 @@ export function createHistoryRetention(deps: {
     if (skipped.length > 0) log.warn({ org, skipped }, 'events removed before their delivery')
   }
 
+  async function warnOfSize(org: string): Promise<void> {
+    const mib = (await store.read(({ events }) => events.bytes(org))) / MIB
+    if (maxMib > 0 && mib >= WARN_AT * maxMib)
+      log.warn({ org, mib: Math.floor(mib), max_mib: maxMib }, 'history is nearly full, or is')
+  }
+
   async function pruneDue(): Promise<void> {
-    if (days === 0) return
     for (const org of await store.read((reader) => reader.organizations.names())) {
       if (isStopping) return
-      await pruneOne(org)
+      if (days > 0) await pruneOne(org)
+      await warnOfSize(org)
     }
   }
 

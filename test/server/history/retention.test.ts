@@ -20,7 +20,7 @@ async function open(days: number) {
     test.advance(DAY_MS)
     await store.write(OPERATOR, (writer) => writer.teams.insert({ id, org: 'acme', name: id }))
   }
-  const retention = createHistoryRetention({ store, days, now, log: createLog(false) })
+  const retention = createHistoryRetention({ store, days, maxMib: 0, now, log: createLog(false) })
   const feed = async (query = '') => {
     const as = await test.signIn(username, password ?? '')
     const response = await test.send('GET', `/api/v1/orgs/acme/events${query}`, { as })
@@ -46,6 +46,25 @@ describe('the retention of the history', () => {
     expect(await verify()).toMatchObject({ intact: true, removed_through: body.removed_through })
     const rival = await test.store.read((reader) => reader.events.checkpoint('rival'))
     expect(rival).toBeNull()
+  })
+
+  it.each([
+    [0, false],
+    [1, true],
+  ])('warns of a history that nearly fills %s MiB: %s', async (maxMib, isWarned) => {
+    const { test } = await open(0)
+    const now = () => new Date(test.now())
+    const store = createAuditedStore({ store: test.store, now })
+    const name = 'x'.repeat(900_000)
+    await store.write(OPERATOR, (writer) => writer.teams.insert({ id: 'big', org: 'acme', name }))
+    await test.createOrganization('rival', 'rita')
+    const warnings: unknown[] = []
+    const log = { ...createLog(false), warn: (told: unknown) => void warnings.push(told) }
+
+    await createHistoryRetention({ store, days: 0, maxMib, now, log }).pruneDue()
+
+    const warning = { org: 'acme', mib: 1, max_mib: 1 }
+    expect(warnings).toEqual(isWarned ? [warning] : [])
   })
 
   it('removes nothing where it is 0, or everything is newer', async () => {
@@ -97,6 +116,7 @@ describe('the hourly retention', () => {
         },
       },
       days: 1,
+      maxMib: 0,
       now,
       log: { info: note('info'), warn: note('warn'), error: note('error') },
     })

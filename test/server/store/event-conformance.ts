@@ -134,6 +134,47 @@ export function describeEvents(store: () => Store): void {
       expect(await list({}, 'rival')).toHaveLength(1)
     })
 
+    it('are counted in bytes, and no more once they are removed', async () => {
+      const bytes = (org = 'acme') => store().read(({ events }) => events.bytes(org))
+      const long = { text: 'ü'.repeat(1000) }
+      const size = ({ subject, before, after }: EventRecord): number =>
+        [subject, before, after].reduce(
+          (sum, state) => sum + (state === null ? 0 : Buffer.byteLength(JSON.stringify(state))),
+          512,
+        )
+      const events = [1, 2, 3, 4, 5].map((sequence) =>
+        event(sequence, sequence % 2 === 0 ? { before: long, after: null } : {}),
+      )
+      const sizeFrom = (first: number, last: number): number =>
+        events.slice(first - 1, last).reduce((sum, one) => sum + size(one), 0)
+      const prune = (sequence: number) =>
+        store().transaction((writer) =>
+          writer.events.prune('acme', {
+            checkpoint: { sequence, hash: `hash ${sequence}`, is_whole: true },
+            items: new Map(),
+            at: event(1).at,
+          }),
+        )
+      expect(await bytes()).toBe(0)
+
+      await append('acme', ...events.slice(0, 1))
+      expect(await bytes()).toBe(sizeFrom(1, 1))
+      await append('acme', ...events.slice(1, 3))
+      expect(await bytes()).toBe(sizeFrom(1, 3))
+      await store().transaction(async (writer) => {
+        await writer.events.append('acme', events.slice(3, 4))
+        await writer.events.append('acme', events.slice(4, 5))
+        expect(await writer.events.bytes('acme')).toBe(sizeFrom(1, 5))
+      })
+      await prune(2)
+      expect(await bytes()).toBe(sizeFrom(3, 5))
+      await append('acme', event(6))
+      await prune(5)
+
+      expect(await bytes()).toBe(size(event(6)))
+      expect(await bytes('rival')).toBe(0)
+    })
+
     it('are gone when their transaction fails', async () => {
       const attempt = store().transaction(async (writer) => {
         await writer.events.append('acme', [event(1)])

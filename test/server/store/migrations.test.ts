@@ -11,6 +11,7 @@ import { createViewPublisher } from '../../../server/src/distribution/views/view
 import type { RuleRecord } from '../../../server/src/store/records.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { deviceSearch } from '../../../server/src/store/sql/migrations/device-search.ts'
+import { historyBytes } from '../../../server/src/store/sql/migrations/history-bytes.ts'
 import { publications } from '../../../server/src/store/sql/migrations/publications.ts'
 import { rolloutBases } from '../../../server/src/store/sql/migrations/rollout-bases.ts'
 import { rulesInOrder } from '../../../server/src/store/sql/migrations/rules-in-order.ts'
@@ -243,6 +244,32 @@ describe.each(DRIVERS.filter(({ isThere }) => isThere))(
       }))
       expect(found.ids).toEqual(['pol_1', 'pol_2'])
       expect(found.policies).toEqual([found.unchanged, copy])
+      await store.close()
+    })
+
+    it('counts the bytes of the events of before as those of now', async () => {
+      const event = (sequence: number) => `('acme', ${sequence}, '${AT}', 'team.created', 'x',
+        '{"id":"ü","name":null}', NULL, '{"id":"ü"}', 1, 'p', 'h${sequence}')`
+      const open = await prepare(
+        MIGRATIONS.indexOf(historyBytes),
+        ROWS,
+        `INSERT INTO events (org, sequence, at, kind, actor, subject, before_state, after_state,
+             revision, previous_hash, hash)
+           VALUES ${event(1)}, ${event(2)};
+         DELETE FROM event_heads;
+         INSERT INTO event_heads (org, sequence, hash) VALUES ('acme', 2, 'h2')`,
+      )
+
+      const store = await open()
+      const bytes = () => store.read(({ events }) => events.bytes('acme'))
+      const before = await bytes()
+      await store.transaction(async ({ events }) => {
+        const [, last] = await events.list('acme', { after: 0, through: 9, limit: 9 })
+        await events.append('acme', [{ ...last!, sequence: 3, hash: 'h3' }])
+      })
+
+      expect(before).toBeGreaterThan(0)
+      expect(await bytes()).toBe((before * 3) / 2)
       await store.close()
     })
 

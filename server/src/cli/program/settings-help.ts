@@ -55,6 +55,7 @@ Settings (environment):
   PALISADE_MAX_WRITES_PER_MINUTE    changes of one caller (30000)
   PALISADE_MAX_OWN_WRITES_PER_HOUR  those that need no permission, such as personal tokens (600)
   PALISADE_HISTORY_DAYS          events of the history are removed after so many days, 0 for never (0)
+  PALISADE_MAX_HISTORY_MIB       events of an organization in MiB, 0 for no bound (4096)
 
 Examples:
   $ palisade-server init --org acme --owner alice

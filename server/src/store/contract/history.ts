@@ -5,6 +5,8 @@ export interface EventReader {
   list(org: string, page: EventPage): Promise<EventRecord[]>
   /** Null for an organization without history. */
   head(org: string): Promise<EventHead | null>
+  /** How many bytes its events take; 0 for an organization without history. */
+  bytes(org: string): Promise<number>
   /** Null while no event of the organization was removed. */
   checkpoint(org: string): Promise<HistoryCheckpoint | null>
   /** By ascending item. */

@@ -3,7 +3,7 @@ import type { EventReader, EventWriter, HistoryItem } from '../contract/history.
 import type { Connection, Value } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
 import { createPruneHistory } from './prune-rows.ts'
-import type { WriterMemory } from './writer-memory.ts'
+import type { StoredHead, WriterMemory } from './writer-memory.ts'
 
 interface EventRow extends Omit<EventRecord, 'subject' | 'before' | 'after'> {
   readonly subject: string
@@ -46,9 +46,20 @@ const COLUMNS: readonly InsertedColumn[] = [
   { name: 'hash', type: 'TEXT' },
 ]
 
-export function createEventReader(connection: Connection): EventReader {
+/** Hashes, times and names of an event, and its places in indexes. */
+const EVENT_BYTES = 512
+/** What may be long. */
+const COUNTED = ['subject', 'before_state', 'after_state'].map((name) =>
+  COLUMNS.findIndex((column) => column.name === name),
+)
+
+type FindHead = (org: string) => Promise<StoredHead | null>
+
+export function createEventReader(
+  connection: Connection,
+  findHead: FindHead = createFindHead(connection),
+): EventReader {
   const list = connection.prepare<EventRow>(LIST)
-  const head = connection.prepare<EventHead>('SELECT sequence, hash FROM event_heads WHERE org = ?')
   const checkpoint = connection.prepare<CheckpointRow>(
     'SELECT sequence, hash, is_whole FROM history_checkpoints WHERE org = ?',
   )
@@ -61,9 +72,8 @@ export function createEventReader(connection: Connection): EventReader {
       const filters = [kind, kind, actor, actor, since, since, until, until]
       return (await list.all(org, org, after, through, ...filters, limit)).map(toEvent)
     },
-    async head(org) {
-      return (await head.get(org)) ?? null
-    },
+    head: async (org) => toHead(await findHead(org)),
+    bytes: async (org) => (await findHead(org))?.bytes ?? 0,
     async checkpoint(org) {
       const row = await checkpoint.get(org)
       return row === undefined ? null : { ...row, is_whole: row.is_whole === 1 }
@@ -78,40 +88,69 @@ export function createEventWriter(
   connection: Connection,
   { eventHeads }: Pick<WriterMemory, 'eventHeads'>,
 ): EventWriter {
-  const reader = createEventReader(connection)
+  const load = createFindHead(connection)
+  const findHead: FindHead = (org) => eventHeads.read(org, () => load(org))
   const insert = createInsertRows(connection, { name: 'events', effect: 'governance' }, COLUMNS)
   const setHead = connection.prepare(
-    `INSERT INTO event_heads (org, sequence, hash)
-     VALUES (?, ?, ?)
-     ON CONFLICT (org) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash`,
+    `INSERT INTO event_heads (org, sequence, hash, bytes)
+     VALUES (?, ?, ?, ?)
+     ON CONFLICT (org) DO UPDATE
+       SET sequence = excluded.sequence, hash = excluded.hash, bytes = excluded.bytes`,
     'governance',
   )
+  const prune = createPruneHistory(connection, EVENT_BYTES)
   return {
-    ...reader,
-    head: (org) => eventHeads.read(org, () => reader.head(org)),
-    prune: createPruneHistory(connection),
+    ...createEventReader(connection, findHead),
+    prune: async (org, pruning) => (await eventHeads.write(org, () => prune(org, pruning))).result,
     async append(org, events) {
       const last = events.at(-1)
       if (last === undefined) throw new RangeError('there is no event to append')
       const { sequence, hash } = last
+      const rows = events.map((event) => rowOf(org, event))
+      const added = rows.reduce((sum, row) => sum + eventBytes(row), 0)
+      const become = (old: StoredHead) => ({ sequence, hash, bytes: old.bytes + added })
       const isNext = ({ sequence: newest }: EventHead) => newest === sequence - 1
-      if (
-        events.length === 1 &&
-        eventHeads.change(org, (old) => (isNext(old) ? { sequence, hash } : null)) !== null
-      ) {
-        const row = insert.later(rowOf(org, last))
-        const head = setHead.latest(org, org, sequence, hash)
+      const [only] = rows
+      const next =
+        only === undefined || rows.length > 1
+          ? null
+          : eventHeads.change(org, (old) => (isNext(old) ? become(old) : null))
+      if (only !== undefined && next !== null) {
+        const row = insert.later(only)
+        const head = setHead.latest(org, org, sequence, hash, next.bytes)
         await row
         await head
         return
       }
+      const bytes = ((await findHead(org))?.bytes ?? 0) + added
       const write = async () => {
-        await insert.run(events.map((event) => rowOf(org, event)))
-        await setHead.run(org, sequence, hash)
+        await insert.run(rows)
+        await setHead.run(org, sequence, hash, bytes)
       }
-      await eventHeads.write(org, write, () => ({ sequence, hash }))
+      await eventHeads.write(org, write, become)
     },
   }
+}
+
+function createFindHead(connection: Connection): FindHead {
+  const find = connection.prepare<StoredHead>(
+    'SELECT sequence, hash, bytes FROM event_heads WHERE org = ?',
+  )
+  return async (org) => (await find.get(org)) ?? null
+}
+
+function toHead(stored: StoredHead | null): EventHead | null {
+  return stored === null ? null : { sequence: stored.sequence, hash: stored.hash }
+}
+
+/** As `createPruneHistory` counts what it removes. */
+function eventBytes(row: readonly Value[]): number {
+  let bytes = EVENT_BYTES
+  for (const index of COUNTED) {
+    const text = row[index]
+    if (typeof text === 'string') bytes += Buffer.byteLength(text)
+  }
+  return bytes
 }
 
 /** In the order of `COLUMNS`. */

@@ -9,7 +9,19 @@ interface LateWebhook {
   readonly delivered_sequence: number
 }
 
-export function createPruneHistory(connection: Connection): EventWriter['prune'] {
+/** `eventBytes` is what an event takes beside its long texts. */
+export function createPruneHistory(
+  connection: Connection,
+  eventBytes: number,
+): EventWriter['prune'] {
+  const subtract = connection.prepare(
+    `UPDATE event_heads SET bytes = bytes - coalesce((
+       SELECT sum(${eventBytes} + octet_length(subject)
+         + coalesce(octet_length(before_state), 0) + coalesce(octet_length(after_state), 0))
+       FROM events WHERE org = event_heads.org AND sequence <= ?), 0)
+     WHERE org = ?`,
+    'governance',
+  )
   const remove = connection.prepare(
     'DELETE FROM events WHERE org = ? AND sequence <= ?',
     'governance',
@@ -57,6 +69,7 @@ export function createPruneHistory(connection: Connection): EventWriter['prune']
       await putDead.run(id, sequence, at)
       await skip.run(sequence, at, id)
     }
+    await subtract.run(sequence, org)
     await remove.run(org, sequence)
     for (const [item, recorded] of items)
       if (recorded === null) await removeItem.run(org, item)

@@ -15,6 +15,11 @@ const MAX_POLICY_BYTES = 32 * 1024 * 1024
 /** What a policy, a rule and a resource take beside their texts, with room to spare. */
 const [POLICY_BYTES, RULE_BYTES, RESOURCE_BYTES] = [512, 256, 32]
 
+/** With the bytes that all events of the organization take. */
+export interface StoredHead extends EventHead {
+  readonly bytes: number
+}
+
 /** Null where the organization has no open rollout. */
 export interface OpenRollout {
   readonly rollout: { readonly id: string; readonly base_revision: number } | null
@@ -29,7 +34,7 @@ export interface WriterMemory {
   readonly organizations: Remembered<OrganizationRecord>
   readonly memberships: Remembered<MembershipRecord>
   readonly policies: Remembered<PolicyRecord>
-  readonly eventHeads: Remembered<EventHead>
+  readonly eventHeads: Remembered<StoredHead>
   /** Whether each organization has a rollout that has not ended. */
   readonly openRollouts: Remembered<OpenRollout>
   /** Places of the documents that the newest targets file of a view lists, in their order. */
@@ -47,7 +52,7 @@ export function createWriterMemory(maxPolicyBytes = MAX_POLICY_BYTES): WriterMem
     organizations: createRemembered<OrganizationRecord>(MAX_ROWS),
     memberships: createRemembered<MembershipRecord>(MAX_ROWS),
     policies: createRemembered<PolicyRecord>(maxPolicyBytes, weighPolicy),
-    eventHeads: createRemembered<EventHead>(MAX_ROWS),
+    eventHeads: createRemembered<StoredHead>(MAX_ROWS),
     openRollouts: createRemembered<OpenRollout>(MAX_ROWS),
     listings: createRemembered<readonly number[]>(MAX_PLACES, ({ length }) => length + 1),
   }

@@ -11,6 +11,7 @@ import { enrolmentTokens } from './enrolment-tokens.ts'
 import { events } from './events.ts'
 import { externalSessions } from './external-sessions.ts'
 import { failedSignIns } from './failed-sign-ins.ts'
+import { historyBytes } from './history-bytes.ts'
 import { historyCheckpoints } from './history-checkpoints.ts'
 import { initial } from './initial.ts'
 import { invitations } from './invitations.ts'
@@ -59,4 +60,5 @@ export const MIGRATIONS: readonly Migration[] = [
   rolloutBases,
   deviceNames,
   ownerIndex,
+  historyBytes,
 ]
