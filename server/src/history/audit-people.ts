@@ -57,7 +57,8 @@ export function auditUsers(
       })
     },
     // Which token the teams follow; each change of a team is in the history by itself.
-    noteTeamsSynced: (username, issuedAt) => users.noteTeamsSynced(username, issuedAt),
+    noteTeamsSynced: (username, issuedAt, names) =>
+      users.noteTeamsSynced(username, issuedAt, names),
     async endExternalSessions(username, at) {
       const before = await users.find(username)
       await users.endExternalSessions(username, at)

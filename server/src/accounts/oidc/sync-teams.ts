@@ -1,5 +1,6 @@
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Author } from '../../history/author.ts'
+import type { UserRecord } from '../../store/records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { isEnded } from './ended-sessions.ts'
 import type { ExternalSubject } from './external-token.ts'
@@ -16,7 +17,8 @@ interface Difference {
  * transaction for each organization, so that no history waits for another's.
  *
  * An older token that somebody still holds must not bring back what a newer one took away, on this
- * server or another: the newest `issuedAt` is stored with the user, before any team changes.
+ * server or another: the newest `issuedAt` is stored with the user, before any team changes. Tokens
+ * of one second have no order, so a team counts that all of them name, whichever is seen first.
  */
 export async function syncTeams(
   store: AuditedStore,
@@ -24,22 +26,26 @@ export async function syncTeams(
   { name: username, issuedAt }: Pick<ExternalSubject, 'name' | 'issuedAt'>,
   teams: readonly string[],
 ): Promise<void> {
-  const named = new Set(teams)
-  const isOver = async (reader: StoreReader): Promise<boolean> => {
+  const findUser = async (reader: StoreReader): Promise<UserRecord | null> => {
     const user = await reader.users.find(username)
-    return (
-      user === null ||
-      isEnded(user, issuedAt) ||
-      (user.teams_synced_iat !== null && issuedAt < user.teams_synced_iat)
-    )
+    const isOver =
+      user === null || isEnded(user, issuedAt) || issuedAt < (user.teams_synced_iat ?? issuedAt)
+    return isOver ? null : user
   }
   const isNewest = await store.write(author, async (writer) => {
-    if (await isOver(writer)) return false
-    await writer.users.noteTeamsSynced(username, issuedAt)
+    const user = await findUser(writer)
+    if (user === null) return false
+    const isSameSecond = user.teams_synced_iat === issuedAt
+    const claimed = isSameSecond ? await writer.users.claimedTeams(username) : null
+    const own = new Set(teams)
+    const common = claimed === null ? teams : claimed.filter((team) => own.has(team))
+    if (common.length !== claimed?.length)
+      await writer.users.noteTeamsSynced(username, issuedAt, common)
     return true
   })
   if (!isNewest) return
   const orgs = await store.read(async (reader) => {
+    const named = new Set(await reader.users.claimedTeams(username))
     const differing: string[] = []
     for (const { org } of await reader.memberships.listOfUser(username)) {
       const { missing, surplus } = await compare(reader, org, username, named)
@@ -50,8 +56,9 @@ export async function syncTeams(
   for (const org of orgs)
     await store.write(author, async (writer) => {
       // He may have left, or been revoked, or a newer token been seen, since it was read.
-      if (await isOver(writer)) return
+      if ((await findUser(writer)) === null) return
       if ((await writer.memberships.find(org, username)) === null) return
+      const named = new Set(await writer.users.claimedTeams(username))
       const { missing, surplus } = await compare(writer, org, username, named)
       for (const id of missing) await writer.teams.addMember(org, id, username)
       for (const id of surplus) await writer.teams.removeMember(org, id, username)

@@ -37,6 +37,8 @@ export interface OrganizationWriter extends OrganizationReader {
 
 export interface UserReader {
   find(username: string): Promise<UserRecord | null>
+  /** What all tokens of `teams_synced_iat` name; null before the first. */
+  claimedTeams(username: string): Promise<readonly string[] | null>
 }
 
 /** Since the last time that they were noted. */
@@ -54,8 +56,11 @@ export interface UserWriter extends UserReader {
   updatePassword(username: string, passwordHash: string | null): Promise<void>
   /** Adds to the failed sign-ins; raises no revision and no generation. Throws `ERR_STORE_NOT_FOUND`. */
   noteFailedSignIns(username: string, failures: FailedSignIns): Promise<void>
-  /** `issuedAt` of the newest token whose teams the user has; raises no revision and no generation. */
-  noteTeamsSynced(username: string, issuedAt: number): Promise<void>
+  /**
+   * `issuedAt` of the newest tokens whose teams the user has, and what all of them name; raises no
+   * revision and no generation. Throws `ERR_STORE_NOT_FOUND`.
+   */
+  noteTeamsSynced(username: string, issuedAt: number, names: readonly string[]): Promise<void>
   /** Of an external issuer, those that were opened until `at`. Throws `ERR_STORE_NOT_FOUND`. */
   endExternalSessions(username: string, at: string): Promise<void>
 }

@@ -133,7 +133,14 @@ export function createOrganizationWriter(
 
 export function createUserReader(connection: Connection): UserReader {
   const find = connection.prepare<UserRecord>('SELECT * FROM users WHERE username = ?')
+  const claimed = connection.prepare<{ names: string }>(
+    'SELECT names FROM team_claims WHERE username = ?',
+  )
   return {
+    async claimedTeams(username) {
+      const row = await claimed.get(username)
+      return row === undefined ? null : (JSON.parse(row.names) as string[])
+    },
     async find(username) {
       return (await find.get(username)) ?? null
     },
@@ -159,6 +166,11 @@ export function createUserWriter(connection: Connection): UserWriter {
     'UPDATE users SET teams_synced_iat = ? WHERE username = ?',
     'progress',
   )
+  const putClaimed = connection.prepare(
+    `INSERT INTO team_claims (username, names) VALUES (?, ?)
+     ON CONFLICT (username) DO UPDATE SET names = excluded.names`,
+    'progress',
+  )
   const requireUser = (changes: number, username: string): void => {
     if (changes === 0)
       throw new StoreError('ERR_STORE_NOT_FOUND', `user \`${username}\` is not there`)
@@ -171,8 +183,9 @@ export function createUserWriter(connection: Connection): UserWriter {
     async noteFailedSignIns(username, { wrong, throttled }) {
       requireUser(await noteFailedSignIns.run(wrong + throttled, username), username)
     },
-    async noteTeamsSynced(username, issuedAt) {
+    async noteTeamsSynced(username, issuedAt, names) {
       requireUser(await noteTeamsSynced.run(issuedAt, username), username)
+      await putClaimed.run(username, JSON.stringify(names))
     },
     async endExternalSessions(username, at) {
       requireUser(await endExternalSessions.run(at, username), username)

@@ -11,6 +11,7 @@ export interface Table {
 export const TABLES: readonly Table[] = [
   { name: 'organizations', key: ['name'] },
   { name: 'users', key: ['username'] },
+  { name: 'team_claims', key: ['username'] },
   { name: 'known_networks', key: ['username', 'network'] },
   { name: 'memberships', key: ['org', 'username'] },
   { name: 'account_organizations', key: ['username', 'org'] },

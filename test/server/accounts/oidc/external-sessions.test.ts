@@ -317,10 +317,12 @@ describe('a session of the external issuer', () => {
   describe('with a teams claim', () => {
     let backend: string
     let research: string
+    let both: string
 
     beforeEach(async () => {
       backend = (await asAlice('POST', TEAMS, { name: 'backend' })).json().id
       research = (await asAlice('POST', TEAMS, { name: 'research' })).json().id
+      both = (await asAlice('POST', TEAMS, { name: 'both' })).json().id
     })
 
     const teamsOf = async (username: string): Promise<string[]> => {
@@ -332,11 +334,43 @@ describe('a session of the external issuer', () => {
       await read(await tokenOf('ed', { groups: ['backend', 'unknown', research.toUpperCase()] }))
       expect((await teamsOf('ed')).toSorted()).toEqual([backend, research].toSorted())
 
-      await read(await tokenOf('ed', { groups: ['research'] }))
+      await read(await tokenOf('ed', { groups: ['research'], iat: NOW_SECONDS + 1 }))
       expect(await teamsOf('ed')).toEqual([research])
 
-      await read(await tokenOf('ed', { groups: [] }))
+      await read(await tokenOf('ed', { groups: [], iat: NOW_SECONDS + 2 }))
       expect(await teamsOf('ed')).toEqual([])
+    })
+
+    const ORDERS = [
+      ['backend', 'research'],
+      ['research', 'backend'],
+    ] as const
+    it.each(ORDERS)(
+      'is in what all tokens of one second name, first %s: the other brings nothing back',
+      async (first, second) => {
+        await read(await tokenOf('ed', { groups: [first, 'both'] }))
+        await read(await tokenOf('ed', { groups: ['both', second] }))
+        expect(await teamsOf('ed')).toEqual([both])
+
+        // As another server sees it, or this one after a restart.
+        await read(await tokenOf('ed', { groups: [first, 'both'], jti: 'again' }))
+        expect(await teamsOf('ed')).toEqual([both])
+
+        await read(await tokenOf('ed', { groups: [first], iat: NOW_SECONDS + 1 }))
+        expect(await teamsOf('ed')).toEqual([first === 'backend' ? backend : research])
+      },
+    )
+
+    it('is in what both name when both are first seen at the same time', async () => {
+      const tokens = await Promise.all([
+        tokenOf('ed', { groups: ['backend', 'both'] }),
+        tokenOf('ed', { groups: ['both', 'research'] }),
+        tokenOf('ed', { groups: ['both'] }),
+      ])
+
+      await Promise.all(tokens.map((token) => read(token)))
+
+      expect(await teamsOf('ed')).toEqual([both])
     })
 
     it('changes no team by a token from before its user was revoked', async () => {

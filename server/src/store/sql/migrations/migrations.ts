@@ -24,6 +24,7 @@ import { publications } from './publications.ts'
 import { rolloutBases } from './rollout-bases.ts'
 import { rollouts } from './rollouts.ts'
 import { rulesInOrder } from './rules-in-order.ts'
+import { teamClaims } from './team-claims.ts'
 import { teamsSynced } from './teams-synced.ts'
 import { views } from './views.ts'
 import { webhooks } from './webhooks.ts'
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   deviceNames,
   ownerIndex,
   historyBytes,
+  teamClaims,
 ]
