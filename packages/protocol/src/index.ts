@@ -211,7 +211,6 @@ export {
 } from './machine/break-glass.ts'
 export { revisionStatusSchema, type RevisionStatus } from './machine/revision-status.ts'
 export {
-  MAX_LISTED_ROLLOUTS,
   ROLLOUT_STATES,
   advanceRolloutRequestSchema,
   listRolloutsResponseSchema,
@@ -221,6 +220,7 @@ export {
   rolloutStatusSchema,
   startRolloutRequestSchema,
   type AdvanceRolloutRequest,
+  type ListRolloutsResponse,
   type RejectionLimit,
   type ResumeRolloutRequest,
   type RollBackResponse,

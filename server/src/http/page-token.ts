@@ -37,6 +37,7 @@ export interface PageList {
     | 'enrolment_tokens'
     | 'webhooks'
     | 'deliveries'
+    | 'rollouts'
   /** The organization, the user or the webhook whose list it is. */
   readonly owner: string
   /** The query parameter that carries the token. */

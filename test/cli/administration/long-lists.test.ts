@@ -5,6 +5,23 @@ import { runCli } from '../run-cli.ts'
 const NOW = '2026-11-21T08:00:00.250Z'
 const COUNT = 120
 
+const ENDED_ROLLOUT = {
+  org: 'acme',
+  state: 'finished',
+  stages: [{ percent: 100 }],
+  stage: 1,
+  stage_at: NOW,
+  max_rejected: { percent: 5 },
+  wait_seconds: null,
+  base_revision: 1,
+  counted_from: NOW,
+  paused_at: null,
+  paused_by: null,
+  pause_reason: null,
+  created_by: 'user:alice',
+  ended_at: NOW,
+} as const
+
 /** `palisade` as the owner of an organization with more of everything than a page holds. */
 async function openCrowded() {
   const { server, store, createOrganization } = await openTestServer()
@@ -21,6 +38,11 @@ async function openCrowded() {
       await writer.users.insert({ username, password_hash: null, created_at: NOW })
       await writer.memberships.insert({ org: 'acme', username, role: 'member' })
       await writer.teams.insert({ id: `id-${index}`, org: 'acme', name: `team ${index}` })
+      await writer.rollouts.insert({
+        ...ENDED_ROLLOUT,
+        id: `rollout-${index}`,
+        created_at: new Date(Date.parse(NOW) + index).toISOString(),
+      })
       await writer.accessTokens.insert({
         kind: 'organization',
         org: 'acme',
@@ -54,6 +76,8 @@ describe('a list of more than one page', () => {
     expect(await count('member', 'list')).toBe(COUNT + 1)
     expect(await count('team', 'list')).toBe(COUNT)
     expect(await count('token', 'list', '--organization')).toBe(COUNT)
+    expect(await count('rollout', 'list')).toBe(COUNT)
+    expect(await ok('rollout', 'show')).toContain(`rollout-${COUNT - 1}`)
     const revoke = (token: string) => ok('token', 'revoke', token, '--organization', '--yes')
     expect(await revoke('2190')).toContain('`token 219`')
     expect(await revoke('token 218')).toContain('(2180-token)')

@@ -10,7 +10,8 @@ export interface PagedList {
   add(scene: PagedScene, index: number): Promise<void>
   /** Of the entry at that place of a page. */
   keyOf(entry: Record<string, string>): string
-  remove(scene: PagedScene, key: string): Promise<void>
+  /** Absent where nothing is ever removed. */
+  readonly remove?: (scene: PagedScene, key: string) => Promise<void>
 }
 
 export interface PagedScene {
@@ -115,6 +116,21 @@ const userOrganizations: PagedList = {
     succeed(test, 'DELETE', `/api/v1/orgs/${key}/members/alice`, alice),
 }
 
+/** Each ends before the next begins; what has ended stays in the list. */
+const rollouts: PagedList = {
+  name: 'rollouts',
+  url: `${ACME}/rollouts`,
+  foreignUrl: `${RIVAL}/rollouts`,
+  keyOf: idOf,
+  async add({ test, alice }) {
+    test.advance(1)
+    const payload = { stages: [{ percent: 100 }], max_rejected: { percent: 5 } }
+    const made = await test.send('POST', `${ACME}/rollouts`, { as: alice, payload })
+    const { id } = made.json<{ id: string }>()
+    await succeed(test, 'POST', `${ACME}/rollouts/${id}/finish`, alice)
+  },
+}
+
 export const PAGED_LISTS: readonly PagedList[] = [
   resource('organization_tokens', 'access-tokens', token),
   resource('personal_tokens', '/api/v1/user/access-tokens', token),
@@ -134,4 +150,5 @@ export const PAGED_LISTS: readonly PagedList[] = [
     expires_in_days: 9,
   })),
   resource('webhooks', 'webhooks', (index) => ({ url: `https://hooks.example.com/${index}` })),
+  rollouts,
 ]

@@ -158,7 +158,7 @@ export function describeRollouts(store: () => Store): void {
       const found = await store().read(async ({ rollouts }) => [
         await rollouts.find('rival', 'r1'),
         await rollouts.findOpen('rival'),
-        ...(await rollouts.list('rival', 10)),
+        ...(await rollouts.page('rival', { before: null, limit: 10 })),
         await rollouts.basePolicy('rival', 'r1', 'pol_1'),
         ...(await rollouts.baseIds('rival', 'r1')),
       ])
@@ -177,9 +177,32 @@ export function describeRollouts(store: () => Store): void {
         await rollouts.update(rollout('r1', { state: 'finished', ended_at: LATER }))
         await rollouts.insert(rollout('r2', { created_at: LATER }))
       })
-      const listed = await store().read(({ rollouts }) => rollouts.list('acme', 10))
+      const listed = await store().read(({ rollouts }) =>
+        rollouts.page('acme', { before: null, limit: 10 }),
+      )
       expect(listed.map(({ id, state }) => `${id} ${state}`)).toEqual(['r2 running', 'r1 finished'])
-      expect(await store().read(({ rollouts }) => rollouts.list('acme', 1))).toHaveLength(1)
+    })
+
+    it('come in pages, the newest first, those of one instant by their ids', async () => {
+      const ended = { state: 'finished', ended_at: LATER } as const
+      const created_at = '2026-11-21T07:00:00.000Z'
+      await store().transaction(async ({ rollouts }) => {
+        for (const id of ['a', 'b', 'c', 'd'])
+          await rollouts.insert(
+            rollout(id, { ...ended, created_at: id === 'd' ? LATER : created_at }),
+          )
+        await rollouts.insert(rollout('other', { org: 'rival', created_at }))
+      })
+      const page = (before: { created_at: string; id: string } | null, limit: number) =>
+        store().read(async ({ rollouts }) =>
+          (await rollouts.page('acme', { before, limit })).map(({ id }) => id),
+        )
+
+      expect(await page(null, 9)).toEqual(['d', 'c', 'b', 'a'])
+      expect(await page(null, 2)).toEqual(['d', 'c'])
+      expect(await page({ created_at, id: 'c' }, 2)).toEqual(['b', 'a'])
+      expect(await page({ created_at: LATER, id: 'd' }, 1)).toEqual(['c'])
+      expect(await page({ created_at, id: 'a' }, 2)).toEqual([])
     })
 
     it('change in what may change, and keep the rest', async () => {

@@ -5,7 +5,7 @@ import { EXIT } from '../exit-code.ts'
 
 /** The one that has not ended; throws exit 1 when there is none. */
 export async function findOpenRollout(rollouts: RolloutsClient): Promise<Rollout> {
-  const open = (await rollouts.list()).find(isOpen)
+  const open = (await rollouts.newest()).find(isOpen)
   if (open !== undefined) return open
   throw new CliError(
     'ERR_NOT_FOUND',

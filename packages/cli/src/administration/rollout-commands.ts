@@ -92,7 +92,7 @@ function addShow(rollout: Command, context: RunContext): void {
     .action(async (id: string | undefined, { json }: JsonOption) => {
       if (id === '') throw usageError('the id of a rollout is empty')
       const rollouts = await connect(context)
-      const shown = id ?? (await rollouts.list())[0]?.id ?? (await findOpenRollout(rollouts)).id
+      const shown = id ?? (await rollouts.newest())[0]?.id ?? (await findOpenRollout(rollouts)).id
       const status = await rollouts.get(shown)
       await present(context, json, status, () =>
         formatStatus(status, context.io.now(), context.style),

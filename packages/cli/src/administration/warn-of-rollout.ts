@@ -13,7 +13,7 @@ export async function warnOfRollout(
   { rollouts }: Pick<OrganizationClient, 'rollouts'>,
 ): Promise<void> {
   try {
-    const open = (await rollouts.list()).find(isOpen)
+    const open = (await rollouts.newest()).find(isOpen)
     if (open !== undefined) await write(io.stderr, `${style.warning(describeHold(open))}\n`)
   } catch (error) {
     // What was changed is changed, also where nothing else may be asked, or can be.

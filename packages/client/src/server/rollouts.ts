@@ -10,12 +10,15 @@ import {
   type StartRolloutRequest,
 } from '@palisade/protocol'
 import type { Call } from './call.ts'
+import { collectPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
 /** Staged rollouts of one organization. Every method throws `ClientError`. */
 export interface RolloutsClient {
-  /** The newest hundred, the newest first. */
+  /** The newest first, page by page. */
   list(): Promise<readonly Rollout[]>
+  /** The first page of them, with the open one if there is one. */
+  newest(): Promise<readonly Rollout[]>
   /** With how its machines fare, while it is open. */
   get(rolloutId: string): Promise<RolloutStatus>
   /** Refused with 409 while one is open. */
@@ -39,7 +42,9 @@ export function createRolloutsClient(call: Call, root: string): RolloutsClient {
       rolloutSchema,
     )
   return {
-    list: async () => (await call({ method: 'GET', path: root }, listRolloutsResponseSchema)).data,
+    list: async () => collectPages(call, { path: root, page: listRolloutsResponseSchema }),
+    newest: async () =>
+      (await call({ method: 'GET', path: root }, listRolloutsResponseSchema)).data,
     get: async (rolloutId) => call({ method: 'GET', path: one(rolloutId) }, rolloutStatusSchema),
     start: async (body) => call({ method: 'POST', path: root, body }, rolloutSchema),
     advance: (rolloutId, stage) => take(rolloutId, 'advance', { stage }),

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { exactlyOneOf } from '../exactly-one-of.ts'
 import { deviceLabelSchema } from './enrolment-token.ts'
+import { pageSchema } from '../page.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 const MAX_STAGES = 10
 /** 30 days. */
 const MAX_WAIT_SECONDS = 2_592_000
-export const MAX_LISTED_ROLLOUTS = 100
 
 const count = z.int().nonnegative()
 const instant = timestampSchema.meta({ description: 'RFC 3339 UTC with milliseconds' })
@@ -136,8 +136,11 @@ export const rolloutStatusSchema = rolloutSchema
   .meta({ id: 'RolloutStatus' })
 export type RolloutStatus = z.infer<typeof rolloutStatusSchema>
 
-/** The newest hundred, the newest first. */
-export const listRolloutsResponseSchema = z.strictObject({ data: z.array(rolloutSchema) })
+/** The newest first. */
+export const listRolloutsResponseSchema = pageSchema(rolloutSchema).meta({
+  id: 'ListRolloutsResponse',
+})
+export type ListRolloutsResponse = z.infer<typeof listRolloutsResponseSchema>
 
 /** `POST …/rollouts/{id}/roll-back`: what had to change so that the policies are the base again. */
 export const rollBackResponseSchema = z

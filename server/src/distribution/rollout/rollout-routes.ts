@@ -1,6 +1,7 @@
 import {
   advanceRolloutRequestSchema,
   listRolloutsResponseSchema,
+  pageQuerySchema,
   resumeRolloutRequestSchema,
   rollBackResponseSchema,
   rolloutSchema,
@@ -53,15 +54,14 @@ export function rolloutRoutes(deps: RolloutRouteDeps): FastifyPluginAsyncZod {
         schema: {
           operationId: 'listRollouts',
           tags,
-          summary: 'List the newest hundred rollouts of an organization, the newest first',
+          summary: 'List the rollouts of an organization, the newest first',
           params: listParams,
-          querystring,
+          querystring: pageQuerySchema,
           response: { 200: listRolloutsResponseSchema, ...readErrors },
         },
       },
-      async (request) => ({
-        data: await rollouts.list(admission.callerOf(request), request.params.org),
-      }),
+      async (request) =>
+        rollouts.list(admission.callerOf(request), request.params.org, request.query),
     )
 
     app.post(

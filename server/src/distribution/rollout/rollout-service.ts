@@ -1,11 +1,11 @@
-import {
-  MAX_LISTED_ROLLOUTS,
-  type AdvanceRolloutRequest,
-  type ResumeRolloutRequest,
-  type Rollout,
-  type RolloutStage,
-  type RolloutStatus,
-  type StartRolloutRequest,
+import type {
+  AdvanceRolloutRequest,
+  ListRolloutsResponse,
+  PageQuery,
+  ResumeRolloutRequest,
+  RolloutStage,
+  RolloutStatus,
+  StartRolloutRequest,
 } from '@palisade/protocol'
 import { authorize } from '../../accounts/authorize.ts'
 import { payerOf } from '../../accounts/payer.ts'
@@ -13,8 +13,10 @@ import type { Caller } from '../../accounts/principal.ts'
 import type { Answer } from '../../http/answer.ts'
 import { createAnswerTurns } from '../../overload/answer-turns.ts'
 import { ApiError, conflict } from '../../http/api-error.ts'
+import { readPage } from '../../http/read-page.ts'
 import type { OnceRequest } from '../../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
+import type { RolloutRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { CountDeps } from '../fleet/count-machines.ts'
 import { countStage } from './count-stage.ts'
@@ -25,6 +27,7 @@ import { beginRollout, isEnded, type RolloutStep } from './rollout-machine.ts'
 
 export interface RolloutServiceDeps extends RollBackDeps, Pick<CountDeps, 'views'> {
   readonly newId: () => string
+  readonly pageTokenKey: Uint8Array
 }
 
 export interface RolloutPlace {
@@ -37,7 +40,8 @@ export interface RolloutPlace {
  * reach, `policies:write`, may say which machines it reaches first.
  */
 export interface RolloutService {
-  list(caller: Caller, org: string): Promise<Rollout[]>
+  /** The newest first. */
+  list(caller: Caller, org: string, query: PageQuery): Promise<ListRolloutsResponse>
   /** With how its machines fare, while it is open. */
   status(caller: Caller, at: RolloutPlace): Promise<RolloutStatus>
   /** From now on machines outside the first stage keep the policies as they are. 409 while one is open. */
@@ -90,10 +94,16 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
   }
 
   return {
-    list: (caller, org) =>
+    list: (caller, org, query) =>
       store.read(async (reader) => {
         await authorize(reader, caller, org, 'policies:read')
-        return (await reader.rollouts.list(org, MAX_LISTED_ROLLOUTS)).map(formatRollout)
+        const list = { of: 'rollouts', owner: org } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: ({ after, limit }) =>
+            reader.rollouts.page(org, { before: parsePlace(after), limit }),
+          placeOf: formatPlace,
+        })
+        return { data: rows.map(formatRollout), next_page_token }
       }),
 
     async status(caller, { org, id }) {
@@ -147,6 +157,17 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
     rollBack: (caller, at, once) =>
       rollBackTurns.run(at.org, () => rollBack(deps, caller, at, once)),
   }
+}
+
+type Place = Pick<RolloutRecord, 'created_at' | 'id'>
+
+function formatPlace({ created_at, id }: RolloutRecord): string {
+  return `${created_at} ${id}`
+}
+
+function parsePlace(text: string): Place | null {
+  const [created_at = '', id = ''] = text.split(' ')
+  return text === '' ? null : { created_at, id }
 }
 
 /** A misspelt label would hold back every machine. Throws 409 for one that no machine has. */

@@ -1,13 +1,20 @@
 import type { RolloutRecord, RolloutWatchRecord } from '../distribution-records.ts'
 import type { PolicyRecord } from '../records.ts'
 
+/** The newest `limit` of those that are older than `before`. */
+export interface RolloutPage {
+  /** Null for the first page. */
+  readonly before: Pick<RolloutRecord, 'created_at' | 'id'> | null
+  readonly limit: number
+}
+
 /** Staged rollouts, of which an organization has one at a time that has not ended. */
 export interface RolloutReader {
   find(org: string, id: string): Promise<RolloutRecord | null>
   /** The one that has not ended. */
   findOpen(org: string): Promise<RolloutRecord | null>
   /** The newest first. */
-  list(org: string, limit: number): Promise<RolloutRecord[]>
+  page(org: string, page: RolloutPage): Promise<RolloutRecord[]>
   /** Those of all organizations that are running. */
   listRunning(): Promise<RolloutRecord[]>
   /** Ids of the policies of `base_revision`, ascending; none once the rollout has ended. */

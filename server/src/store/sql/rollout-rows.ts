@@ -30,6 +30,9 @@ const LASTING = [
 ] as const satisfies readonly (keyof RolloutRecord)[]
 const COLUMNS = [...LASTING, ...CHANGING] as const
 
+/** Later than every instant of four-digit years. */
+const BEYOND_ALL = { created_at: '~', id: '' }
+
 interface Row extends Omit<RolloutRecord, 'stages' | 'max_rejected'> {
   readonly stages: string
   readonly max_rejected: string
@@ -40,8 +43,9 @@ export function createRolloutReader(connection: Connection): RolloutReader {
   const findOpen = connection.prepare<Row>(
     'SELECT * FROM rollouts WHERE org = ? AND ended_at IS NULL',
   )
-  const list = connection.prepare<Row>(
-    'SELECT * FROM rollouts WHERE org = ? ORDER BY created_at DESC, id LIMIT ?',
+  const page = connection.prepare<Row>(
+    `SELECT * FROM rollouts WHERE org = ? AND (created_at, id) < (?, ?)
+     ORDER BY created_at DESC, id DESC LIMIT ?`,
   )
   const listRunning = connection.prepare<Row>(
     `SELECT * FROM rollouts WHERE ended_at IS NULL AND state = 'running' ORDER BY org`,
@@ -70,8 +74,9 @@ export function createRolloutReader(connection: Connection): RolloutReader {
     async findOpen(org) {
       return toRolloutOrNull(await findOpen.get(org))
     },
-    async list(org, limit) {
-      return (await list.all(org, limit)).map(toRollout)
+    async page(org, { before, limit }) {
+      const { created_at, id } = before ?? BEYOND_ALL
+      return (await page.all(org, created_at, id, limit)).map(toRollout)
     },
     async listRunning() {
       return (await listRunning.all()).map(toRollout)
