@@ -129,6 +129,7 @@ export function readConfig(
       members: settings.PALISADE_MAX_MEMBERS,
       devices: settings.PALISADE_MAX_DEVICES,
       devicesOfUser: settings.PALISADE_MAX_DEVICES_OF_USER,
+      ownDevices: settings.PALISADE_MAX_OWN_DEVICES,
       enrolmentTokens: settings.PALISADE_MAX_ENROLMENT_TOKENS,
       webhooks: settings.PALISADE_MAX_WEBHOOKS,
     },

@@ -67,6 +67,7 @@ export const environmentSchema = z.object({
   PALISADE_MAX_MEMBERS: wholeNumber(1, LARGEST).default(100_000),
   PALISADE_MAX_DEVICES: wholeNumber(1, LARGEST).default(500_000),
   PALISADE_MAX_DEVICES_OF_USER: wholeNumber(1, LARGEST).default(200),
+  PALISADE_MAX_OWN_DEVICES: wholeNumber(1, LARGEST).default(20),
   PALISADE_MAX_ENROLMENT_TOKENS: wholeNumber(1, LARGEST).default(10_000),
   PALISADE_MAX_WEBHOOKS: wholeNumber(1, LARGEST).default(20),
   PALISADE_MAX_WRITES_PER_MINUTE: wholeNumber(1, LARGEST).default(30_000),

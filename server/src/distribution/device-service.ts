@@ -66,7 +66,8 @@ export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
           throw invalidArgument('`user` must be a member of the organization', { field: 'user' })
         key.useUpToEnrol(caller.author.actor)
         return createOnce(writer, once, deps.now(), async () => {
-          await requireRoomForDevice(writer, deps.quotas, { org, user: user ?? null })
+          const isOwn = !access.permissions.includes('organization:admin')
+          await requireRoomForDevice(writer, deps.quotas, { org, user: user ?? null, isOwn })
           return enrolDevice(
             deps,
             writer,

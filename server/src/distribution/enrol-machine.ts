@@ -75,7 +75,7 @@ async function enrolWith(
   const known = await writer.devices.findByThumbprint(thumbprint)
   if (known !== null && known.enrolment_token_id === id && known.revoked_at === null)
     return formatEnrolment(known, place)
-  await requireRoomForDevice(writer, deps.quotas, { org, user: null })
+  await requireRoomForDevice(writer, deps.quotas, { org, user: null, isOwn: false })
   const device = { org, user: null, thumbprint, name, labels, enrolment_token_id: id }
   const enrolment = await enrolDevice(deps, writer, device, place)
   if ((await writer.enrolmentTokens.use(id, deps.now().toISOString())) === null) throw refusal()

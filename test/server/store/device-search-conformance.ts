@@ -258,6 +258,7 @@ export function describeDeviceSearch(store: () => Store): void {
                 error_code: report.state === 'rejected' ? 'not_compilable' : null,
               },
               isSilent: lastSign(given) < since,
+              isUnheard: report === null && given.seen === null,
             }
           }
           expect(found).toEqual(idsOf((each) => !each.isRevoked).map(standing))

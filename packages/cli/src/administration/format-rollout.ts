@@ -33,6 +33,9 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
       ['pending', `${machines.pending}`],
       ['silent', `${machines.silent}`],
       ['held back', `${machines.held_back}`],
+      ...(machines.never_seen === 0
+        ? []
+        : [['never seen', `${machines.never_seen}, not counted`] as [string, string]]),
     )
   }
   const text = formatPairs(pairs, style)

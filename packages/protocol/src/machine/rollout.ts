@@ -89,7 +89,7 @@ export type ResumeRolloutRequest = z.infer<typeof resumeRolloutRequestSchema>
 export const ROLLOUT_STATES = ['running', 'paused', 'finished', 'rolled_back'] as const
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
-/** How those fare that are within the stages reached; each that was not revoked is counted once. */
+/** How those fare that are within the stages reached; each that was not revoked and was ever heard of is counted once. */
 export const rolloutMachinesSchema = z.strictObject({
   devices: count,
   applied: count,
@@ -97,6 +97,9 @@ export const rolloutMachinesSchema = z.strictObject({
   rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
   pending: count,
   silent: count,
+  never_seen: count.meta({
+    description: 'Within them and not counted: enrolled, and neither polled nor reported since',
+  }),
   held_back: count.meta({ description: 'Not within them: they stay with `base_revision`' }),
 })
 export type RolloutMachines = z.infer<typeof rolloutMachinesSchema>

@@ -14,6 +14,8 @@ export interface Quotas {
   readonly members: number
   readonly devices: number
   readonly devicesOfUser: number
+  /** Those that a member enrols for oneself without `organization:admin`. */
+  readonly ownDevices: number
   readonly enrolmentTokens: number
   readonly webhooks: number
 }
@@ -23,14 +25,24 @@ export function requireRoom(count: number, most: number, what: string): void {
   if (count >= most) throw limitExceeded(`${what}; there are ${most}, which is the most`)
 }
 
-/** Throws 403 when the organization, or the user, may not have one more device. */
+/**
+ * Throws 403 when the organization, or the user, may not have one more device. Machines count in
+ * rollouts, so a member who enrols them alone (`isOwn`) has fewer than an administrator gives.
+ */
 export async function requireRoomForDevice(
   { devices }: StoreReader,
   quotas: Quotas,
-  { org, user }: { readonly org: string; readonly user: string | null },
+  {
+    org,
+    user,
+    isOwn,
+  }: { readonly org: string; readonly user: string | null; readonly isOwn: boolean },
 ): Promise<void> {
   const remedy = 'revoke devices that are gone before you enrol others'
-  if (user !== null)
-    requireRoom(await devices.countLiveOfUser(org, user), quotas.devicesOfUser, remedy)
+  if (user !== null) {
+    const count = await devices.countLiveOfUser(org, user)
+    requireRoom(count, quotas.devicesOfUser, remedy)
+    if (isOwn) requireRoom(count, quotas.ownDevices, `${remedy}, or ask an owner to enrol this one`)
+  }
   requireRoom(await devices.countLive(org), quotas.devices, remedy)
 }

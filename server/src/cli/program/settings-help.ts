@@ -50,6 +50,7 @@ Settings (environment):
   PALISADE_MAX_MEMBERS           members of an organization, with invited users (100000)
   PALISADE_MAX_DEVICES           devices of an organization that are not revoked (500000)
   PALISADE_MAX_DEVICES_OF_USER   those of one user (200)
+  PALISADE_MAX_OWN_DEVICES       those that a member other than an owner enrols (20)
   PALISADE_MAX_ENROLMENT_TOKENS  live enrolment tokens of an organization (10000)
   PALISADE_MAX_WEBHOOKS          webhooks of an organization (20)
   PALISADE_MAX_WRITES_PER_MINUTE    changes of one caller (30000)

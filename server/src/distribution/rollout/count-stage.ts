@@ -21,7 +21,8 @@ export interface CountedStage {
 /**
  * How the machines within the stages reached fare with the policies as they are. Only what was said
  * since the rollout runs counts as a refusal, and only what is about policy: a machine that could not
- * reach a server has said nothing of it.
+ * reach a server has said nothing of it. Nor counts one that was enrolled and not heard of since: keys
+ * without machines would hold a rollout up.
  */
 export async function countStage(
   deps: CountDeps,
@@ -36,11 +37,13 @@ export async function countStage(
     report.reported_at >= counted_from && refusesPolicy(report)
   const tally = createTally()
   let held_back = 0
+  let never_seen = 0
   for await (const machines of judgeMachines(deps, { org, revision, isRefusal }, turn))
     for (const machine of machines)
       if (isHeldBack?.(machine) === true) held_back += 1
+      else if (machine.isUnheard) never_seen += 1
       else tally.add(machine)
-  return { revision, machines: { ...tally.result(), held_back } }
+  return { revision, machines: { ...tally.result(), held_back, never_seen } }
 }
 
 function refusesPolicy(report: Report): boolean {

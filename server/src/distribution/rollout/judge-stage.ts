@@ -3,7 +3,7 @@ import type { RolloutProgress, RolloutStep } from './rollout-machine.ts'
 
 /** What a rollout is judged by. */
 export interface StageFacts {
-  readonly machines: Omit<RolloutMachines, 'held_back'>
+  readonly machines: Omit<RolloutMachines, 'held_back' | 'never_seen'>
   /** `Author.actor` of the rollout itself. */
   readonly actor: string
   /** When the policies last became others while it was watched, in milliseconds since 1970. */

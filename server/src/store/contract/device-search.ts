@@ -38,6 +38,8 @@ export interface DeviceStanding extends Pick<DeviceRecord, 'id' | 'username' | '
   > | null
   /** Neither enrolled nor heard of since the time that was asked about. */
   readonly isSilent: boolean
+  /** It was enrolled, and neither polled nor reported since. */
+  readonly isUnheard: boolean
 }
 
 /** The first `limit` devices with an id above `after`; times as `Date.toISOString`. */

@@ -20,6 +20,7 @@ interface Row {
   readonly state: Report['state'] | null
   readonly error_code: Report['error_code']
   readonly is_silent: number
+  readonly is_unheard: number
 }
 
 /** Above every id, which is of letters, digits and hyphens. */
@@ -27,7 +28,8 @@ const BEYOND_ALL = '~'
 
 const STANDING = `SELECT d.id, d.username, d.labels, r.reported_at, r.revision, r.state, r.error_code,
     CASE WHEN d.created_at < ? AND (p.seen_at IS NULL OR p.seen_at < ?)
-      AND (r.reported_at IS NULL OR r.reported_at < ?) THEN 1 ELSE 0 END AS is_silent
+      AND (r.reported_at IS NULL OR r.reported_at < ?) THEN 1 ELSE 0 END AS is_silent,
+    CASE WHEN p.seen_at IS NULL AND r.reported_at IS NULL THEN 1 ELSE 0 END AS is_unheard
   FROM devices d
   LEFT JOIN device_reports r ON r.device_id = d.id
   LEFT JOIN device_polls p ON p.device_id = d.id`
@@ -84,5 +86,6 @@ function toStanding(row: Row): DeviceStanding {
     report:
       reported_at === null || state === null ? null : { reported_at, revision, state, error_code },
     isSilent: row.is_silent === 1,
+    isUnheard: row.is_unheard === 1,
   }
 }

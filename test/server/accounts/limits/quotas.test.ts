@@ -129,6 +129,25 @@ describe('the quotas', () => {
 
     await enrol('alice')
   })
+
+  it('of devices are lower for a member who enrols alone than for an owner', async () => {
+    const settings = { PALISADE_MAX_OWN_DEVICES: '2', PALISADE_MAX_DEVICES_OF_USER: '3' }
+    const test = await openTestServer(undefined, { settings })
+    const owner = await openOwner(test, 'acme', 'alice')
+    const bob = await owner.addMember('bob', 'editor', 'a long enough password')
+    const enrol = (as: string, user: string) => enrolTestDevice(test, as, 'acme', { user })
+    const first = await enrol(bob, 'bob')
+    await enrol(bob, 'bob')
+
+    await expect(enrol(bob, 'bob')).rejects.toThrow(/limit_exceeded.*ask an owner/)
+    await enrol(owner.as, 'bob')
+    await expect(enrol(owner.as, 'bob')).rejects.toThrow('limit_exceeded')
+    for (let count = 0; count < 3; count += 1) await enrol(owner.as, 'alice')
+
+    await test.send('DELETE', `${ACME}/devices/${first.enrolment.device_id}`, { as: bob })
+    // Two are left, one of them by the owner.
+    await expect(enrol(bob, 'bob')).rejects.toThrow('limit_exceeded')
+  })
 })
 
 describe('the rates of writes', () => {

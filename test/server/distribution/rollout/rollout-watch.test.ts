@@ -132,9 +132,35 @@ describe('a rollout by itself', () => {
     expect((await scene.status(rollout)).state).toBe('running')
   })
 
+  it('counts no machine that was never heard of, so that keys alone hold nothing up', async () => {
+    const { ring, test } = scene
+    const rollout = await scene.start({ wait_seconds: 60 })
+    await judge()
+    const [first] = [await scene.enrol(['canary']), await scene.enrol(['canary'])]
+    await scene.report(ring, await scene.revision())
+    expect((await scene.status(rollout)).machines).toMatchObject({
+      ...{ devices: 1, applied: 1, never_seen: 2, held_back: 1 },
+    })
+
+    await scene.report(first, 0)
+    await scene.enrol(['canary'])
+    const heard = { devices: 2, applied: 1, pending: 1, never_seen: 2 }
+    expect((await scene.status(rollout)).machines).toMatchObject(heard)
+
+    test.advance(60_000)
+    await scene.report(first, 0)
+    await judge()
+    // The one that was heard of, and has it not, is within no limit of 0.
+    expect((await scene.status(rollout)).stage).toBe(1)
+    await scene.report(first, await scene.revision())
+    await judge()
+    expect((await scene.status(rollout)).stage).toBe(2)
+  })
+
   it('goes on when the wait is over and its machines have it, and is finished with the last', async () => {
     const { other, ring, test } = scene
     const rollout = await scene.start({ wait_seconds: 60 })
+    await scene.report(other, rollout.base_revision)
     await judge()
     await scene.createPolicy('second')
     const revision = await scene.revision()
