@@ -183,7 +183,10 @@ describe('administration', () => {
       const ofOthers = { child: null, own: false }
       expect(wide).toMatchObject({ created_by: 'user:bob', exceeds_creator: false })
       expect(await exceeding()).toEqual({
-        ...{ wide: false, narrow: false, idas: false, 'wide of ida': false },
+        wide: false,
+        narrow: false,
+        idas: false,
+        'wide of ida': false,
         ...ofOthers,
       })
 
@@ -193,7 +196,10 @@ describe('administration', () => {
 
       expect(changed.json()).toMatchObject({ role: 'editor', organization_tokens: 2 })
       expect(await exceeding()).toEqual({
-        ...{ wide: true, narrow: false, idas: false, 'wide of ida': true },
+        wide: true,
+        narrow: false,
+        idas: false,
+        'wide of ida': true,
         ...ofOthers,
       })
     })

@@ -139,7 +139,10 @@ describe('a rollout by itself', () => {
     const [first] = [await scene.enrol(['canary']), await scene.enrol(['canary'])]
     await scene.report(ring, await scene.revision())
     expect((await scene.status(rollout)).machines).toMatchObject({
-      ...{ devices: 1, applied: 1, never_seen: 2, held_back: 1 },
+      devices: 1,
+      applied: 1,
+      never_seen: 2,
+      held_back: 1,
     })
 
     await scene.report(first, 0)
