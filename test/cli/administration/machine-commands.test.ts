@@ -212,7 +212,7 @@ describe('palisade revision', () => {
     expect(newest.revision).toBe(newest.current_revision)
 
     expect(await ok('revision', '0')).toMatch(
-      /^revision +0 \(the newest is \d+\)\ndevices +1\napplied +0\nrejected +0\npending +1\nsilent +0\n$/,
+      /^revision +0 \(the newest is \d+\)\ncounted +just now\ndevices +1\napplied +0\nrejected +0\npending +1\nsilent +0\n$/,
     )
     expect(await run(['revision', 'x'])).toMatchObject({ code: 2, out: '' })
     const unknown = await run(['revision', '999'])

@@ -7,7 +7,8 @@ import { isOpen } from './find-rollout.ts'
 
 /** A rollout, and how its machines fare, as pairs. */
 export function formatStatus(status: RolloutStatus, nowMs: number, style: Style): string {
-  const { id, state, stage, stages, stage_at, created_at, created_by, machines } = status
+  const { id, state, stage, stages, stage_at, created_at, created_by, counted_at, machines } =
+    status
   const reached = stages.slice(0, stage).map(formatStage).join(', ')
   const rest = stages.slice(stage).map(formatStage).join(', ')
   const waits =
@@ -24,9 +25,10 @@ export function formatStatus(status: RolloutStatus, nowMs: number, style: Style)
     ['pauses above', `${formatLimit(status.max_rejected)} rejected`],
     ['started', style.plain(`${formatAge(created_at, nowMs)} by ${created_by}`)],
   ]
-  if (machines !== null) {
+  if (machines !== null && counted_at !== null) {
     const codes = machines.rejected_by_code.map((each) => `${each.devices} ${each.code}`).join(', ')
     pairs.push(
+      ['counted', formatAge(counted_at, nowMs)],
       ['machines', `${machines.devices} reached`],
       ['applied', `${machines.applied}`],
       ['rejected', style.plain(`${machines.rejected}${codes === '' ? '' : ` (${codes})`}`)],

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
 import { usageError } from '../cli-error.ts'
 import { present, type RunContext } from '../run-context.ts'
-import type { Style } from '../terminal/style.ts'
+import { formatAge } from '../terminal/age.ts'
 import { formatPairs } from '../terminal/table.ts'
 
 /** `palisade revision` */
@@ -30,17 +30,18 @@ Examples:
       const { organization } = await connectOrganization(context.io)
       const wanted = revision === undefined ? (await organization.get()).revision : Number(revision)
       const status = await organization.revisionStatus(wanted)
-      await present(context, json, status, () => formatRevision(status, context.style))
+      await present(context, json, status, () => formatRevision(status, context))
     })
 }
 
-function formatRevision(status: RevisionStatus, style: Style): string {
+function formatRevision(status: RevisionStatus, { io, style }: RunContext): string {
   const { revision, current_revision, devices, applied, pending, silent, held_back } = status
   const newest = revision === current_revision ? 'the newest' : `the newest is ${current_revision}`
   const rejected = status.rejected_by_code.map((each) => `${each.devices} ${each.code}`).join(', ')
   return formatPairs(
     [
       ['revision', `${revision} (${newest})`],
+      ['counted', formatAge(status.counted_at, io.now())],
       ['devices', `${devices}`],
       ['applied', `${applied}`],
       ['rejected', style.plain(`${status.rejected}${rejected === '' ? '' : ` (${rejected})`}`)],

@@ -1,6 +1,12 @@
 import { z } from 'zod'
+import { timestampSchema } from '../timestamp.ts'
 
 const count = z.int().nonnegative()
+/** A count that took long is given again for a while. */
+export const countedAtSchema = timestampSchema.meta({
+  description:
+    'When the machines were counted: now, or up to ten seconds ago where there are tens of thousands',
+})
 
 /**
  * `GET /api/v1/orgs/{org}/revisions/{revision}`: how far a revision has come. Each device that was
@@ -12,6 +18,7 @@ export const revisionStatusSchema = z
     revision: count,
     /** Of the organization, now. */
     current_revision: count,
+    counted_at: countedAtSchema,
     devices: count,
     applied: count.meta({
       description:

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { exactlyOneOf } from '../exactly-one-of.ts'
 import { deviceLabelSchema } from './enrolment-token.ts'
 import { pageSchema } from '../page.ts'
+import { countedAtSchema } from './revision-status.ts'
 import { timestampSchema } from '../timestamp.ts'
 
 const MAX_STAGES = 10
@@ -134,6 +135,7 @@ export type Rollout = z.infer<typeof rolloutSchema>
 export const rolloutStatusSchema = rolloutSchema
   .extend({
     current_revision: count,
+    counted_at: countedAtSchema.nullable(),
     machines: rolloutMachinesSchema.nullable().meta({ description: 'Null once it has ended' }),
   })
   .meta({ id: 'RolloutStatus' })

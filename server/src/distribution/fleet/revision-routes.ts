@@ -5,9 +5,16 @@ import { createAdmission } from '../../accounts/admission.ts'
 import type { Authenticate } from '../../accounts/authenticate.ts'
 import { createAnswerTurns } from '../../overload/answer-turns.ts'
 import { errorResponses } from '../../http/error-responses.ts'
-import { readRevisionStatus, requireRevision, type RevisionStatusDeps } from './revision-status.ts'
+import { createRememberedCounts, type RememberedCountDeps } from './remembered-counts.ts'
+import {
+  readRevisionStatus,
+  requireRevision,
+  type CountedRevision,
+  type RevisionStatusDeps,
+} from './revision-status.ts'
 
-export interface RevisionRouteDeps extends Omit<RevisionStatusDeps, 'turns'> {
+export interface RevisionRouteDeps
+  extends Omit<RevisionStatusDeps, 'turns' | 'counts'>, RememberedCountDeps {
   readonly authenticate: Authenticate
 }
 
@@ -16,6 +23,7 @@ export function revisionRoutes(deps: RevisionRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
     const turns = createAnswerTurns()
+    const counts = createRememberedCounts<CountedRevision>(deps)
     app.get(
       '/api/v1/orgs/:org/revisions/:revision',
       {
@@ -33,7 +41,8 @@ export function revisionRoutes(deps: RevisionRouteDeps): FastifyPluginAsyncZod {
       },
       async (request) => {
         const { org, revision } = request.params
-        return readRevisionStatus({ ...deps, turns }, admission.callerOf(request), org, revision)
+        const caller = admission.callerOf(request)
+        return readRevisionStatus({ ...deps, turns, counts }, caller, org, revision)
       },
     )
   }

@@ -11,8 +11,10 @@ import {
   isUnusable,
   judgeBehind,
   type CountDeps,
+  type MachineCounts,
   type Report,
 } from './count-machines.ts'
+import type { RememberedCounts } from './remembered-counts.ts'
 
 /** The number in a path. Throws 404 for no revision that the organization has had. */
 export function requireRevision(text: string, current: number): number {
@@ -23,9 +25,12 @@ export function requireRevision(text: string, current: number): number {
 
 export interface RevisionStatusDeps extends CountDeps {
   readonly budget: WorkBudget
+  readonly counts: RememberedCounts<CountedRevision>
   /** One count of an organization at a time. */
   readonly turns: AnswerTurns
 }
+
+export type CountedRevision = MachineCounts & Pick<RevisionStatus, 'counted_at' | 'held_back'>
 
 /** How far a revision has come. Throws ApiError, 429 among others. */
 export async function readRevisionStatus(
@@ -44,9 +49,10 @@ export async function readRevisionStatus(
       payer: payerOf(caller, access),
     }
   })
-  const tally = createTally()
-  let held_back = 0
-  const count = async (): Promise<void> => {
+  const count = async (): Promise<CountedRevision> => {
+    const tally = createTally()
+    let held_back = 0
+    const counted_at = deps.now().toISOString()
     const { turn } = deps.budget.begin(payer)
     const question = { org, revision, isRefusal }
     for await (const { machines, applied } of judgeBehind(deps, question, turn)) {
@@ -57,10 +63,14 @@ export async function readRevisionStatus(
         if (isWaiting && isHeldBack?.(machine) === true) held_back += 1
       }
     }
+    return { counted_at, ...tally.result(), ...(isHeldBack === null ? {} : { held_back }) }
   }
-  await deps.turns.run(org, count, payer.caller)
-  const held = isHeldBack === null ? {} : { held_back }
-  return { revision, current_revision: current, ...tally.result(), ...held }
+  // A rollout that reaches more, or ends, makes another revision the current one.
+  const key = JSON.stringify([org, revision, current, isHeldBack === null])
+  const counted =
+    deps.counts.find(key) ??
+    (await deps.turns.run(org, () => deps.counts.take(key, count), payer.caller))
+  return { revision, current_revision: current, ...counted }
 }
 
 function isRefusal(report: Report): boolean {

@@ -15,6 +15,8 @@ const WITHOUT_POLICY: ReadonlySet<string> = new Set(CODES_WITHOUT_POLICY)
 export interface CountedStage {
   /** Of the organization, when the counting began. */
   readonly revision: number
+  /** `Date.toISOString` */
+  readonly counted_at: string
   readonly machines: RolloutMachines
 }
 
@@ -29,6 +31,7 @@ export async function countStage(
   { org, counted_from }: Pick<RolloutRecord, 'org' | 'counted_from'>,
   turn: Turn,
 ): Promise<CountedStage> {
+  const counted_at = deps.now().toISOString()
   const { revision, isHeldBack } = await deps.store.read(async (reader) => ({
     revision: (await reader.organizations.find(org))?.revision ?? 0,
     isHeldBack: await readHold(reader, org),
@@ -43,7 +46,7 @@ export async function countStage(
       if (isHeldBack?.(machine) === true) held_back += 1
       else if (machine.isUnheard) never_seen += 1
       else tally.add(machine)
-  return { revision, machines: { ...tally.result(), held_back, never_seen } }
+  return { revision, counted_at, machines: { ...tally.result(), held_back, never_seen } }
 }
 
 function refusesPolicy(report: Report): boolean {

@@ -19,13 +19,15 @@ import { changeOnce, createOnce } from '../../idempotency/idempotent-post.ts'
 import type { RolloutRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { CountDeps } from '../fleet/count-machines.ts'
-import { countStage } from './count-stage.ts'
+import { createRememberedCounts, type RememberedCountDeps } from '../fleet/remembered-counts.ts'
+import { countStage, type CountedStage } from './count-stage.ts'
 import { formatRollout } from './format-rollout.ts'
 import { requireRollout, requireStep } from './require-rollout.ts'
 import { rollBack, type RollBackDeps, type RollBackPlace } from './roll-back.ts'
 import { beginRollout, isEnded, type RolloutStep } from './rollout-machine.ts'
 
-export interface RolloutServiceDeps extends RollBackDeps, Pick<CountDeps, 'views'> {
+export interface RolloutServiceDeps
+  extends RollBackDeps, Pick<CountDeps, 'views'>, RememberedCountDeps {
   readonly newId: () => string
   readonly pageTokenKey: Uint8Array
 }
@@ -75,6 +77,7 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
   /** One count of an organization at a time, and one rolling back. */
   const turns = createAnswerTurns()
   const rollBackTurns = createAnswerTurns()
+  const counts = createRememberedCounts<CountedStage>(deps)
 
   function take(
     caller: Caller,
@@ -116,13 +119,18 @@ export function createRolloutService(deps: RolloutServiceDeps): RolloutService {
         }
       })
       if (isEnded(rollout))
-        return { ...formatRollout(rollout), current_revision: current, machines: null }
-      const { revision, machines } = await turns.run(
-        org,
-        () => countStage(deps, rollout, deps.budget.begin(payer).turn),
-        payer.caller,
-      )
-      return { ...formatRollout(rollout), current_revision: revision, machines }
+        return {
+          ...formatRollout(rollout),
+          current_revision: current,
+          counted_at: null,
+          machines: null,
+        }
+      const key = JSON.stringify([org, current, rollout])
+      const count = () =>
+        counts.take(key, () => countStage(deps, rollout, deps.budget.begin(payer).turn))
+      const { revision, counted_at, machines } =
+        counts.find(key) ?? (await turns.run(org, count, payer.caller))
+      return { ...formatRollout(rollout), current_revision: revision, counted_at, machines }
     },
 
     start: (caller, org, request, once) =>
