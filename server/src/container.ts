@@ -156,7 +156,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           ...sources,
         }),
         webhooks.routes({ store: audited, ...guards, pageTokenKey }),
-        eventRoutes({ store: audited, ...guards, pageTokenKey }),
+        eventRoutes({ store: audited, ...guards, budget: policies.budget, pageTokenKey }),
         ...routesOfMetrics(config, metrics),
       ]
     }),

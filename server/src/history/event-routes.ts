@@ -3,10 +3,12 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { createAdmission } from '../accounts/admission.ts'
 import type { Authenticate } from '../accounts/authenticate.ts'
+import { createAnswersBeingSent } from '../governance/answers-being-sent.ts'
 import { errorResponses } from '../http/error-responses.ts'
+import { createAnswerTurns } from '../overload/answer-turns.ts'
 import { listEvents, type EventFeedDeps } from './list-events.ts'
 
-export interface EventRouteDeps extends EventFeedDeps {
+export interface EventRouteDeps extends Omit<EventFeedDeps, 'turns'> {
   readonly authenticate: Authenticate
 }
 
@@ -14,6 +16,8 @@ export interface EventRouteDeps extends EventFeedDeps {
 export function eventRoutes(deps: EventRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
+    const feed = { ...deps, turns: createAnswerTurns() }
+    const beingSent = createAnswersBeingSent()
     app.get(
       '/api/v1/orgs/:org/events',
       {
@@ -24,11 +28,18 @@ export function eventRoutes(deps: EventRouteDeps): FastifyPluginAsyncZod {
           summary: 'What was changed in the organization, the oldest first',
           params: z.object({ org: z.string() }),
           querystring: listEventsQuerySchema,
-          response: { 200: listEventsResponseSchema, ...errorResponses([400, 401, 403, 404, 410]) },
+          response: {
+            200: listEventsResponseSchema,
+            ...errorResponses([400, 401, 403, 404, 410, 429]),
+          },
         },
       },
-      async (request) =>
-        listEvents(deps, admission.callerOf(request), request.params.org, request.query),
+      async (request, reply) => {
+        const { org } = request.params
+        beingSent.requireRoom(org)
+        const answer = await listEvents(feed, admission.callerOf(request), org, request.query)
+        return beingSent.send(reply, org, answer)
+      },
     )
   }
 }

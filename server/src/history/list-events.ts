@@ -1,69 +1,146 @@
-import type { ListEventsQuery, ListEventsResponse } from '@palisade/protocol'
+import type { ListEventsQuery } from '@palisade/protocol'
 import { authorize } from '../accounts/authorize.ts'
+import { payerOf } from '../accounts/payer.ts'
 import type { Caller } from '../accounts/principal.ts'
+import { concatInTurns } from '../governance/concat-in-turns.ts'
+import type { Answer } from '../http/answer.ts'
 import { gone, invalidArgument } from '../http/api-error.ts'
 import { formatPageToken, readPageSize, readPageToken, type PageList } from '../http/page-token.ts'
 import { nextTurn } from '../next-turn.ts'
+import type { AnswerTurns } from '../overload/answer-turns.ts'
+import type { Payer, Work, WorkBudget } from '../overload/work-budget.ts'
 import type { EventPage } from '../store/contract/history.ts'
-import type { EventRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { AuditedStore } from './audited-store.ts'
 import { EMPTY_HISTORY } from './event-hash.ts'
+import { planSlices, type EventSlice } from './event-slices.ts'
 
 /** A deleted policy is kept with its rules, up to 400 KB; an answer of them stays readable. */
 const MAX_PAGE_BYTES = 1024 * 1024
 /** How many events one request looks at, by an index; few may pass its filter. */
 const WINDOW = 10_000
 
+const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
+
 export interface EventFeedDeps {
   readonly store: Pick<AuditedStore, 'read'>
+  readonly budget: Pick<WorkBudget, 'begin'>
+  readonly turns: AnswerTurns
   readonly pageTokenKey: Uint8Array
 }
 
-/** Events that are read at a time: an update of a policy holds it twice, with up to 400 KB each. */
-const SLICE = 8
-
 /**
- * One page of an organization's history, read in slices: each is a snapshot of its own, in which
- * the caller is authorized again. Throws ApiError.
+ * One page of an organization's history as JSON, read in slices: each is a snapshot of its own, in
+ * which the caller is authorized again. Sizes are known before an event is read, so that none is
+ * read in vain. A page beyond one slice waits for its organization's turn, and is paid for. Throws
+ * ApiError, 429 among others.
  */
 export async function listEvents(
-  { store, pageTokenKey }: EventFeedDeps,
+  { store, budget, turns, pageTokenKey }: EventFeedDeps,
   caller: Caller,
   org: string,
   query: ListEventsQuery,
-): Promise<ListEventsResponse> {
+): Promise<Answer> {
   const list: PageList = { of: 'events', owner: org, parameter: 'cursor' }
   const read: AuthorizedRead = (work) =>
     store.read(async (reader) => {
-      await authorize(reader, caller, org, 'audit:read')
-      return work(reader)
+      const access = await authorize(reader, caller, org, 'audit:read')
+      return work(reader, payerOf(caller, access))
     })
-  const { after, newest } = await read(async (reader) => ({
-    after:
-      query.cursor === undefined
-        ? ((await reader.events.checkpoint(org))?.sequence ?? 0)
-        : await readCursor(reader, org, readPageToken(pageTokenKey, list, query.cursor)),
-    newest: (await reader.events.head(org))?.sequence ?? 0,
-  }))
-  const through = Math.min(after + WINDOW, newest)
-  const page = { after, through, limit: readPageSize(query.page_size), ...readFilter(query) }
-  const { data, isWhole } = await readWithinBytes(read, org, page)
-  const seen = isWhole ? through : (data.at(-1)?.sequence ?? after)
-  const { cursor, removed } = await read(async (reader) => ({
-    // Events of this page may have been removed since it was begun.
-    removed: await requireKept(reader, org, after),
-    cursor: await formatCursor(reader, org, seen),
-  }))
-  return {
-    ...(removed === 0 ? {} : { removed_through: removed }),
-    data: data.map((event) => ({ ...event })),
-    next_cursor: formatPageToken(pageTokenKey, list, cursor),
-    has_more: seen < newest,
+  const plan = await read(async (reader, payer) => {
+    const after = await readStart(
+      reader,
+      org,
+      (cursor) => readPageToken(pageTokenKey, list, cursor),
+      query,
+    )
+    const newest = (await reader.events.head(org))?.sequence ?? 0
+    const page = pageOf(query, after, newest)
+    const sizes = await reader.events.measure(org, page)
+    return { page, newest, payer, ...planSlices(sizes, page.limit, MAX_PAGE_BYTES) }
+  })
+  const { page, newest, payer, slices } = plan
+  const seen = plan.isWhole ? page.through : (slices.at(-1)?.through ?? page.after)
+
+  async function answer(work: Pick<Work, 'turn'>): Promise<Answer> {
+    const texts = await readTexts(read, org, { page, slices, work })
+    const { cursor, removed } = await read(async (reader) => ({
+      // Events of this page may have been removed since it was begun.
+      removed: await requireKept(reader, org, page.after),
+      cursor: await formatCursor(reader, org, seen),
+    }))
+    const removedThrough = removed === 0 ? '' : `"removed_through":${removed},`
+    const next = JSON.stringify(formatPageToken(pageTokenKey, list, cursor))
+    const body = await concatInTurns(
+      [
+        Buffer.from(`{${removedThrough}"data":[`),
+        ...texts,
+        Buffer.from(`],"next_cursor":${next},"has_more":${seen < newest}}`),
+      ],
+      work,
+    )
+    return { status: 200, headers: { 'content-type': JSON_MEDIA_TYPE }, body }
+  }
+
+  if (plan.isSmall) return answer({ turn: nextTurn })
+  return turns.run(org, () => answerFor(budget, payer, answer), payer.caller)
+}
+
+type AuthorizedRead = <T>(work: (reader: StoreReader, payer: Payer) => Promise<T>) => Promise<T>
+
+async function answerFor(
+  budget: EventFeedDeps['budget'],
+  payer: Payer,
+  answer: (work: Work) => Promise<Answer>,
+): Promise<Answer> {
+  const work = budget.begin(payer)
+  try {
+    return await answer(work)
+  } finally {
+    work.end()
   }
 }
 
-type AuthorizedRead = <T>(work: (reader: StoreReader) => Promise<T>) => Promise<T>
+/** The events of the slices, each a text, with commas between. */
+async function readTexts(
+  read: AuthorizedRead,
+  org: string,
+  {
+    page,
+    slices,
+    work,
+  }: {
+    readonly page: EventPage
+    readonly slices: readonly EventSlice[]
+    readonly work: Pick<Work, 'turn'>
+  },
+): Promise<Buffer[]> {
+  const texts: Buffer[] = []
+  for (const slice of slices) {
+    if (texts.length > 0) await work.turn()
+    const events = await read((reader) => reader.events.listTexts(org, { ...page, ...slice }))
+    if (events.length === 0) continue
+    const separator = texts.length === 0 ? '' : ','
+    texts.push(Buffer.from(separator + events.map(({ text }) => text).join(',')))
+  }
+  return texts
+}
+
+/** The sequence that the page begins after. */
+async function readStart(
+  reader: StoreReader,
+  org: string,
+  readToken: (cursor: string) => string,
+  { cursor }: ListEventsQuery,
+): Promise<number> {
+  if (cursor === undefined) return (await reader.events.checkpoint(org))?.sequence ?? 0
+  return readCursor(reader, org, readToken(cursor))
+}
+
+function pageOf(query: ListEventsQuery, after: number, newest: number): EventPage {
+  const through = Math.min(after + WINDOW, newest)
+  return { after, through, limit: readPageSize(query.page_size), ...readFilter(query) }
+}
 
 /** A place in one history: a restore makes another, which has other events under the same numbers. */
 async function formatCursor(reader: StoreReader, org: string, sequence: number): Promise<string> {
@@ -96,8 +173,7 @@ async function hashAt(reader: StoreReader, org: string, sequence: number): Promi
   if (sequence === EMPTY_HISTORY.sequence) return EMPTY_HISTORY.hash
   const checkpoint = await reader.events.checkpoint(org)
   if (checkpoint?.sequence === sequence) return checkpoint.hash
-  const page = { after: sequence - 1, through: sequence, limit: 1 }
-  return (await reader.events.list(org, page))[0]?.hash ?? ''
+  return (await reader.events.hashAt(org, sequence)) ?? ''
 }
 
 function readFilter({ kind, actor, since, until }: ListEventsQuery) {
@@ -107,32 +183,4 @@ function readFilter({ kind, actor, since, until }: ListEventsQuery) {
     since: since === undefined ? null : new Date(since).toISOString(),
     until: until === undefined ? null : new Date(until).toISOString(),
   }
-}
-
-/**
- * The first events of a page that fit, and the very first in any case; whether these are all of
- * them. Others get their turn between the slices.
- */
-async function readWithinBytes(
-  read: AuthorizedRead,
-  org: string,
-  page: EventPage,
-): Promise<{ data: EventRecord[]; isWhole: boolean }> {
-  const data: EventRecord[] = []
-  let { after } = page
-  let bytes = 0
-  while (data.length < page.limit) {
-    const limit = Math.min(SLICE, page.limit - data.length)
-    const rest = { ...page, after, limit }
-    const slice = await read((reader) => reader.events.list(org, rest))
-    for (const event of slice) {
-      bytes += Buffer.byteLength(JSON.stringify(event))
-      if (bytes > MAX_PAGE_BYTES && data.length > 0) return { data, isWhole: false }
-      data.push(event)
-      after = event.sequence
-    }
-    if (slice.length < limit) return { data, isWhole: true }
-    await nextTurn()
-  }
-  return { data, isWhole: false }
 }

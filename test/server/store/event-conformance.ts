@@ -51,6 +51,49 @@ export function describeEvents(store: () => Store): void {
       expect(await list({})).toEqual([first, second])
     })
 
+    it('are read as the text of what the list shows', async () => {
+      const second = event(2, { before: { a: '\u2028 "\\ \ud83d' }, after: null, address: null })
+      await append('acme', event(1), second)
+
+      const texts = await store().read((reader) => reader.events.listTexts('acme', ALL))
+
+      const listed = await list({})
+      expect(texts.map(({ text }) => text)).toEqual(listed.map((each) => JSON.stringify(each)))
+      expect(texts).toMatchObject([
+        { sequence: 1, hash: 'hash 1' },
+        { sequence: 2, hash: 'hash 2' },
+      ])
+    })
+
+    it('are measured by the bytes of their texts, within the same bounds', async () => {
+      const large = event(2, { kind: 'rule.updated', before: { text: 'ü'.repeat(10_000) } })
+      await append('acme', event(1), large, event(3, { before: null, after: null }))
+      const measure = (page: Partial<EventPage>) =>
+        store().read((reader) => reader.events.measure('acme', { ...ALL, ...page }))
+
+      const sizes = await measure({})
+
+      const texts = await store().read((reader) => reader.events.listTexts('acme', ALL))
+      expect(sizes.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+      for (const [index, { bytes }] of sizes.entries()) {
+        const exact = Buffer.byteLength(texts[index]?.text ?? '')
+        expect(bytes).toBeGreaterThan(exact - 500)
+        expect(bytes).toBeLessThanOrEqual(exact)
+      }
+      expect(await measure({ kind: 'rule.updated' })).toEqual([sizes[1]])
+      expect(await measure({ after: 1, limit: 1 })).toEqual([sizes[1]])
+    })
+
+    it('are known by their hashes', async () => {
+      await append('acme', event(1), event(2))
+      const hashOf = (sequence: number, org = 'acme') =>
+        store().read((reader) => reader.events.hashAt(org, sequence))
+
+      expect(await hashOf(2)).toBe('hash 2')
+      expect(await hashOf(3)).toBeNull()
+      expect(await hashOf(1, 'rival')).toBeNull()
+    })
+
     it('move the head of their organization, and no other', async () => {
       expect(await head('acme')).toBeNull()
 

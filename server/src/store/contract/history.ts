@@ -3,6 +3,12 @@ import type { EventHead, EventRecord } from '../records.ts'
 export interface EventReader {
   /** By ascending sequence. */
   list(org: string, page: EventPage): Promise<EventRecord[]>
+  /** The same for those who only pass events on: large states are not taken apart. */
+  listTexts(org: string, page: EventPage): Promise<EventText[]>
+  /** How large these events are, by ascending sequence, without reading their states. */
+  measure(org: string, page: EventPage): Promise<EventSize[]>
+  /** Null where there is no such event. */
+  hashAt(org: string, sequence: number): Promise<string | null>
   /** Null for an organization without history. */
   head(org: string): Promise<EventHead | null>
   /** How many bytes its events take; 0 for an organization without history. */
@@ -11,6 +17,17 @@ export interface EventReader {
   checkpoint(org: string): Promise<HistoryCheckpoint | null>
   /** By ascending item. */
   listItems(org: string, page: ItemPage): Promise<HistoryItem[]>
+}
+
+export interface EventText extends EventHead {
+  /** The event as JSON. */
+  readonly text: string
+}
+
+export interface EventSize {
+  readonly sequence: number
+  /** Of subject and states, as they are stored. */
+  readonly bytes: number
 }
 
 /** The last removed event of an organization: its history begins after it. */

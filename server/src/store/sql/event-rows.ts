@@ -1,5 +1,12 @@
 import type { EventHead, EventRecord } from '../records.ts'
-import type { EventReader, EventWriter, HistoryItem } from '../contract/history.ts'
+import type {
+  EventPage,
+  EventReader,
+  EventSize,
+  EventText,
+  EventWriter,
+  HistoryItem,
+} from '../contract/history.ts'
 import type { Connection, Value } from './connection.ts'
 import { createInsertRows, type InsertedColumn } from './insert-rows.ts'
 import { createPruneHistory } from './prune-rows.ts'
@@ -19,8 +26,7 @@ interface CheckpointRow extends EventHead {
  * Filters ask an index that holds all they need: an event may have 800 KB. A filter that is null
  * lets everything through; PostgreSQL asks for the type of each null.
  */
-const LIST = `SELECT * FROM events
-  WHERE org = ? AND sequence IN (
+const IN_PAGE = `org = ? AND sequence IN (
     SELECT sequence FROM events
     WHERE org = ? AND sequence > ? AND sequence <= ?
       AND (CAST(? AS TEXT) IS NULL OR kind = ?)
@@ -29,6 +35,12 @@ const LIST = `SELECT * FROM events
       AND (CAST(? AS TEXT) IS NULL OR at < ?)
     ORDER BY sequence LIMIT ?)
   ORDER BY sequence`
+
+/** Databases know the bytes of a text without reading it. */
+const MEASURE = `SELECT sequence, CAST(octet_length(subject)
+    + coalesce(octet_length(before_state), 0)
+    + coalesce(octet_length(after_state), 0) AS INTEGER) AS bytes
+  FROM events WHERE ${IN_PAGE}`
 
 const COLUMNS: readonly InsertedColumn[] = [
   { name: 'org', type: 'TEXT' },
@@ -59,7 +71,11 @@ export function createEventReader(
   connection: Connection,
   findHead: FindHead = createFindHead(connection),
 ): EventReader {
-  const list = connection.prepare<EventRow>(LIST)
+  const list = connection.prepare<EventRow>(`SELECT * FROM events WHERE ${IN_PAGE}`)
+  const measure = connection.prepare<EventSize>(MEASURE)
+  const hashAt = connection.prepare<Pick<EventRow, 'hash'>>(
+    'SELECT hash FROM events WHERE org = ? AND sequence = ?',
+  )
   const checkpoint = connection.prepare<CheckpointRow>(
     'SELECT sequence, hash, is_whole FROM history_checkpoints WHERE org = ?',
   )
@@ -67,10 +83,15 @@ export function createEventReader(
     `SELECT item, recorded FROM history_items WHERE org = ? AND item > ? ORDER BY item LIMIT ?`,
   )
   return {
-    async list(org, { after, through, limit, ...filter }) {
-      const { kind = null, actor = null, since = null, until = null } = filter
-      const filters = [kind, kind, actor, actor, since, since, until, until]
-      return (await list.all(org, org, after, through, ...filters, limit)).map(toEvent)
+    async list(org, page) {
+      return (await list.all(...boundsOf(org, page))).map(toEvent)
+    },
+    async listTexts(org, page) {
+      return (await list.all(...boundsOf(org, page))).map(toText)
+    },
+    measure: (org, page) => measure.all(...boundsOf(org, page)),
+    async hashAt(org, sequence) {
+      return (await hashAt.get(org, sequence))?.hash ?? null
     },
     head: async (org) => toHead(await findHead(org)),
     bytes: async (org) => (await findHead(org))?.bytes ?? 0,
@@ -153,6 +174,12 @@ function eventBytes(row: readonly Value[]): number {
   return bytes
 }
 
+/** The parameters of `IN_PAGE`. */
+function boundsOf(org: string, { after, through, limit, ...filter }: EventPage): Value[] {
+  const { kind = null, actor = null, since = null, until = null } = filter
+  return [org, org, after, through, kind, kind, actor, actor, since, since, until, until, limit]
+}
+
 /** In the order of `COLUMNS`. */
 function rowOf(org: string, event: EventRecord): Value[] {
   return [
@@ -176,7 +203,26 @@ function formatState(state: EventRecord['before']): string | null {
   return state === null ? null : JSON.stringify(state)
 }
 
-function toEvent({ before_state, after_state, subject, ...row }: EventRow): EventRecord {
+function toEvent(row: EventRow): EventRecord {
+  return {
+    ...toBegin(row),
+    before: parseState(row.before_state),
+    after: parseState(row.after_state),
+    ...toEnd(row),
+  }
+}
+
+/** As `JSON.stringify` of the event: a state is stored as that writes it. */
+function toText(row: EventRow): EventText {
+  const head = JSON.stringify(toBegin(row)).slice(0, -1)
+  const end = JSON.stringify(toEnd(row)).slice(1)
+  const before = checkState(row.before_state)
+  const after = checkState(row.after_state)
+  const text = `${head},"before":${before},"after":${after},${end}`
+  return { sequence: row.sequence, hash: row.hash, text }
+}
+
+function toBegin(row: EventRow): Omit<EventRecord, 'before' | 'after' | keyof EventEnd> {
   return {
     org: row.org,
     sequence: row.sequence,
@@ -185,13 +231,14 @@ function toEvent({ before_state, after_state, subject, ...row }: EventRow): Even
     actor: row.actor,
     address: row.address,
     request_id: row.request_id,
-    subject: parseSubject(subject),
-    before: parseState(before_state),
-    after: parseState(after_state),
-    revision: row.revision,
-    previous_hash: row.previous_hash,
-    hash: row.hash,
+    subject: parseSubject(row.subject),
   }
+}
+
+type EventEnd = Pick<EventRecord, 'revision' | 'previous_hash' | 'hash'>
+
+function toEnd({ revision, previous_hash, hash }: EventRow): EventEnd {
+  return { revision, previous_hash, hash }
 }
 
 /**
@@ -211,12 +258,23 @@ function parseState(text: string | null): EventRecord['before'] {
   return text === null ? null : parseObject(text)
 }
 
+/** The state as JSON: what is stored, where that is an object. */
+function checkState(text: string | null): string {
+  if (text === null) return 'null'
+  return readObject(text) === null ? JSON.stringify({ unreadable: text }) : text
+}
+
 function parseObject(text: string): Record<string, unknown> {
+  return readObject(text) ?? { unreadable: text }
+}
+
+/** Null for what is not JSON, or no object. */
+function readObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : null
   } catch {
-    // Falls through: what is not JSON is not an object either.
+    return null
   }
-  return { unreadable: text }
 }
