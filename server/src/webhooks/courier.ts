@@ -1,6 +1,7 @@
 import { nextTurn } from '../next-turn.ts'
-import type { DeliveryRecord, EventRecord } from '../store/records.ts'
+import type { DeliveryRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import type { EventText } from '../store/contract/history.ts'
 import type { ClaimedDelivery } from '../store/contract/webhooks.ts'
 import { nextAttempt } from './retry-schedule.ts'
 import type { SendDelivery, SendOutcome } from './send-delivery.ts'
@@ -150,9 +151,9 @@ async function findEvent(
   store: CourierDeps['store'],
   org: string,
   sequence: number,
-): Promise<EventRecord | null> {
+): Promise<EventText | null> {
   const page = { after: sequence - 1, through: sequence, limit: 1 }
-  return (await store.read((reader) => reader.events.list(org, page)))[0] ?? null
+  return (await store.read((reader) => reader.events.listTexts(org, page)))[0] ?? null
 }
 
 /** What an attempt means for the event, and for those that wait behind it. */

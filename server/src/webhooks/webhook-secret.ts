@@ -6,3 +6,8 @@ const SECRET_BYTES = 32
 export function createWebhookSecret(random: (bytes: number) => Uint8Array): string {
   return PREFIX + Buffer.from(random(SECRET_BYTES)).toString('base64')
 }
+
+/** The key in a secret of that form. */
+export function keyOfWebhookSecret(secret: string): Uint8Array {
+  return Buffer.from(secret.slice(PREFIX.length), 'base64')
+}

@@ -18,7 +18,7 @@ import { readPage } from '../http/read-page.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../idempotency/idempotent-post.ts'
 import type { ListedDelivery } from '../store/contract/webhooks.ts'
-import type { DeliveryRecord, EventRecord, WebhookRecord } from '../store/records.ts'
+import type { DeliveryRecord, EventHead, WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'
 import type { ReachableAddresses } from './reachable-addresses.ts'
@@ -191,12 +191,12 @@ async function findEvent(
   reader: StoreReader,
   org: string,
   deliveryId: string,
-): Promise<EventRecord | null> {
+): Promise<EventHead | null> {
   const sequence = parseDeliveryId(deliveryId)
   if (sequence === null) return null
-  const page = { after: sequence - 1, through: sequence, limit: 1 }
-  const [event] = await reader.events.list(org, page)
-  return event !== undefined && formatDeliveryId(event) === deliveryId ? event : null
+  const hash = await reader.events.hashAt(org, sequence)
+  if (hash === null || formatDeliveryId({ sequence, hash }) !== deliveryId) return null
+  return { sequence, hash }
 }
 
 async function requireMayDirect(reader: StoreReader, caller: Caller, org: string): Promise<void> {

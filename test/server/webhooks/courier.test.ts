@@ -104,6 +104,22 @@ describe('the courier', () => {
     ])
   })
 
+  it('passes on what is stored without taking it apart', async () => {
+    await change('one')
+    const taken = new Error('an event is taken apart')
+    const whole: Store = {
+      ...store,
+      read: (work) =>
+        store.read((reader) =>
+          work({ ...reader, events: { ...reader.events, list: () => Promise.reject(taken) } }),
+        ),
+    }
+
+    await createTestCourier(whole).deliverDue()
+
+    expect(sequences()).toEqual([3])
+  })
+
   it('sends an event under the same id again, and under another in another history', async () => {
     receiver.replies.push(500)
     await change('one')
