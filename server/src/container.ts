@@ -31,6 +31,7 @@ import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/page-token.ts'
 import { createHistoryQuota } from './history/history-quota.ts'
+import { createAnswerExpiry } from './idempotency/forget-answers.ts'
 import { createHistoryRetention } from './history/retention.ts'
 import { createAuditedStore } from './history/audited-store.ts'
 import { eventRoutes } from './history/event-routes.ts'
@@ -125,6 +126,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       log,
       ...sources,
     }),
+    createAnswerExpiry({ store, log, ...sources }),
   ]
 
   const container = root.createChildContainer()

@@ -1,19 +1,24 @@
 import { hash } from 'node:crypto'
 import { formatPrincipal, type Principal } from '../accounts/principal.ts'
 import type { Answer } from '../http/answer.ts'
-import { conflict, invalidArgument } from '../http/api-error.ts'
+import { conflict, invalidArgument, limitExceeded } from '../http/api-error.ts'
 import type { IdempotencyRecord } from '../store/records.ts'
+import type { KeptAnswers } from '../store/contract/server-state.ts'
 import type { StoreWriter } from '../store/store.ts'
 
 const HEADER = 'Idempotency-Key'
 /** In place of a body; no JSON is this. */
 const NOT_KEPT = ''
 const KEPT_MS = 24 * 60 * 60 * 1000
+/** Of one caller, who may write 43 million things a day. */
+const MOST: KeptAnswers = { answers: 50_000, bytes: 64 * 2 ** 20 }
 
 /** A request that is to have its effect once, however often it arrives. */
 export interface OnceRequest {
   /** Null when no key was sent. */
   readonly scope: string | null
+  /** `formatPrincipal` of the caller. */
+  readonly caller: string
   readonly bodyHash: string
   /** Whether request or answer hold a secret: nothing of either is kept then. */
   readonly hasSecret: boolean
@@ -33,17 +38,19 @@ export function readOnceRequest(request: {
     throw invalidArgument(`\`${HEADER}\` must be 1 to 255 visible ASCII characters`, {
       field: HEADER,
     })
-  if (key === undefined) return { scope: null, bodyHash: '', hasSecret }
-  const scope = sha256(JSON.stringify([formatPrincipal(principal), ...place, key]))
+  const caller = formatPrincipal(principal)
+  if (key === undefined) return { scope: null, caller, bodyHash: '', hasSecret }
+  const scope = sha256(JSON.stringify([caller, ...place, key]))
   // A fast hash of a body with a password would undo what the slow one is for.
-  return { scope, bodyHash: hasSecret ? '' : sha256(body), hasSecret }
+  return { scope, caller, bodyHash: hasSecret ? '' : sha256(body), hasSecret }
 }
 
 /**
  * Gives the kept answer of an earlier request with the same key and body, or else judges the
  * request, acts, and keeps the answer for 24 hours. In the transaction of the write: of two
  * requests with one key the second sees the first. What `judge` and `act` throw is not kept.
- * Throws 409 when the key came with another body; a body that is itself at fault is 400 first.
+ * Throws 409 when the key came with another body; a body that is itself at fault is 400 first. Throws
+ * 403 when too much is kept for the caller.
  *
  * Of a request with a secret the key alone is kept: the secret is shown once, and a database that
  * somebody steals holds none. Its repetition is 409, which says so.
@@ -61,10 +68,11 @@ export async function answerOnce<Input>(
   if (kept !== null)
     throw conflict(`this \`${HEADER}\` came with another body before; use a new one`)
 
+  requireRoom(await writer.idempotency.keptFor(request.caller))
   const answer = await work.act(input)
-  await writer.idempotency.deleteExpired(now.toISOString())
   await writer.idempotency.put({
     scope: request.scope,
+    caller: request.caller,
     body_hash: request.bodyHash,
     status: answer.status,
     headers: answer.headers,
@@ -72,6 +80,13 @@ export async function answerOnce<Input>(
     expires_at: new Date(now.getTime() + KEPT_MS).toISOString(),
   })
   return answer
+}
+
+function requireRoom({ answers, bytes }: KeptAnswers): void {
+  if (answers < MOST.answers && bytes < MOST.bytes) return
+  throw limitExceeded(
+    `answers to your requests of the last 24 hours fill what is kept for \`${HEADER}\`, ${MOST.answers} or 64 MiB; leave the header out, or wait until the oldest are forgotten`,
+  )
 }
 
 async function findKept(

@@ -123,6 +123,8 @@ export interface SigningKeyRecord {
 export interface IdempotencyRecord {
   /** Everything that the key belongs to: caller, organization, method, path and the key itself. */
   readonly scope: string
+  /** As an author's `actor`; null for an answer that an earlier release kept. */
+  readonly caller: string | null
   readonly body_hash: string
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -125,7 +125,7 @@ describe('a token made in a session', () => {
       await revoke(url, stolen)
 
       const request = { name: 'x', permissions: [], expires_in_days: 1 }
-      const once = { scope: null, bodyHash: '', hasSecret: true }
+      const once = { scope: null, caller: 'user:alice', bodyHash: '', hasSecret: true }
       const late =
         kind === 'personal'
           ? tokens.createPersonal(admitted, request, once)

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerOnce } from '../../../server/src/idempotency/answer-once.ts'
+import type { KeptAnswers } from '../../../server/src/store/contract/server-state.ts'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
 import { createPolicy, getPolicy, POLICIES, RULE } from '../governance/policies.ts'
 
@@ -110,6 +112,56 @@ describe('an idempotency key', () => {
 
     expect(response.statusCode).toBe(409)
     expect(response.json().error.message).toContain('policy name')
+  })
+
+  it('deletes nothing of others with the request, whatever has expired', async () => {
+    await post('k8', { name: 'of yesterday' })
+    const kept = () => governed.store.read((reader) => reader.idempotency.keptFor('user:olga'))
+    const before = await kept()
+    governed.advance(DAY_MS + 1)
+
+    await post('k9', { name: 'of today' })
+
+    expect(await kept()).toMatchObject({ answers: before.answers + 1 })
+  })
+
+  it.each([
+    ['as many answers', { answers: 50_000, bytes: 0 }, 403],
+    ['as many bytes', { answers: 1, bytes: 64 * 2 ** 20 }, 403],
+    ['one less of each', { answers: 49_999, bytes: 64 * 2 ** 20 - 1 }, 201],
+  ])('is taken while less is kept for its caller than may be: %s', async (title, kept, status) => {
+    const name = `kept ${title}`
+    const request = { scope: name, caller: 'user:ed', bodyHash: '', hasSecret: false }
+    const answer = { status: 201, headers: {}, body: {} }
+    const acted: string[] = []
+    const ask = (scope: string | null, from: KeptAnswers) =>
+      governed.store.transaction(async (writer) => {
+        const full = { ...writer.idempotency, keptFor: async () => from }
+        return answerOnce({ ...writer, idempotency: full }, { ...request, scope }, new Date(), {
+          judge: async () => undefined,
+          act: async () => {
+            acted.push(String(scope))
+            return answer
+          },
+        })
+      })
+    await ask('earlier', { answers: 0, bytes: 0 })
+
+    const asked = ask(name, kept)
+
+    if (status === 201) expect(await asked).toEqual(answer)
+    else
+      await expect(asked).rejects.toMatchObject({
+        status,
+        code: 'limit_exceeded',
+        message: expect.stringContaining('leave the header out, or wait'),
+      })
+    expect(acted.includes(name)).toBe(status === 201)
+    // An answer that is kept comes again, and a request without a key keeps none.
+    expect(await ask('earlier', kept)).toMatchObject({
+      headers: { 'idempotency-replayed': 'true' },
+    })
+    expect(await ask(null, kept)).toEqual(answer)
   })
 
   it.each(['', ' ', 'a b', 'x'.repeat(256)])('must be visible ASCII: %j', async (key) => {

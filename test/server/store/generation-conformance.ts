@@ -19,7 +19,15 @@ const REPORT = {
   grant_begun_at: null,
   agent_version: '0.1.0',
 } as const
-const KEPT = { scope: 's', body_hash: 'h', status: 201, headers: {}, body: '{}', expires_at: LATER }
+const KEPT = {
+  scope: 's',
+  caller: 'user:ann',
+  body_hash: 'h',
+  status: 201,
+  headers: {},
+  body: '{}',
+  expires_at: LATER,
+}
 const TEAM = '99999999-9999-4999-8999-999999999999'
 
 function device(id: string) {
@@ -183,7 +191,8 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
         await writer.devicePolls.record('d0', NOW)
         await writer.deviceReports.put([REPORT])
         await writer.idempotency.put(KEPT)
-        await writer.idempotency.deleteExpired(NOW)
+        await writer.idempotency.put({ ...KEPT, scope: 'expired', expires_at: NOW })
+        await writer.idempotency.deleteExpired(NOW, { answers: 9, bytes: 999 })
       })
       await nextTurn()
 

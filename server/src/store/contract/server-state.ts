@@ -14,13 +14,24 @@ export interface SigningKeyWriter extends SigningKeyReader {
 export interface IdempotencyReader {
   /** Also one that has expired; the caller compares `expires_at`. */
   find(scope: string): Promise<IdempotencyRecord | null>
+  /** What is kept for the caller, expired answers too until they are deleted. */
+  keptFor(caller: string): Promise<KeptAnswers>
+}
+
+export interface KeptAnswers {
+  readonly answers: number
+  /** Of their bodies. */
+  readonly bytes: number
 }
 
 export interface IdempotencyWriter extends IdempotencyReader {
   /** Replaces what the scope had. */
   put(record: IdempotencyRecord): Promise<void>
-  /** Removes what expired at or before `now` (`Date.toISOString`). */
-  deleteExpired(now: string): Promise<void>
+  /**
+   * Removes the first of what expired at or before `now` (`Date.toISOString`): at most so many, and
+   * no more than have `bytes` together, but one in any case. Answers how many.
+   */
+  deleteExpired(now: string, most: KeptAnswers): Promise<number>
 }
 
 /** Random values the server keeps for itself, such as `page_token_mac`. */

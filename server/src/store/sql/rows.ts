@@ -8,6 +8,7 @@ import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createDeviceReportReader, createDeviceReportWriter } from './device-report-rows.ts'
 import { createGrantReader, createGrantWriter } from './grant-rows.ts'
+import { createIdempotencyReader, createIdempotencyWriter } from './idempotency-rows.ts'
 import { createInvitationReader, createInvitationWriter } from './invitation-rows.ts'
 import { createKnownNetworkReader, createKnownNetworkWriter } from './known-network-rows.ts'
 import { createMembershipReader, createMembershipWriter } from './membership-rows.ts'
@@ -21,8 +22,6 @@ import {
 import { createPolicyWriter } from './policy-changes.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import {
-  createIdempotencyReader,
-  createIdempotencyWriter,
   createSecretReader,
   createSecretWriter,
   createSigningKeyReader,

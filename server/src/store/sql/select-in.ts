@@ -1,4 +1,4 @@
-import type { Connection, Statement, Value } from './connection.ts'
+import type { Connection, Effect, Statement, Value } from './connection.ts'
 
 /** Statements are kept for so many keys; fewer are filled up with the last one again. */
 const SIZES = [1, 4, 16, 64, 128, 300]
@@ -7,11 +7,12 @@ const LARGEST = 300
 /**
  * A function that selects the rows of many keys, 300 in one statement: a statement for each takes
  * one journey to the database each. `format` gives the SQL around a list of parameters, which comes
- * last.
+ * last. One that writes answers rows by RETURNING, and has its `effect`.
  */
 export function createSelectIn<Row>(
   connection: Connection,
   format: (list: string) => string,
+  effect?: Effect,
 ): (others: readonly Value[], keys: readonly Value[]) => Promise<Row[]> {
   const statements = new Map<number, Statement<Row>>()
 
@@ -19,7 +20,7 @@ export function createSelectIn<Row>(
     const known = statements.get(size)
     if (known !== undefined) return known
     const list = Array.from({ length: size }, () => '?').join()
-    const made = connection.prepare<Row>(format(list))
+    const made = connection.prepare<Row>(format(list), effect)
     statements.set(size, made)
     return made
   }

@@ -1,8 +1,6 @@
-import type { IdempotencyRecord, SigningKeyRecord } from '../records.ts'
+import type { SigningKeyRecord } from '../records.ts'
 import { StoreError } from '../store-error.ts'
 import type {
-  IdempotencyReader,
-  IdempotencyWriter,
   SecretReader,
   SecretWriter,
   SigningKeyReader,
@@ -44,43 +42,6 @@ export function createSigningKeyWriter(connection: Connection): SigningKeyWriter
       const { d: _private, ...private_jwk } = toSigningKey(row).private_jwk
       await retire.run(JSON.stringify(private_jwk), verifiesUntil, kid)
       return { ...toSigningKey(row), private_jwk, verifies_until: verifiesUntil }
-    },
-  }
-}
-
-export function createIdempotencyReader(connection: Connection): IdempotencyReader {
-  const find = connection.prepare<Omit<IdempotencyRecord, 'headers'> & { headers: string }>(
-    'SELECT * FROM idempotency WHERE scope = ?',
-  )
-  return {
-    async find(scope) {
-      const row = await find.get(scope)
-      if (row === undefined) return null
-      return { ...row, headers: JSON.parse(row.headers) as IdempotencyRecord['headers'] }
-    },
-  }
-}
-
-export function createIdempotencyWriter(connection: Connection): IdempotencyWriter {
-  const put = connection.prepare(
-    `INSERT INTO idempotency (scope, body_hash, status, headers, body, expires_at)
-     VALUES (?, ?, ?, ?, ?, ?)
-     ON CONFLICT (scope) DO UPDATE SET
-       body_hash = excluded.body_hash, status = excluded.status, headers = excluded.headers,
-       body = excluded.body, expires_at = excluded.expires_at`,
-    'progress',
-  )
-  const deleteExpired = connection.prepare(
-    'DELETE FROM idempotency WHERE expires_at <= ?',
-    'progress',
-  )
-  return {
-    ...createIdempotencyReader(connection),
-    async put({ scope, body_hash, status, headers, body, expires_at }) {
-      await put.run(scope, body_hash, status, JSON.stringify(headers), body, expires_at)
-    },
-    async deleteExpired(now) {
-      await deleteExpired.run(now)
     },
   }
 }

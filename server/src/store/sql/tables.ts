@@ -30,6 +30,7 @@ export const TABLES: readonly Table[] = [
   { name: 'device_reports', key: ['device_id'] },
   { name: 'signing_keys', key: ['kid'] },
   { name: 'idempotency', key: ['scope'] },
+  { name: 'idempotency_callers', key: ['caller'] },
   { name: 'secrets', key: ['name'] },
   { name: 'events', key: ['org', 'sequence'] },
   { name: 'event_heads', key: ['org'] },

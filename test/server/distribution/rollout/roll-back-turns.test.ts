@@ -11,7 +11,7 @@ import { openRolloutScene, ROLLOUTS, type RolloutScene } from './rollout-scene.t
 const PRINCIPAL = { kind: 'user', username: 'alice', tokenId: null } as const
 const PERMISSIONS = ['policies:read', 'policies:write'] as const
 const AUTHOR = { actor: 'user:alice', address: null, request_id: null }
-const ONCE = { scope: null, bodyHash: '', hasSecret: false }
+const ONCE = { scope: null, caller: 'user:olga', bodyHash: '', hasSecret: false }
 
 /** Rolls back with `ifMatch`; answers how many turns were ended, and how many within a read. */
 async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | undefined) {

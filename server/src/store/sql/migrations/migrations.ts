@@ -15,6 +15,7 @@ import { historyBytes } from './history-bytes.ts'
 import { historyCheckpoints } from './history-checkpoints.ts'
 import { initial } from './initial.ts'
 import { invitations } from './invitations.ts'
+import { keptAnswers } from './kept-answers.ts'
 import { knownNetworks } from './known-networks.ts'
 import { lastSeen } from './last-seen.ts'
 import { liveIndexes } from './live-indexes.ts'
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ownerIndex,
   historyBytes,
   teamClaims,
+  keptAnswers,
 ]
