@@ -12,6 +12,8 @@ export interface EventSlice {
   /** Inclusive. */
   readonly through: number
   readonly limit: number
+  /** Of all of them, about. */
+  readonly bytes: number
 }
 
 export interface SlicePlan {
@@ -33,7 +35,6 @@ export function planSlices(
 ): SlicePlan {
   const slices: EventSlice[] = []
   let total = 0
-  let bytes = 0
   let planned = 0
   for (const size of sizes) {
     const own = size.bytes + FRAME_BYTES
@@ -42,12 +43,11 @@ export function planSlices(
     planned += 1
     const last = slices.at(-1)
     const { sequence } = size
-    if (last === undefined || bytes + own > SLICE_BYTES) {
-      slices.push({ after: sequence - 1, through: sequence, limit: 1 })
-      bytes = own
-    } else {
-      slices[slices.length - 1] = { ...last, through: sequence, limit: last.limit + 1 }
-      bytes += own
+    if (last === undefined || last.bytes + own > SLICE_BYTES)
+      slices.push({ after: sequence - 1, through: sequence, limit: 1, bytes: own })
+    else {
+      const bytes = last.bytes + own
+      slices[slices.length - 1] = { ...last, through: sequence, limit: last.limit + 1, bytes }
     }
   }
   return {

@@ -5,12 +5,13 @@ import type { HistoryCheckpoint, SkippedEvents } from '../store/contract/history
 import type { AuditedStore } from './audited-store.ts'
 import type { Author } from './author.ts'
 import { describeCheckpoint, isAnnounced, readRemovedState } from './describe-checkpoint.ts'
+import { planSlices } from './event-slices.ts'
 import { createRecordedState, type RecordedState } from './recorded-state.ts'
 import { beginOf, judgeEvent } from './verify-history.ts'
 
-/** Events of one transaction. */
-const STEP = 1000
-/** Events in memory at once; each may have 800 KB. */
+/** Events of one transaction, which deletes them in one turn; no more are begun beyond the bytes. */
+const [STEP, STEP_BYTES] = [1000, 16 * 2 ** 20]
+/** Events that are measured at once; far fewer are read where they are large. */
 const PAGE = 50
 
 /** Which events go, by their time, `Date.toISOString`. */
@@ -117,15 +118,19 @@ async function takeStep(
   let { last } = given
   let isWorthIt = false
   let waits = false
-  walk: while (last.sequence < from + STEP) {
+  let bytes = 0
+  walk: while (last.sequence < from + STEP && bytes < STEP_BYTES) {
     const after = last.sequence
-    const { delivered, events } = await store.read(async (reader) => {
+    const { delivered, events, read } = await store.read(async (reader) => {
       const page = { after, through: from + STEP, limit: PAGE }
+      const [slice] = planSlices(await reader.events.measure(org, page), PAGE, Infinity).slices
       return {
         delivered: await reader.deliveries.leastPosition(org),
-        events: await reader.events.list(org, page),
+        events: slice === undefined ? [] : await reader.events.list(org, slice),
+        read: slice?.bytes ?? 0,
       }
     })
+    bytes += read
     for (const event of events) {
       if (event.at >= limits.before || event.sequence >= newest) break walk
       waits = event.sequence > delivered && event.at >= limits.undeliveredBefore

@@ -14,14 +14,14 @@ describe('the slices of a page of events', () => {
     const plan = planSlices(sized(100, 200, 70_000, 80_000, 10), 100, MAX_BYTES)
 
     expect(plan.slices).toEqual([
-      { after: 0, through: 2, limit: 2 },
-      { after: 2, through: 3, limit: 1 },
-      { after: 3, through: 4, limit: 1 },
-      { after: 4, through: 5, limit: 1 },
+      { after: 0, through: 2, limit: 2, bytes: 300 + 2 * FRAME_BYTES },
+      { after: 2, through: 3, limit: 1, bytes: 70_000 + FRAME_BYTES },
+      { after: 3, through: 4, limit: 1, bytes: 80_000 + FRAME_BYTES },
+      { after: 4, through: 5, limit: 1, bytes: 10 + FRAME_BYTES },
     ])
     expect(plan).toMatchObject({ isWhole: true, isSmall: false })
     expect(planSlices(sized(100, 200), 100, MAX_BYTES)).toEqual({
-      slices: [{ after: 0, through: 2, limit: 2 }],
+      slices: [{ after: 0, through: 2, limit: 2, bytes: 300 + 2 * FRAME_BYTES }],
       isWhole: true,
       isSmall: true,
     })
@@ -30,7 +30,9 @@ describe('the slices of a page of events', () => {
   it('hold the first event however large it is', () => {
     const plan = planSlices(sized(2 * MAX_BYTES, 10), 100, MAX_BYTES)
 
-    expect(plan.slices).toEqual([{ after: 0, through: 1, limit: 1 }])
+    expect(plan.slices).toEqual([
+      { after: 0, through: 1, limit: 1, bytes: 2 * MAX_BYTES + FRAME_BYTES },
+    ])
     expect(plan).toMatchObject({ isWhole: false, isSmall: false })
   })
 

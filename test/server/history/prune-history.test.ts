@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAuditedStore, type AuditedStore } from '../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
+import { EMPTY_HISTORY, hashEvent } from '../../../server/src/history/event-hash.ts'
 import { pruneHistory } from '../../../server/src/history/prune-history.ts'
 import {
   describeFaults,
@@ -88,6 +89,67 @@ describe('removing the oldest events', () => {
     }
     const [first] = await list()
     expect(first?.at).toBe(dayOf(5))
+  })
+
+  it('reads and deletes few events at a time where they are large', async () => {
+    day = 1
+    const large = 5 * 2 ** 20
+    await store.transaction(async ({ events, organizations }) => {
+      const revision = (await organizations.find('acme'))?.revision ?? 0
+      for (let count = 0; count < 7; count += 1) {
+        const head = (await events.head('acme')) ?? EMPTY_HISTORY
+        const event = {
+          org: 'acme',
+          sequence: head.sequence + 1,
+          at: now().toISOString(),
+          kind: 'rollout.advanced' as const,
+          ...OPERATOR,
+          subject: { id: 'r', name: 'r' },
+          before: null,
+          after: { text: 'x'.repeat(large) },
+          revision,
+          previous_hash: head.hash,
+        }
+        await events.append('acme', [{ ...event, hash: hashEvent(event) }])
+      }
+    })
+    day = 3
+    await addTeam('new')
+    const reads: number[] = []
+    const steps: number[] = []
+    const counted: AuditedStore = {
+      ...audited,
+      read: (work) =>
+        audited.read((reader) =>
+          work({
+            ...reader,
+            events: {
+              ...reader.events,
+              async list(org, page) {
+                const found = await reader.events.list(org, page)
+                if (page.kind === undefined) reads.push(JSON.stringify(found).length)
+                return found
+              },
+            },
+          }),
+        ),
+      async write(author, work) {
+        const before = (await list()).length
+        const result = await audited.write(author, work)
+        steps.push(before + 1 - (await list()).length)
+        return result
+      },
+    }
+
+    const before = { before: dayOf(2), undeliveredBefore: dayOf(2) }
+    const outcome = await pruneHistory({ store: counted, now }, 'acme', before, OPERATOR)
+
+    expect(outcome).toMatchObject({ ok: true })
+    // One large event at most is read at once, and four of them are deleted in one transaction.
+    expect(Math.max(...reads)).toBeLessThan(large * 1.5)
+    expect(steps).toHaveLength(2)
+    expect(steps[1]).toBe(3)
+    expect(await faults()).toEqual([])
   })
 
   it('names what was changed past the server although its events are gone', async () => {
