@@ -1,3 +1,4 @@
+import { createBackgroundTask, type BackgroundTask } from '../background-task.ts'
 import type { Log } from '../log/create-log.ts'
 import type { AuditedStore } from './audited-store.ts'
 import { SERVER } from './author.ts'
@@ -11,13 +12,9 @@ const WARN_AT = 0.8
 /** Webhooks that have not had an event keep it for so many times the retention. */
 const PATIENCE = 2
 
-/** Removes events that are older than the retention of the history, and warns of full histories. */
-export interface HistoryRetention {
-  /** Looks every hour from now on. */
-  start(): void
+/** Every hour removes events older than the retention, and warns of full histories. */
+export interface HistoryRetention extends BackgroundTask {
   pruneDue(): Promise<void>
-  /** Begins nothing more, and resolves when what was begun is over. */
-  stop(): Promise<void>
 }
 
 /** `days` 0 keeps every event for ever; `maxMib` 0 is no quota. */
@@ -29,9 +26,6 @@ export function createHistoryRetention(deps: {
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }): HistoryRetention {
   const { store, days, maxMib, now, log } = deps
-  let isStopping = false
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | null = null
 
   async function pruneOne(org: string): Promise<void> {
     const ageMs = (times: number) => new Date(now().getTime() - times * days * DAY_MS).toISOString()
@@ -53,31 +47,17 @@ export function createHistoryRetention(deps: {
       log.warn({ org, mib: Math.floor(mib), max_mib: maxMib }, 'history is nearly full, or is')
   }
 
-  async function pruneDue(): Promise<void> {
+  async function pruneDue(isStopping = () => false): Promise<void> {
     for (const org of await store.read((reader) => reader.organizations.names())) {
-      if (isStopping) return
+      if (isStopping()) return
       if (days > 0) await pruneOne(org)
       await warnOfSize(org)
     }
   }
 
-  function look(): void {
-    running = pruneDue()
-      .catch((err: unknown) => log.error({ err }, 'old events cannot be removed'))
-      .finally(wait)
-  }
-
-  function wait(): void {
-    if (!isStopping) timer = setTimeout(look, INTERVAL_MS).unref()
-  }
-
+  const onError = (err: unknown): void => log.error({ err }, 'old events cannot be removed')
   return {
-    start: wait,
-    pruneDue,
-    async stop() {
-      isStopping = true
-      clearTimeout(timer)
-      await running
-    },
+    ...createBackgroundTask({ intervalMs: INTERVAL_MS, run: pruneDue, onError }),
+    pruneDue: () => pruneDue(),
   }
 }

@@ -1,3 +1,4 @@
+import { createBackgroundTask, type BackgroundTask } from '../background-task.ts'
 import type { Log } from '../log/create-log.ts'
 import { nextTurn } from '../next-turn.ts'
 import type { KeptAnswers } from '../store/contract/server-state.ts'
@@ -8,29 +9,24 @@ const INTERVAL_MS = 60 * 1000
 const SLICE: KeptAnswers = { answers: 100, bytes: 4 * 2 ** 20 }
 
 /**
- * Deletes kept answers that have expired. Not with the request that keeps one: the answers of an
- * hour of others took ten seconds in its transaction.
+ * Deletes kept answers that have expired, every minute. Not with the request that keeps one: the answers
+ * of an hour of others took ten seconds in its transaction.
  */
-export interface AnswerExpiry {
-  /** Looks every minute from now on. */
-  start(): void
+export interface AnswerExpiry extends BackgroundTask {
   forgetDue(): Promise<void>
-  /** Begins nothing more, and resolves when what was begun is over. */
-  stop(): Promise<void>
 }
 
-export function createAnswerExpiry(deps: {
-  readonly store: Pick<Store, 'read' | 'transaction'>
+export function createAnswerExpiry({
+  store,
+  now,
+  log,
+}: {
+  readonly store: Pick<Store, 'transaction'>
   readonly now: () => Date
   readonly log: Pick<Log, 'error'>
 }): AnswerExpiry {
-  const { store, now, log } = deps
-  let isStopping = false
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> | null = null
-
-  async function forgetDue(): Promise<void> {
-    while (!isStopping) {
+  async function forgetDue(isStopping = () => false): Promise<void> {
+    while (!isStopping()) {
       const at = now().toISOString()
       const gone = await store.transaction((writer) => writer.idempotency.deleteExpired(at, SLICE))
       if (gone === 0) return
@@ -38,23 +34,10 @@ export function createAnswerExpiry(deps: {
     }
   }
 
-  function look(): void {
-    running = forgetDue()
-      .catch((err: unknown) => log.error({ err }, 'kept answers that expired cannot be deleted'))
-      .finally(wait)
-  }
-
-  function wait(): void {
-    if (!isStopping) timer = setTimeout(look, INTERVAL_MS).unref()
-  }
-
+  const onError = (err: unknown): void =>
+    log.error({ err }, 'kept answers that expired cannot be deleted')
   return {
-    start: wait,
-    forgetDue,
-    async stop() {
-      isStopping = true
-      clearTimeout(timer)
-      await running
-    },
+    ...createBackgroundTask({ intervalMs: INTERVAL_MS, run: forgetDue, onError }),
+    forgetDue: () => forgetDue(),
   }
 }
