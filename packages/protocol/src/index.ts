@@ -54,6 +54,15 @@ export {
   type ShownPolicy,
 } from './governance/policy-document.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
+export { composeYaml } from './policy-text/compose-yaml.ts'
+export {
+  readDocuments,
+  type PlacedPolicy,
+  type Problem,
+  type ReadDocuments,
+  type SourcePolicy,
+} from './policy-text/read-documents.ts'
+export { readPolicyFile, type ReadPolicyFile } from './policy-text/read-policy-file.ts'
 export {
   checkRequestSchema,
   effectivePolicyQuerySchema,

@@ -1,7 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { isDocument } from '../../../packages/cli/src/policy-source/is-document.ts'
 import { loadSources } from '../../../packages/cli/src/policy-source/load-sources.ts'
 import { CliError } from '../../../packages/cli/src/cli-error.ts'
 import { runCli, type CliRun } from '../run-cli.ts'
@@ -142,28 +141,4 @@ it.each<[string, string, string]>([
     ])
       expect(await runCli(argv, { cwd: directory.path })).toEqual({ code: 2, out: '', err })
   }
-})
-
-it.each<[boolean, unknown]>([
-  [true, GOOD],
-  [true, { $schema: 'x', policies: [] }],
-  [true, { policies: [{ name: 'a', rules: null }, { name: 'b' }] }],
-  [false, { policies: [] }],
-  [false, { policies: [{ name: 'a' }] }],
-  [false, { policies: [{ id: 'pol_1', name: 'a', rules: [] }] }],
-  [
-    false,
-    {
-      policies: [
-        { name: 'a', rules: [] },
-        { name: 'b', allowlist_v0: { rules: [] } },
-      ],
-    },
-  ],
-  [false, { ...GOOD, governed: true }],
-  [false, { policies: GOOD }],
-  [false, [GOOD]],
-  [false, null],
-])('is the form that plan reads: %s for %j', (expected, value) => {
-  expect(isDocument(value)).toBe(expected)
 })

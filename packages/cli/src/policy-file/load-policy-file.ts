@@ -5,16 +5,13 @@ import {
   type CompiledPolicy,
   type PolicyProblem,
 } from '@palisade/policy-core'
-import { parseJson, policyFileSchema, type PolicyFile } from '@palisade/protocol'
+import { readPolicyFile, type PolicyFile } from '@palisade/protocol'
 import { stat } from 'node:fs/promises'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { readTextFile, resolveFile } from '../file-argument.ts'
 import type { Io } from '../io.ts'
-import { isDocument } from '../policy-source/is-document.ts'
 import { loadDocument, type LoadedDocument } from '../policy-source/load-document.ts'
-import { parseSource } from '../policy-source/parse-source.ts'
-import { describeIssue } from './describe-issue.ts'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 /** A generated file may be wrong in every rule; nobody reads more than this. */
@@ -45,53 +42,20 @@ export async function loadPolicyFile(
 ): Promise<LoadedPolicies> {
   const audience = { teams: team ?? [], home: home ?? io.home }
   if (await isDirectory(io, file)) return loadDocument(io, file, audience)
-  const values = parseValues(file, await readTextFile(io, file, MAX_FILE_BYTES))
-  if (values.some(isDocument)) return loadDocument(io, file, audience)
+  const text = await readTextFile(io, file, MAX_FILE_BYTES)
+  const read = readPolicyFile(text, /\.ya?ml$/.test(file) ? 'yaml' : 'json')
+  if (read.kind === 'documents') return loadDocument(io, file, audience)
   if (team !== undefined || home !== undefined)
     throw usageError(
       `\`--team\` and \`--home\` are for files that \`palisade plan\` reads; ${file} says \`user_teams\` and \`home\` itself`,
     )
-  const source = parsePolicyFile(file, values)
-  return { source, compiled: compileFile(file, source) }
+  if (read.kind === 'invalid') throw invalid(file, read.problems)
+  return { source: read.source, compiled: compileFile(file, read.source) }
 }
 
 async function isDirectory(io: Pick<Io, 'cwd'>, file: string): Promise<boolean> {
   const status = await stat(resolveFile(io, file)).catch(() => null)
   return status?.isDirectory() === true
-}
-
-/** One of JSON, any number of YAML. */
-function parseValues(file: string, text: string): readonly unknown[] {
-  return /\.ya?ml$/.test(file) ? parseYamlText(file, text) : [parseJsonText(file, text)]
-}
-
-function parsePolicyFile(file: string, values: readonly unknown[]): PolicyFile {
-  if (values.length !== 1)
-    throw invalid(file, [`holds ${values.length} documents; write exactly one`])
-  const [value] = values
-  const parsed = policyFileSchema.safeParse(value)
-  if (parsed.success) return parsed.data
-  throw invalid(
-    file,
-    parsed.error.issues.flatMap((issue) => describeIssue(value, issue)),
-  )
-}
-
-function parseJsonText(file: string, text: string): unknown {
-  const json = parseJson(text)
-  if (json.ok) return json.value
-  const { message, offset } = json.problem
-  const known = offset < 0 || /at line \d/.test(message)
-  throw invalid(file, [known ? message : `${message} at ${formatPosition(text, offset)}`])
-}
-
-function parseYamlText(file: string, text: string): readonly unknown[] {
-  const { documents, troubles } = parseSource(text, 'yaml')
-  if (troubles.length === 0) return documents.map(({ value }) => value)
-  throw invalid(
-    file,
-    troubles.map(({ message, offset }) => `${message} at ${formatPosition(text, offset)}`),
-  )
 }
 
 /** Policies of other teams are compiled too: a mistake in one must not wait for its team. */
@@ -121,9 +85,4 @@ function invalid(file: string, problems: readonly string[], cause?: unknown): Cl
   const more = problems.length - shown.length
   if (more > 0) shown.push(`${file}: and ${more} more problems`)
   return new CliError('ERR_POLICY_FILE', EXIT.usage, shown, { cause })
-}
-
-function formatPosition(text: string, offset: number): string {
-  const before = text.slice(0, offset)
-  return `line ${before.split('\n').length}, column ${offset - before.lastIndexOf('\n')}`
 }

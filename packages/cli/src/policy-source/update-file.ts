@@ -1,9 +1,14 @@
-import { parseJson, type ExportResponse, type ShownPolicy } from '@palisade/protocol'
+import {
+  composeYaml,
+  parseJson,
+  type ExportResponse,
+  type ShownPolicy,
+  type SourcePolicy,
+} from '@palisade/protocol'
 import { readTextFile, unreadable } from '../file-argument.ts'
 import type { Io } from '../io.ts'
-import { composeYaml } from './compose-yaml.ts'
 import type { SourceFile } from './list-source-files.ts'
-import { MAX_FILE_BYTES, type SourcePolicy } from './load-sources.ts'
+import { MAX_FILE_BYTES } from './load-sources.ts'
 import { formatDocument, renderJson, toPlain } from './render-policies.ts'
 import { updateDocument } from './update-document.ts'
 

@@ -1,4 +1,5 @@
-import { nearestName, policyFileSchema } from '@palisade/protocol'
+import { policyFileSchema } from '../governance/policy-file.ts'
+import { nearestName } from '../nearest-name.ts'
 import { locateMember, valueAt } from './locate-member.ts'
 
 /** The part of a schema issue that is described. */

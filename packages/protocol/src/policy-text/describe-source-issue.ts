@@ -1,6 +1,6 @@
-import { documentPolicySchema, policyDocumentSchema } from '@palisade/protocol'
-import { describeValue, unknownMember, type SchemaIssue } from '../policy-file/describe-issue.ts'
-import { valueAt } from '../policy-file/locate-member.ts'
+import { documentPolicySchema, policyDocumentSchema } from '../governance/policy-document.ts'
+import { describeValue, unknownMember, type SchemaIssue } from './describe-issue.ts'
+import { valueAt } from './locate-member.ts'
 
 export interface SourceProblem {
   readonly path: readonly PropertyKey[]

@@ -1,4 +1,4 @@
-import { parseJson } from '@palisade/protocol'
+import { parseJson } from '../json/parse-json.ts'
 import { isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml'
 import { composeYaml, YamlDepthError } from './compose-yaml.ts'
 import { findTrouble, type Trouble } from './find-trouble.ts'

@@ -1,5 +1,4 @@
 import { isAlias, isNode, isScalar, visit, type Document, type YAMLMap } from 'yaml'
-import { printable } from '../terminal/printable.ts'
 
 /** Something that keeps a text from being read. */
 export interface Trouble {
@@ -45,7 +44,7 @@ function findRepeated(map: YAMLMap): Trouble[] {
       return []
     }
     const [offset] = isNode(key) ? (key.range ?? [0]) : [0]
-    return [{ message: `member \`${printable(name)}\` stands twice`, offset }]
+    return [{ message: `member \`${name}\` stands twice`, offset }]
   })
 }
 

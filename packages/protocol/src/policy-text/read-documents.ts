@@ -1,0 +1,127 @@
+import { compilePolicy, PolicyError } from '@palisade/policy-core'
+import { policyDocumentSchema, type PolicyDocument } from '../governance/policy-document.ts'
+import { describeSourceIssue } from './describe-source-issue.ts'
+import { parseSource, type SourceDocument } from './parse-source.ts'
+
+/** A generated file may be wrong in every rule; nobody reads more than this. */
+const MAX_ISSUES = 100
+
+export type SourcePolicy = PolicyDocument['policies'][number]
+
+/** A policy of a text. */
+export interface PlacedPolicy {
+  readonly policy: SourcePolicy
+  /**
+   * File, line and column of the policy's name, or of what is at `path` in it. Found when asked for:
+   * where everything is good, nobody asks.
+   */
+  readonly place: (path?: readonly PropertyKey[]) => string
+}
+
+/** Its line, made when it is shown: finding a place among 100,000 members takes its time. */
+export type Problem = () => string
+
+export interface ReadDocuments {
+  readonly policies: readonly PlacedPolicy[]
+  readonly problems: readonly Problem[]
+}
+
+/**
+ * Reads the documents of a text, which `plan` and `apply` know as `shown`. Each problem begins with
+ * file, line and column. Never throws.
+ */
+export function readDocuments(shown: string, text: string, format: 'json' | 'yaml'): ReadDocuments {
+  const { documents, troubles, positionOf } = parseSource(text, format)
+  const placeOf = (offset: number): string => {
+    if (offset < 0) return shown
+    const { line, column } = positionOf(offset)
+    return `${shown}:${line}:${column}`
+  }
+  if (troubles.length > 0)
+    return {
+      policies: [],
+      problems: troubles.map(
+        ({ message, offset }) =>
+          () =>
+            `${placeOf(offset)}: ${message}`,
+      ),
+    }
+  if (documents.length === 0)
+    return {
+      policies: [],
+      problems: [() => `${shown}: is empty; write \`policies: []\` for none`],
+    }
+  const read = documents.map((document) => readDocument(document, placeOf))
+  return {
+    policies: read.flatMap(({ policies }) => policies),
+    problems: read.flatMap(({ problems }) => problems),
+  }
+}
+
+function readDocument(
+  document: SourceDocument,
+  placeOf: (offset: number) => string,
+): ReadDocuments {
+  const at = (path: readonly PropertyKey[]): string => placeOf(document.offsetOf(path))
+  const parsed = policyDocumentSchema.safeParse(document.value)
+  if (!parsed.success)
+    return {
+      policies: [],
+      problems: parsed.error.issues
+        .slice(0, MAX_ISSUES)
+        .flatMap((issue) => describeSourceIssue(document.value, issue))
+        .map(
+          ({ path, message }) =>
+            () =>
+              `${at(path)}: ${message}`,
+        ),
+    }
+  const policies = parsed.data.policies.map((policy, index) => ({
+    policy,
+    place: (path: readonly PropertyKey[] = ['name']) => at(['policies', index, ...path]),
+  }))
+  const problems = policies.flatMap(({ policy, place }) =>
+    findProblems(policy).map(
+      ({ path, message }) =>
+        () =>
+          `${place(path)}: ${message}`,
+    ),
+  )
+  return { policies, problems }
+}
+
+/** Faults that the server would refuse, found while the line is still known. */
+function findProblems(
+  policy: SourcePolicy,
+): readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] {
+  const seen = new Set<string>()
+  const repeated = policy.rules.flatMap(({ name }, index) => {
+    if (seen.has(name))
+      return [
+        { path: ['rules', index, 'name'], message: `rule \`${name}\` stands twice in its policy` },
+      ]
+    seen.add(name)
+    return []
+  })
+  const rules = policy.rules.map((rule, index) => ({ ...rule, id: String(index) }))
+  try {
+    compilePolicy({ policies: [{ id: '', name: policy.name, allowlist_v0: { rules } }] })
+    return repeated
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    return [
+      ...repeated,
+      ...error.problems.map(({ rule_id, member, message }) => ({
+        path: ['rules', Number(rule_id), ...pathOf(member)],
+        message,
+      })),
+    ]
+  }
+}
+
+/** `resources[2]` as a path. */
+function pathOf(member: string): readonly PropertyKey[] {
+  return [...member.matchAll(/[^.[\]]+/g)].map(([part]) =>
+    /^\d+$/.test(part) ? Number(part) : part,
+  )
+}

@@ -1,0 +1,49 @@
+import { parseJson } from '../json/parse-json.ts'
+import { policyFileSchema, type PolicyFile } from '../governance/policy-file.ts'
+import { describeIssue } from './describe-issue.ts'
+import { isDocument } from './is-document.ts'
+import { parseSource, type ParsedSource, type Position } from './parse-source.ts'
+
+/**
+ * - `file`: the API's shape.
+ * - `documents`: the form that `plan` and `apply` read; `readDocuments` reads it.
+ * - `invalid`: one problem a line, without the name of the file.
+ */
+export type ReadPolicyFile =
+  | { readonly kind: 'file'; readonly source: PolicyFile }
+  | { readonly kind: 'documents' }
+  | { readonly kind: 'invalid'; readonly problems: readonly string[] }
+
+/** Reads a policy file. JSON holds one value, YAML any number of documents. Never throws. */
+export function readPolicyFile(text: string, format: 'json' | 'yaml'): ReadPolicyFile {
+  if (format === 'json') {
+    const json = parseJson(text)
+    if (json.ok) return readValues([json.value])
+    const { message, offset } = json.problem
+    const isPlaced = offset < 0 || /at line \d/.test(message)
+    const { positionOf } = parseSource(text, 'json')
+    return invalid([isPlaced ? message : `${message} at ${formatPosition(positionOf(offset))}`])
+  }
+  const { documents, troubles, positionOf }: ParsedSource = parseSource(text, 'yaml')
+  if (troubles.length === 0) return readValues(documents.map(({ value }) => value))
+  return invalid(
+    troubles.map(({ message, offset }) => `${message} at ${formatPosition(positionOf(offset))}`),
+  )
+}
+
+function readValues(values: readonly unknown[]): ReadPolicyFile {
+  if (values.some(isDocument)) return { kind: 'documents' }
+  if (values.length !== 1) return invalid([`holds ${values.length} documents; write exactly one`])
+  const [value] = values
+  const parsed = policyFileSchema.safeParse(value)
+  if (parsed.success) return { kind: 'file', source: parsed.data }
+  return invalid(parsed.error.issues.flatMap((issue) => describeIssue(value, issue)))
+}
+
+function invalid(problems: readonly string[]): ReadPolicyFile {
+  return { kind: 'invalid', problems }
+}
+
+function formatPosition({ line, column }: Position): string {
+  return `line ${line}, column ${column}`
+}
