@@ -21,7 +21,7 @@ Environment:
   PALISADE_AGENT_SOCKET    Unix socket of the local API (default DIR/agent/agent.sock)
   PALISADE_PROXY_PORT      port of the proxy on 127.0.0.1; 0 for any free one (default 8421)
   PALISADE_DNS_SERVERS     resolvers, as ip or ip:port (default: the system's)
-  PALISADE_LOCAL_POLICIES  file with your own rules, {"local": [...]}; their denies count
+  PALISADE_LOCAL_POLICIES  file with your own rules, YAML or JSON with a list \`local\`; denies count
   PALISADE_SYNC_SCHEDULE   cron expression (default */5 * * * *)
   PALISADE_HINTS           on, or off to hear of changes by the schedule alone (default on)
   PALISADE_LOG_LEVEL       fatal, error, warn, info, debug, trace, silent (default info)

@@ -1,4 +1,4 @@
-import { PolicyError, compilePolicy } from '@palisade/policy-core'
+import { PolicyError, compilePolicy, type Policy } from '@palisade/policy-core'
 import { homedir, hostname } from 'node:os'
 import { pino } from 'pino'
 import type { Agent } from './agent.ts'
@@ -6,7 +6,6 @@ import { readConfig } from './config/config.ts'
 import { lockDirectory } from './config/lock-directory.ts'
 import { preparePrivateDirectory } from './config/private-directory.ts'
 import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
-import { readLocalPolicies } from './config/read-local-policies.ts'
 import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses } from './decision/machine-addresses.ts'
@@ -32,8 +31,7 @@ export async function startAgent(
   if (!(await ensureEnrolled(config, { ...surroundings, hostName: hostname() }, stop))) return null
   const enrolment = await readEnrolment(config.enrolmentPath)
   const key = await readDeviceKey(config.enrolmentPath)
-  const localPolicies =
-    config.localPoliciesPath === null ? [] : await readLocalPolicies(config.localPoliciesPath)
+  const localPolicies = await readLocal(config.localPoliciesPath)
   await preparePrivateDirectory(config.agentDir)
   const locking = lockDirectory(config.agentDir)
   const home = readHome()
@@ -61,6 +59,13 @@ export async function startAgent(
     throw error
   }
   return { ...agent, stop: () => agent.stop().finally(lock.release) }
+}
+
+/** Loads the reader of YAML only where there is a file to read: it stays in memory. */
+async function readLocal(path: string | null): Promise<readonly Policy[]> {
+  if (path === null) return []
+  const { readLocalPolicies } = await import('./config/read-local-policies.ts')
+  return readLocalPolicies(path)
 }
 
 /** The home directory as policy-core takes it, or null; `HOME` may hold anything. */

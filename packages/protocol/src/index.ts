@@ -55,7 +55,11 @@ export {
 } from './governance/policy-document.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
 export { composeYaml } from './policy-text/compose-yaml.ts'
+export { describeProblem } from './policy-text/describe-problem.ts'
+export { placeRules, type RulePlace } from './policy-text/place-rules.ts'
+export { readLocalDocuments, readLocalPolicies } from './policy-text/read-local-policies.ts'
 export {
+  findRepeated,
   readDocuments,
   type PlacedPolicy,
   type Problem,

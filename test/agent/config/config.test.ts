@@ -6,13 +6,11 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { readConfig } from '../../../agent/src/config/config.ts'
 import { preparePrivateDirectory } from '../../../agent/src/config/private-directory.ts'
 import { readDeviceKey, readEnrolment } from '../../../agent/src/config/read-enrolment.ts'
-import { readLocalPolicies } from '../../../agent/src/config/read-local-policies.ts'
 import { AgentError } from '../../../agent/src/errors.ts'
 import {
   agentSocketPath,
   socketDirectoryProblem,
 } from '../../../packages/client/src/agent-socket.ts'
-import { policyOf } from '../fixture/bundle.ts'
 import { createRepository } from '../fixture/view-repository.ts'
 
 const directory = await mkdtemp(join(tmpdir(), 'palisade-test-'))
@@ -282,69 +280,5 @@ describe('the agent directory', () => {
     expect(await problemsOf(() => preparePrivateDirectory(link))).toEqual([
       `\`${link}\` is not a directory`,
     ])
-  })
-})
-
-describe('the local policies', () => {
-  it('are the policies of a file', async () => {
-    const path = await fileOf(
-      JSON.stringify({ local: [policyOf(['deny', 'read', '/data/**'])] }),
-      0o644,
-    )
-
-    expect(await readLocalPolicies(path)).toMatchObject([{ id: 'pol_1' }])
-  })
-
-  it.each([
-    ['is not there', () => join(directory, 'nothing.json'), ['cannot be read (ENOENT)']],
-    ['is not JSON', () => fileOf('local:'), ['line 1, column 1']],
-    ['has no `local`', () => fileOf('{}'), ['local: ']],
-    [
-      'holds policies of the organization',
-      () => fileOf('{"local":[],"policies":[]}'),
-      ['policies'],
-    ],
-    [
-      'has an unknown action',
-      () =>
-        fileOf(
-          JSON.stringify({ local: [policyOf(['deny', 'read', '/x'])] }).replace('"read"', '"look"'),
-        ),
-      ['policy `Rules of the test` rule `Rule 1`: actions[0]: '],
-    ],
-    [
-      'has patterns that do not compile',
-      () =>
-        fileOf(
-          JSON.stringify({
-            local: [
-              policyOf(
-                ['deny', 'connect:tcp', '10.0.0.1/8', '*'],
-                ['deny', 'connect:tcp', 'a*.test'],
-              ),
-            ],
-          }),
-        ),
-      [
-        'rule `Rule 1` (rule_1): resources[0]: ',
-        'resources[1]: ',
-        'rule `Rule 2` (rule_2): resources[0]: ',
-      ],
-    ],
-    [
-      'leaves a member out',
-      () => fileOf('{"local":[{"name":"mine","scope":{}}]}'),
-      ['id: is missing; `palisade lint` on the file'],
-    ],
-  ])('are refused when the file %s', async (_what, make, words) => {
-    const path = await make()
-
-    const problems = await problemsOf(() => readLocalPolicies(path))
-
-    expect(problems).toHaveLength(words.length)
-    for (const [index, problem] of problems.entries()) {
-      expect(problem).toContain(path)
-      expect(problem).toContain(words[index])
-    }
   })
 })

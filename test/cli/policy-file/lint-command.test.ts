@@ -75,8 +75,10 @@ describe('palisade lint', () => {
     const allowed = await lint({ local: [allow] })
     const denied = await lint({ local: [deny] })
 
-    expect(allowed.out).toContain('without effect where the organization governs: local `')
-    expect(denied.out).not.toContain('without effect')
+    expect(allowed.out).toContain(
+      'inactive: local allow `api`; the organization governs this machine, only local denies count',
+    )
+    expect(denied.out).not.toContain('inactive')
   })
 
   it('has nothing to say of a file without policies', async () => {

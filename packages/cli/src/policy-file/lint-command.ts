@@ -55,7 +55,7 @@ Examples:
     })
 }
 
-/** Local allows are compiled and told of, and count nowhere that an organization governs. */
+/** Local allows are compiled, and count nowhere that an organization governs. */
 function describeLocalAllows({ local = [], governed }: PolicyFile, style: Style): string {
   if (governed === false) return ''
   const rules = local.flatMap((policy) => policy.allowlist_v0?.rules ?? [])
@@ -63,8 +63,8 @@ function describeLocalAllows({ local = [], governed }: PolicyFile, style: Style)
   if (allows.length === 0) return ''
   const names = allows.slice(0, MAX_NAMES).map(({ name }) => `\`${name}\``)
   const more = allows.length > names.length ? ', …' : ''
-  const words = `without effect where the organization governs: local ${names.join(', ')}${more}`
-  return `${style.warning(`${words}; only local denies count`)}\n`
+  const words = `inactive: local ${allows.length === 1 ? 'allow' : 'allows'} ${names.join(', ')}${more}`
+  return `${style.warning(`${words}; the organization governs this machine, only local denies count`)}\n`
 }
 
 function countOf(source: PolicyFile): { readonly policies: number; readonly rules: number } {

@@ -3,15 +3,14 @@ import {
   effectivePolicies,
   PolicyError,
   type CompiledPolicy,
-  type PolicyProblem,
 } from '@palisade/policy-core'
-import { readPolicyFile, type PolicyFile } from '@palisade/protocol'
+import { describeProblem, readPolicyFile, type PolicyFile } from '@palisade/protocol'
 import { stat } from 'node:fs/promises'
 import { CliError, usageError } from '../cli-error.ts'
 import { EXIT } from '../exit-code.ts'
 import { readTextFile, resolveFile } from '../file-argument.ts'
 import type { Io } from '../io.ts'
-import { loadDocument, type LoadedDocument } from '../policy-source/load-document.ts'
+import { loadDocument, loadLocal, type LoadedDocument } from '../policy-source/load-document.ts'
 
 const MAX_FILE_BYTES = 16 * 1024 * 1024
 /** A generated file may be wrong in every rule; nobody reads more than this. */
@@ -43,8 +42,12 @@ export async function loadPolicyFile(
   const audience = { teams: team ?? [], home: home ?? io.home }
   if (await isDirectory(io, file)) return loadDocument(io, file, audience)
   const text = await readTextFile(io, file, MAX_FILE_BYTES)
-  const read = readPolicyFile(text, /\.ya?ml$/.test(file) ? 'yaml' : 'json')
-  if (read.kind === 'documents') return loadDocument(io, file, audience)
+  const format = /\.ya?ml$/.test(file) ? 'yaml' : 'json'
+  const read = readPolicyFile(text, format)
+  if (read.kind === 'documents')
+    return read.list === 'policies'
+      ? loadDocument(io, file, audience)
+      : loadLocal({ file, text, format }, audience)
   if (team !== undefined || home !== undefined)
     throw usageError(
       `\`--team\` and \`--home\` are for files that \`palisade plan\` reads; ${file} says \`user_teams\` and \`home\` itself`,
@@ -70,14 +73,6 @@ function compileFile(file: string, source: PolicyFile): CompiledPolicy {
     const lines = error.problems.map(describeProblem)
     throw invalid(file, lines.length === 0 ? [error.message] : lines, error)
   }
-}
-
-function describeProblem(problem: PolicyProblem): string {
-  const policy = problem.origin === 'local' ? 'local policy' : 'policy'
-  return (
-    `${policy} \`${problem.policy_name}\` (${problem.policy_id}) ` +
-    `rule \`${problem.rule_name}\` (${problem.rule_id}): ${problem.member}: ${problem.message}`
-  )
 }
 
 function invalid(file: string, problems: readonly string[], cause?: unknown): CliError {

@@ -1,13 +1,15 @@
 import {
   PolicyError,
   compilePolicy,
-  type CompiledPolicy,
   effectivePolicies,
+  type CompiledPolicy,
+  type PolicySet,
 } from '@palisade/policy-core'
-import type { PolicyFile } from '@palisade/protocol'
-import { usageError } from '../cli-error.ts'
+import { placeRules, readLocalDocuments, type PolicyFile, type RulePlace } from '@palisade/protocol'
+import { CliError, usageError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
-import { listSourceFiles } from './list-source-files.ts'
+import { listSourceFiles, type SourceFile } from './list-source-files.ts'
 import { loadFiles, type LoadedPolicy } from './load-sources.ts'
 
 /** What is not said by policies as `plan` and `apply` read them. */
@@ -24,12 +26,6 @@ export interface LoadedDocument {
   readonly compiled: CompiledPolicy
   /** File, line and column of a rule, or of one of its resources. */
   placeOf(rule: RulePlace): string
-}
-
-interface RulePlace {
-  readonly policy_id: string
-  readonly rule_id: string
-  readonly resource?: string
 }
 
 /**
@@ -52,9 +48,13 @@ export async function loadDocument(
   const { home } = audience
   const user_teams = audience.teams.map(idOf)
   const source = { policies, user_teams, home }
+  const compiled = compileForHome({ policies: effectivePolicies(policies, user_teams), home })
+  return { source, compiled, placeOf: placeRules(loaded) }
+}
+
+function compileForHome(set: PolicySet): CompiledPolicy {
   try {
-    const compiled = compilePolicy({ policies: effectivePolicies(policies, user_teams), home })
-    return { source, compiled, placeOf: placeIn(loaded) }
+    return compilePolicy(set)
   } catch (error) {
     if (error instanceof PolicyError && error.code === 'ERR_OPTION_INVALID')
       throw usageError(`\`--home\`: ${error.message}`)
@@ -62,22 +62,21 @@ export async function loadDocument(
   }
 }
 
+/** The same of rules of one machine, which are for its user alone. */
+export function loadLocal(
+  { file, text, format }: { file: string; text: string; format: SourceFile['format'] },
+  { teams, home }: Audience,
+): LoadedDocument {
+  if (teams.length > 0) throw usageError('local rules have no teams; leave out `--team`')
+  const { policies, placed, problems } = readLocalDocuments(file, text, format)
+  if (problems.length > 0) throw new CliError('ERR_POLICY_FILE', EXIT.usage, problems)
+  const source = { local: policies, home }
+  return { source, compiled: compileForHome(source), placeOf: placeRules(placed) }
+}
+
 /** Numbers stand in for words: ids are compared without case, names of teams with it. */
 function numberTeams(loaded: readonly LoadedPolicy[]): (team: string) => string {
   const words = new Set(loaded.flatMap(({ policy }) => policy.scope?.teams ?? []))
   const ids = new Map([...words].map((team, index) => [team, String(index)]))
   return (team) => ids.get(team) ?? 'none'
-}
-
-function placeIn(loaded: readonly LoadedPolicy[]): LoadedDocument['placeOf'] {
-  const byName = new Map(loaded.map((one) => [one.policy.name, one]))
-  return ({ policy_id, rule_id, resource }) => {
-    const found = byName.get(policy_id)
-    if (found === undefined) throw new TypeError(`policy \`${policy_id}\` is in no file`)
-    const index = found.policy.rules.findIndex(({ name }) => name === rule_id)
-    const rule = found.policy.rules[index]
-    if (rule === undefined) return found.place()
-    const at = resource === undefined ? -1 : rule.resources.indexOf(resource)
-    return found.place(at === -1 ? ['rules', index, 'name'] : ['rules', index, 'resources', at])
-  }
 }

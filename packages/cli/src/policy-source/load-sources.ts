@@ -1,4 +1,5 @@
 import {
+  findRepeated,
   readDocuments,
   type PlacedPolicy,
   type Problem,
@@ -40,18 +41,13 @@ export async function loadFiles(
   files: readonly SourceFile[],
 ): Promise<readonly LoadedPolicy[]> {
   const policies: LoadedPolicy[] = []
-  const places = new Map<string, () => string>()
   const problems: Problem[] = []
   for (const file of files) {
     const loaded = await loadFile(io, file)
     for (const problem of loaded.problems) problems.push(problem)
-    for (const { policy, place } of loaded.policies) {
-      const first = places.get(policy.name)
-      if (first === undefined) places.set(policy.name, place)
-      else problems.push(() => `${place()}: policy \`${policy.name}\` stands already at ${first()}`)
-      policies.push({ policy, file, place })
-    }
+    for (const placed of loaded.policies) policies.push({ ...placed, file })
   }
+  problems.push(...findRepeated(policies))
   if (problems.length > 0) throw invalid(problems)
   return policies
 }

@@ -53,6 +53,12 @@ export const policyDocumentSchema = z
   })
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>
 
+/** A file of rules of one machine: `PALISADE_LOCAL_POLICIES` of its agent names it. */
+export const localDocumentSchema = z.strictObject({
+  $schema: z.string().optional(),
+  local: z.array(documentPolicySchema.omit({ scope: true })),
+})
+
 /** The body of `POST /api/v1/orgs/{org}/apply`. */
 export const applyRequestSchema = z
   .strictObject({

@@ -1,5 +1,10 @@
-import { documentPolicySchema, policyDocumentSchema } from '../governance/policy-document.ts'
+import {
+  documentPolicySchema,
+  localDocumentSchema,
+  policyDocumentSchema,
+} from '../governance/policy-document.ts'
 import { describeValue, unknownMember, type SchemaIssue } from './describe-issue.ts'
+import type { DocumentList } from './document-list.ts'
 import { valueAt } from './locate-member.ts'
 
 export interface SourceProblem {
@@ -7,11 +12,15 @@ export interface SourceProblem {
   readonly message: string
 }
 
-/** What is wrong with a document, each with its path. */
-export function describeSourceIssue(root: unknown, issue: SchemaIssue): readonly SourceProblem[] {
+/** The faults of a document, each with its path. */
+export function describeSourceIssue(
+  root: unknown,
+  issue: SchemaIssue,
+  list: DocumentList,
+): readonly SourceProblem[] {
   const { path } = issue
   if (issue.code === 'unrecognized_keys') {
-    const known = knownMembers(path)
+    const known = knownMembers(path, list)
     return (issue.keys ?? []).map((key) => ({
       path: [...path, key],
       message: unknownMember(key, known),
@@ -30,9 +39,12 @@ function advice(root: unknown, { path, expected }: SchemaIssue): string {
 }
 
 /** Read off the schema, so that a new member is suggested without a change here. */
-function knownMembers(path: readonly PropertyKey[]): readonly string[] {
+function knownMembers(path: readonly PropertyKey[], list: DocumentList): readonly string[] {
+  const { shape } = list === 'local' ? localDocumentSchema : policyDocumentSchema
+  if (path.length === 0) return Object.keys(shape)
   const policy = documentPolicySchema.shape
   if (path.includes('rules')) return Object.keys(policy.rules.element.shape)
   if (path.includes('scope')) return Object.keys(policy.scope.unwrap().shape)
-  return Object.keys(path.length === 0 ? policyDocumentSchema.shape : policy)
+  const { scope: _, ...local } = policy
+  return Object.keys(list === 'local' ? local : policy)
 }

@@ -1,6 +1,11 @@
 import { compilePolicy, PolicyError } from '@palisade/policy-core'
-import { policyDocumentSchema, type PolicyDocument } from '../governance/policy-document.ts'
+import {
+  localDocumentSchema,
+  policyDocumentSchema,
+  type PolicyDocument,
+} from '../governance/policy-document.ts'
 import { describeSourceIssue } from './describe-source-issue.ts'
+import { documentList, type DocumentList } from './document-list.ts'
 import { parseSource, type SourceDocument } from './parse-source.ts'
 
 /** A generated file may be wrong in every rule; nobody reads more than this. */
@@ -30,7 +35,12 @@ export interface ReadDocuments {
  * Reads the documents of a text, which `plan` and `apply` know as `shown`. Each problem begins with
  * file, line and column. Never throws.
  */
-export function readDocuments(shown: string, text: string, format: 'json' | 'yaml'): ReadDocuments {
+export function readDocuments(
+  shown: string,
+  text: string,
+  format: 'json' | 'yaml',
+  list: DocumentList = 'policies',
+): ReadDocuments {
   const { documents, troubles, positionOf } = parseSource(text, format)
   const placeOf = (offset: number): string => {
     if (offset < 0) return shown
@@ -49,27 +59,45 @@ export function readDocuments(shown: string, text: string, format: 'json' | 'yam
   if (documents.length === 0)
     return {
       policies: [],
-      problems: [() => `${shown}: is empty; write \`policies: []\` for none`],
+      problems: [() => `${shown}: is empty; write \`${list}: []\` for none`],
     }
-  const read = documents.map((document) => readDocument(document, placeOf))
+  const read = documents.map((document) => readDocument(document, placeOf, list))
   return {
     policies: read.flatMap(({ policies }) => policies),
     problems: read.flatMap(({ problems }) => problems),
   }
 }
 
+/** Policies that stand twice; in files that are read together names are unique. */
+export function findRepeated(policies: readonly PlacedPolicy[]): readonly Problem[] {
+  const places = new Map<string, () => string>()
+  return policies.flatMap(({ policy: { name }, place }) => {
+    const first = places.get(name)
+    if (first !== undefined)
+      return [() => `${place()}: policy \`${name}\` stands already at ${first()}`]
+    places.set(name, place)
+    return []
+  })
+}
+
 function readDocument(
   document: SourceDocument,
   placeOf: (offset: number) => string,
+  list: DocumentList,
 ): ReadDocuments {
   const at = (path: readonly PropertyKey[]): string => placeOf(document.offsetOf(path))
-  const parsed = policyDocumentSchema.safeParse(document.value)
+  const { value } = document
+  const other = documentList(value)
+  if (other !== null && other !== list)
+    return { policies: [], problems: [() => `${placeOf(-1)}: ${OTHER_LIST[other]}`] }
+  const schema = list === 'local' ? localPoliciesSchema : policyDocumentSchema
+  const parsed = schema.safeParse(value)
   if (!parsed.success)
     return {
       policies: [],
       problems: parsed.error.issues
         .slice(0, MAX_ISSUES)
-        .flatMap((issue) => describeSourceIssue(document.value, issue))
+        .flatMap((issue) => describeSourceIssue(value, issue, list))
         .map(
           ({ path, message }) =>
             () =>
@@ -78,7 +106,7 @@ function readDocument(
     }
   const policies = parsed.data.policies.map((policy, index) => ({
     policy,
-    place: (path: readonly PropertyKey[] = ['name']) => at(['policies', index, ...path]),
+    place: (path: readonly PropertyKey[] = ['name']) => at([list, index, ...path]),
   }))
   const problems = policies.flatMap(({ policy, place }) =>
     findProblems(policy).map(
@@ -89,6 +117,14 @@ function readDocument(
   )
   return { policies, problems }
 }
+
+const OTHER_LIST: Readonly<Record<DocumentList, string>> = {
+  policies: '`policies` are those of an organization; write `local` for rules of this machine',
+  local:
+    '`local` rules are those of one machine; name the file in `PALISADE_LOCAL_POLICIES` of its agent',
+}
+
+const localPoliciesSchema = localDocumentSchema.transform(({ local }) => ({ policies: local }))
 
 /** Faults that the server would refuse, found while the line is still known. */
 function findProblems(

@@ -1,17 +1,18 @@
 import { parseJson } from '../json/parse-json.ts'
 import { policyFileSchema, type PolicyFile } from '../governance/policy-file.ts'
 import { describeIssue } from './describe-issue.ts'
-import { isDocument } from './is-document.ts'
+import { documentList, type DocumentList } from './document-list.ts'
 import { parseSource, type ParsedSource, type Position } from './parse-source.ts'
 
 /**
  * - `file`: the API's shape.
- * - `documents`: the form that `plan` and `apply` read; `readDocuments` reads it.
+ * - `documents`: policies by name; `readDocuments` reads those of an organization,
+ *   `readLocalDocuments` those of one machine.
  * - `invalid`: one problem a line, without the name of the file.
  */
 export type ReadPolicyFile =
   | { readonly kind: 'file'; readonly source: PolicyFile }
-  | { readonly kind: 'documents' }
+  | { readonly kind: 'documents'; readonly list: DocumentList }
   | { readonly kind: 'invalid'; readonly problems: readonly string[] }
 
 /** Reads a policy file. JSON holds one value, YAML any number of documents. Never throws. */
@@ -32,7 +33,10 @@ export function readPolicyFile(text: string, format: 'json' | 'yaml'): ReadPolic
 }
 
 function readValues(values: readonly unknown[]): ReadPolicyFile {
-  if (values.some(isDocument)) return { kind: 'documents' }
+  for (const value of values) {
+    const list = documentList(value)
+    if (list !== null) return { kind: 'documents', list }
+  }
   if (values.length !== 1) return invalid([`holds ${values.length} documents; write exactly one`])
   const [value] = values
   const parsed = policyFileSchema.safeParse(value)
