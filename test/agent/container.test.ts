@@ -1,5 +1,6 @@
 import { createDeviceKey } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
+import { agentStatusSchema } from '@palisade/protocol'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -97,6 +98,26 @@ describe('the container', () => {
 
     expect(await statusOf(withFile)).toMatchObject({ local_rules: { denies: 2, allows: 1 } })
     expect(await statusOf(without)).not.toHaveProperty('local_rules')
+  })
+
+  it('lists a bounded part of the rules of its own file in the status', async () => {
+    const resources = Array.from({ length: 12 }, (_, index) => `/r${index}`)
+    const many = Array.from({ length: 120 }, () => ['deny', 'read', ...resources] as const)
+    const mine = policyOf(...many)
+    const socketPath = await startAgent(['allow', 'read', '/x'], [], { localPolicies: [mine] })
+
+    const { body } = await askAgent(socketPath, 'GET', '/v1/status')
+    const { rules } = agentStatusSchema.parse(body).local_rules ?? {}
+
+    expect(rules).toHaveLength(100)
+    expect(rules?.[0]).toEqual({
+      policy_name: mine.name,
+      name: 'Rule 1',
+      decision: 'deny',
+      actions: ['read'],
+      resources: ['/r0', '/r1', '/r2', '/r3', '/r4'],
+      resource_count: 12,
+    })
   })
 
   it('puts a whole agent together from what surrounds it', async () => {

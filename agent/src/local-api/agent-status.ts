@@ -7,6 +7,10 @@ import { describeAwaitedIssue, type AwaitedIssue } from '../sync/awaited-issue.t
 import type { Poller } from '../sync/poller.ts'
 import type { SyncRecord } from '../sync/sync-record.ts'
 
+/** The user's own file may be large; a status is read often. */
+const MAX_LISTED_RULES = 100
+const MAX_LISTED_RESOURCES = 5
+
 export interface StatusDeps {
   readonly enrolment: Enrolment
   readonly version: string
@@ -52,9 +56,17 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
 
 function describeLocal(policies: readonly Policy[]): Pick<AgentStatus, 'local_rules'> {
   if (policies.length === 0) return {}
-  const rules = policies.flatMap((policy) => policy.allowlist_v0?.rules ?? [])
-  const denies = rules.filter(({ decision }) => decision === 'deny').length
-  return { local_rules: { denies, allows: rules.length - denies } }
+  const all = policies.flatMap((policy) =>
+    (policy.allowlist_v0?.rules ?? []).map((rule) => ({ policy_name: policy.name, ...rule })),
+  )
+  const denies = all.filter(({ decision }) => decision === 'deny').length
+  const rules = all.slice(0, MAX_LISTED_RULES).map(({ id: _, resources, actions, ...rule }) => ({
+    ...rule,
+    actions: [...actions],
+    resources: resources.slice(0, MAX_LISTED_RESOURCES),
+    resource_count: resources.length,
+  }))
+  return { local_rules: { denies, allows: all.length - denies, rules } }
 }
 
 function describeBundle(inForce: ReturnType<ActivePolicy['current']>): AgentStatus['bundle'] {

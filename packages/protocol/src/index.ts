@@ -274,6 +274,7 @@ export {
   type BreakGlassStatus,
   type LocalDecision,
   type LocalExplanation,
+  type LocalRule,
   type SyncError,
   type SyncResult,
 } from './machine/local-api.ts'

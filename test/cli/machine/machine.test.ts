@@ -58,13 +58,43 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/hints +on\n/)
   })
 
-  it('shows rules of the machine’s own, and that its allows are without effect', async () => {
+  it('shows rules of the machine’s own, and that its allows are inactive', async () => {
     const show = async (denies: number, allows: number) =>
       (await ask(['status'], { body: { ...STATUS, local_rules: { denies, allows } } })).out
 
     expect(await show(2, 0)).toMatch(/\nlocal rules +2 denies in force\n/)
-    expect(await show(1, 3)).toMatch(/\nlocal rules +1 deny in force; 3 allows without effect\n/)
+    expect(await show(1, 3)).toMatch(
+      /\nlocal rules +1 deny in force; 3 allows inactive: the organization governs this machine\n/,
+    )
     expect((await ask(['status'], { body: STATUS })).out).not.toContain('local rules')
+  })
+
+  it('lists rules of the machine’s own, ten of them', async () => {
+    const quiet = {
+      policy_name: 'mine',
+      name: 'quiet',
+      decision: 'deny',
+      actions: ['connect:tcp'],
+      resources: ['ads.example.com', '*.ads.example.com'],
+      resource_count: 7,
+    }
+    const open = { ...quiet, name: 'o\u001bpen', decision: 'allow', resource_count: 2 }
+    const show = async (...rules: object[]) => {
+      const local_rules = { denies: 1, allows: 24, rules }
+      return (await ask(['status'], { body: { ...STATUS, local_rules } })).out
+    }
+
+    const out = await show(quiet, open)
+    const long = await show(...Array.from({ length: 25 }, () => quiet))
+
+    expect(out).toMatch(
+      /\n +deny by rule `quiet` of `mine`: connect:tcp ads\.example\.com, \*\.ads\.example\.com and 5 more\n/,
+    )
+    expect(out).toMatch(
+      /\n +allow \(inactive\) by rule `o\\u001bpen` of `mine`: connect:tcp ads[^\n]+example\.com\n/,
+    )
+    expect(long.match(/by rule `quiet`/g)).toHaveLength(10)
+    expect(long).toMatch(/\n +and 15 more rules\n/)
   })
 
   it('says that policies have expired once they have', async () => {

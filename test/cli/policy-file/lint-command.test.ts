@@ -68,7 +68,7 @@ describe('palisade lint', () => {
     expect(all.out).toContain('no errors or warnings\n')
   })
 
-  it('says that a local allow is without effect, and is silent about a local deny', async () => {
+  it('says that a local allow is inactive, and is silent about a local deny', async () => {
     const allow = policy('mine', rule('r1 api', 'allow connect:tcp', ['api.example.org']))
     const deny = policy('mine', rule('r2 ads', 'deny connect:tcp', ['ads.example.org']))
 

@@ -4,6 +4,7 @@ import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { formatPairs } from '../terminal/table.ts'
 import { formatAwaitedIssue } from './format-awaited-issue.ts'
+import { formatLocalRules } from './format-local-rules.ts'
 
 /** What a state comes to, and what to do about it. */
 const MEANING: Readonly<Record<AgentState, string>> = {
@@ -63,8 +64,7 @@ export function formatStatus(
       ['freshness', `stale ${age(bundle.stale_at)}, ${expires} ${age(bundle.expires_at)}`],
     )
   }
-  if (status.local_rules !== undefined)
-    pairs.push(['local rules', describeLocal(status.local_rules)])
+  if (status.local_rules !== undefined) pairs.push(...formatLocalRules(status.local_rules, style))
   pairs.push(...describeSync(status.sync, nowMs, style))
   pairs.push(['hints', describeHints(status.hints, age, style)])
   if (status.cache_problem !== null)
@@ -97,11 +97,6 @@ function describeSync(
   if (awaiting !== null) pairs.push(['waiting', formatAwaitedIssue(awaiting, nowMs, style)])
   if (next_attempt_at !== null) pairs.push(['next attempt', age(next_attempt_at)])
   return pairs
-}
-
-function describeLocal({ denies, allows }: NonNullable<AgentStatus['local_rules']>): string {
-  const idle = allows === 0 ? '' : `; ${count(allows, 'allow')} without effect`
-  return `${count(denies, 'deny', 'denies')} in force${idle}`
 }
 
 function describeHints(

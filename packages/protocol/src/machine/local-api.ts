@@ -116,6 +116,17 @@ export const awaitedIssueSchema = z.object({
 })
 export type AwaitedIssue = z.infer<typeof awaitedIssueSchema>
 
+/** The first five resources, of which there may be more. */
+const localRuleSchema = z.object({
+  policy_name: z.string(),
+  name: z.string(),
+  decision: z.enum(['allow', 'deny']),
+  actions: z.array(z.string()),
+  resources: z.array(z.string()),
+  resource_count: z.int(),
+})
+export type LocalRule = z.infer<typeof localRuleSchema>
+
 export const agentStatusSchema = z.object({
   state: z.enum(AGENT_STATES),
   server: z.string(),
@@ -138,8 +149,13 @@ export const agentStatusSchema = z.object({
       source: z.enum(['server', 'cache', 'file']),
     })
     .nullable(),
-  /** Rules of this machine's own file, when it has one: denies count, allows do not. */
-  local_rules: z.object({ denies: z.int(), allows: z.int() }).optional(),
+  /**
+   * Rules of this machine's own file, when it has one: denies count, allows do not. `rules` are the
+   * first hundred; absent in an earlier version.
+   */
+  local_rules: z
+    .object({ denies: z.int(), allows: z.int(), rules: z.array(localRuleSchema).optional() })
+    .optional(),
   break_glass: breakGlassStatusSchema.nullable(),
   sync: z.object({
     last_attempt_at: instant.nullable(),
