@@ -56,6 +56,7 @@ export {
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
 export { composeYaml } from './policy-text/compose-yaml.ts'
 export { describeProblem } from './policy-text/describe-problem.ts'
+export { pathOfMember } from './policy-text/path-of-member.ts'
 export { placeRules, type RulePlace } from './policy-text/place-rules.ts'
 export { readLocalDocuments, readLocalPolicies } from './policy-text/read-local-policies.ts'
 export {

@@ -30,6 +30,31 @@ For everybody:
     expect(await organization.call('GET', POLICIES)).toMatchObject({ policies: [] })
   })
 
+  it.each(['plan', 'apply'])(
+    '%s tells by file, line and column what the server refuses',
+    async (verb) => {
+      await using organization = await openCliOrganization()
+      const { directory, run } = organization
+      await directory.write('a.yaml', WEB)
+      await directory.write(
+        'b.yaml',
+        'policies:\n  - name: b\n    scope: { teams: [nobody] }\n    rules: []\n',
+      )
+
+      const { code, err } = await run([
+        verb,
+        'a.yaml',
+        'b.yaml',
+        ...(verb === 'apply' ? ['--yes'] : []),
+      ])
+
+      expect(code).toBe(1)
+      expect(err).toBe(
+        'error: b.yaml:3:22: team `nobody` is not a team of this organization (invalid_argument)\n',
+      )
+    },
+  )
+
   it('shows what changes, rule by rule, and what is left alone', async () => {
     await using organization = await openCliOrganization()
     const { directory, run } = organization

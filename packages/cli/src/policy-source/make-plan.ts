@@ -1,15 +1,18 @@
-import type { AppliedDocument, OrganizationClient } from '@palisade/client'
+import { ClientError, type AppliedDocument, type OrganizationClient } from '@palisade/client'
 import { PolicyError } from '@palisade/policy-core'
+import { pathOfMember } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { connectOrganization } from '../account/connect-server.ts'
-import { usageError } from '../cli-error.ts'
+import { CliError, usageError } from '../cli-error.ts'
+import { EXIT } from '../exit-code.ts'
 import type { Io } from '../io.ts'
 import { warnOfFindings } from '../policy-file/warn-of-findings.ts'
 import type { RunContext } from '../run-context.ts'
 import { comparePlan, type PlanComparison } from './compare-audiences.ts'
 import { fetchPlan, type FetchedPlan } from './fetch-plan.ts'
 import type { ShownPlan } from './format-plan.ts'
-import { loadSources } from './load-sources.ts'
+import { listSourceFiles } from './list-source-files.ts'
+import { loadFiles, type LoadedPolicy } from './load-sources.ts'
 
 /** What `plan` and `apply` have in common. */
 export interface PlanOptions {
@@ -43,12 +46,25 @@ export async function makePlan(
   files: readonly string[],
   options: PlanOptions,
 ): Promise<MadePlan> {
-  const policies = await loadSources(io, files)
+  const loaded = await loadFiles(io, await listSourceFiles(io, files))
   const { org, organization } = await connectOrganization(io)
-  const document = { policies: [...policies], prune: options.prune === true }
-  const fetched = await fetchPlan(organization, document)
+  const document = { policies: loaded.map(({ policy }) => policy), prune: options.prune === true }
+  const fetched = await fetchPlan(organization, document).catch((error: unknown) => {
+    throw placed(error, loaded)
+  })
   const comparison = compareFor(fetched, options.home)
   return { org, organization, document, plan: fetched.plan, comparison, home: options.home }
+}
+
+/** An answer of the server that names a member of a policy, said of its file, line and column. */
+function placed(error: unknown, loaded: readonly LoadedPolicy[]): unknown {
+  if (!(error instanceof ClientError) || error.api?.field === undefined) return error
+  const { field, message, reason, code } = error.api
+  const [list, index, ...path] = pathOfMember(field)
+  const found = list === 'policies' && typeof index === 'number' ? loaded[index] : undefined
+  if (found === undefined) return error
+  const line = `${found.place(path)}: ${message} (${reason ?? code})`
+  return new CliError('ERR_POLICY_FILE', EXIT.failed, line, { cause: error })
 }
 
 /** Warns of what is doubtful in the policies that the plan creates or changes. */

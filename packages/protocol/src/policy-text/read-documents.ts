@@ -6,6 +6,7 @@ import {
 } from '../governance/policy-document.ts'
 import { describeSourceIssue } from './describe-source-issue.ts'
 import { documentList, type DocumentList } from './document-list.ts'
+import { pathOfMember } from './path-of-member.ts'
 import { parseSource, type SourceDocument } from './parse-source.ts'
 
 /** A generated file may be wrong in every rule; nobody reads more than this. */
@@ -148,16 +149,9 @@ function findProblems(
     return [
       ...repeated,
       ...error.problems.map(({ rule_id, member, message }) => ({
-        path: ['rules', Number(rule_id), ...pathOf(member)],
+        path: ['rules', Number(rule_id), ...pathOfMember(member)],
         message,
       })),
     ]
   }
-}
-
-/** `resources[2]` as a path. */
-function pathOf(member: string): readonly PropertyKey[] {
-  return [...member.matchAll(/[^.[\]]+/g)].map(([part]) =>
-    /^\d+$/.test(part) ? Number(part) : part,
-  )
 }
