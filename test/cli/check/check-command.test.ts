@@ -177,6 +177,18 @@ describe('palisade check', () => {
     expect(answer.out).toContain(text)
   })
 
+  it.each([
+    [['read', 'work/x'], 'is not absolute'],
+    [['read', 'C:\\x'], 'is not absolute'],
+    [['connect:tcp', '*.example.com:443'], 'neither a host name nor an address'],
+  ])('says what is invalid in %j', async (target, words) => {
+    const { code, out } = await withPolicies(['check', ...target])
+
+    expect(code).toBe(1)
+    expect(out).toMatch(/^deny {2}invalid request {2}\(invalid_request\)\n/)
+    expect(out).toContain(words)
+  })
+
   it('explains with every match, near misses and detail', async () => {
     const denied = await withPolicies(['explain', 'connect:tcp', 'bad.example.com:443'])
     const missed = await withPolicies(['explain', 'connect:tcp', 'example.com:443', '--json'])

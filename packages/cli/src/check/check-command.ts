@@ -62,8 +62,12 @@ Examples:
       const answer = await evaluator.decide(request)
       const { governed } = evaluator
       context.exit(exitCodeOf(answer))
+      const fault =
+        answer.reason === 'invalid_request' && options.json !== true
+          ? (await evaluator.explain(request)).detail
+          : null
       await present(context, options.json, answer, () =>
-        formatDecision(answer, { governed, style: context.style }),
+        formatDecision(answer, { governed, style: context.style }, fault),
       )
     })
 }

@@ -8,12 +8,19 @@ export interface DecisionLook {
   readonly governed: boolean
 }
 
-/** A decision for people: one line, then the deciding rules, hint and cautions below it. */
-export function formatDecision(answer: DecisionAnswer, look: DecisionLook): string {
+/**
+ * A decision for people: one line, then the deciding rules, hint and cautions below it. `fault` is the
+ * fault of an invalid request, or null.
+ */
+export function formatDecision(
+  answer: DecisionAnswer,
+  look: DecisionLook,
+  fault: string | null = null,
+): string {
   const { style } = look
   return [
     formatVerdict(answer, style),
-    ...(answer.reason === 'invalid_request' ? ['  `palisade explain` says what is wrong'] : []),
+    ...(fault === null ? [] : [`  ${style.plain(fault)}`]),
     ...answer.rules.map((rule) => `  ${formatRule(rule, style)}`),
     ...formatCautions(answer, look),
   ]
