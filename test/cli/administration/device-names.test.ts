@@ -57,6 +57,18 @@ describe('the names of machines', () => {
     expect(data).toMatchObject([{ id: laptop, name: 'desk', labels: ['canary'] }])
   })
 
+  it('that no machine has are no reason to enrol one', async () => {
+    await using directory = await temporaryDirectory()
+    const { run, enrol } = await openAcme(directory.path)
+    expect((await run(['device', 'list'])).out).toBe(
+      'no devices; write `palisade enrol` on a machine\n',
+    )
+    await enrol({ hostName: 'laptop-1' })
+
+    expect((await run(['device', 'list', '--name', 'desk'])).out).toBe('no such devices\n')
+    expect((await run(['device', 'list', '--label', 'canary'])).out).toBe('no such devices\n')
+  })
+
   it('that two machines share name neither of them', async () => {
     await using directory = await temporaryDirectory()
     const { run, enrol } = await openAcme(directory.path)

@@ -65,7 +65,9 @@ Examples:
       const filter = readFilter(options)
       const { organization } = await connectOrganization(context.io)
       const data = await organization.devices.list(filter)
-      await present(context, options.json, { data }, () => formatDevices(data, context))
+      await present(context, options.json, { data }, () =>
+        formatDevices(data, { isFiltered: Object.keys(filter).length > 0 }, context),
+      )
     })
 }
 

@@ -9,8 +9,13 @@ const MAX_NAME = 20
 const ID_START = 8
 
 /** Machines as a table of less than 100 columns; `--json` has what is cut and left out. */
-export function formatDevices(devices: readonly Device[], { io, style }: RunContext): string {
-  if (devices.length === 0) return 'no devices; write `palisade enrol` on a machine\n'
+export function formatDevices(
+  devices: readonly Device[],
+  { isFiltered }: { readonly isFiltered: boolean },
+  { io, style }: RunContext,
+): string {
+  if (devices.length === 0)
+    return isFiltered ? 'no such devices\n' : 'no devices; write `palisade enrol` on a machine\n'
   const age = (instant: string): string => formatAge(instant, io.now())
   return formatTable(
     ['NAME', 'DEVICE', 'USER', 'LABELS', 'STATE', 'REVISION', 'ERROR', 'LAST SEEN', 'AGENT'],
