@@ -299,6 +299,19 @@ describe('createServerClient', () => {
     )
   })
 
+  it('is not asked again by a call that took too long, for a person waits', async () => {
+    await withServer(
+      () => ({ silent: true }),
+      async ({ client, calls }) => {
+        const error = await failureOf(client.organization('acme').policies.get('pol_1'))
+
+        expect(error.code).toBe('ERR_SERVER_TIMEOUT')
+        expect(calls()).toHaveLength(1)
+      },
+      { timeoutMs: 100 },
+    )
+  })
+
   it('lists page by page and stops at the last', async () => {
     await withServer(
       (request) => {

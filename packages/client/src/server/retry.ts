@@ -38,6 +38,7 @@ function pauseAfter(error: unknown, made: number, pace: Pace): number | null {
 }
 
 function mayPass(error: ClientError): boolean {
-  if (error.code === 'ERR_SERVER_UNREACHABLE' || error.code === 'ERR_SERVER_TIMEOUT') return true
+  // A timeout is not repeated: the caller has waited long enough to be told.
+  if (error.code === 'ERR_SERVER_UNREACHABLE') return true
   return error.api !== undefined && RETRIED_STATUSES.has(error.api.status)
 }
