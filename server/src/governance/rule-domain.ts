@@ -24,7 +24,7 @@ export function requireDomain(actions: readonly Action[], domain: Domain | null)
   const message =
     domain === null
       ? `one rule must not mix \`${first}\` and \`${stranger}\`; make two policies`
-      : `action \`${stranger}\` does not fit a policy of the domain \`${domain}\``
+      : `action \`${stranger}\` does not fit a policy of the domain \`${domain}\`; write it in a policy of its own`
   throw invalidArgument(message, { field: 'actions', reason: 'domain_mismatch' })
 }
 

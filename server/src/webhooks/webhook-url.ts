@@ -13,7 +13,10 @@ export function requireWebhookUrl(text: string, reachable: ReachableAddresses): 
   if (url.hash !== '') throw refusal('`url` must not have a fragment')
   const address = addressOf(url)
   if (address !== null && !reachable.includes(address))
-    throw refusal(`\`url\` must not point to \`${address}\`, an address that is not public`)
+    throw refusal(
+      `\`url\` must not point to \`${address}\`, an address that is not public; ` +
+        'PALISADE_WEBHOOK_NETWORKS of the server opens it',
+    )
   if (url.protocol === 'http:' && !mayBePlain(url, address, reachable))
     throw refusal('`url` must begin with `https://`')
   return url.href

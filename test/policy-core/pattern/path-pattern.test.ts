@@ -24,6 +24,8 @@ describe('parsePathPattern', () => {
     ['/data/***', '`**` stands alone between slashes'],
     ['', 'the resource is empty; write an absolute path'],
     ['C:\\x', 'is a Windows path'],
+    ['*:\\x', 'is a Windows path'],
+    ['\\\\wsl.localhost\\Debian\\x', 'is a Windows path'],
     ['file:///etc', 'is a URL; write the path alone'],
     ['~user/x', 'the home directory of another user; write `~/`'],
     ['$HOME/x', 'names a variable, which no rule knows; write `~/`'],

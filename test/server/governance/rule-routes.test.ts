@@ -140,6 +140,7 @@ describe('the domain of a policy', () => {
 
     expect(response.statusCode).toBe(400)
     expect(response.json().error).toMatchObject(mismatch)
+    expect(response.json().error.message).toContain('write it in a policy of its own')
   })
 
   it('refuses to move the only rule to the other domain', async () => {

@@ -96,6 +96,12 @@ describe('the URL of a webhook', () => {
     )
   })
 
+  it('names the setting that opens an address which is not public', () => {
+    expect(() => requireWebhookUrl('https://10.1.2.3/', PUBLIC)).toThrow(
+      '`url` must not point to `10.1.2.3`, an address that is not public; PALISADE_WEBHOOK_NETWORKS of the server opens it',
+    )
+  })
+
   it('may be plain HTTP to loopback that the operator opened, and to nothing else', () => {
     for (const host of ['127.0.0.1:3000', '[::1]:3000', 'localhost:3000'])
       expect(requireWebhookUrl(`http://${host}/`, OPENED)).toBe(`http://${host}/`)

@@ -79,7 +79,7 @@ function findPathProblem(text: string): string | null {
 }
 
 function describeRelative(text: string): string {
-  if (/^[A-Za-z]:[\\/]/.test(text)) return 'is a Windows path; paths are separated by `/`'
+  if (/^(?:[A-Za-z*]:[\\/]|\\\\)/.test(text)) return 'is a Windows path; paths are separated by `/`'
   if (text.startsWith('file://')) return 'is a URL; write the path alone, from its `/`'
   if (text.startsWith('~'))
     return 'names the home directory of another user; write `~/` for that of the user, or the whole path'
