@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { randomUUID } from 'node:crypto'
 import type { Agent } from './agent.ts'
+import { requireNode } from './config/require-node.ts'
 import { AgentError } from './errors.ts'
 import { startAgent } from './start-agent.ts'
 import { agentVersion } from './version.ts'
@@ -37,6 +38,7 @@ Examples:
 `
 
 async function start(): Promise<void> {
+  requireNode(process.versions.node)
   let agent: Agent | null = null
   let stopping = false
   const stop = new AbortController()
