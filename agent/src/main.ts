@@ -105,5 +105,11 @@ program
   .option('--debug', 'print the stack of an internal error')
   .addHelpText('after', HELP)
   .action(start)
+program
+  .command('version')
+  .description('print the version')
+  .action(() => {
+    process.stdout.write(`${agentVersion()}\n`)
+  })
 // Not awaited: the bundle of this is CommonJS, which has no `await` outside of functions.
 void program.parseAsync().catch(fail)

@@ -207,6 +207,13 @@ describe('palisade-agent start', () => {
     )
   })
 
+  it('prints its version for the verb, too', async () => {
+    const verb = await run(['version'], {}).ended
+
+    expect(verb).toMatchObject({ code: 0, stderr: '' })
+    expect(verb.stdout).toBe((await run(['--version'], {}).ended).stdout)
+  })
+
   it('prints no control character of a file it complains about', async () => {
     const { env, dataDir } = await setUp()
     const path = join(dataDir, 'local.json')

@@ -323,6 +323,7 @@ it('palisade-server --version prints the release', async () => {
   const { status, stdout } = await runServerCommand(['--version'], {})
 
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)])
+  expect((await runServerCommand(['version'], {})).stdout).toBe(stdout)
 })
 
 describe('palisade-server org create', () => {

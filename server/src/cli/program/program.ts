@@ -30,5 +30,11 @@ export function createProgram(): Command {
   addKeys(program)
   addBackup(program)
   addCopy(program)
+  program
+    .command('version')
+    .description('print the release')
+    .action(() => {
+      process.stdout.write(`${readVersion()}\n`)
+    })
   return program
 }
