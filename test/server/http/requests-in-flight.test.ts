@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { FastifyRequest } from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
-import { openGovernedApp } from './governed-app.ts'
+import { openGovernedApp, type GovernedAppOptions } from './governed-app.ts'
 
 /** As many of one caller as are handled at a time. */
 const MAX_IN_FLIGHT = 16
@@ -12,20 +12,16 @@ const MAX_IN_FLIGHT = 16
 async function openHeldRoute() {
   const asked: string[] = []
   const released = Promise.withResolvers<void>()
-  const route: FastifyPluginAsyncZod = async (app) => {
-    app.get<{ Params: { readonly as: string } }>(
-      '/held/:as',
-      {
-        onRequest: async (request) => {
-          request.actor = request.params.as
-        },
-      },
-      async (request) => {
-        asked.push(request.params.as)
-        await released.promise
-        return {}
-      },
-    )
+  const callerOf = ({ params }: FastifyRequest): string => (params as { readonly as: string }).as
+  const route: NonNullable<GovernedAppOptions['routes']>[number] = async (app) => {
+    const onRequest = async (request: FastifyRequest) => {
+      request.actor = callerOf(request)
+    }
+    app.get('/held/:as', { onRequest }, async (request) => {
+      asked.push(callerOf(request))
+      await released.promise
+      return {}
+    })
   }
   const governed = await openGovernedApp({ routes: [route] })
   onTestFinished(() => {
