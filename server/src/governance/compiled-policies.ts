@@ -18,6 +18,10 @@ const MAX_SETS = 500
 const LENGTH_OF_RESOURCE = 256
 /** Sets of each organization that wait to be made. */
 const MAX_WAITING_EACH = 16
+/** Decisions at a time, about one for each worker, and those of an organization and of all that wait. */
+const MAX_DECIDING = 2
+const MAX_DECISIONS_WAITING_EACH = 64
+const MAX_DECISIONS_WAITING = 1024
 
 /** The policies that apply to somebody: everything that a decision depends on. */
 export interface EffectiveSet {
@@ -32,8 +36,8 @@ export interface CompiledPolicies {
    * Decides by the kept set, or else by the policies that `load` gives, compiled. `load` answers null
    * for a policy that has changed since its head was read; then `decide` answers null as well. The
    * revision of the decision is null. Throws 403 for more resources than can be kept, and for what
-   * takes too long to compile; and, where there is anything to be done, what `begin` throws when it
-   * is the organization's turn, and 429 as `AnswerTurns` does.
+   * takes too long to compile; where there is anything to be compiled, what `begin` throws when it
+   * is the organization's turn; and 429 as `AnswerTurns` does, which decisions wait for as well.
    *
    * The set has no revision: many revisions of an organization leave its policies alone.
    */
@@ -94,6 +98,12 @@ export function createCompiledPolicies({
     maxResources: Math.min(MAX_SMALL_RESOURCES, maxResources),
   }
   const large: Lane = { worker: workers.large, turns: createLaneTurns(), maxResources }
+  // A decision by many path patterns takes milliseconds, and the workers take messages in one line.
+  const decisions = createAnswerTurns(
+    MAX_DECISIONS_WAITING_EACH,
+    MAX_DECIDING,
+    MAX_DECISIONS_WAITING,
+  )
   const maxMegabytes = Math.floor((maxResources * LENGTH_OF_RESOURCE) / 1e6)
   let resources = 0
 
@@ -144,9 +154,15 @@ export function createCompiledPolicies({
     async decide(effective, source, request) {
       const key = keyOf(effective)
       const kept = find(key) ?? (await makeInTurn(key, effective, source))
-      // Dropped where others came in between.
-      if (kept === null || kept.set?.isLost() === true) return null
-      if (kept.set !== null) return kept.set.decide(request)
+      if (kept === null) return null
+      const { set } = kept
+      if (set !== null)
+        return decisions.run(
+          effective.org,
+          // Dropped where others came in between.
+          async () => (set.isLost() ? null : set.decide(request)),
+          source.caller,
+        )
       throw limitExceeded(
         `the policies hold more than ${maxResources} resources or ${maxMegabytes} MB, or take too long to compile, to be judged here; ask a machine`,
       )

@@ -3,7 +3,11 @@ import {
   createCompiledPolicies,
   type EffectiveSet,
 } from '../../../server/src/governance/compiled-policies.ts'
-import { createPolicyWorker } from '../../../server/src/governance/policy-worker-client.ts'
+import {
+  createPolicyWorker,
+  type PolicyWorker,
+  type WorkerSet,
+} from '../../../server/src/governance/policy-worker-client.ts'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import { createWorkBudget, type Work } from '../../../server/src/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../server/src/store/records.ts'
@@ -102,6 +106,45 @@ describe('compiled policies', () => {
     expect(outcomes.filter((outcome) => outcome === 'refused').length).toBe(5)
     const answered = order.filter((line) => line.endsWith('answered'))
     expect(answered.indexOf('user:owner answered')).toBeLessThan(4)
+  })
+
+  it('decide for organizations in turns, however many requests one of them has', async () => {
+    const begun: string[] = []
+    const small: Pick<PolicyWorker, 'open'> = {
+      open() {
+        const opened = workers.small.open()
+        const decide: WorkerSet['decide'] = (request) => {
+          begun.push(String(Reflect.get(Object(request), 'host')))
+          return opened.decide(request)
+        }
+        return { ...opened, decide }
+      },
+    }
+    const kept = createCompiledPolicies({ workers: { ...workers, small } })
+    const other = { ...set, org: 'rival' }
+    const source = loader(one)
+    const ask = (of: EffectiveSet, host: string) =>
+      kept.decide(of, source, { ...REQUEST, host: `${host}.example.com` })
+    await Promise.all([ask(set, 'made'), ask(other, 'made')])
+    begun.length = 0
+
+    const many = Array.from({ length: 10 }, (_, n) => ask(set, `acme${n}`))
+    await Promise.all([...many, ask(other, 'rival')])
+
+    expect(begun.indexOf('rival.example.com')).toBeLessThan(3)
+  })
+
+  it('refuse decisions of a caller beyond those that may wait', async () => {
+    const kept = open()
+    const source = loader(one)
+    await kept.decide(set, source, REQUEST)
+
+    const many = await Promise.allSettled(
+      Array.from({ length: 100 }, () => kept.decide(set, source, REQUEST)),
+    )
+
+    const refused = many.filter(({ status }) => status === 'rejected')
+    expect(refused.length).toBe(35)
   })
 
   it('are refused to one caller by the budget of no other', async () => {
