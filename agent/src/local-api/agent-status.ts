@@ -60,11 +60,13 @@ function describeLocal(policies: readonly Policy[]): Pick<AgentStatus, 'local_ru
     (policy.allowlist_v0?.rules ?? []).map((rule) => ({ policy_name: policy.name, ...rule })),
   )
   const denies = all.filter(({ decision }) => decision === 'deny').length
-  const rules = all.slice(0, MAX_LISTED_RULES).map(({ id: _, resources, actions, ...rule }) => ({
-    ...rule,
-    actions: [...actions],
-    resources: resources.slice(0, MAX_LISTED_RESOURCES),
-    resource_count: resources.length,
+  const rules = all.slice(0, MAX_LISTED_RULES).map((rule) => ({
+    policy_name: rule.policy_name,
+    name: rule.name,
+    decision: rule.decision,
+    actions: [...rule.actions],
+    resources: rule.resources.slice(0, MAX_LISTED_RESOURCES),
+    resource_count: rule.resources.length,
   }))
   return { local_rules: { denies, allows: all.length - denies, rules } }
 }

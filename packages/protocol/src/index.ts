@@ -55,19 +55,11 @@ export {
 } from './governance/policy-document.ts'
 export { policyFileSchema, type PolicyFile } from './governance/policy-file.ts'
 export { composeYaml } from './policy-text/compose-yaml.ts'
-export { describeProblem } from './policy-text/describe-problem.ts'
-export { pathOfMember } from './policy-text/path-of-member.ts'
 export { placeRules, type RulePlace } from './policy-text/place-rules.ts'
+export { findRepeated, pathOfMember, readDocuments } from './policy-text/read-documents.ts'
+export type { PlacedPolicy, ReadDocuments, SourcePolicy } from './policy-text/read-documents.ts'
 export { readLocalDocuments, readLocalPolicies } from './policy-text/read-local-policies.ts'
-export {
-  findRepeated,
-  readDocuments,
-  type PlacedPolicy,
-  type Problem,
-  type ReadDocuments,
-  type SourcePolicy,
-} from './policy-text/read-documents.ts'
-export { readPolicyFile, type ReadPolicyFile } from './policy-text/read-policy-file.ts'
+export { describeProblem, readPolicyFile } from './policy-text/read-policy-file.ts'
 export {
   checkRequestSchema,
   effectivePolicyQuerySchema,
@@ -275,7 +267,6 @@ export {
   type BreakGlassStatus,
   type LocalDecision,
   type LocalExplanation,
-  type LocalRule,
   type SyncError,
   type SyncResult,
 } from './machine/local-api.ts'

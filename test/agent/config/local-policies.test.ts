@@ -64,10 +64,16 @@ describe('the local policies', () => {
   })
 
   it('are written in JSON by name, too', async () => {
-    const { name, allowlist_v0 } = named
-    const rules = allowlist_v0.rules.map(({ id: _, ...rule }) => rule)
+    const rules = [
+      {
+        name: 'no telemetry',
+        actions: ['connect:tcp'],
+        decision: 'deny',
+        resources: ['telemetry.example.com'],
+      },
+    ]
 
-    const path = await fileOf(JSON.stringify({ local: [{ name, rules }] }))
+    const path = await fileOf(JSON.stringify({ local: [{ name: 'mine', rules }] }))
 
     expect(await readLocalPolicies(path)).toEqual([named])
   })

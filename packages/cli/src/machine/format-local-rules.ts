@@ -1,12 +1,15 @@
-import type { AgentStatus, LocalRule } from '@palisade/protocol'
+import type { AgentStatus } from '@palisade/protocol'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 
 const MAX_SHOWN = 10
 
+type LocalRules = NonNullable<AgentStatus['local_rules']>
+type LocalRule = NonNullable<LocalRules['rules']>[number]
+
 /** The rules of this machine's own file as rows of a status: a count, then rules. */
 export function formatLocalRules(
-  { denies, allows, rules = [] }: NonNullable<AgentStatus['local_rules']>,
+  { denies, allows, rules = [] }: LocalRules,
   style: Style,
 ): readonly [string, string][] {
   const inactive =

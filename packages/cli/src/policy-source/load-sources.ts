@@ -2,7 +2,6 @@ import {
   findRepeated,
   readDocuments,
   type PlacedPolicy,
-  type Problem,
   type ReadDocuments,
   type SourcePolicy,
 } from '@palisade/protocol'
@@ -11,6 +10,8 @@ import { EXIT } from '../exit-code.ts'
 import { readTextFile } from '../file-argument.ts'
 import type { Io } from '../io.ts'
 import { listSourceFiles, type SourceFile } from './list-source-files.ts'
+
+type Problem = ReadDocuments['problems'][number]
 
 /** Of one file. */
 export const MAX_FILE_BYTES = 16 * 1024 * 1024

@@ -125,7 +125,6 @@ const localRuleSchema = z.object({
   resources: z.array(z.string()),
   resource_count: z.int(),
 })
-export type LocalRule = z.infer<typeof localRuleSchema>
 
 export const agentStatusSchema = z.object({
   state: z.enum(AGENT_STATES),

@@ -6,7 +6,6 @@ import {
 } from '../governance/policy-document.ts'
 import { describeSourceIssue } from './describe-source-issue.ts'
 import { documentList, type DocumentList } from './document-list.ts'
-import { pathOfMember } from './path-of-member.ts'
 import { parseSource, type SourceDocument } from './parse-source.ts'
 
 /** A generated file may be wrong in every rule; nobody reads more than this. */
@@ -154,4 +153,11 @@ function findProblems(
       })),
     ]
   }
+}
+
+/** A member in words of an error, such as `rules[0].resources[2]`, as a path. */
+export function pathOfMember(member: string): readonly PropertyKey[] {
+  return [...member.matchAll(/[^.[\]]+/g)].map(([part]) =>
+    /^\d+$/.test(part) ? Number(part) : part,
+  )
 }

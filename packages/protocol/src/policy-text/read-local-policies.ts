@@ -1,8 +1,7 @@
 import { compilePolicy, PolicyError } from '@palisade/policy-core'
 import type { PolicyFile } from '../governance/policy-file.ts'
-import { describeProblem } from './describe-problem.ts'
 import { findRepeated, readDocuments, type PlacedPolicy } from './read-documents.ts'
-import { readPolicyFile } from './read-policy-file.ts'
+import { describeProblem, readPolicyFile } from './read-policy-file.ts'
 
 /** Policies of one machine; `problems` is empty where they can be used. */
 export interface LocalPolicies {

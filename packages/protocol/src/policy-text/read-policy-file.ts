@@ -1,3 +1,4 @@
+import type { PolicyProblem } from '@palisade/policy-core'
 import { parseJson } from '../json/parse-json.ts'
 import { policyFileSchema, type PolicyFile } from '../governance/policy-file.ts'
 import { describeIssue } from './describe-issue.ts'
@@ -29,6 +30,15 @@ export function readPolicyFile(text: string, format: 'json' | 'yaml'): ReadPolic
   if (troubles.length === 0) return readValues(documents.map(({ value }) => value))
   return invalid(
     troubles.map(({ message, offset }) => `${message} at ${formatPosition(positionOf(offset))}`),
+  )
+}
+
+/** One line for a fault of a rule that has ids, without the name of its file. */
+export function describeProblem(problem: PolicyProblem): string {
+  const policy = problem.origin === 'local' ? 'local policy' : 'policy'
+  return (
+    `${policy} \`${problem.policy_name}\` (${problem.policy_id}) ` +
+    `rule \`${problem.rule_name}\` (${problem.rule_id}): ${problem.member}: ${problem.message}`
   )
 }
 
