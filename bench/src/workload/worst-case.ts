@@ -27,14 +27,14 @@ export function createWorstCase(input: WorstInput): WorstCase {
         (word) => `/**/${word.join('/**/')}/**/none/**`,
       )
       const resources = patterns.map((pattern): Resource => ({ pattern, decision: 'allow' }))
-      const path = `/${NESTED_LETTERS.join('/')}`.repeat(186)
+      const path = `/${NESTED_LETTERS.join('/')}`.repeat(200)
       return { policies: policiesOf('read', resources), request: { action: 'read', path } }
     }
   }
 }
 
 /** As many as make patterns that `compilePolicy` still takes. */
-const NESTED_LETTERS = [...'abcdefghijk']
+const NESTED_LETTERS = [...'abcdefghij']
 
 function wordsOf(length: number, letters: readonly string[]): string[][] {
   if (length === 0) return [[]]

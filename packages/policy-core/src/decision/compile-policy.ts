@@ -87,11 +87,10 @@ function* compileWith(
   const problems = yield* findAll(org, reader)
   refuseProblems([...problems, ...(yield* findAll(local, reader))])
   const entries = yield* sortRules(governed ? [org, local] : [local])
+  if (options.patternLimits ?? true) yield* refusePathCost(entries)
   const table = yield* buildRuleTable(entries)
   const { groups, domains, ranges, paths } = yield* groupResources(entries, table, reader, meaning)
   const { flagsOf } = groups
-  const pathIndex = yield* buildPathIndex(paths, flagsOf)
-  if (options.patternLimits ?? true) refusePathCost(pathIndex.mostSteps(), entries)
   return {
     revision: set.revision ?? null,
     table,
@@ -105,7 +104,7 @@ function* compileWith(
     ),
     addressReader: new AddressReader(),
     embeddings: new EmbeddingIndex(),
-    paths: pathIndex,
+    paths: yield* buildPathIndex(paths, flagsOf),
     linear: createLinearRules(table, meaning),
     resolvesUnlisted: findResolved(set, ranges, flagsOf),
     machine,

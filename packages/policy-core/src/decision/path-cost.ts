@@ -1,88 +1,90 @@
 import { PolicyError, type PolicyProblem } from '../errors.ts'
-import { collectPathGroups } from '../lookup/pattern-groups.ts'
-import { createGroupCounter } from '../lookup/port-groups.ts'
-import { buildPathIndex } from '../lookup/path/path-index.ts'
+import { addPathLoad, createPathLoad, mostSteps, type PathLoad } from '../lookup/path/path-load.ts'
+import { addPattern } from '../lookup/path/pattern-load.ts'
 import type { RuleEntry } from '../lookup/rule-table.ts'
-import { parsePathPattern, placePattern } from '../pattern/path-pattern.ts'
 import { domainOf, type Rule } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
-import { runSteps } from '../steps.ts'
+import { runSteps, type Steps } from '../steps.ts'
+
+/** What one decision on a path may cost at most, as `pathCost` counts. bench: worst */
+export const MAX_PATH_COST = 1_250_000
+
+/** Resources may be as long as a path. */
+const CHARACTERS_A_STEP = 8_192
 
 /**
- * What one decision on a path may cost at most, in the steps of `walk-cost.ts`. bench: worst
+ * Reads what the path patterns of rules add to the cost of a decision. Rules of the network add nothing.
+ * O(bytes of the resources); it builds no index. Takes rules in which `checkRule` finds nothing wrong.
  */
-export const MAX_PATH_COST = 800_000
+export function pathLoad(rules: readonly Pick<Rule, 'actions' | 'resources'>[]): PathLoad {
+  return runSteps(pathLoadInSteps(rules))
+}
 
-/** Stands for any home directory: no name of a pattern holds `/`. */
-const SOME_HOME: readonly string[] = ['~/']
-
-/**
- * How much the path patterns of these rules can make one decision cost at most, whatever its path,
- * whether letter case counts or not: a number to compare with `MAX_PATH_COST`. Rules together cost at
- * most the sum of what they cost apart, so the costs of policies can be added up.
- *
- * Takes rules in which `checkRule` finds nothing wrong, and counts no others. O(resources).
- */
-export function pathCost(rules: readonly Pick<Rule, 'actions' | 'resources'>[]): number {
-  const paths = collectPathGroups(createGroupCounter())
+/** The same, with pauses, as `compileInSteps` has them. */
+export function* pathLoadInSteps(
+  rules: readonly Pick<Rule, 'actions' | 'resources'>[],
+): Steps<PathLoad> {
+  const load = createPathLoad()
+  let characters = 0
   for (const { actions, resources } of rules) {
     if (!isOfPaths(actions)) continue
     for (const text of resources) {
-      const pattern = parsePathPattern(text)
-      const meaning = { home: SOME_HOME, caseSensitive: true }
-      const segments = pattern.ok ? placePattern(pattern.value, meaning) : null
-      if (segments !== null) paths.groupOf(text, segments)
+      addPattern(load, text)
+      characters += text.length
+      if (characters < CHARACTERS_A_STEP) continue
+      characters = 0
+      yield
     }
   }
-  return runSteps(buildPathIndex(paths.patterns(), () => 0)).mostSteps()
+  return load
 }
 
-/** Throws `ERR_POLICY_INVALID`, naming the pattern with most stars, where the cost is too high. */
-export function refusePathCost(cost: number, entries: readonly RuleEntry[]): void {
+/** The load of all the rules whose loads these are. */
+export function sumPathLoads(loads: Iterable<PathLoad>): PathLoad {
+  const sum = createPathLoad()
+  for (const load of loads) addPathLoad(sum, load)
+  return sum
+}
+
+/**
+ * How many steps a decision can take at most with the path patterns, whatever the path is and whether
+ * letter case counts or not: a number to compare with `MAX_PATH_COST`. That of a sum is at most the
+ * sum of the costs.
+ */
+export function pathCost(load: PathLoad): number {
+  return mostSteps(load)
+}
+
+/** What to say of a pattern where the cost is too high. */
+export function describePathCost(text: string, cost: number): string {
+  return `${quote(text)} and the other path patterns can make one decision take ${cost} steps, and ${MAX_PATH_COST} is the limit; write fewer \`*\` and \`**\`, above all between two \`**\` and within one name`
+}
+
+/** Throws `ERR_POLICY_INVALID`, naming the pattern that costs most, where the cost is too high. */
+export function* refusePathCost(entries: readonly RuleEntry[]): Steps<void> {
+  const load = yield* pathLoadInSteps(entries)
+  const cost = pathCost(load)
   if (cost <= MAX_PATH_COST) return
-  const worst = findWorst(entries)
-  if (worst === null) return
-  const { entry, index } = worst
+  const { dearest } = load
+  const entry = entries.find(
+    ({ actions, resources }) => isOfPaths(actions) && resources.some((text) => text === dearest),
+  )
+  if (entry === undefined || dearest === null) return
   const problem: PolicyProblem = {
     origin: entry.policy.origin,
     policy_id: entry.policy.id,
     policy_name: entry.policy.name,
     rule_id: entry.id,
     rule_name: entry.name,
-    member: `resources[${index}]`,
-    message: describePathCost(cost, entry.resources[index]!),
+    member: `resources[${entry.resources.indexOf(dearest)}]`,
+    message: describePathCost(dearest, cost),
   }
   const where = `policy ${quote(problem.policy_name)} rule ${quote(problem.rule_name)}`
   const summary = `${where} ${problem.member}: ${problem.message}`
   throw new PolicyError('ERR_POLICY_INVALID', summary, [problem])
 }
 
-function describePathCost(cost: number, text: string): string {
-  return `${quote(text)} and the other path patterns can make one decision take ${cost} steps, and ${MAX_PATH_COST} is the limit; write fewer \`*\` and \`**\`, above all between two \`**\``
-}
-
-function findWorst(
-  entries: readonly RuleEntry[],
-): { readonly entry: RuleEntry; readonly index: number } | null {
-  let worst: { readonly entry: RuleEntry; readonly index: number } | null = null
-  let most = -1
-  for (const entry of entries) {
-    if (!isOfPaths(entry.actions)) continue
-    for (const [index, text] of entry.resources.entries()) {
-      const stars = countStars(text)
-      if (stars <= most) continue
-      most = stars
-      worst = { entry, index }
-    }
-  }
-  return worst
-}
-
 function isOfPaths(actions: Rule['actions']): boolean {
   const action = actions[0]
   return action !== undefined && domainOf(action) === 'filesystem'
-}
-
-function countStars(text: string): number {
-  return text.split('*').length - 1
 }

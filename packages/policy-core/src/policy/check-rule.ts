@@ -1,4 +1,4 @@
-import { LIMITING, type PatternReader } from '../pattern/pattern-reader.ts'
+import { LIMITING, PARSING, type PatternReader } from '../pattern/pattern-reader.ts'
 import { quote, show } from '../quote.ts'
 import { refused, type Parsed } from '../result.ts'
 import { ACTIONS, domainOf, isAction, type Action, type Rule } from './policy.ts'
@@ -15,10 +15,14 @@ export interface RuleProblem {
 
 /**
  * What is wrong with the rule's actions, decision and resources; empty when it compiles. Members
- * of a wrong type, which only JavaScript can give, are problems like any other.
+ * of a wrong type, which only JavaScript can give, are problems like any other. `patternLimits` is as
+ * in `CompileOptions`; what patterns cost together is no matter of one rule, see `pathCost`.
  */
-export function checkRule(rule: Pick<Rule, 'actions' | 'decision' | 'resources'>): RuleProblem[] {
-  return checkRuleWith(LIMITING, rule)
+export function checkRule(
+  rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
+  { patternLimits = true }: { readonly patternLimits?: boolean | undefined } = {},
+): RuleProblem[] {
+  return checkRuleWith(patternLimits ? LIMITING : PARSING, rule)
 }
 
 /**

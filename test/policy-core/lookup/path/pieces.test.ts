@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { Occurrences } from '../../../../packages/policy-core/src/lookup/path/occurrences.ts'
 import { Pieces } from '../../../../packages/policy-core/src/lookup/path/pieces.ts'
 import { everyCase } from '../../every-case.ts'
 
@@ -18,11 +19,17 @@ test('pieces are found at the start, at the end and leftmost within, however man
     const all = new Pieces<string>()
     for (const piece of pieces) expect(all.getOrAdd(piece, () => piece)).toBe(piece)
     const distinct = [...new Set(pieces)]
+    // The same ones are asked about several names.
+    const occurrences = new Occurrences()
+    for (const piece of distinct) if (piece !== '') occurrences.add(piece)
+    occurrences.begin(name + name)
+    all.within(occurrences, 0, name.length * 2, () => undefined)
+    occurrences.begin(name)
     const starting = distinct.filter((piece) => name.startsWith(piece))
     const ending = distinct.filter(
       (piece) => piece !== '' && name.endsWith(piece) && name.length - piece.length >= from,
     )
-    const within = distinct.filter((piece) => name.includes(piece, from))
+    const within = distinct.filter((piece) => piece !== '' && name.includes(piece, from))
 
     expect(ends((found) => all.atStart(name, found))).toEqual(
       sorted(starting.map((piece) => [piece, piece.length])),
@@ -31,9 +38,11 @@ test('pieces are found at the start, at the end and leftmost within, however man
     expect(ends((found) => all.atEnd(name, from, found)).filter(([piece]) => piece !== '')).toEqual(
       sorted(ending.map((piece) => [piece, name.length])),
     )
-    expect(ends((found) => all.within(name, from, found))).toEqual(
-      sorted(within.map((piece) => [piece, name.indexOf(piece, from) + piece.length])),
-    )
+    expect(
+      ends((found) => all.within(occurrences, from, name.length, found)).filter(
+        ([piece]) => piece !== '',
+      ),
+    ).toEqual(sorted(within.map((piece) => [piece, name.indexOf(piece, from) + piece.length])))
     tally(distinct.length < 2 ? 'one or none' : within.length > 0 ? 'some found' : 'none found')
   })
 

@@ -2,7 +2,6 @@ import { createGlobFinder } from '../../../../packages/policy-core/src/lookup/pa
 import { labelPatterns } from '../../../../packages/policy-core/src/lookup/path/label-patterns.ts'
 import type { PathGroup } from '../../../../packages/policy-core/src/lookup/path/path-group.ts'
 import { PathWalk } from '../../../../packages/policy-core/src/lookup/path/path-walk.ts'
-import { findWalkCost } from '../../../../packages/policy-core/src/lookup/path/walk-cost.ts'
 import { buildWalkParts } from '../../../../packages/policy-core/src/lookup/path/walk-parts.ts'
 import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
@@ -18,8 +17,6 @@ export interface Walked {
 
 /** Walks paths as the index does where it keeps no state, and counts. */
 export function createWalker(patterns: readonly PathGroup[]): {
-  /** The bound of the steps, of every path. */
-  readonly most: number
   readonly walk: (path: string) => Walked
 } {
   const labelled = runSteps(labelPatterns(patterns))
@@ -28,7 +25,6 @@ export function createWalker(patterns: readonly PathGroup[]): {
   const finder = createGlobFinder(labels.globs)
   const walk = new PathWalk(parts)
   return {
-    most: findWalkCost(parts, labels, finder),
     walk(path) {
       const [steps, visits] = [walk.steps, finder.visits()]
       const names = path.slice(1).split('/')

@@ -1,6 +1,6 @@
 import type { LabelledGlob } from './pattern-labels.ts'
 import { createBranch, type Branch } from './glob-branch.ts'
-import { createGlobCost, type GlobWork } from './glob-cost.ts'
+import { Occurrences } from './occurrences.ts'
 import { Pieces } from './pieces.ts'
 
 /** Finds which globs match a name. */
@@ -9,11 +9,6 @@ export interface GlobFinder {
   find(name: string, into: number[]): void
   /** Pieces looked for so far. */
   visits(): number
-  /**
-   * Tells how many pieces are looked for, and globs found, in a name of a length at most: also where
-   * letter case does not count.
-   */
-  most(): (length: number) => GlobWork
 }
 
 /**
@@ -23,10 +18,12 @@ export interface GlobFinder {
  */
 export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
   const beginnings = new Pieces<Branch>()
+  const occurrences = new Occurrences()
   for (const { label, pieces } of globs) {
     const last = pieces.at(-1) ?? ''
     let branch: Branch | null = null
     for (const piece of pieces.slice(0, -1)) {
+      if (branch !== null) occurrences.add(piece)
       const next: Pieces<Branch> = branch === null ? beginnings : (branch.next ??= new Pieces())
       branch = next.getOrAdd(piece, createBranch)
     }
@@ -40,15 +37,15 @@ export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
     find(name, into) {
       const pending: { readonly branch: Branch; readonly from: number }[] = []
       const reach = (branch: Branch, from: number): void => void pending.push({ branch, from })
+      occurrences.begin(name)
       visits += beginnings.atStart(name, reach)
       for (let reached = pending.pop(); reached !== undefined; reached = pending.pop()) {
         const { branch, from } = reached
         if (branch.open !== null) into.push(branch.open)
         visits += branch.ends?.atEnd(name, from, (label) => into.push(label)) ?? 0
-        visits += branch.next?.within(name, from, reach) ?? 0
+        visits += branch.next?.within(occurrences, from, name.length, reach) ?? 0
       }
     },
-    visits: () => visits,
-    most: () => createGlobCost(beginnings),
+    visits: () => visits + occurrences.visits,
   }
 }

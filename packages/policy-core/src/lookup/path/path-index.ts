@@ -9,7 +9,6 @@ import { PathWalk } from './path-walk.ts'
 import { START, createPatternStates } from './pattern-states.ts'
 import { buildPatternTrie } from './pattern-trie.ts'
 import { SegmentAutomaton } from './segment-automaton.ts'
-import { findWalkCost } from './walk-cost.ts'
 import { buildWalkParts } from './walk-parts.ts'
 
 export type { PathGroup }
@@ -24,8 +23,6 @@ export interface PathIndex {
   find(path: string): MatchSet | null
   /** The same for a path that `parsePath` gave, folded as the patterns are. */
   findCanonical(path: string): MatchSet
-  /** How much the patterns can make one path take at most, see `walk-cost.ts`. */
-  readonly mostSteps: () => number
 }
 
 /**
@@ -44,7 +41,6 @@ export function* buildPathIndex(
   return {
     find: (path) => index().find(path),
     findCanonical: (path) => index().findCanonical(path),
-    mostSteps: () => 0,
   }
 }
 
@@ -81,7 +77,6 @@ function* build(
       if (path === '/') return states.matches(START)
       return find(path) ?? automaton.findCanonical(path)
     },
-    mostSteps: () => findWalkCost(parts, patterns.labels, trie.globFinder),
   }
 }
 

@@ -1,3 +1,5 @@
+import { firstFrom, visitsOfCut, type Occurrences } from './occurrences.ts'
+
 /** Is told of each piece that occurs, and where in the name it ends. */
 type Found<T> = (value: T, end: number) => void
 
@@ -33,11 +35,12 @@ export class Pieces<T> {
     if (this.#only !== null) {
       const { text, value } = this.#only
       if (name.startsWith(text)) found(value, text.length)
-      return 1
+      return text.length > name.length ? 0 : 1
     }
     return this.#eachLength(name.length, (length, values) => {
       const value = values.get(name.slice(0, length))
       if (value !== undefined) found(value, length)
+      return visitsOfCut(length)
     })
   }
 
@@ -45,47 +48,45 @@ export class Pieces<T> {
   atEnd(name: string, from: number, found: Found<T>): number {
     if (this.#only !== null) {
       const { text, value } = this.#only
-      if (name.length - text.length >= from && name.endsWith(text)) found(value, name.length)
+      if (name.length - text.length < from) return 0
+      if (name.endsWith(text)) found(value, name.length)
       return 1
     }
     return this.#eachLength(name.length - from, (length, values) => {
       const value = values.get(name.slice(-length))
       if (value !== undefined) found(value, name.length)
+      return visitsOfCut(length)
     })
   }
 
-  /** Looks for the leftmost place of each piece that occurs in the name from `from`. */
-  within(name: string, from: number, found: Found<T>): number {
+  /** Looks for the leftmost place of each piece from `from`, in a name of that many characters. */
+  within(name: Occurrences, from: number, characters: number, found: Found<T>): number {
+    const room = characters - from
     if (this.#only !== null) {
       const { text, value } = this.#only
-      const at = name.indexOf(text, from)
+      if (text.length > room) return 0
+      const at = firstFrom(name.ofLength(text.length).places.get(text) ?? [], from)
       if (at >= 0) found(value, at + text.length)
-      return mostScan(name.length - from)
+      return 1
     }
-    let visits = 0
-    this.#eachLength(name.length - from, (length, values) => {
-      visits += findLeftmost(values, { name, from, length }, found)
+    return this.#eachLength(room, (length, values) => {
+      const { places, present } = name.ofLength(length)
+      const texts = values.size <= present.length ? values.keys() : present
+      for (const text of texts) {
+        const value = values.get(text)
+        const at = value === undefined ? -1 : firstFrom(places.get(text) ?? [], from)
+        if (value !== undefined && at >= 0) found(value, at + length)
+      }
+      return Math.max(1, Math.min(values.size, present.length))
     })
-    return visits
   }
 
-  /** All pieces of each length, the shortest first. */
-  *groups(): Generator<PiecesOfLength<T>> {
-    if (this.#only !== null) {
-      const { text, value } = this.#only
-      yield { length: text.length, values: new Map([[text, value]]), isOnly: true }
-    }
-    for (const length of this.#lengths)
-      yield { length, values: this.#byLength!.get(length)!, isOnly: false }
-  }
-
-  /** Calls for each length that fits into the room; returns how many there are. */
-  #eachLength(room: number, call: (length: number, values: Map<string, T>) => void): number {
+  /** Calls for each length that fits into the room; returns the sum. */
+  #eachLength(room: number, call: (length: number, values: Map<string, T>) => number): number {
     let visits = 0
     for (const length of this.#lengths) {
       if (length > room) break
-      visits += 1
-      call(length, this.#byLength!.get(length)!)
+      visits += call(length, this.#byLength!.get(length)!)
     }
     return visits
   }
@@ -100,55 +101,4 @@ export class Pieces<T> {
     } else sameLength.set(text, value)
     return value
   }
-}
-
-export interface PiecesOfLength<T> {
-  readonly length: number
-  readonly values: ReadonlyMap<string, T>
-  /** There is no other piece. */
-  readonly isOnly: boolean
-}
-
-/** Characters that a search passes in the time of one look into a `Map`. */
-const SCANNED_PER_VISIT = 128
-
-/** What a search for one piece in so many characters costs. */
-export function mostScan(length: number): number {
-  return 1 + Math.floor(Math.max(0, length) / SCANNED_PER_VISIT)
-}
-
-/** What `within` costs at most for so many pieces of one length, in so many characters. */
-export function mostWithin(pieces: number, length: number, room: number): number {
-  return Math.min(pieces * mostScan(room), Math.max(0, room - length + 1) * mostScan(length))
-}
-
-interface Span {
-  readonly name: string
-  readonly from: number
-  readonly length: number
-}
-
-/** By pieces or by places in the name, whichever are fewer. */
-function findLeftmost<T>(
-  values: ReadonlyMap<string, T>,
-  { name, from, length }: Span,
-  found: Found<T>,
-): number {
-  const cut = (name.length - length - from + 1) * mostScan(length)
-  const scanned = values.size * mostScan(name.length - from)
-  if (scanned <= cut) {
-    for (const [piece, value] of values) {
-      const at = name.indexOf(piece, from)
-      if (at >= 0) found(value, at + length)
-    }
-    return scanned
-  }
-  const seen = new Set<T>()
-  for (let at = from; at + length <= name.length && seen.size < values.size; at += 1) {
-    const value = values.get(name.slice(at, at + length))
-    if (value === undefined || seen.has(value)) continue
-    seen.add(value)
-    found(value, at + length)
-  }
-  return cut
 }

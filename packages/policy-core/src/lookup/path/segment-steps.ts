@@ -81,7 +81,10 @@ export class SegmentSteps {
     const label = this.#literals.get(path.slice(from, to))
     if (label === undefined) return this.byOther(stand, path, from, to)
     const name = this.#names[label]!
-    const next = this.#stands.advance(stand, this.#states.labelsOf(name))
+    const labels = this.#states.labelsOf(name)
+    // The first is its own.
+    this.#found.set(from, labels.slice(1))
+    const next = this.#stands.advance(stand, labels)
     if (next !== NONE) this.#keepName(stand, name, next)
     return next
   }

@@ -1,0 +1,98 @@
+import { MAX_PATH_LENGTH } from './plain-path.ts'
+
+/**
+ * Work that alike patterns cannot all cause: its weight is the sum of theirs, and beyond `limit` a path
+ * has no room for more of it.
+ */
+export interface PathShare {
+  readonly weight: number
+  readonly limit: number
+  /** For each unit of weight. */
+  readonly steps: number
+}
+
+/** How much some path patterns can make one decision cost, in a form that can be added up. */
+export interface PathLoad {
+  /** Steps that no two patterns share. */
+  readonly plain: number
+  readonly shares: ReadonlyMap<string, PathShare>
+  /** The pattern that costs most by itself, null when none has a `*`; and what it costs. */
+  readonly dearest: string | null
+  readonly dearestSteps: number
+}
+
+export interface PathLoadDraft extends PathLoad {
+  plain: number
+  readonly shares: Map<string, PathShare & { weight: number }>
+  dearest: string | null
+  dearestSteps: number
+}
+
+export function createPathLoad(): PathLoadDraft {
+  return { plain: 0, shares: new Map(), dearest: null, dearestSteps: 0 }
+}
+
+/** Adds `other` to `load`. */
+export function addPathLoad(load: PathLoadDraft, other: PathLoad): void {
+  load.plain += other.plain
+  for (const [key, share] of other.shares) addShare(load, key, share)
+  noteDearest(load, other.dearest, other.dearestSteps)
+}
+
+export function noteDearest(load: PathLoadDraft, text: string | null, steps: number): void {
+  if (steps <= load.dearestSteps) return
+  load.dearest = text
+  load.dearestSteps = steps
+}
+
+/** Returns the steps of the share by itself. Shares of one key have one limit and one price. */
+export function addShare({ shares }: PathLoadDraft, key: string, share: PathShare): number {
+  const known = shares.get(key)
+  if (known === undefined) shares.set(key, { ...share })
+  else known.weight += share.weight
+  return stepsOf(share)
+}
+
+/** How many steps a path can take at most with all the patterns, whether letter case counts or not. */
+export function mostSteps({ plain, shares }: PathLoad): number {
+  let steps = plain
+  for (const share of shares.values()) steps += stepsOf(share)
+  return Math.ceil(steps)
+}
+
+function stepsOf({ weight, limit, steps }: PathShare): number {
+  return steps * Math.min(weight, limit)
+}
+
+/** How many names of at least so many characters a path has room for. */
+export function namesOf(length: number): number {
+  return Math.floor(MAX_PATH_LENGTH / (Math.max(1, length) + 1))
+}
+
+/** Patterns, or parts of them, that differ in nothing but the text of their longest piece. */
+export interface Alike {
+  readonly key: string
+  /** How many of them one path has room for: each has its own text there. */
+  readonly limit: number
+}
+
+/** `text` is a pattern or whole names of one; a piece is text without `/` and `*`. */
+export function alikeTo(text: string): Alike {
+  let longest = 0
+  let at = 0
+  for (let from = 0, index = 0; index <= text.length; index += 1) {
+    if (index < text.length && text[index] !== '/' && text[index] !== '*') continue
+    if (index - from > longest) {
+      longest = index - from
+      at = from
+    }
+    from = index + 1
+  }
+  if (longest === 0) return { key: text, limit: 1 }
+  // A name begins with one text of a length, and ends in one. Between, one begins at each character.
+  const isInner = text[at - 1] === '*' && text[at + longest] === '*'
+  return {
+    key: `${text.slice(0, at)}\n${longest}${text.slice(at + longest)}`,
+    limit: isInner ? MAX_PATH_LENGTH : namesOf(longest),
+  }
+}
