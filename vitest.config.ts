@@ -10,7 +10,7 @@ const ON_EVERY_STORE = [
   'test/server/contract/{bodies,check-order,idempotency,transport}.test.ts',
   'test/server/distribution/rollout/{roll-back,rollout-watch}.test.ts',
   'test/server/governance/{policy,rule}-routes.test.ts',
-  'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
+  'test/server/governance/{check-order,limits,list-policies,path-room,policy-views,preconditions,what-if}.test.ts',
   'test/server/governance/document/{apply,export,refused}-*.test.ts',
   'test/server/history/{prune-history,retention}.test.ts',
   'test/server/http/read-page.test.ts',

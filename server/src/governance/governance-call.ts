@@ -9,11 +9,12 @@ import type { AuditedStore } from '../history/audited-store.ts'
 import type { Author } from '../history/author.ts'
 import type { WorkBudget } from '../overload/work-budget.ts'
 import type { LargeAnswerDeps } from './answer-policies.ts'
+import type { PathLoadDeps } from './path-loads.ts'
 import type { SizeDeps } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
 
 /** What governance works with. */
-export interface GovernanceDeps extends SizeDeps {
+export interface GovernanceDeps extends SizeDeps, PathLoadDeps {
   readonly store: AuditedStore
   readonly authenticate: Authenticate
   readonly budget: WorkBudget

@@ -6,6 +6,7 @@ import { registerDocumentRoutes } from './document/document-routes.ts'
 import { createAnswerTurns } from '../overload/answer-turns.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { createKnownRules } from './known-rules.ts'
+import { createKnownPathLoads } from './path-loads.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
@@ -18,7 +19,8 @@ const MAX_DOCUMENTS = 8
 
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
 export function governanceRoutes(
-  deps: Omit<GovernanceDeps, 'knownRules'> & Pick<GovernanceRouteDeps, 'pageTokenKey'>,
+  deps: Omit<GovernanceDeps, 'knownRules' | 'pathLoads'> &
+    Pick<GovernanceRouteDeps, 'pageTokenKey'>,
 ): FastifyPluginAsyncZod {
   return async (app) => {
     const admission = createAdmission(deps)
@@ -29,8 +31,8 @@ export function governanceRoutes(
       beingSent: createAnswersBeingSent(),
     }
     const random = drawAhead(deps.random)
-    const knownRules = createKnownRules()
-    const routeDeps = { ...deps, ...large, random, knownRules, admission, views }
+    const known = { knownRules: createKnownRules(), pathLoads: createKnownPathLoads() }
+    const routeDeps = { ...deps, ...large, ...known, random, admission, views }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)

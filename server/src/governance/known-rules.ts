@@ -1,3 +1,4 @@
+import type { PathLoad } from '@palisade/policy-core'
 import type { RuleRecord } from '../store/records.ts'
 
 /** Between two rules in JSON. */
@@ -16,10 +17,12 @@ export interface KnownRules {
 }
 
 export interface KnownRule {
-  /** Nothing was found in it. */
-  isGood: boolean
+  /** Whether it compiles, within the limits of one pattern or beyond them; null when not known to. */
+  compiles: 'within_limits' | 'beyond_limits' | null
   /** UTF-8 bytes of its JSON; null when they were not counted. */
   bytes: number | null
+  /** What its path patterns add to the cost of a decision; null when that was not read. */
+  pathLoad: PathLoad | null
 }
 
 export interface KnownList {
@@ -27,6 +30,8 @@ export interface KnownList {
   isCompilable: boolean
   /** UTF-8 bytes of the JSON of all but the first, with a comma before each; null when not counted. */
   restBytes: number | null
+  /** As that of a rule. */
+  pathLoad: PathLoad | null
 }
 
 export type Rules = readonly RuleRecord[]
@@ -34,7 +39,7 @@ export type Rules = readonly RuleRecord[]
 export function knownRule({ one }: KnownRules, rule: RuleRecord): KnownRule {
   const known = one.get(rule)
   if (known !== undefined) return known
-  const made = { isGood: false, bytes: null }
+  const made: KnownRule = { compiles: null, bytes: null, pathLoad: null }
   one.set(rule, made)
   return made
 }
@@ -42,26 +47,31 @@ export function knownRule({ one }: KnownRules, rule: RuleRecord): KnownRule {
 export function knownList({ lists }: KnownRules, rules: Rules): KnownList {
   const known = lists.get(rules)
   if (known !== undefined) return known
-  const made = { isCompilable: false, restBytes: null }
+  const made: KnownList = { isCompilable: false, restBytes: null, pathLoad: null }
   lists.set(rules, made)
   return made
 }
 
 /**
  * What is known of the rules `before` holds for `after` as well: the same with a good rule of their domain
- * behind them, as the store has them now. `bytes` are those of its JSON.
+ * behind them, as the store has them now. `bytes` are those of its JSON,
+ * `pathLoad` is that of all.
  */
 export function knowGrown(
   { lists }: KnownRules,
   before: Rules,
-  { after, bytes }: { readonly after: Rules; readonly bytes: number },
+  {
+    after,
+    bytes,
+    pathLoad,
+  }: { readonly after: Rules; readonly bytes: number; readonly pathLoad: PathLoad },
 ): void {
   const known = lists.get(before)
   if (known === undefined || after.length !== before.length + 1) return
   const { isCompilable, restBytes } = known
   const grown =
     restBytes === null ? null : restBytes + (before.length === 0 ? 0 : COMMA_BYTES + bytes)
-  lists.set(after, { isCompilable, restBytes: grown })
+  lists.set(after, { isCompilable, restBytes: grown, pathLoad })
 }
 
 export function createKnownRules(): KnownRules {

@@ -10,14 +10,22 @@ import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
-import { knownList, knownRule, type KnownRules, type Rules } from './known-rules.ts'
+import { knownList, knownRule, type KnownRule, type KnownRules, type Rules } from './known-rules.ts'
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
- * could not enforce is never stored.
+ * could not enforce is never stored. `old` is the rule as it was, null when it is new.
+ *
+ * The limits of one pattern are those of the patterns that are written. An older server may have taken
+ * others, which stay.
  */
-export function requireCompilable(known: KnownRules, policy: PolicyRecord, rule: RuleRecord): void {
-  requireCompilableRule(known, rule)
+export function requireCompilable(
+  known: KnownRules,
+  policy: PolicyRecord,
+  rule: RuleRecord,
+  old: RuleRecord | null,
+): void {
+  requireCompilableRule(known, rule, old)
   if (isCompilable(known, policy.rules)) return
   const problem = findProblem(policy)
   if (problem === null) return
@@ -38,7 +46,7 @@ export function requireCompilableWith(
   const action = (rules[0] ?? rule).actions[0]
   const fits = action !== undefined && isOfDomain(rule, domainOf(action))
   if (fits && checkRule(rule).length === 0 && isCompilable(known, rules)) return
-  requireCompilable(known, { ...policy, rules: [...rules, rule] }, rule)
+  requireCompilable(known, { ...policy, rules: [...rules, rule] }, rule, null)
 }
 
 /**
@@ -52,7 +60,8 @@ function isCompilable(known: KnownRules, rules: Rules): boolean {
   const action = rules[0]?.actions[0]
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
-  for (const rule of rules) if (!isOfDomain(rule, domain) || !isGood(known, rule)) return false
+  for (const rule of rules)
+    if (!isOfDomain(rule, domain) || compilesAs(known, rule) === null) return false
   list.isCompilable = true
   return true
 }
@@ -61,22 +70,42 @@ function isOfDomain({ actions }: RuleRecord, domain: Domain): boolean {
   return actions.every((action) => domainOf(action) === domain)
 }
 
-function isGood(known: KnownRules, rule: RuleRecord): boolean {
+function compilesAs(known: KnownRules, rule: RuleRecord): KnownRule['compiles'] {
   const found = knownRule(known, rule)
-  found.isGood ||= checkRule(rule).length === 0
-  return found.isGood
+  if (found.compiles !== null) return found.compiles
+  if (checkRule(rule).length === 0) found.compiles = 'within_limits'
+  else if (checkRule(rule, { patternLimits: false }).length === 0) found.compiles = 'beyond_limits'
+  return found.compiles
 }
 
-/** Throws 400 unless the rule compiles by itself. */
-function requireCompilableRule(known: KnownRules, rule: RuleRecord): void {
-  if (isGood(known, rule)) return
-  const [problem] = checkRule(rule)
+/** Throws 400 unless the rule compiles by itself, and its new patterns are within the limits. */
+function requireCompilableRule(known: KnownRules, rule: RuleRecord, old: RuleRecord | null): void {
+  const compiles = compilesAs(known, rule)
+  if (compiles === 'within_limits') return
+  const stored = new Set(compiles === null ? [] : old?.resources)
+  const problem = checkRule(rule).find(({ member }) => {
+    const index = /^resources\[(\d+)\]$/.exec(member)?.[1]
+    return index === undefined || !stored.has(rule.resources[Number(index)] ?? '')
+  })
   if (problem !== undefined)
     throw invalidArgument(problem.message, { field: problem.member, reason: problem.reason })
 }
 
-/** Throws 400 unless the policy compiles; `field` names the place among its rules. */
-export function requireCompilablePolicy(known: KnownRules, policy: PolicyRecord): void {
+/**
+ * Throws 400 unless the policy compiles; `field` names the place among its rules. `old` is the policy as it
+ * was, null when it is new.
+ */
+export function requireCompilablePolicy(
+  known: KnownRules,
+  policy: PolicyRecord,
+  old: PolicyRecord | null,
+): void {
+  const stored = new Map(old?.rules.map((rule) => [rule.id, rule]))
+  for (const [index, rule] of policy.rules.entries())
+    if (compilesAs(known, rule) === 'beyond_limits')
+      withinField(`rules[${index}]`, () =>
+        requireCompilableRule(known, rule, stored.get(rule.id) ?? null),
+      )
   if (isCompilable(known, policy.rules)) return
   const problem = findProblem(policy)
   if (problem === null) return
@@ -84,7 +113,7 @@ export function requireCompilablePolicy(known: KnownRules, policy: PolicyRecord)
   const rule = policy.rules[index]
   if (rule === undefined) throw invalidArgument(problem.message)
   withinField(`rules[${index}]`, () => {
-    requireCompilableRule(known, rule)
+    requireCompilableRule(known, rule, null)
     throw invalidArgument(problem.message, { field: problem.member })
   })
 }
@@ -94,7 +123,7 @@ function findProblem(
   policy: PolicyRecord,
 ): Pick<PolicyProblem, 'rule_id' | 'member' | 'message'> | null {
   try {
-    compilePolicy({ policies: [formatPolicy(policy)] })
+    compilePolicy({ policies: [formatPolicy(policy)] }, { patternLimits: false })
     return null
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error

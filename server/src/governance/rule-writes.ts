@@ -24,14 +24,17 @@ import {
   requireRuleCount,
   ruleBytes,
 } from './policy-limits.ts'
+import { readAheadOfRoom, requireRuleRoom } from './path-room.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
 import { requireCompilable, requireCompilableWith } from './require-compilable.ts'
 import { readRuleBody, ruleDomain } from './rule-domain.ts'
 import { nextTimestamp } from './timestamp.ts'
 
 /** Appends a rule to a policy. */
-export function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
-  return deps.store.write(call.author, async (writer) => {
+export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
+  await readAheadOfRoom(deps, call)
+  let keep = (): void => undefined
+  const answer = await deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const json = readJson(call.body)
@@ -56,17 +59,23 @@ export function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answ
         const bytes = ruleBytes(rule)
         requirePolicySizeWith(deps, policy, { rule, bytes })
         requireFreeName(policy, rule)
+        const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
-        knowGrown(deps.knownRules, policy.rules, { after: written.rules, bytes })
+        knowGrown(deps.knownRules, policy.rules, { after: written.rules, bytes, pathLoad })
+        keep = () => deps.pathLoads.keep(written, pathLoad)
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
       },
     })
   })
+  keep()
+  return answer
 }
 
 /** Changes a rule in its place; a PATCH that changes nothing writes nothing. */
-export function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
-  return deps.store.write(call.author, async (writer) => {
+export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
+  await readAheadOfRoom(deps, call)
+  let keep = (): void => undefined
+  const answer = await deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const old = findRule(policy, call.ruleId)
@@ -81,16 +90,20 @@ export function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer
       resources: patch.resources ?? old.resources,
     }
     const changed = withRule(policy, rule)
-    requireCompilable(deps.knownRules, changed, rule)
+    requireCompilable(deps.knownRules, changed, rule, old)
     readQuery(noQuerySchema, call.query)
     requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
 
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
     requirePolicySize(deps, changed)
     requireFreeName(policy, rule)
+    const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
     const written = await writer.policies.updateRule(placeOf(deps, policy), rule)
+    keep = () => deps.pathLoads.keep(written, pathLoad)
     return answerUpdate(written, old, rule)
   })
+  keep()
+  return answer
 }
 
 /** Deletes a rule; the policy stays, also without any. */

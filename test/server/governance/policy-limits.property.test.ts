@@ -1,3 +1,4 @@
+import { pathLoad } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
@@ -82,7 +83,7 @@ it('a policy that grows rule by rule has the bytes of its JSON at each step', ()
         expect(isTaken(known, bytes - 1, grown, added)).toBe(false)
         // As the store gives it back.
         const after = structuredClone(next.rules)
-        knowGrown(known, grown.rules, { after, bytes: added.bytes })
+        knowGrown(known, grown.rules, { after, bytes: added.bytes, pathLoad: pathLoad(after) })
         grown = { ...next, rules: after }
         expect(policyBytes(known, grown)).toBe(bytes)
         expect(mostPolicyBytes(known, grown)).toBeGreaterThanOrEqual(bytes)

@@ -1,4 +1,4 @@
-import { checkRule, compilePolicy, PolicyError } from '@palisade/policy-core'
+import { checkRule, compilePolicy, PolicyError, pathLoad } from '@palisade/policy-core'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
@@ -106,7 +106,7 @@ describe('a policy with a new rule', () => {
             if (refusal !== null) continue
             // As the store gives it back.
             const after = structuredClone(changed.rules)
-            knowGrown(known, before, { after, bytes: ruleBytes(rule) })
+            knowGrown(known, before, { after, bytes: ruleBytes(rule), pathLoad: pathLoad(after) })
             before = after
           }
         },
@@ -122,9 +122,9 @@ describe('a policy with a new rule', () => {
         const rule: RuleRecord = { id: 'rule_new', name: 'new', ...body }
         const changed = { ...policy, rules: [...policy.rules, rule] }
 
-        const refusal = refusalOf(() => requireCompilable(known, changed, rule))
+        const refusal = refusalOf(() => requireCompilable(known, changed, rule, null))
         // What was found good once is not looked at again.
-        const again = refusalOf(() => requireCompilable(known, changed, rule))
+        const again = refusalOf(() => requireCompilable(known, changed, rule, null))
 
         expect(refusal).toEqual(expectedRefusal(changed, rule))
         expect(again).toEqual(refusal)
@@ -140,7 +140,7 @@ describe('a policy with a new rule', () => {
         const compiles =
           refusalOf(() => compilePolicy({ policies: [formatPolicy(policy)] })) === null
 
-        const refusal = refusalOf(() => requireCompilablePolicy(known, policy))
+        const refusal = refusalOf(() => requireCompilablePolicy(known, policy, null))
 
         expect(refusal === null).toBe(compiles)
       }),
@@ -155,7 +155,7 @@ describe('a policy with a new rule', () => {
     const rule: RuleRecord = { ...bad, id: 'rule_new', resources: ['a.example'] }
 
     const refusal = refusalOf(() =>
-      requireCompilable(known, { ...POLICY, rules: [bad, rule] }, rule),
+      requireCompilable(known, { ...POLICY, rules: [bad, rule] }, rule, null),
     )
 
     expect(refusal?.message).toContain('`https://a.example`')

@@ -18,13 +18,16 @@ import type { LargeAnswerDeps } from '../answer-policies.ts'
 import type { AnswerTurns } from '../../overload/answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
+import { findPathLoads, readCommittedLoads } from '../path-loads.ts'
 import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'
 import { formatPlan } from './format-document.ts'
 import {
   createPlanContext,
   planChanges,
   requireCompilablePlan,
+  requirePlanPathRoom,
   requirePlanWithinLimits,
+  type PlannedFor,
   type PolicyPlan,
 } from './plan-changes.ts'
 import { asksForDryRun, findConcerned, readDocument } from './read-document.ts'
@@ -71,7 +74,10 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
         if (ahead.revision === revision) return { ...(await ahead.judgement), work }
         const source = { concerns: findConcerned(body.json), work }
         const state = await readState(writer, access, source)
-        return { ...(await judge(deps, state, { ...call, json: body.json }, work)), work }
+        const otherLoads = () =>
+          findPathLoads(deps, state.others, ({ org, id }) => writer.policies.find(org, id))
+        const judged = { ...call, json: body.json }
+        return { ...(await judge(deps, { ...state, otherLoads }, judged, work)), work }
       },
       async act({ plan, teamNames, work }) {
         await writePlan(writer, plan, work)
@@ -167,7 +173,8 @@ async function judgeAhead(
   const work = deps.budget.begin(payer)
   try {
     const state = await readCurrent(deps, enter, { concerns: findConcerned(call.json), work })
-    const judgement = judge(deps, state, call, work)
+    const otherLoads = () => readCommittedLoads(deps, state.others)
+    const judgement = judge(deps, { ...state, otherLoads }, call, work)
     await judgement.catch(() => undefined)
     return { revision: state.revision, judgement, work }
   } finally {
@@ -226,7 +233,7 @@ async function readHeads(
 /** Everything that a request can be refused for, in the order of the single calls. */
 async function judge(
   deps: GovernanceDeps,
-  { revision, teams, stored, others }: OrganizationState,
+  { revision, teams, stored, others, otherLoads }: OrganizationState & PlannedFor,
   call: DocumentCall,
   work: Work,
 ): Promise<Judgement> {
@@ -250,5 +257,6 @@ async function judge(
   await requireCompilablePlan(knownRules, plan, work)
   requireConditions()
   await requirePlanWithinLimits(deps, count, plan, work)
+  await requirePlanPathRoom(knownRules, plan, { stored, otherLoads }, work)
   return { plan: { ...plan, unmanaged: [...plan.unmanaged, ...others] }, teamNames }
 }

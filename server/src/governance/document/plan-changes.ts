@@ -1,3 +1,4 @@
+import { sumPathLoads, type PathLoad } from '@palisade/policy-core'
 import { invalidArgument } from '../../http/api-error.ts'
 import { quote } from '../../http/describe-issue.ts'
 import { withinField } from '../../http/within-field.ts'
@@ -11,6 +12,8 @@ import {
   type SizeDeps,
 } from '../policy-limits.ts'
 import type { KnownRules } from '../known-rules.ts'
+import { hasPathStars, readPathLoad } from '../path-loads.ts'
+import { requirePathRoom } from '../path-room.ts'
 import { requireCompilablePolicy } from '../require-compilable.ts'
 import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
 import type { WantedPolicy } from './read-document.ts'
@@ -93,16 +96,58 @@ export async function planChanges(
   }
 }
 
-/** Throws 400 unless every changed policy compiles as a whole. */
+/**
+ * Throws 400 unless every changed policy compiles as a whole. `hadAll`: the organization has had all of the
+ * policies, so that none of their patterns is a new one.
+ */
 export async function requireCompilablePlan(
   known: KnownRules,
   { created, updated }: PolicyPlan,
   work: Pick<Work, 'turn'>,
+  { hadAll }: { readonly hadAll: boolean } = { hadAll: false },
 ): Promise<void> {
-  for (const { place, policy } of [...created, ...updated]) {
-    withinField(place, () => requireCompilablePolicy(known, policy))
+  const all = [...created.map((planned) => ({ ...planned, old: null })), ...updated]
+  for (const { place, policy, old } of all) {
+    withinField(place, () => requireCompilablePolicy(known, policy, hadAll ? policy : old))
     await work.turn()
   }
+}
+
+/** The policies of the organization that a plan was made for. */
+export interface PlannedFor {
+  /** Those that were read with their rules. */
+  readonly stored: readonly PolicyRecord[]
+  /** What the path patterns of all others cost; asked only where that matters. */
+  readonly otherLoads: () => Promise<readonly PathLoad[]>
+}
+
+/** Throws 400 where the path patterns of the organization would cost too much together. */
+export async function requirePlanPathRoom(
+  known: KnownRules,
+  { created, updated, deleted }: PolicyPlan,
+  { stored, otherLoads }: PlannedFor,
+  work: Pick<Work, 'turn'>,
+): Promise<void> {
+  const changed = [...created, ...updated].map(({ policy }) => policy)
+  if (!changed.some(({ rules }) => rules.some(hasPathStars))) return
+  const read = async (policies: readonly PolicyRecord[]): Promise<PathLoad[]> => {
+    const loads: PathLoad[] = []
+    for (const { rules } of policies) {
+      loads.push(await readPathLoad(known, rules))
+      await work.turn()
+    }
+    return loads
+  }
+  const replaced = [...updated.map(({ old }) => old), ...deleted]
+  const ids = new Set(replaced.map(({ id }) => id))
+  const after = await read(changed)
+  const others = await read(stored.filter(({ id }) => !ids.has(id)))
+  requirePathRoom({
+    others: [...others, ...(await otherLoads())],
+    before: await read(replaced),
+    after,
+    written: sumPathLoads(after),
+  })
 }
 
 /** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */

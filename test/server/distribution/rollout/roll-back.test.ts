@@ -29,7 +29,35 @@ const said = async () =>
     }))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
+/** Forty of these cost more than an organization may have. */
+function costly(at: number): string {
+  return `/*${at}*1*2*3*4*5*6*7*8*9*`
+}
+
 describe('rolling back', () => {
+  it('restores path patterns beyond the limits, as an older server took them', async () => {
+    const { owner, test } = scene
+    const as = owner.as
+    const id = await scene.createPolicy('old')
+    const rule = {
+      id: `rule_${'0'.repeat(28)}`,
+      name: 'old',
+      actions: ['read' as const],
+      decision: 'deny' as const,
+      resources: ['/**/a'.repeat(33), ...Array.from({ length: 40 }, (_, at) => costly(at))],
+    }
+    const place = { org: 'acme', policyId: id, updated_at: '2026-01-01T00:00:00Z' }
+    await test.store.transaction((writer) => writer.policies.insertRule(place, rule))
+    const before = await said()
+    const rollout = await scene.start()
+    await test.send('DELETE', `${POLICIES}/${id}`, { as })
+
+    const answer = await rollBack(rollout)
+
+    expect(answer.statusCode, answer.body).toBe(200)
+    expect(await said()).toEqual(before)
+  })
+
   it('gives every machine the first policies again, as a new revision', async () => {
     const { owner, other, ring, test } = scene
     const as = owner.as
