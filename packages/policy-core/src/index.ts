@@ -38,15 +38,8 @@ export { runSteps, type Steps } from './steps.ts'
 export { type CompiledPolicy } from './decision/compiled-policy.ts'
 export { decide, denyUnavailable, type DecideOptions } from './decision/decide.ts'
 export { explain, explainUnavailable } from './decision/explain.ts'
-export {
-  describePathCost,
-  MAX_PATH_COST,
-  pathCost,
-  pathLoad,
-  pathLoadInSteps,
-  sumPathLoads,
-} from './decision/path-cost.ts'
-export { type PathLoad, type PathShare } from './lookup/path/path-load.ts'
+export { describePathCost, MAX_PATH_COST, pathLoad, pathLoadInSteps } from './decision/path-cost.ts'
+export { pathCost, sumPathLoads, type PathLoad, type PathShare } from './lookup/path/path-load.ts'
 export { checkRule, type RuleProblem } from './policy/check-rule.ts'
 export { canonicalAddress, canonicalHost, type CanonicalHost } from './host/canonical.ts'
 export { PolicyError, type PolicyProblem } from './errors.ts'

@@ -1,5 +1,5 @@
 import { PolicyError, type PolicyProblem } from '../errors.ts'
-import { addPathLoad, createPathLoad, mostSteps, type PathLoad } from '../lookup/path/path-load.ts'
+import { createPathLoad, pathCost, type PathLoad } from '../lookup/path/path-load.ts'
 import { addPattern } from '../lookup/path/pattern-load.ts'
 import type { RuleEntry } from '../lookup/rule-table.ts'
 import { domainOf, type Rule } from '../policy/policy.ts'
@@ -37,22 +37,6 @@ export function* pathLoadInSteps(
     }
   }
   return load
-}
-
-/** The load of all the rules whose loads these are. */
-export function sumPathLoads(loads: Iterable<PathLoad>): PathLoad {
-  const sum = createPathLoad()
-  for (const load of loads) addPathLoad(sum, load)
-  return sum
-}
-
-/**
- * How many steps a decision can take at most with the path patterns, whatever the path is and whether
- * letter case counts or not: a number to compare with `MAX_PATH_COST`. That of a sum is at most the
- * sum of the costs.
- */
-export function pathCost(load: PathLoad): number {
-  return mostSteps(load)
 }
 
 /** What to say of a pattern where the cost is too high. */

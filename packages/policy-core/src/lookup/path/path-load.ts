@@ -32,11 +32,20 @@ export function createPathLoad(): PathLoadDraft {
   return { plain: 0, shares: new Map(), dearest: null, dearestSteps: 0 }
 }
 
-/** Adds `other` to `load`. */
-export function addPathLoad(load: PathLoadDraft, other: PathLoad): void {
-  load.plain += other.plain
-  for (const [key, share] of other.shares) addShare(load, key, share)
-  noteDearest(load, other.dearest, other.dearestSteps)
+/** The load of all rules whose loads these are, which stay as they are. */
+export function sumPathLoads(loads: Iterable<PathLoad>): PathLoad {
+  const sum = createPathLoad()
+  for (const { plain, shares, dearest, dearestSteps } of loads) {
+    sum.plain += plain
+    for (const [key, share] of shares) {
+      const known = sum.shares.get(key)
+      // By reference: most are in one load alone.
+      const weight = (known?.weight ?? 0) + share.weight
+      sum.shares.set(key, known === undefined ? share : { ...share, weight })
+    }
+    noteDearest(sum, dearest, dearestSteps)
+  }
+  return sum
 }
 
 export function noteDearest(load: PathLoadDraft, text: string | null, steps: number): void {
@@ -53,8 +62,12 @@ export function addShare({ shares }: PathLoadDraft, key: string, share: PathShar
   return stepsOf(share)
 }
 
-/** How many steps a path can take at most with all the patterns, whether letter case counts or not. */
-export function mostSteps({ plain, shares }: PathLoad): number {
+/**
+ * How many steps a decision can take at most with the path patterns, whatever the path is and whether
+ * letter case counts or not: a number to compare with `MAX_PATH_COST`. That of a sum is at most the
+ * sum of the costs.
+ */
+export function pathCost({ plain, shares }: PathLoad): number {
   let steps = plain
   for (const share of shares.values()) steps += stepsOf(share)
   return Math.ceil(steps)
