@@ -68,6 +68,10 @@ function everyGlob(): fc.Arbitrary<string[]> {
 /** Taken by any path, whatever the patterns are: at each name some steps. */
 const STEPS_OF_PATH = 3 * 4_096
 
+const MANY_PIECES = Array.from({ length: 187 }, (_, at) => String.fromCodePoint(0x100 + at)).join(
+  '',
+)
+
 const LONG_NAME = 'abcabdacbabbacaddabcdabacabbaabcacbad'
 
 function hostilePaths(): fc.Arbitrary<string> {
@@ -111,6 +115,78 @@ test.each(CASES)(
   LAW_TIMEOUT_MS,
 )
 
+/** Of a text in which no piece of eight characters occurs twice. */
+const PIECES = Array.from({ length: 180 }, (_, at) => MANY_PIECES.slice(at, at + 8))
+const WORDS = [...'abcdefghijklmnopqrstuvwxyz']
+
+function repeated(names: readonly string[]): string {
+  const once = `/${names.join('/')}`
+  return once.repeat(Math.floor(4_096 / once.length))
+}
+
+const NEAR: { kind: string; patterns: readonly string[]; path: string; share: number }[] = [
+  {
+    kind: 'pieces of one length, all in one name',
+    patterns: PIECES.map((piece) => `/**/*${piece}*/**`),
+    path: repeated([MANY_PIECES]),
+    share: 0.6,
+  },
+  {
+    kind: 'two pieces, of which one is the same',
+    patterns: PIECES.map((piece) => `/**/*${piece}*z*/**`),
+    path: repeated([`${MANY_PIECES}z`]),
+    share: 0.5,
+  },
+  {
+    kind: 'names and any names between two `**`',
+    patterns: shapes(6).map((names) => `/**/${names.join('/')}/x/**`),
+    path: repeated(['a']),
+    share: 0.2,
+  },
+  {
+    kind: 'folders of one length, all in one path',
+    patterns: Array.from({ length: 600 }, (_, at) => `/**/${at + 1_000}/**`),
+    path: `/${Array.from({ length: 600 }, (_, at) => at + 1_000).join('/')}`,
+    share: 0.5,
+  },
+  {
+    kind: 'two folders of a few',
+    patterns: WORDS.flatMap((a) => WORDS.map((b) => `/**/${a}/**/${b}/**`)),
+    path: repeated(WORDS),
+    share: 0.4,
+  },
+  {
+    kind: 'beginnings and endings',
+    patterns: Array.from(
+      { length: 400 },
+      (_, at) => `/**/${'a'.repeat(1 + (at % 20))}*${'a'.repeat(1 + Math.floor(at / 20))}/**`,
+    ),
+    path: repeated(['a'.repeat(40)]),
+    share: 0.2,
+  },
+]
+
+/** All lists of so many places, each `a` or `*`, that begin with `a`. */
+function shapes(length: number): string[][] {
+  if (length === 1) return [['a']]
+  return shapes(length - 1).flatMap((names) => [
+    [...names, 'a'],
+    [...names, '*'],
+  ])
+}
+
+test.each(NEAR)(
+  'the bound is near what the worst path takes: $kind',
+  ({ patterns, path, share }) => {
+    const groups = groupsOf(patterns)
+    const steps = stepsOf(createWalker(groups).walk(path))
+    const most = pathCost(loadOf(patterns))
+
+    expect(steps).toBeLessThanOrEqual(STEPS_OF_PATH + most)
+    expect(steps).toBeGreaterThan(share * most)
+  },
+)
+
 test('the bound of two sets together is at most the sum of theirs, and that of their sum', () => {
   const cases = fc.tuple(hostilePatterns(), hostilePatterns())
 
@@ -125,8 +201,9 @@ function loadOf(resources: readonly string[]): PathLoad {
   return pathLoad([{ actions: ['read'], resources }])
 }
 
-function stepsOf({ steps, visits, found }: Walked): number {
-  return steps + visits * 7 + found * 8
+/** A match is listed as well as found. */
+function stepsOf({ steps, visits, found, groups }: Walked): number {
+  return steps + visits * 7 + found * 8 + groups.length * 19
 }
 
 function canonical(path: string): string[] {
