@@ -9,8 +9,8 @@ import {
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { connectionOf, paceConnections } from '../proxy/paced-connection.ts'
 import { thinOut } from '../proxy/thin-out.ts'
-import { createTurns } from '../proxy/turns.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
@@ -36,8 +36,6 @@ interface Route {
 }
 
 const MAX_CONNECTIONS = 256
-/** Of requests on one connection, beside the one that is being answered. */
-const MAX_PIPELINED = 16
 /** Of those that wait until an attempt has ended, which all of them share. */
 const MAX_SYNCS = 64
 /** Each may hold `MAX_BUNDLE_BYTES`. */
@@ -61,7 +59,6 @@ class Refused extends Error {
 export function createLocalApi(deps: LocalApiDeps): Server {
   const routes = createRoutes(deps)
   const waiting = createWaiting()
-  const turns = createTurns(MAX_PIPELINED)
   const server = createServer(
     {
       maxHeaderSize: 8192,
@@ -73,14 +70,9 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       connectionsCheckingInterval: 3_000,
     },
     (request, response) => {
-      const turn = turns.take(request.socket, async () => {
-        // The caller may have hung up while the request waited.
-        if (!request.destroyed) await answer(routes, waiting, request, response)
-      })
-      // Ended, not answered: Node goes on reading thousands of requests in one turn otherwise.
-      if (turn === null) return void request.socket.destroy()
-      turn.catch((error: unknown) => {
-        if (request.destroyed && !request.complete) return
+      connectionOf(request).begin(request, response)
+      answer(routes, waiting, request, response).catch((error: unknown) => {
+        if (hasHungUp(request)) return
         deps.onError(error)
         send(
           response,
@@ -90,6 +82,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       })
     },
   )
+  paceConnections(server)
   server.maxConnections = MAX_CONNECTIONS
   const clients = new Set<Socket>()
   server.on('connection', (client: Socket) => {
@@ -98,6 +91,11 @@ export function createLocalApi(deps: LocalApiDeps): Server {
     thinOut(clients, waiting.clients, MAX_CONNECTIONS)
   })
   return server
+}
+
+/** A request that came whole is destroyed as well, but has failed only by the end of its connection. */
+function hasHungUp(request: IncomingMessage): boolean {
+  return request.errored !== null || (request.destroyed && !request.complete)
 }
 
 /** Requests under way of the routes that let them wait. */
@@ -170,7 +168,7 @@ async function answer(
     refuse(request, response, { status: 405, code: 'invalid_argument', message })
     return
   }
-  const leave = route.most === 0 ? () => {} : waiting.enter(route, request.socket)
+  const leave = route.most === 0 ? () => {} : waiting.enter(route, connectionOf(request).client)
   if (leave === null) {
     response.setHeader('retry-after', '1')
     const message = 'too many requests of this kind wait already; try again later'

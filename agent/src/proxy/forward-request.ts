@@ -1,6 +1,7 @@
 import type { MachineDecision } from '../decision/active-policy.ts'
 import { once } from 'node:events'
 import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { Admission } from './admission.ts'
 import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } from './answer.ts'
@@ -10,6 +11,7 @@ import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './heade
 import type { Place } from './live-connections.ts'
 import type { FindNearMisses } from './near-misses.ts'
 import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
+import { connectionOf } from './paced-connection.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
 /** Of the answer; some sites send large cookies. */
@@ -39,13 +41,14 @@ export async function forwardRequest(
   const { method = '', url = '', rawHeaders } = request
   const forward = readForwardRequest({ method, url, rawHeaders })
   if (!forward.ok) return reply(response, explainBadHead(forward))
-  const place = await deps.admission.enter(request.socket)
+  const { client } = connectionOf(request)
+  const place = await deps.admission.enter(client)
   if (place === null) return reply(response, explainCrowd())
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  // It waited for its turn meanwhile, and a response without a socket never closes.
-  if (request.socket.destroyed) gone.abort()
-  const lift = awaitEnd(request, () => gone.abort())
+  // Admission took time, and a response may have closed meanwhile.
+  if (client.destroyed) gone.abort()
+  const lift = awaitEnd(client, () => gone.abort())
   try {
     const opening = await openConnection(deps, forward.target, place, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
@@ -60,16 +63,16 @@ export async function forwardRequest(
 }
 
 /** Calls `onOver` some time after the client has ended its side. */
-function awaitEnd({ socket }: IncomingMessage, onOver: () => void): () => void {
+function awaitEnd(client: Socket, onOver: () => void): () => void {
   let timer: NodeJS.Timeout | undefined
   const onEnd = (): void => {
     timer = setTimeout(onOver, HALF_CLOSED_MS).unref()
   }
-  if (socket.readableEnded) onEnd()
-  else socket.once('end', onEnd)
+  if (client.readableEnded) onEnd()
+  else client.once('end', onEnd)
   return () => {
     clearTimeout(timer)
-    socket.off('end', onEnd)
+    client.off('end', onEnd)
   }
 }
 

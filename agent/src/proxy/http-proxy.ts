@@ -1,24 +1,20 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AgentError, systemErrorCode } from '../errors.ts'
 import { createAdmission } from './admission.ts'
 import { answerRefusal, type Answer } from './answer.ts'
 import { createClientOwners } from './client-owners.ts'
-import { explainCrowd } from './explain-opening.ts'
 import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
 import type { LiveConnections } from './live-connections.ts'
 import { hangUp, openTunnel } from './open-tunnel.ts'
+import { connectionOf, PacedConnection, paceConnections } from './paced-connection.ts'
 import { createFindOwners } from './socket-owners.ts'
 import { thinOut } from './thin-out.ts'
-import { createTurns } from './turns.ts'
 
 /** Never anything else: whoever can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
-
-/** Of requests on one connection, beside the one that is being answered. */
-const MAX_PIPELINED = 16
 
 export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf' | 'admission'> {
   readonly live: LiveConnections
@@ -57,6 +53,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   server.timeout = deps.idleMs
   // An answer is due also to a client that has ended its side behind the request.
   Object.assign(server, { httpAllowHalfOpen: true })
+  paceConnections(server)
   /** Those too that are no longer the HTTP server's: tunnels, and who waits for one. */
   const clients = new Set<Socket>()
   const owners = createClientOwners(
@@ -99,17 +96,9 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
 }
 
 function attach(server: Server, pass: PassDeps, onError: (error: unknown) => void): void {
-  /** The answer under way on a connection. */
-  const answering = new WeakMap<Duplex, ServerResponse>()
-  const turns = createTurns(MAX_PIPELINED)
   const forward = (request: IncomingMessage, response: ServerResponse): void => {
-    answering.set(request.socket, response)
-    response.once('close', () => {
-      if (answering.get(request.socket) === response) answering.delete(request.socket)
-    })
-    const turn = turns.take(request.socket, () => forwardRequest(pass, request, response))
-    if (turn === null) return reply(response, explainCrowd())
-    turn.catch((error: unknown) => {
+    connectionOf(request).begin(request, response)
+    forwardRequest(pass, request, response).catch((error: unknown) => {
       onError(error)
       if (response.headersSent) response.destroy()
       else reply(response, internalError())
@@ -117,26 +106,24 @@ function attach(server: Server, pass: PassDeps, onError: (error: unknown) => voi
   }
   server.on('request', forward)
   server.on('checkContinue', forward)
-  server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
-    // Sent behind a request that is still being answered: tunnel and answer would run into each other.
-    if (!(client instanceof Socket) || answering.has(client)) client.destroy()
-    else openTunnel(pass, request, client, head).catch(onError)
+  server.on('connect', (request: IncomingMessage, _: Duplex, head: Buffer) => {
+    const client = connectionOf(request).release(head)
+    // By the end of its side, which came while an earlier request was answered, nothing can be given back.
+    if (client.readableEnded) client.destroy()
+    else openTunnel(pass, request, client).catch(onError)
   })
-  server.on('clientError', (error: NodeJS.ErrnoException, client: Duplex) => {
-    if (!(client instanceof Socket) || !client.writable) client.destroy()
-    else refuseMalformed(client, answering.get(client), error.code)
+  server.on('clientError', (error: NodeJS.ErrnoException, connection: Duplex) => {
+    if (!(connection instanceof PacedConnection) || !connection.writable) connection.destroy()
+    else refuseMalformed(connection, error.code)
   })
 }
 
 /** What is no HTTP is answered once: a second answer would be taken for that of the next request. */
-function refuseMalformed(
-  client: Socket,
-  answer: ServerResponse | undefined,
-  code: string | undefined,
-): void {
-  if (answer === undefined) hangUp(client, describeParseError(code))
-  else if (answer.writableEnded) client.destroySoon()
-  else client.destroy()
+function refuseMalformed(connection: PacedConnection, code: string | undefined): void {
+  const { response } = connection
+  if (response === null) hangUp(connection.release(), describeParseError(code))
+  else if (response.writableEnded) connection.destroySoon()
+  else connection.destroy()
 }
 
 /** Whether a connection would reach this proxy; `0.0.0.0` leads to loopback too. */

@@ -10,12 +10,14 @@ import { carry } from './tunnel.ts'
 /** How long a refused client may take to read why. */
 const LINGER_MS = 2_000
 
-/** Answers a CONNECT request: a tunnel to the decided address, or why not. */
+/**
+ * Answers a CONNECT request: a tunnel to the decided address, or why not. `client` holds unread what came
+ * behind the request.
+ */
 export async function openTunnel(
   deps: PassDeps,
   request: IncomingMessage,
   client: Socket,
-  head: Buffer,
 ): Promise<void> {
   client.on('error', () => client.destroy())
   const { method = '', url = '', rawHeaders } = request
@@ -44,8 +46,7 @@ export async function openTunnel(
       return close()
     }
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    // What the client sent too early becomes the first bytes of the tunnel.
-    if (head.byteLength > 0) client.unshift(head)
+    // The first bytes of the tunnel may be there already: what the client sent too early.
     carry(client, upstream, deps.idleMs, () => place.leave())
   } catch (error) {
     place.leave()
@@ -57,6 +58,7 @@ export async function openTunnel(
 /** Reads on while it closes: unread bytes would make the kernel reset, and take the answer away. */
 export function hangUp(client: Socket, answer: Answer): void {
   if (client.destroyed) return
+  client.on('error', () => client.destroy())
   client.end(formatRawAnswer(answer))
   client.resume()
   setTimeout(() => client.destroy(), LINGER_MS).unref()

@@ -19,6 +19,7 @@ import {
   exchangeRaw,
   get,
   openRaw,
+  readAll,
   readUntil,
   startProxy,
   startTcpServer,
@@ -188,7 +189,7 @@ describe('one connection', () => {
     expect(live.size()).toBe(1)
   })
 
-  it('gets its answers in order, and a refusal of what is too many', async () => {
+  it('gets all its answers in order', async () => {
     const target = await startTcpServer((socket) =>
       socket.once('data', (data) => {
         const path = /GET (\S+)/.exec(data.toString())?.[1] ?? ''
@@ -198,15 +199,26 @@ describe('one connection', () => {
     const { port } = await startProxy(LOCAL)
     const authority = `127.0.0.1:${target}`
     const requests = Array.from(
-      { length: 20 },
+      { length: 100 },
       (_, index) => `GET http://${authority}/${index} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,
     )
 
     const client = await openRaw(port, requests.join(''))
-    const text = await readUntil(client, 'HTTP/1.1 429')
+    const text = await readUntil(client, '\r\n\r\n/99')
 
     const paths = [...text.matchAll(/\r\n\r\n(\/\d+)/g)].map(([, path]) => path)
-    expect(paths).toEqual(Array.from({ length: 17 }, (_, index) => `/${index}`))
+    expect(paths).toEqual(Array.from({ length: 100 }, (_, index) => `/${index}`))
+  })
+
+  it('is not read on behind a refusal, which ends it', async () => {
+    const { port, decisions } = await startProxy(LOCAL)
+    const denied = 'GET http://denied.test/ HTTP/1.1\r\nHost: denied.test\r\n\r\n'
+
+    const client = await openRaw(port, denied.repeat(100))
+    const text = await readAll(client)
+
+    expect(text.match(/HTTP\/1\.1 403/g)).toHaveLength(1)
+    expect(decisions).toHaveLength(1)
   })
 })
 

@@ -8,6 +8,7 @@ import {
   openRaw,
   readAll,
   readUntil,
+  startOrigin,
   startProxy,
   startTcpServer,
 } from '../fixture/proxy.ts'
@@ -132,6 +133,21 @@ describe('CONNECT', () => {
 
     expect(answer.status).toBe(0)
     expect(tunnels).toBe(0)
+  })
+
+  it('begins once the request before it is answered, with what came behind it', async () => {
+    const origin = await startOrigin()
+    const echo = await startTcpServer((socket) => socket.pipe(socket))
+    const { port } = await startProxy(bundleOf(local))
+    const authority = `127.0.0.1:${origin.port}`
+    const pipelined = `GET http://${authority}/one HTTP/1.1\r\nHost: ${authority}\r\n\r\n`
+
+    const client = await openRaw(port, `${pipelined}${connectTo(`127.0.0.1:${echo}`)}early`)
+    const text = await readUntil(client, 'early')
+
+    expect(text).toMatch(
+      /^HTTP\/1\.1 200 OK[^]*\/one[^]*HTTP\/1\.1 200 Connection[^]*\r\n\r\nearly$/,
+    )
   })
 
   it('is refused beyond the number of connections', async () => {
