@@ -9,7 +9,8 @@ output, then the goals; progress to standard error. A whole run replaces the fig
              organization, worst
   server     requests beside a bare server, start, memory, publishing, a bystander of hostile loads; fifteen minutes;
              requests, start, large, agents, publish, hostile
-  agent      start, memory and work at rest of the agent; five minutes; start, rest
+  agent      start, memory and work at rest of the agent, decisions beside updates; seven minutes;
+             start, rest, updates
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting
   fleet      100,000 agents through a change and an outage; half an hour
 

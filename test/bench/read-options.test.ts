@@ -29,7 +29,7 @@ describe('readOptions', () => {
     })
     expect(readOptions(['server', '--only', 'paths'])).toContain('write one of requests, start')
     expect(readOptions(['agent', '--quick'])).toEqual({ subject: 'agent', quick: true, only: null })
-    expect(readOptions(['agent', '--only', 'large'])).toContain('write one of start, rest')
+    expect(readOptions(['agent', '--only', 'large'])).toContain('write one of start, rest, updates')
     expect(readOptions(['hints'])).toEqual({ subject: 'hints', quick: false, only: null })
     expect(readOptions(['machine'])).toContain('write `server`, `agent`, `hints` or `fleet`')
     expect(readOptions(['server', 'agent'])).toContain('is nothing to measure')

@@ -12,6 +12,7 @@ const PAUSE_MS = 1
 
 /** An agent in a process of its own, whose work and memory the kernel counts. */
 export interface MeasuredAgent {
+  readonly socketPath: string
   /** From the start of the process to the first answer by a rule. */
   readonly startMs: number
   /** Microseconds of processor time until then. */
@@ -22,6 +23,8 @@ export interface MeasuredAgent {
   rss(): number
   /** One fetch; the outcome as the local API names it. */
   sync(): Promise<string>
+  /** `allow` or `deny`. */
+  decide(wanted: object): Promise<string>
   stop(): Promise<void>
 }
 
@@ -45,6 +48,7 @@ export async function startAgent(
   const { pid = 0 } = child
   const startMs = performance.now() - started
   return {
+    socketPath,
     startMs,
     startCpuUs: cpuUsOf(pid),
     cpuUs: () => cpuUsOf(pid),
@@ -52,6 +56,10 @@ export async function startAgent(
     async sync() {
       const answer = await ask(socketPath, '/v1/sync', '')
       return (JSON.parse(answer ?? '{}') as { outcome?: string }).outcome ?? 'no answer'
+    },
+    async decide(wanted) {
+      const answer = await ask(socketPath, '/v1/decide', JSON.stringify(wanted))
+      return (JSON.parse(answer ?? '{}') as { decision?: string }).decision ?? 'no answer'
     },
     async stop() {
       const ended = once(child, 'exit')

@@ -2,16 +2,18 @@ import type { RangedGoal } from '../goals/ranged-goal.ts'
 import type { Range } from '../measure/range.ts'
 import type { RestResult } from './cases/rest.ts'
 import type { StartResult } from './cases/start.ts'
+import type { UpdatesResult } from './cases/updates.ts'
 
 export interface AgentFigures {
   readonly start: StartResult | null
   readonly rest: RestResult | null
+  readonly updates: UpdatesResult | null
 }
 
 const MIB = 1024 * 1024
 
 /** Every goal of the agent's process with what the run reached. */
-export function judgeAgent({ start, rest }: AgentFigures): RangedGoal[] {
+export function judgeAgent({ start, rest, updates }: AgentFigures): RangedGoal[] {
   const most = (
     name: string,
     unit: string,
@@ -25,6 +27,13 @@ export function judgeAgent({ start, rest }: AgentFigures): RangedGoal[] {
     most('memory at rest', 'MiB', [90, 70], memory?.[0] ?? null),
     most('memory at rest after polls', 'MiB', [90, 70], memory?.[1] ?? null),
     most('of a core at rest, polls included', '%', [0.1, null], inPercent(rest?.share ?? null)),
+    most(
+      'decision p99, update in chunks of a byte',
+      'ms',
+      [20, null],
+      updates?.chunked.p99 ?? null,
+    ),
+    most('decision p99, update of 25,000 rules', 'ms', [20, null], updates?.large.p99 ?? null),
   ]
 }
 

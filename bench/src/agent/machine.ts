@@ -10,7 +10,7 @@ import { startAgent } from './agent-process.ts'
 
 /** What the machine is given to enforce. */
 export const SHAPE = { policies: 100, rulesPerPolicy: 50 } as const
-const ORG = 'machine-0'
+export const ORG = 'machine-0'
 /** Nobody listens there. */
 const NOWHERE = 'http://127.0.0.1:1'
 
@@ -25,6 +25,8 @@ export interface Machine {
   /** Of an agent that has fetched and kept its policy, and was stopped. */
   readonly dataDir: string
   readonly server: MeasuredProcess
+  /** Its data. */
+  readonly serverDir: string
 }
 
 /** A server with one organization, and the data directory of an agent that is enrolled to it. */
@@ -40,7 +42,7 @@ export async function prepareMachine(folder: string): Promise<Machine> {
     writeFileSync(tokenFile, await createEnrolmentToken(server.port, owner), { mode: 0o600 })
     const agent = await startAgent(dataDir, ALLOWED, { PALISADE_ENROLMENT_TOKEN: tokenFile })
     await agent.stop()
-    return { dataDir, server }
+    return { dataDir, server, serverDir }
   } catch (error) {
     await server.stop()
     throw error
@@ -55,9 +57,14 @@ export function copyMachine(dataDir: string, to: string): string {
 
 /** From now on the machine finds no server. */
 export function loseServer(dataDir: string): void {
+  moveServer(dataDir, NOWHERE)
+}
+
+/** From now on the machine asks there. */
+export function moveServer(dataDir: string, server: string): void {
   const path = join(dataDir, 'agent', 'enrolment.json')
   const enrolment: object = JSON.parse(readFileSync(path, 'utf8'))
-  writeFileSync(path, JSON.stringify({ ...enrolment, server: NOWHERE }), { mode: 0o600 })
+  writeFileSync(path, JSON.stringify({ ...enrolment, server }), { mode: 0o600 })
 }
 
 async function addOwner(serverDir: string) {

@@ -8,24 +8,31 @@ import { formatRange, formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureRest, type RestOptions } from './cases/rest.ts'
 import { measureStart } from './cases/start.ts'
+import { measureUpdates, type Latencies, type UpdatesOptions } from './cases/updates.ts'
 import { judgeAgent, type AgentFigures } from './goals.ts'
 import { prepareMachine, SHAPE } from './machine.ts'
 
-export const AGENT_GROUPS = ['start', 'rest'] as const
+export const AGENT_GROUPS = ['start', 'rest', 'updates'] as const
 export type AgentGroup = (typeof AGENT_GROUPS)[number]
 
 interface Extent {
   readonly rounds: number
   readonly rest: RestOptions
+  readonly updates: UpdatesOptions
 }
 
 const FULL: Extent = {
   rounds: 15,
   rest: { agents: 3, settleMs: 60_000, idleMs: 60_000, polls: 20 },
+  updates: { rounds: 5, warmMs: 2_000, restMs: 5_000, chunkedMs: 5_000 },
 }
 
 /** Shows that everything works; garbage of the start is not gone after so short a time. */
-const QUICK: Extent = { rounds: 3, rest: { agents: 1, settleMs: 3_000, idleMs: 5_000, polls: 5 } }
+const QUICK: Extent = {
+  rounds: 3,
+  rest: { agents: 1, settleMs: 3_000, idleMs: 5_000, polls: 5 },
+  updates: { rounds: 1, warmMs: 500, restMs: 1_000, chunkedMs: 1_000 },
+}
 
 /** Measures the process of the agent beside a bare node; answers the exit status. */
 export async function runAgentBench(
@@ -47,7 +54,11 @@ export async function runAgentBench(
       const start = wants('start') ? await measureStart(enrolled, folder, extent.rounds) : null
       tell('rest')
       const rest = wants('rest') ? await measureRest(enrolled, folder, extent.rest) : null
-      figures = { start, rest }
+      tell('updates')
+      const updates = wants('updates')
+        ? await measureUpdates(enrolled, folder, extent.updates)
+        : null
+      figures = { start, rest, updates }
     } finally {
       await enrolled.server.stop()
     }
@@ -70,7 +81,7 @@ export async function runAgentBench(
 }
 
 /** What the goals are made of. */
-function describeParts({ start, rest }: AgentFigures): string {
+function describeParts({ start, rest, updates }: AgentFigures): string {
   const lines: string[] = []
   if (start !== null)
     lines.push(
@@ -84,5 +95,19 @@ function describeParts({ start, rest }: AgentFigures): string {
       `at rest ${formatNumber(rest.idle_share.median * 100)} % of a core; ` +
         `a poll ${formatNumber(rest.poll_cpu_ms.median)} ms of processor time`,
     )
+  if (updates !== null)
+    lines.push(
+      `decisions at rest: ${describe(updates.rest)}`,
+      `while an update comes in chunks of a byte: ${describe(updates.chunked)}`,
+      `while an update of ${updates.rules} rules is taken in: ${describe(updates.large)}; ` +
+        `it takes ${formatNumber(updates.took_ms.median)} ms (${formatRange(updates.took_ms)})`,
+    )
   return lines.map((line) => `${line}\n`).join('')
+}
+
+function describe({ p50, p99, max, decisions }: Latencies): string {
+  const figures = [p50, p99, max].map(
+    (range) => `${formatNumber(range.median)} ms (${formatRange(range)})`,
+  )
+  return `p50 ${figures[0]}, p99 ${figures[1]}, longest ${figures[2]} of ${decisions} decisions`
 }

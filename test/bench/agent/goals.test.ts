@@ -14,10 +14,25 @@ const rest = (mib: number, share: number) => ({
   polls: 1,
 })
 
+const latencies = (ms: number) => ({
+  p50: rangeOf([1]),
+  p99: rangeOf([ms]),
+  max: rangeOf([100]),
+  decisions: 1,
+})
+
+const updates = (atRest: number, beside: number) => ({
+  rest: latencies(atRest),
+  chunked: latencies(beside),
+  large: latencies(beside),
+  took_ms: rangeOf([1]),
+  rules: 1,
+})
+
 describe('the goals of the agent', () => {
   it('are met up to their bound', () => {
     const verdicts = (mib: number, share: number) =>
-      judgeAgent({ start: null, rest: rest(mib, share) })
+      judgeAgent({ start: null, rest: rest(mib, share), updates: null })
         .filter(({ reached }) => reached !== null)
         .map((goal) => verdictOf(goal, goal.must))
 
@@ -25,8 +40,18 @@ describe('the goals of the agent', () => {
     expect(verdicts(91, 0.0011)).toEqual(['missed', 'missed', 'missed'])
   })
 
+  it('are a bound for decisions beside updates, not at rest', () => {
+    const verdicts = (atRest: number, beside: number) =>
+      judgeAgent({ start: null, rest: null, updates: updates(atRest, beside) })
+        .filter(({ reached }) => reached !== null)
+        .map((goal) => verdictOf(goal, goal.must))
+
+    expect(verdicts(30, 20)).toEqual(['met', 'met'])
+    expect(verdicts(1, 20.1)).toEqual(['missed', 'missed'])
+  })
+
   it('are met by nothing that was not measured', () => {
-    const goals = judgeAgent({ start: null, rest: null })
+    const goals = judgeAgent({ start: null, rest: null, updates: null })
 
     expect(new Set(goals.map((goal) => verdictOf(goal, goal.must)))).toEqual(
       new Set(['not measured']),
