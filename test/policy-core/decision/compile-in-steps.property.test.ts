@@ -77,6 +77,21 @@ describe('compileInSteps', () => {
     expect(pauses).toBeGreaterThan((4 * RULES * 3) / 200)
   })
 
+  it.each([
+    // Beside reading, the table, grouping and the index: hashing, placing and, of suffixes, copying.
+    ['exact', 6],
+    ['below', 8],
+    // Flattening, and the prefixes; the sort and the search are a step each.
+    ['address', 6],
+  ])('pauses in each pass over rules of the kind %s', (id, passes) => {
+    const policies = largePolicies().filter((policy) => policy.id === id)
+    const steps = compileInSteps({ policies })
+    let pauses = 0
+    while (steps.next().done !== true) pauses += 1
+
+    expect(pauses).toBeGreaterThanOrEqual(passes * Math.floor(RULES / 128))
+  })
+
   it('throws as the whole compilation does', () => {
     const set = { policies: [{ ...largePolicies()[0]!, id: 7 as unknown as string }] }
 

@@ -29,6 +29,7 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
   const groups = [NO_GROUP]
   const flags = [0]
   const byPort = new Map<number, ReadonlyMap<number, number>>()
+  const mentioned = new Set<number>()
   const append = (parent: number, group: number, flag: number): number => {
     parents.push(parent)
     groups.push(group)
@@ -45,13 +46,21 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
         pattern.everyPort ?? NO_GROUP,
         isSensitive ? flag | PORT_SENSITIVE : flag,
       )
-      if (isSensitive) byPort.set(set, pattern.byPort)
+      if (!isSensitive) return set
+      byPort.set(set, pattern.byPort)
+      for (const port of pattern.byPort.keys()) mentioned.add(port)
       return set
     },
     enterClass: (parent) => append(parent, CLASS, enterClass(flags[parent]!)),
     finish: () =>
       new ChainSets(
-        { parents: Int32Array.from(parents), groups: Int32Array.from(groups), flags, byPort },
+        {
+          parents: Int32Array.from(parents),
+          groups: Int32Array.from(groups),
+          flags,
+          byPort,
+          mentioned,
+        },
         flagsOf,
       ),
   }
@@ -62,6 +71,8 @@ interface Columns {
   readonly groups: Int32Array
   readonly flags: readonly number[]
   readonly byPort: ReadonlyMap<number, ReadonlyMap<number, number>>
+  /** Ports that some set has groups for. */
+  readonly mentioned: ReadonlySet<number>
 }
 
 /**
@@ -84,10 +95,10 @@ export class ChainSets {
   #second: (Verdict | null)[] = []
 
   constructor(columns: Columns, flagsOf: (group: number) => number) {
-    const { flags, byPort } = columns
+    const { flags, byPort, mentioned } = columns
     this.#columns = columns
     this.#flagsOf = flagsOf
-    this.#mentioned = new Set([...byPort.values()].flatMap((ports) => [...ports.keys()]))
+    this.#mentioned = mentioned
     this.#flags = new Uint8Array(flags.length + (byPort.size > 0 ? MAX_PAIRS : 0))
     this.#flags.set(flags)
   }

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import {
+  buildExactNames,
   buildTable as buildExactTable,
-  ExactNames,
   signName,
 } from '../../../../packages/policy-core/src/lookup/name/exact-names.ts'
 import { hashDomain } from '../../../../packages/policy-core/src/lookup/name/name-scan.ts'
 import { hasLongRun } from '../../../../packages/policy-core/src/lookup/name/probing.ts'
 import {
+  buildSuffixTable,
   buildTable as buildSuffixCells,
-  SuffixTable,
 } from '../../../../packages/policy-core/src/lookup/name/suffix-table.ts'
+import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 const SIZE = 1024
 
@@ -44,13 +45,13 @@ describe('names whose places lie in one row, though none of them collide', () =>
   })
 
   it('are not put into a table, where a search for another name would walk along all of them', () => {
-    expect(buildExactTable(exact)).toBeNull()
-    expect(buildSuffixCells(suffixes)).toBeNull()
+    expect(runSteps(buildExactTable(exact))).toBeNull()
+    expect(runSteps(buildSuffixCells(suffixes))).toBeNull()
   })
 
   it('are found all the same, and no others', () => {
-    const names = new ExactNames(exact)
-    const domains = new SuffixTable(suffixes)
+    const names = runSteps(buildExactNames(exact))
+    const domains = runSteps(buildSuffixTable(suffixes))
 
     expect(exact.map((name) => names.find(name))).toEqual([...exact.keys()])
     expect(suffixes.map((domain) => domains.find(`a.${domain}`))).toEqual(
@@ -63,8 +64,8 @@ describe('names whose places lie in one row, though none of them collide', () =>
   it('are told from names as people choose them', () => {
     const ordinary = Array.from({ length: 512 }, (_, index) => `${index.toString(36)}.example`)
 
-    expect(buildExactTable(ordinary)).not.toBeNull()
-    expect(buildSuffixCells(ordinary)).not.toBeNull()
+    expect(runSteps(buildExactTable(ordinary))).not.toBeNull()
+    expect(runSteps(buildSuffixCells(ordinary))).not.toBeNull()
   })
 })
 

@@ -1,5 +1,5 @@
 import type { IpRange } from '../../address/ip-range.ts'
-import { runSteps, type Steps } from '../../steps.ts'
+import { ITEMS_A_STEP, runSteps, type Steps } from '../../steps.ts'
 import {
   createChainSets,
   type ChainSets,
@@ -19,8 +19,8 @@ export interface AddressPattern {
 /** What an index is made of; columns, so that it holds on to nothing that building has read. */
 interface Parts {
   readonly sets: ChainSets
-  readonly ipv4: Intervals
-  readonly ipv6: Intervals
+  readonly ipv4: Ipv4Search
+  readonly ipv6: Ipv6Search
   readonly openingPrefixes: Uint8Array
   readonly prefixes: Uint8Array
 }
@@ -50,8 +50,8 @@ class BuiltAddressIndex implements AddressIndex {
 
   constructor({ sets, ipv4, ipv6, openingPrefixes, prefixes }: Parts) {
     this.sets = sets
-    this.#ipv4 = new Ipv4Search(ipv4)
-    this.#ipv6 = new Ipv6Search(ipv6)
+    this.#ipv4 = ipv4
+    this.#ipv6 = ipv6
     this.#openingPrefixes = openingPrefixes
     this.#prefixes = prefixes
   }
@@ -140,16 +140,15 @@ function* buildNow(
       family === 4 ? 1 : 4,
       draft,
     )
-  const ipv4 = yield* intervalsOf(4)
-  const ipv6 = yield* intervalsOf(6)
+  const [intervals4, intervals6] = [yield* intervalsOf(4), yield* intervalsOf(6)]
   yield
-  return new BuiltAddressIndex({
-    sets: draft.sets.finish(),
-    ipv4,
-    ipv6,
-    openingPrefixes: Uint8Array.from(draft.openingPrefixes),
-    prefixes: prefixesByGroup(patterns),
-  })
+  const ipv4 = new Ipv4Search(intervals4)
+  yield
+  const ipv6 = new Ipv6Search(intervals6)
+  const prefixes = yield* prefixesByGroup(patterns)
+  yield
+  const openingPrefixes = Uint8Array.from(draft.openingPrefixes)
+  return new BuiltAddressIndex({ sets: draft.sets.finish(), ipv4, ipv6, openingPrefixes, prefixes })
 }
 
 /** Classes come first, so that a range equal to a class is inside it. */
@@ -172,9 +171,10 @@ function* flattenFamily(
   })
 }
 
-function prefixesByGroup(patterns: readonly AddressPattern[]): Uint8Array {
+function* prefixesByGroup(patterns: readonly AddressPattern[]): Steps<Uint8Array> {
   const prefixes: number[] = []
   for (let index = 0; index < patterns.length; index += 1) {
+    if (index % ITEMS_A_STEP === 0) yield
     const { range, groups } = patterns[index]!
     if (groups.everyPort !== null) prefixes[groups.everyPort] = range.prefix
     if (groups.byPort === null) continue

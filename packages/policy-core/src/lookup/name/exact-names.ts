@@ -1,3 +1,4 @@
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { placeHashes, type Cells } from './probing.ts'
 
 /** A shorter name has not all the characters that are sampled. */
@@ -12,15 +13,18 @@ export class ExactNames {
   readonly #minLength: number
   readonly #shorter: ReadonlyMap<string, number>
 
-  constructor(names: readonly string[]) {
-    const table = buildTable(names)
+  /** The table of `buildTable`. */
+  constructor(names: readonly string[], table: Cells | null) {
     this.#names = names
     this.#cells = table?.cells ?? new Int32Array(2)
     this.#mask = table?.mask ?? 0
     this.#minLength = table === null ? Infinity : MIN_SAMPLED
-    this.#shorter = new Map(
-      names.flatMap((name, position) => (name.length < this.#minLength ? [[name, position]] : [])),
-    )
+    const shorter = new Map<string, number>()
+    for (let position = 0; position < names.length; position += 1) {
+      const name = names[position]!
+      if (name.length < this.#minLength) shorter.set(name, position)
+    }
+    this.#shorter = shorter
   }
 
   /** The position of `name` in the list, or -1. */
@@ -39,10 +43,19 @@ export class ExactNames {
   }
 }
 
+export function* buildExactNames(names: readonly string[]): Steps<ExactNames> {
+  return new ExactNames(names, yield* buildTable(names))
+}
+
 /** Null when a search could be long. */
-export function buildTable(names: readonly string[]): Cells | null {
-  const signatures = names.map((name) => (name.length < MIN_SAMPLED ? null : signName(name)))
-  return placeHashes(signatures)
+export function* buildTable(names: readonly string[]): Steps<Cells | null> {
+  const signatures: (number | null)[] = []
+  for (let position = 0; position < names.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
+    const name = names[position]!
+    signatures.push(name.length < MIN_SAMPLED ? null : signName(name))
+  }
+  return yield* placeHashes(signatures)
 }
 
 /**

@@ -7,9 +7,9 @@ import {
   type ChainSetsBuilder,
   type PortGroups,
 } from '../chain-sets.ts'
-import { ExactNames } from './exact-names.ts'
+import { buildExactNames, type ExactNames } from './exact-names.ts'
 import { NOT_PLAIN } from './name-scan.ts'
-import { SuffixTable } from './suffix-table.ts'
+import { buildSuffixTable, type SuffixTable } from './suffix-table.ts'
 
 /** The name patterns of one domain, by how many labels they ask for below it. */
 export interface DomainPatterns {
@@ -26,6 +26,14 @@ const MAX_CUTS = 8
 /** Of longer names the domains above are long as well: hashing each takes longer than one pass. */
 const MAX_CUT_LENGTH = 80
 
+/** Names without a wildcard, and by position the set of each. */
+interface Exact {
+  readonly names: ExactNames
+  readonly exactSets: Int32Array
+  /** `NOT_PLAIN` instead of the set where the name means an address as well. */
+  readonly plainSets: Int32Array
+}
+
 /** Finds what matches a name in time that depends on the name alone. */
 export class NameIndex {
   readonly sets: ChainSets
@@ -34,15 +42,12 @@ export class NameIndex {
   readonly #exactSets: Int32Array
   readonly #plainSets: Int32Array
 
-  constructor(sets: ChainSets, below: Wildcards, exact: readonly string[], exactSets: Int32Array) {
+  constructor(sets: ChainSets, below: Wildcards, { names, exactSets, plainSets }: Exact) {
     this.sets = sets
     this.#below = below
-    this.#names = new ExactNames(exact)
+    this.#names = names
     this.#exactSets = exactSets
-    // `localhost` means an address as well, so it takes the careful way.
-    this.#plainSets = exactSets.map((set, position) =>
-      isLocalhostName(exact[position]!) ? NOT_PLAIN : set,
-    )
+    this.#plainSets = plainSets
   }
 
   /** The set for a text that is a canonical name at first sight, or `NOT_PLAIN`. */
@@ -71,14 +76,20 @@ export function* buildNameIndex(
   const { below, above } = yield* buildWildcards(patterns, builder)
   const exact = patterns.filter((pattern) => pattern.exact !== null)
   const exactSets = new Int32Array(exact.length)
+  const plainSets = new Int32Array(exact.length)
+  const texts: string[] = []
   for (let position = 0; position < exact.length; position += 1) {
     if (position % ITEMS_A_STEP === 0) yield
     const { domain, exact: groups } = exact[position]!
-    exactSets[position] = grow(builder, above(domain), groups)
+    const set = grow(builder, above(domain), groups)
+    exactSets[position] = set
+    // `localhost` means an address as well, so it takes the careful way.
+    plainSets[position] = isLocalhostName(domain) ? NOT_PLAIN : set
+    texts.push(domain)
   }
+  const names = yield* buildExactNames(texts)
   yield
-  const names = exact.map(({ domain }) => domain)
-  return new NameIndex(builder.finish(), below, names, exactSets)
+  return new NameIndex(builder.finish(), below, { names, exactSets, plainSets })
 }
 
 /** The sets for names below domains with wildcards. */
@@ -118,8 +129,12 @@ function* buildWildcards(
     .filter(({ one, any }) => one !== null || any !== null)
     .toSorted((a, b) => a.domain.length - b.domain.length)
   yield
-  const suffixes = new SuffixTable(wild.map(({ domain }) => domain))
-  const positions = new Map(wild.map(({ domain }, position) => [domain, position]))
+  const suffixes = yield* buildSuffixTable(wild.map(({ domain }) => domain))
+  const positions = new Map<string, number>()
+  for (let position = 0; position < wild.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
+    positions.set(wild[position]!.domain, position)
+  }
   const sets = new Int32Array(wild.length * 2)
   for (let position = 0; position < wild.length; position += 1) {
     if (position % ITEMS_A_STEP === 0) yield

@@ -1,3 +1,5 @@
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
+
 /** A hash table of positions in a list, whose searches go from cell to cell. */
 export interface Cells {
   /** Pairs of hash and position + 1, at least half of them empty. */
@@ -27,12 +29,13 @@ const MAX_RUN = 128
 const MAX_SPARSE = 1 << 12
 
 /** A table of the hashes that are not null, by position; null when a search could be long. */
-export function placeHashes(hashes: readonly (number | null)[]): Cells | null {
+export function* placeHashes(hashes: readonly (number | null)[]): Steps<Cells | null> {
   let size = 8
   while (size < hashes.length * 2 || (size < hashes.length * 4 && size < MAX_SPARSE)) size *= 2
   const cells = new Int32Array(size * 2)
   const mask = size - 1
   for (let position = 0; position < hashes.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
     const hash = hashes[position]!
     if (hash === null) continue
     let cell = hash & mask

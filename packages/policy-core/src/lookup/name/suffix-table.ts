@@ -1,5 +1,15 @@
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { hashDomain, hashOf, NameScan, NOT_PLAIN, startOf } from './name-scan.ts'
 import { placeHashes, type Cells } from './probing.ts'
+
+const NO_DOMAINS: Table = {
+  cells: new Int32Array(2),
+  mask: 0,
+  minDots: 0,
+  maxDots: -1,
+  offsets: new Uint32Array(1),
+  codes: new Uint8Array(0),
+}
 
 /** Finds the longest of some domains that a name lies below. */
 export class SuffixTable {
@@ -8,9 +18,9 @@ export class SuffixTable {
   /** Instead of the table, where a search in it could take too long. */
   readonly #positions: ReadonlyMap<string, number> | null
 
-  constructor(domains: readonly string[]) {
-    const table = buildTable(domains)
-    this.#table = table ?? buildTable([])!
+  /** The table of `buildTable`. */
+  constructor(domains: readonly string[], table: Table | null) {
+    this.#table = table ?? NO_DOMAINS
     this.#positions =
       table === null ? new Map(domains.map((domain, position) => [domain, position])) : null
   }
@@ -58,6 +68,10 @@ export class SuffixTable {
   }
 }
 
+export function* buildSuffixTable(domains: readonly string[]): Steps<SuffixTable> {
+  return new SuffixTable(domains, yield* buildTable(domains))
+}
+
 interface Table extends Cells {
   /** How many dots the domains have at least and at most: nothing is looked up with more or fewer. */
   readonly minDots: number
@@ -78,28 +92,36 @@ function isAt({ offsets, codes }: Table, position: number, name: string, start: 
 }
 
 /** Null when a search could take too long. */
-export function buildTable(domains: readonly string[]): Table | null {
-  const placed = placeHashes(domains.map((domain) => mix(hashDomain(domain))))
-  if (placed === null) return null
+export function* buildTable(domains: readonly string[]): Steps<Table | null> {
+  const hashes: number[] = []
   const offsets = new Uint32Array(domains.length + 1)
-  for (let position = 0; position < domains.length; position += 1)
-    offsets[position + 1] = offsets[position]! + domains[position]!.length
-  const codes = new Uint8Array(offsets.at(-1)!)
-  const text = domains.join('')
-  for (let at = 0; at < text.length; at += 1) codes[at] = text.charCodeAt(at)
-  return { ...placed, ...countDots(domains), offsets, codes }
-}
-
-function countDots(domains: readonly string[]): Pick<Table, 'minDots' | 'maxDots'> {
   let minDots = Infinity
   let maxDots = -1
-  for (const domain of domains) {
-    let dots = 0
-    for (let at = domain.indexOf('.'); at >= 0; at = domain.indexOf('.', at + 1)) dots += 1
+  for (let position = 0; position < domains.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
+    const domain = domains[position]!
+    const dots = countDots(domain)
     minDots = Math.min(minDots, dots)
     maxDots = Math.max(maxDots, dots)
+    hashes.push(mix(hashDomain(domain)))
+    offsets[position + 1] = offsets[position]! + domain.length
   }
-  return { minDots: maxDots < 0 ? 0 : minDots, maxDots }
+  const placed = yield* placeHashes(hashes)
+  if (placed === null) return null
+  const codes = new Uint8Array(offsets.at(-1)!)
+  for (let position = 0; position < domains.length; position += 1) {
+    if (position % ITEMS_A_STEP === 0) yield
+    const domain = domains[position]!
+    const first = offsets[position]!
+    for (let at = 0; at < domain.length; at += 1) codes[first + at] = domain.charCodeAt(at)
+  }
+  return { ...placed, minDots: maxDots < 0 ? 0 : minDots, maxDots, offsets, codes }
+}
+
+function countDots(domain: string): number {
+  let dots = 0
+  for (let at = domain.indexOf('.'); at >= 0; at = domain.indexOf('.', at + 1)) dots += 1
+  return dots
 }
 
 /** Spreads the bits that hashing has only rotated. */
