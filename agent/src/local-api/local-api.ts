@@ -1,4 +1,3 @@
-import type { Decision, Explanation } from '@palisade/policy-core'
 import {
   LOCAL_API,
   MAX_BUNDLE_BYTES,
@@ -10,13 +9,14 @@ import {
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { connectionOf, paceConnections } from '../proxy/paced-connection.ts'
+import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
 import { thinOut } from '../proxy/thin-out.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
 
 export interface LocalApiDeps {
-  readonly decide: (request: unknown) => Promise<Decision>
-  readonly explain: (request: unknown) => Promise<Explanation>
+  readonly decide: (request: unknown) => Promise<ListedDecision>
+  readonly explain: (request: unknown) => Promise<ListedExplanation>
   readonly status: () => AgentStatus
   readonly sync: () => Promise<SyncResult>
   /** The chunks of a bundle file, at most `MAX_BUNDLE_BYTES` long. */

@@ -1,5 +1,6 @@
 import type { NearMiss } from '@palisade/policy-core'
 import type { MachineDecision } from '../decision/active-policy.ts'
+import { listDecision } from '../decision/listed-rules.ts'
 import type { Refusal } from '../local-api/envelope.ts'
 import { renderDenialPage } from './denial-page.ts'
 import { describeDenial, describeRemedy } from './describe-denial.ts'
@@ -31,11 +32,12 @@ export function answerDenied(
 ): Answer {
   const phrase = describeDenial(decision)
   const headers = { [DECISION_HEADER]: formatDecisionHeader(decision) }
+  const listed = listDecision(decision)
   if (wantsHtml(accept))
-    return build(403, phrase, renderDenialPage(decision, nearMisses), { ...headers, ...HTML })
+    return build(403, phrase, renderDenialPage(listed, nearMisses), { ...headers, ...HTML })
   const remedy = describeRemedy(decision)
   const error = remedy === null ? phrase : `${phrase}; ${remedy}`
-  const body = { ...decision, near_misses: nearMisses, error }
+  const body = { ...listed, near_misses: nearMisses, error }
   return build(403, phrase, `${JSON.stringify(body)}\n`, headers)
 }
 

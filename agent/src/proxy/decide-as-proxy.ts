@@ -1,6 +1,12 @@
-import type { Decision, Explanation } from '@palisade/policy-core'
+import type { Decision } from '@palisade/policy-core'
 import type { LocalDecision } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
+import {
+  listDecision,
+  listExplanation,
+  type ListedDecision,
+  type ListedExplanation,
+} from '../decision/listed-rules.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
 import { decideAddresses } from './decide-addresses.ts'
 import type { Resolve } from './resolver.ts'
@@ -11,17 +17,18 @@ export function decideAsAsked(deps: {
   readonly tally: Pick<DecisionTally, 'add'>
   readonly resolve: Resolve
 }): {
-  readonly decide: (request: unknown) => Promise<Decision>
-  readonly explain: (request: unknown) => Promise<Explanation>
+  readonly decide: (request: unknown) => Promise<ListedDecision>
+  readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
   const { active, tally, resolve } = deps
   return {
     async decide(request) {
       const decision = await decideAsProxy(active.decide, resolve, request)
       tally.add(decision)
-      return decision
+      return listDecision(decision)
     },
-    explain: (request) => decideAsProxy(active.explain, resolve, request),
+    explain: async (request) =>
+      listExplanation(await decideAsProxy(active.explain, resolve, request)),
   }
 }
 

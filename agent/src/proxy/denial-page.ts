@@ -1,16 +1,18 @@
 import type { NearMiss } from '@palisade/policy-core'
 import type { MachineDecision } from '../decision/active-policy.ts'
+import type { ListedDecision } from '../decision/listed-rules.ts'
 import { describeDenial, describeRemedy } from './describe-denial.ts'
 
 /** A denial for a browser. Everything that a rule or a client wrote is escaped. */
 export function renderDenialPage(
-  decision: MachineDecision,
+  decision: ListedDecision<MachineDecision>,
   nearMisses: readonly NearMiss[],
 ): string {
   const rules = decision.rules.map(
     ({ rule_name, policy_name, resource }) =>
       `rule “${rule_name}” of policy “${policy_name}”: ${resource}`,
   )
+  const omitted = decision.rules_omitted === undefined ? [] : [`and ${decision.rules_omitted} more`]
   const near = nearMisses.map(
     ({ rule_name, resource, message }) => `rule “${rule_name}”, ${resource}: ${message}`,
   )
@@ -20,7 +22,7 @@ export function renderDenialPage(
     '<html lang="en"><meta charset="utf-8"><title>Denied by Palisade</title>',
     '<h1>Denied by Palisade</h1>',
     `<p>${escapeHtml(describeDenial(decision))}</p>`,
-    ...list('Decided by', rules),
+    ...list('Decided by', [...rules, ...omitted]),
     ...list('Nearly matched', near),
     ...(remedy === null ? [] : [`<p>${escapeHtml(remedy)}</p>`]),
     '</html>',

@@ -41,8 +41,8 @@ function toPredicate(decision: MachineDecision): string {
 }
 
 function describeRules({ rules }: MachineDecision): string {
-  const [first = '', ...others] = rules.map(({ rule_name }) => toPlainText(rule_name))
-  return `denied by rule "${first}"${others.length === 0 ? '' : ` and ${others.length} more`}`
+  const first = toPlainText(rules[0]?.rule_name ?? '')
+  return `denied by rule "${first}"${rules.length <= 1 ? '' : ` and ${rules.length - 1} more`}`
 }
 
 function describeProtection({ request }: MachineDecision): string {

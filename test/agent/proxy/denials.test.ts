@@ -54,6 +54,20 @@ describe('a denial', () => {
     })
   })
 
+  it('by thousands of rules lists a hundred, and says how many more there are', async () => {
+    const rules = Array.from({ length: 2_000 }, () => DENY)
+    const { port } = await startProxy(bundleOf(...rules))
+
+    const { head, body } = await exchangeRaw(port, connectTo('bad.test:443'))
+    const page = await exchangeRaw(port, get('bad.test', '/', 'Accept: text/html\r\n'))
+
+    expect(head).toContain('denied by rule "Rule 1" and 1999 more; run:')
+    expect(JSON.parse(body)).toMatchObject({ decision: 'deny', rules_omitted: 1_900 })
+    expect(JSON.parse(body).rules).toHaveLength(100)
+    expect(page.body.match(/<li>/g)).toHaveLength(101)
+    expect(page.body).toContain('<li>and 1900 more</li>')
+  })
+
   it('advises to open nothing for a name that resolves to a protected address', async () => {
     const { port } = await startProxy(bundleOf(NEAR), { 'api.test': ['127.0.0.1'] })
 

@@ -266,6 +266,32 @@ describe('palisade check', () => {
     expect(denied.out).toContain('no_policy')
   })
 
+  it('says how many rules the agent has left out', async () => {
+    const named = {
+      policy_id: 'pol_1',
+      policy_name: 'all',
+      rule_id: 'rule_1',
+      rule_name: 'one',
+      resource: '/x',
+      origin: 'org',
+    }
+    const denied = { ...AGENT_ALLOW, decision: 'deny', rules: [{ ...named, decision: 'deny' }] }
+    const other = { ...named, decision: 'allow', deciding: false, active: true }
+    const explained = { ...denied, matched: [other], near_misses: [], detail: null }
+
+    const checked = await withAgent(['check', 'read', '/x'], {
+      body: { ...denied, rules_omitted: 24_400 },
+    })
+    const told = await withAgent(['explain', 'read', '/x'], {
+      body: { ...explained, rules_omitted: 24_400, matched_omitted: 24_401 },
+    })
+
+    expect(checked.out).toMatch(/^deny .*\n  deny by rule .*\n  and 24400 more rules\n/)
+    expect(told.out).toMatch(
+      /decided by\n  deny .*\n  and 24400 more rules\nalso matched\n  allow .*\n  and 1 more rule\n/,
+    )
+  })
+
   it.each<[string, Reply]>([
     ['fails', envelope(500, 'internal')],
     ['talks nonsense', { body: '<html>' }],

@@ -16,6 +16,8 @@ export interface DecisionAnswer {
   readonly decision: 'allow' | 'deny'
   readonly reason: string
   readonly rules: readonly RuleMatch[]
+  /** Deciding rules that an agent has left out. */
+  readonly rules_omitted?: number | undefined
   readonly request:
     | ({ readonly action: string } & Partial<
         Written<{ host: string; port: number; address: string; path: string }>
@@ -36,6 +38,8 @@ export interface ExplanationAnswer extends DecisionAnswer {
     readonly deciding: boolean
     readonly active: boolean
   })[]
+  /** Likewise; those in `rules_omitted` as well. */
+  readonly matched_omitted?: number | undefined
   readonly near_misses: readonly (RuleMatch & {
     readonly miss: string
     readonly message: string

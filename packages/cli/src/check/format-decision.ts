@@ -1,4 +1,5 @@
 import type { RuleMatch } from '@palisade/policy-core'
+import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 import { dependsOnAddress, type DecisionAnswer, type ResolvedAddress } from './answer.ts'
 
@@ -22,6 +23,7 @@ export function formatDecision(
     formatVerdict(answer, style),
     ...(fault === null ? [] : [`  ${style.plain(fault)}`]),
     ...answer.rules.map((rule) => `  ${formatRule(rule, style)}`),
+    ...formatOmitted(answer.rules_omitted),
     ...formatCautions(answer, look),
   ]
     .map((line) => `${line}\n`)
@@ -45,6 +47,11 @@ export function formatRule(rule: RuleMatch, style: Style): string {
     `${rule.decision} by rule ${style.strong(`\`${rule.rule_name}\``)} ` +
     `of ${local}policy ${style.strong(`\`${rule.policy_name}\``)}: ${style.plain(rule.resource)}`
   )
+}
+
+/** Rules beside those that the agent has listed. */
+export function formatOmitted(omitted = 0): readonly string[] {
+  return omitted === 0 ? [] : [`  and ${count(omitted, 'more rule', 'more rules')}`]
 }
 
 /** Addresses, hint, staleness, and the limits of the answer. */

@@ -1,10 +1,17 @@
 import type { Style } from '../terminal/style.ts'
 import type { ExplanationAnswer } from './answer.ts'
-import { formatCautions, formatRule, formatVerdict, type DecisionLook } from './format-decision.ts'
+import {
+  formatCautions,
+  formatOmitted,
+  formatRule,
+  formatVerdict,
+  type DecisionLook,
+} from './format-decision.ts'
 
 /** An explanation for people: verdict, then sections that are left out when empty. */
 export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook): string {
   const { style } = look
+  const { rules_omitted = 0, matched_omitted = 0 } = answer
   const deciding = answer.rules.map((rule) => `  ${formatRule(rule, style)}`)
   const others = answer.matched
     .filter((rule) => !rule.deciding)
@@ -20,8 +27,12 @@ export function formatExplanation(answer: ExplanationAnswer, look: DecisionLook)
     formatVerdict(answer, style),
     ...(answer.detail === null ? [] : [`  ${style.plain(answer.detail)}`]),
     ...formatCautions(answer, look),
-    ...section('decided by', deciding, style),
-    ...section('also matched', others, style),
+    ...section('decided by', [...deciding, ...formatOmitted(rules_omitted)], style),
+    ...section(
+      'also matched',
+      [...others, ...formatOmitted(matched_omitted - rules_omitted)],
+      style,
+    ),
     ...section('nearly matched', misses, style),
     ...(answer.revision === null ? [] : [style.quiet(`revision ${answer.revision}`)]),
   ]

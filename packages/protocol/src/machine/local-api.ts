@@ -69,10 +69,18 @@ const resolvedAddressSchema = z.object({
  */
 const addresses = z.array(resolvedAddressSchema).optional()
 
-export const localDecisionSchema = decisionSchema.extend({ addresses })
+/** Deciding rules beside the first hundred, which `rules` lists; absent for none. */
+const rules_omitted = z.int().optional()
+
+export const localDecisionSchema = decisionSchema.extend({ addresses, rules_omitted })
 export type LocalDecision = z.infer<typeof localDecisionSchema>
 
-export const localExplanationSchema = explanationSchema.extend({ addresses })
+export const localExplanationSchema = explanationSchema.extend({
+  addresses,
+  rules_omitted,
+  /** Beside those in `matched`: the first hundred that decided, and the first hundred of the others. */
+  matched_omitted: z.int().optional(),
+})
 export type LocalExplanation = z.infer<typeof localExplanationSchema>
 
 const instant = z.string()
