@@ -21,6 +21,7 @@ import { createHintListener, HINTS_OFF, type HintListener } from './hint/hint-li
 import { describeAgent } from './local-api/agent-status.ts'
 import { logStates } from './log-states.ts'
 import { createLocalApi } from './local-api/local-api.ts'
+import { TAKE_MS } from './proxy/await-taken.ts'
 import { decideAsAsked } from './proxy/decide-as-proxy.ts'
 import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
@@ -118,6 +119,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
         inTurn: (run) => get(sync.poller).inTurn(run),
         log,
       }),
+      takeMs: TAKE_MS,
       onError: parts.onError,
     }),
   )
@@ -315,6 +317,7 @@ function provideProxy(parts: Parts, tokens: DecisionTokens): InjectionToken<Http
       dial: createDial(DIAL_TIMEOUT_MS),
       live: get(tokens.live),
       idleMs: IDLE_TIMEOUT_MS,
+      takeMs: TAKE_MS,
       maxConnections: 2 * MAX_CONNECTIONS,
       bodyRate: { bytes: 3_000, windowMs: 30_000 },
       nearMisses: createNearMisses(get(tokens.active).explain, parts.uptime),

@@ -10,6 +10,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { connectionOf, paceConnections } from '../proxy/paced-connection.ts'
 import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
+import { awaitTaken } from '../proxy/await-taken.ts'
 import { thinOut } from '../proxy/thin-out.ts'
 import { formatEnvelope, type Refusal } from './envelope.ts'
 import { readRequestBody, readRequestBytes, readRequestChunks } from './read-request.ts'
@@ -24,6 +25,8 @@ export interface LocalApiDeps {
   /** A grant file, at most `MAX_GRANT_BYTES` long. */
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
+  /** A caller that does not read its answer for so long is closed. */
+  readonly takeMs: number
   /** A bug: logged once, answered 500. */
   readonly onError: (error: unknown) => void
 }
@@ -71,7 +74,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
     },
     (request, response) => {
       connectionOf(request).begin(request, response)
-      answer(routes, waiting, request, response).catch((error: unknown) => {
+      answer(routes, waiting, deps.takeMs, request, response).catch((error: unknown) => {
         if (hasHungUp(request)) return
         deps.onError(error)
         send(
@@ -154,6 +157,7 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
 async function answer(
   routes: ReadonlyMap<string, Route>,
   waiting: Waiting,
+  takeMs: number,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -177,6 +181,7 @@ async function answer(
   }
   try {
     send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
+    await awaitTaken(response, takeMs)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)

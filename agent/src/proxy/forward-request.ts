@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import type { Admission } from './admission.ts'
 import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } from './answer.ts'
+import { awaitTaken } from './await-taken.ts'
 import { watchBodyRate, type BodyRate } from './body-rate.ts'
 import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
 import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './header-list.ts'
@@ -25,6 +26,8 @@ export interface PassDeps extends OpenDeps {
   readonly bodyRate: BodyRate
   /** A connection on which nothing moves for so long is closed. */
   readonly idleMs: number
+  /** A client that does not read the reason of a refusal for so long is closed. */
+  readonly takeMs: number
   /** Called once for every target that was judged. */
   readonly onDecision: (decision: MachineDecision) => void
   readonly nearMisses: FindNearMisses
@@ -52,8 +55,10 @@ export async function forwardRequest(
   try {
     const opening = await openConnection(deps, forward.target, place, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
-    if (opening.kind !== 'open')
-      return reply(response, explainOpening(deps, opening, forward.target, request.headers))
+    if (opening.kind !== 'open') {
+      reply(response, explainOpening(deps, opening, forward.target, request.headers))
+      return await awaitTaken(response, deps.takeMs)
+    }
     if (request.headers.expect !== undefined) response.writeContinue()
     await exchange(deps, { forward, opening, place, signal: gone.signal }, request, response)
   } finally {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { formatRawAnswer, type Answer } from './answer.ts'
+import { awaitTaken } from './await-taken.ts'
 import { explainBadHead, explainCrowd, explainOpening } from './explain-opening.ts'
 import type { PassDeps } from './forward-request.ts'
 import { openConnection } from './open-connection.ts'
@@ -31,8 +32,9 @@ export async function openTunnel(
     const opening = await openConnection(deps, connect.target, place, gone.signal)
     if (opening.kind === 'open' || opening.kind === 'refused') deps.onDecision(opening.decision)
     if (opening.kind !== 'open') {
-      place.leave()
-      return hangUp(client, explainOpening(deps, opening, connect.target, request.headers))
+      hangUp(client, explainOpening(deps, opening, connect.target, request.headers))
+      await awaitTaken(client, deps.takeMs)
+      return place.leave()
     }
     const { socket: upstream, address } = opening
     const close = (): void => {

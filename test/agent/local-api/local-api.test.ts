@@ -15,6 +15,7 @@ import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 async function startApi(
   sync: LocalApiDeps['sync'] = async () => ({ outcome: 'unchanged', revision: 7, error: null }),
   decide?: LocalApiDeps['decide'],
+  others: Partial<LocalApiDeps> = {},
 ): Promise<{
   socketPath: string
   errors: unknown[]
@@ -41,7 +42,9 @@ async function startApi(
       return { outcome: 'begun', grant: null, error: null }
     },
     endBreakGlass: async () => ({ outcome: 'ended', grant: null, error: null }),
+    takeMs: 60_000,
     onError: (error) => errors.push(error),
+    ...others,
   })
   const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
   await claimSocket(socketPath)
@@ -253,6 +256,53 @@ describe('a crowd on the socket', () => {
     expect(refused.headers['retry-after']).toBe('1')
     expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array(64).fill(200))
     expect((await askAgent(socketPath, 'POST', '/v1/sync')).status).toBe(200)
+  })
+})
+
+describe('an answer that is not read', () => {
+  /** More than the kernel keeps for a reader. */
+  const error = { code: 'x', message: 'x'.repeat(2_000_000) }
+  const ask = (socketPath: string): Socket => {
+    const socket = connect(socketPath).on('error', () => {})
+    onTestFinished(() => void socket.destroy())
+    socket.write('POST /v1/import HTTP/1.1\r\nhost: agent\r\ncontent-length: 0\r\n\r\n')
+    return socket
+  }
+  /** Two requests of a route that lets two wait, whose answers nobody reads. */
+  const start = async (takeMs: number) => {
+    let imports = 0
+    const { socketPath } = await startApi(undefined, undefined, {
+      import: async () => {
+        imports += 1
+        return { outcome: 'failed', revision: null, error: imports <= 2 ? error : null }
+      },
+      takeMs,
+    })
+    const unread = [ask(socketPath), ask(socketPath)]
+    await expect.poll(() => imports).toBe(2)
+    const again = async (): Promise<number> =>
+      (await askAgent(socketPath, 'POST', '/v1/import')).status
+    return { unread, again }
+  }
+
+  it('keeps the place of its request until it is', async () => {
+    const { unread, again } = await start(60_000)
+
+    const before = await again()
+    unread[0]?.resume()
+    await expect.poll(again).toBe(200)
+
+    expect(before).toBe(429)
+  })
+
+  it('ends with its connection', async () => {
+    const { unread, again } = await start(500)
+    await expect.poll(again).toBe(200)
+    let received = 0
+    unread[0]?.on('data', (chunk: Buffer) => (received += chunk.byteLength))
+    await new Promise((resolve) => unread[0]?.once('close', resolve))
+
+    expect(received).toBeLessThan(2_000_000)
   })
 })
 

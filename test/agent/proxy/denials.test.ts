@@ -5,8 +5,16 @@ import { answerDenied, formatRawAnswer } from '../../../agent/src/proxy/answer.t
 import { renderDenialPage } from '../../../agent/src/proxy/denial-page.ts'
 import { describeDenial } from '../../../agent/src/proxy/describe-denial.ts'
 import { createNearMisses } from '../../../agent/src/proxy/near-misses.ts'
-import { bundleOf, type RuleLine } from '../fixture/bundle.ts'
-import { connectTo, exchangeRaw, get, startProxy } from '../fixture/proxy.ts'
+import { bundleClaims, bundleOf, policyOf, type RuleLine } from '../fixture/bundle.ts'
+import {
+  connectTo,
+  exchangeRaw,
+  get,
+  openRaw,
+  readAll,
+  readUntil,
+  startProxy,
+} from '../fixture/proxy.ts'
 
 const DENY: RuleLine = ['deny', 'connect:tcp', 'bad.test']
 const NEAR: RuleLine = ['allow', 'connect:tcp', 'api.test:443']
@@ -92,6 +100,36 @@ describe('a denial', () => {
     expect(head.includes('Content-Type: text/html; charset=utf-8')).toBe(isPage)
     expect(body.startsWith('<!doctype html>')).toBe(isPage)
     expect(head).toContain('Palisade-Decision: deny; reason=rule')
+  })
+})
+
+describe('a denial that is not read', () => {
+  it.each([
+    ['CONNECT', connectTo('bad.test:443')],
+    ['an absolute-form request', get('bad.test')],
+  ])('of %s keeps the place of its client for some time', async (_what, text) => {
+    const policy = policyOf(...Array.from({ length: 100 }, () => DENY))
+    // More in all than the kernel keeps for a reader.
+    const bundle = bundleClaims({ policies: [{ ...policy, name: 'x'.repeat(200_000) }] })
+    const { port, decisions, live } = await startProxy(bundle, {}, 100, { takeMs: 1_000 })
+
+    const client = await openRaw(port, text)
+    await expect.poll(() => decisions.length).toBe(1)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(live.size()).toBe(1)
+    await expect.poll(() => live.size()).toBe(0)
+
+    const received = await readAll(client)
+    expect(received.length).toBeLessThan(20_000_000)
+  })
+
+  it('that is read leaves its place at once', async () => {
+    const { port, live } = await startProxy(bundleOf(DENY))
+
+    for (const text of [connectTo('bad.test:443'), get('bad.test')]) {
+      await readUntil(await openRaw(port, text), '"near_misses"')
+      await expect.poll(() => live.size()).toBe(0)
+    }
   })
 })
 
