@@ -41,6 +41,8 @@ interface Route {
 const MAX_CONNECTIONS = 256
 /** Of those that wait until an attempt has ended, which all of them share. */
 const MAX_SYNCS = 64
+/** They are spaced; the last of so many still comes before its caller gives up. */
+const MAX_EXPLANATIONS = 16
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
 const MAX_GRANTS = 8
@@ -142,7 +144,7 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
   }
   return new Map<string, Route>([
     [LOCAL_API.decide, { method: 'POST', answer: judge(deps.decide), most: 0 }],
-    [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain), most: 0 }],
+    [LOCAL_API.explain, { method: 'POST', answer: judge(deps.explain), most: MAX_EXPLANATIONS }],
     [LOCAL_API.status, { method: 'GET', answer: async () => deps.status(), most: 0 }],
     [LOCAL_API.sync, { method: 'POST', answer: () => deps.sync(), most: MAX_SYNCS }],
     [LOCAL_API.import, { method: 'POST', answer: takeBundle, most: MAX_IMPORTS }],

@@ -1,4 +1,5 @@
 import { canonicalAddress, type ConnectRequest, type Decision } from '@palisade/policy-core'
+import { setImmediate as pause } from 'node:timers/promises'
 import type { Resolve } from './resolver.ts'
 
 /** More addresses than this of one name are not looked at. */
@@ -13,6 +14,9 @@ export interface DecidedAddress<D> {
 /**
  * Resolves the name of `request`, once, and decides every address that it has, in the order of the
  * resolver. Rejects when the name cannot be resolved. Whether it may be, the caller has decided.
+ *
+ * Each address has a turn of the event loop of its own: where thousands of rules match, the decisions on all
+ * of them together would hold up those of others.
  */
 export async function decideAddresses<D extends Decision>(
   { decide, resolve }: { readonly decide: (request: unknown) => D; readonly resolve: Resolve },
@@ -20,7 +24,10 @@ export async function decideAddresses<D extends Decision>(
 ): Promise<readonly DecidedAddress<D>[]> {
   const found = await resolve(request.host)
   const addresses = found.map(canonicalAddress).filter((address) => address !== null)
-  return [...new Set(addresses)]
-    .slice(0, MAX_ADDRESSES)
-    .map((address) => ({ address, decision: decide({ ...request, address }) }))
+  const decided: DecidedAddress<D>[] = []
+  for (const address of [...new Set(addresses)].slice(0, MAX_ADDRESSES)) {
+    if (decided.length > 0) await pause()
+    decided.push({ address, decision: decide({ ...request, address }) })
+  }
+  return decided
 }

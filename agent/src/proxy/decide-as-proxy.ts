@@ -1,4 +1,4 @@
-import type { Decision } from '@palisade/policy-core'
+import type { Decision, Explanation } from '@palisade/policy-core'
 import type { LocalDecision } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import {
@@ -10,17 +10,21 @@ import {
 import type { DecisionTally } from '../decision/decision-tally.ts'
 import { decideAddresses } from './decide-addresses.ts'
 import type { Resolve } from './resolver.ts'
+import { createSpacedExplanations } from './spaced-explanations.ts'
 
 /** The answers of the local API; a decision counts as one that a program was given. */
 export function decideAsAsked(deps: {
   readonly active: Pick<ActivePolicy, 'decide' | 'explain'>
   readonly tally: Pick<DecisionTally, 'add'>
   readonly resolve: Resolve
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
 }): {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
-  const { active, tally, resolve } = deps
+  const { active, tally, resolve, uptime } = deps
+  const explain = createSpacedExplanations(active.explain, uptime)
   return {
     async decide(request) {
       const decision = await decideAsProxy(active.decide, resolve, request)
@@ -28,7 +32,7 @@ export function decideAsAsked(deps: {
       return listDecision(decision)
     },
     explain: async (request) =>
-      listExplanation(await decideAsProxy(active.explain, resolve, request)),
+      listExplanation(await explainAsProxy({ decide: active.decide, explain, resolve }, request)),
   }
 }
 
@@ -62,6 +66,23 @@ export async function decideAsProxy<D extends Decision>(
       reason,
     })),
   }
+}
+
+/**
+ * The same with an explanation. Only the deciding address is explained: to explain all that a name has would
+ * take seconds where there are many rules, and whoever answers for the name chooses how many it has.
+ */
+export async function explainAsProxy<E extends Explanation>(
+  deps: {
+    readonly decide: (request: unknown) => Decision
+    readonly explain: (request: unknown) => Promise<E>
+    readonly resolve: Resolve
+  },
+  value: unknown,
+): Promise<Resolved<E>> {
+  const { request, addresses } = await decideAsProxy(deps.decide, deps.resolve, value)
+  if (addresses === undefined) return deps.explain(value)
+  return { ...(await deps.explain(request)), addresses }
 }
 
 function asksToResolve(value: unknown): boolean {

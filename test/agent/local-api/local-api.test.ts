@@ -259,6 +259,33 @@ describe('a crowd on the socket', () => {
   })
 })
 
+describe('explanations', () => {
+  it('that wait are sixteen at most', async () => {
+    const end = Promise.withResolvers<void>()
+    const { active } = activePolicy()
+    let waiting = 0
+    const { socketPath } = await startApi(undefined, undefined, {
+      explain: async (value) => {
+        waiting += 1
+        await end.promise
+        return active.explain(value)
+      },
+    })
+    const ask = () => askAgent(socketPath, 'POST', '/v1/explain', '{}')
+    const first = Array.from({ length: 16 }, ask)
+    await expect.poll(() => waiting).toBe(16)
+
+    const refused = await ask()
+    const decided = await askAgent(socketPath, 'POST', '/v1/decide', '{}')
+    end.resolve()
+
+    expect(refused).toMatchObject({ status: 429, body: { error: { code: 'limit_exceeded' } } })
+    expect(decided.status).toBe(200)
+    expect((await Promise.all(first)).map(({ status }) => status)).toEqual(Array(16).fill(200))
+    expect((await ask()).status).toBe(200)
+  })
+})
+
 describe('an answer that is not read', () => {
   /** More than the kernel keeps for a reader. */
   const error = { code: 'x', message: 'x'.repeat(2_000_000) }

@@ -1,5 +1,6 @@
+import type { Explanation } from '@palisade/policy-core'
 import { describe, expect, it } from 'vitest'
-import { decideAsProxy } from '../../../agent/src/proxy/decide-as-proxy.ts'
+import { decideAsProxy, explainAsProxy } from '../../../agent/src/proxy/decide-as-proxy.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, bundleOf, type RuleLine } from '../fixture/bundle.ts'
 import { connectTo, exchangeRaw, startProxy } from '../fixture/proxy.ts'
@@ -63,7 +64,13 @@ describe('decideAsProxy', () => {
     const request = { action: 'connect:tcp', host: 'X.test.', port: 443, resolve: true }
     const resolve = async () => ['10.0.0.1', '127.0.0.1', '203.0.113.7', '203.0.113.7']
 
-    const decided = await decideAsProxy(active.explain, resolve, request)
+    let explained = 0
+    const explain = async (value: unknown): Promise<Explanation> => {
+      explained += 1
+      return active.explain(value)
+    }
+
+    const decided = await explainAsProxy({ decide: active.decide, explain, resolve }, request)
 
     expect(decided).toMatchObject({
       decision: 'allow',
@@ -77,6 +84,43 @@ describe('decideAsProxy', () => {
       ],
     })
     expect(decided).not.toHaveProperty('address_required')
+    expect(explained).toBe(1)
+  })
+
+  it('lets others have their turn between the addresses', async () => {
+    const { active, use } = activePolicy()
+    use(bundleOf(CATCH_ALL))
+    const request = { action: 'connect:tcp', host: 'x.test', port: 443, resolve: true }
+    const resolve = async () => Array.from({ length: 20 }, (_, index) => `203.0.113.${index}`)
+    let [turns, isOver] = [0, false]
+    const turn = (): void => {
+      turns += 1
+      if (!isOver) setImmediate(turn)
+    }
+    turn()
+
+    const { addresses } = await decideAsProxy(active.decide, resolve, request)
+    isOver = true
+
+    expect(addresses).toHaveLength(16)
+    expect(turns).toBeGreaterThanOrEqual(15)
+  })
+
+  it('explains what does not resolve as it was asked', async () => {
+    const { active, use } = activePolicy()
+    use(bundleOf(CATCH_ALL))
+    const explain = async (value: unknown): Promise<Explanation> => active.explain(value)
+    const gone = (): Promise<never> => Promise.reject(new Error('ENOTFOUND'))
+    const deps = { decide: active.decide, explain, resolve: gone }
+
+    for (const host of ['a..b', '203.0.113.7', 'gone.test']) {
+      const request = { action: 'connect:tcp', host, port: 443, resolve: true }
+
+      const explained = await explainAsProxy(deps, request)
+
+      const addresses = host === 'gone.test' ? { addresses: [] } : {}
+      expect(explained).toEqual({ ...active.explain(request), ...addresses })
+    }
   })
 
   it('leaves the decision on the name where the name does not resolve', async () => {
