@@ -88,6 +88,8 @@ export function createLocalApi(deps: LocalApiDeps): Server {
     },
   )
   paceConnections(server)
+  // An answer is due also to a caller that has ended its side behind the request.
+  Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = MAX_CONNECTIONS
   const clients = new Set<Socket>()
   server.on('connection', (client: Socket) => {

@@ -259,6 +259,36 @@ describe('a crowd on the socket', () => {
   })
 })
 
+describe('a caller that ends its side behind the request', () => {
+  it.each([
+    ['that waits', '/v1/sync'],
+    ['that does not', '/v1/decide'],
+  ])('gets the answer to one %s, and the connection ends', async (_what, path) => {
+    const { socketPath } = await startApi(async () => {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return { outcome: 'unchanged', revision: 7, error: null }
+    })
+    const socket = connect({ path: socketPath, allowHalfOpen: true })
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+    socket.end(`POST ${path} HTTP/1.1\r\nhost: agent\r\ncontent-length: 2\r\n\r\n{}`)
+    await new Promise((resolve) => socket.once('close', resolve))
+
+    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  it('within the request is closed', async () => {
+    const { socketPath } = await startApi()
+    const socket = connect({ path: socketPath, allowHalfOpen: true })
+    socket.end('POST /v1/decide HTTP/1.1\r\nhost: agent\r\ncontent-length: 2\r\n\r\n{')
+    let answer = ''
+    socket.setEncoding('utf8').on('data', (text: string) => (answer += text))
+    await new Promise((resolve) => socket.once('close', resolve))
+
+    expect(answer).not.toContain('200')
+  })
+})
+
 describe('explanations', () => {
   it('that wait are sixteen at most', async () => {
     const end = Promise.withResolvers<void>()
