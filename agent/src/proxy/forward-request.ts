@@ -2,6 +2,7 @@ import type { MachineDecision } from '../decision/active-policy.ts'
 import { once } from 'node:events'
 import { request as sendRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Admission } from './admission.ts'
 import { answerRefusal, DECISION_HEADER, formatDecisionHeader, type Answer } from './answer.ts'
@@ -12,11 +13,16 @@ import { pairHeaders, valuesOf, withoutHopByHop, type HeaderList } from './heade
 import type { Place } from './live-connections.ts'
 import type { FindNearMisses } from './near-misses.ts'
 import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
+import type { LoopTurns } from './loop-turns.ts'
 import { connectionOf } from './paced-connection.ts'
+import { paceReading } from './paced-reading.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
 /** Of the answer; some sites send large cookies. */
 const MAX_ANSWER_HEADER_BYTES = 65_536
+
+/** Answers before the answer, such as 103, which are read and forgotten. */
+const MAX_INTERIM = 16
 
 /** How long a client that has ended its side may wait; it may as well have gone. */
 const HALF_CLOSED_MS = 30_000
@@ -24,6 +30,8 @@ const HALF_CLOSED_MS = 30_000
 export interface PassDeps extends OpenDeps {
   readonly admission: Admission
   readonly bodyRate: BodyRate
+  /** Shared by all connections of the proxy. */
+  readonly turns: LoopTurns
   /** A connection on which nothing moves for so long is closed. */
   readonly idleMs: number
   /** A client that does not read the reason of a refusal for so long is closed. */
@@ -81,6 +89,14 @@ function awaitEnd(client: Socket, onOver: () => void): () => void {
   }
 }
 
+/**
+ * A stream's iterator puts together what has come at once, so a tiny chunk costs no write. `source` is
+ * left open: the client of a body that cannot be carried on still has to be answered.
+ */
+async function* joinChunks(source: Readable): AsyncGenerator<Buffer> {
+  yield* source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
+}
+
 interface Passage {
   readonly forward: ForwardRequest
   readonly opening: Opened
@@ -102,7 +118,7 @@ async function exchange(
     setHost: false,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
     // The socket is connected already; without an agent nothing else ever uses it.
-    createConnection: () => opening.socket,
+    createConnection: () => paceReading(opening.socket, deps.turns),
   })
   const close = (): void => {
     upstream.destroy()
@@ -110,7 +126,12 @@ async function exchange(
     response.destroy()
   }
   place.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
-  upstream.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
+  opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
+  let interim = 0
+  upstream.on('information', () => {
+    interim += 1
+    if (interim > MAX_INTERIM) upstream.destroy(new Error('the origin answers without an end'))
+  })
   upstream.on('error', () => opening.socket.destroy())
   let isSlow = false
   const rate = watchBodyRate(request, upstream, deps.bodyRate, () => {
@@ -119,11 +140,14 @@ async function exchange(
     if (response.headersSent) response.destroy()
   })
   try {
-    request.pipe(upstream)
+    // A failure of the origin is found by `awaitAnswer`.
+    pipeline(joinChunks(request), upstream).catch(() => {})
     const answer = await awaitAnswer(upstream, signal)
+    // Also one that came in the same piece.
+    if (upstream.destroyed) throw new Error('the exchange is over')
     const headers = readAnswerHeaders(answer, opening.decision)
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
-    await pipeline(answer, response)
+    await pipeline(answer, joinChunks, response)
   } catch {
     upstream.destroy()
     if (response.headersSent) response.destroy()

@@ -8,6 +8,7 @@ import { answerRefusal, type Answer } from './answer.ts'
 import { createClientOwners } from './client-owners.ts'
 import { forwardRequest, reply, type PassDeps } from './forward-request.ts'
 import type { LiveConnections } from './live-connections.ts'
+import { createLoopTurns } from './loop-turns.ts'
 import { hangUp, openTunnel } from './open-tunnel.ts'
 import { connectionOf, PacedConnection, paceConnections } from './paced-connection.ts'
 import { createFindOwners } from './socket-owners.ts'
@@ -16,7 +17,7 @@ import { thinOut } from './thin-out.ts'
 /** Never anything else: whoever can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
-export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf' | 'admission'> {
+export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf' | 'admission' | 'turns'> {
   readonly live: LiveConnections
   readonly maxConnections: number
   /** A bug: logged once, answered 500. */
@@ -53,7 +54,8 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   server.timeout = deps.idleMs
   // An answer is due also to a client that has ended its side behind the request.
   Object.assign(server, { httpAllowHalfOpen: true })
-  paceConnections(server)
+  const turns = createLoopTurns()
+  paceConnections(server, turns)
   /** Those too that are no longer the HTTP server's: tunnels, and who waits for one. */
   const clients = new Set<Socket>()
   const owners = createClientOwners(
@@ -62,6 +64,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   )
   const pass: PassDeps = {
     ...deps,
+    turns,
     isSelf: (address, port) => isOwn(address, port, ownPort),
     admission: createAdmission(deps.live, owners),
   }

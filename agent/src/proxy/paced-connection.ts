@@ -183,8 +183,7 @@ function findEnd(tail: Buffer, bytes: Buffer): number {
 }
 
 /** Makes `server` read all connections in pieces. Other listeners of `connection` get the clients. */
-export function paceConnections(server: Server): void {
-  const turns = createLoopTurns()
+export function paceConnections(server: Server, turns: LoopTurns = createLoopTurns()): void {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
   // As Node answers where nobody listens; that answer would not be waited for.
