@@ -151,6 +151,7 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
             keeper()
             void get(sync.breakGlass).look()
           },
+          onError: parts.onError,
         })
       },
       onCacheProblem: (problem) => {

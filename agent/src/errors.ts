@@ -9,6 +9,7 @@
  * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.
  * - `ERR_LOCKED`: another agent works on the data directory, or answers on the socket.
  * - `ERR_SOCKET`: the socket of the local API cannot be made.
+ * - `ERR_MACHINE_ADDRESSES`: the machine does not say which addresses are its own.
  * - `ERR_PROXY_PORT`: the port of the proxy is in use or may not be used.
  */
 export class AgentError extends Error {
@@ -21,6 +22,7 @@ export class AgentError extends Error {
     | 'ERR_DATA_DIRECTORY'
     | 'ERR_LOCKED'
     | 'ERR_SOCKET'
+    | 'ERR_MACHINE_ADDRESSES'
     | 'ERR_PROXY_PORT'
   /** One line for a person each; never empty. */
   readonly problems: readonly string[]
@@ -33,7 +35,8 @@ export class AgentError extends Error {
 
   /** Whether another start may succeed with the same settings. */
   get isTransient(): boolean {
-    return this.code === 'ERR_LOCKED' || TRANSIENT.has(systemErrorCode(this.cause) ?? '')
+    if (this.code === 'ERR_LOCKED' || this.code === 'ERR_MACHINE_ADDRESSES') return true
+    return TRANSIENT.has(systemErrorCode(this.cause) ?? '')
   }
 }
 

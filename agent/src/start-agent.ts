@@ -8,7 +8,7 @@ import { preparePrivateDirectory } from './config/private-directory.ts'
 import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
 import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
-import { readMachineAddresses } from './decision/machine-addresses.ts'
+import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
 import { createLogDestination } from './log-destination.ts'
 import { createHttpFetch } from './sync/fetch-over-http.ts'
 import { agentVersion } from './version.ts'
@@ -33,6 +33,12 @@ export async function startAgent(
   const key = await readDeviceKey(config.enrolmentPath)
   const localPolicies = await readLocal(config.localPoliciesPath)
   await preparePrivateDirectory(config.agentDir)
+  const uptime = (): number => performance.now()
+  const machineAddresses = watchMachineAddresses({
+    read: readMachineAddresses,
+    uptime,
+    onError: (err) => log.warn({ err }, 'the addresses of this machine cannot be read'),
+  })
   const locking = lockDirectory(config.agentDir)
   const home = readHome()
   if (home === null)
@@ -45,8 +51,8 @@ export async function startAgent(
     localPolicies,
     home,
     version: agentVersion(),
-    uptime: () => performance.now(),
-    machineAddresses: readMachineAddresses,
+    uptime,
+    machineAddresses,
   })
   // Only now: all of the above happens while the lock is waited for.
   const lock = await locking

@@ -7,6 +7,8 @@ export interface AgeWatchDeps {
   /** What is left of a grant in force; null for none. */
   readonly grantRestMs: () => number | null
   readonly onLook: () => void
+  /** Of a look that failed; the next one comes all the same. */
+  readonly onError: (error: unknown) => void
 }
 
 export interface AgeWatch {
@@ -20,7 +22,7 @@ export interface AgeWatch {
 export function watchAge(
   active: ActivePolicy,
   now: () => number,
-  { grantRestMs, onLook }: AgeWatchDeps,
+  { grantRestMs, onLook, onError }: AgeWatchDeps,
 ): AgeWatch {
   let timer: NodeJS.Timeout | undefined
 
@@ -35,8 +37,12 @@ export function watchAge(
     timer = setTimeout(look, Math.max(restMs, 1)).unref()
   }
   const look = (): void => {
-    active.state()
-    onLook()
+    try {
+      active.state()
+      onLook()
+    } catch (error) {
+      onError(error)
+    }
     arm()
   }
 

@@ -286,17 +286,20 @@ describe('the age watch', () => {
     const scene = activePolicy()
     scene.use(bundle)
     const states: string[] = []
+    const looks: string[] = []
+    const errors: unknown[] = []
     scene.active.subscribe(() => states.push(scene.active.state()))
     const watch = watchAge(scene.active, scene.clock.now, {
       grantRestMs: () => null,
-      onLook: () => {},
+      onLook: () => looks.push(scene.active.state()),
+      onError: (error) => errors.push(error),
     })
     onTestFinished(() => watch.stop())
     const pass = async (ms: number): Promise<void> => {
       scene.surroundings.nowMs += ms
       await vi.advanceTimersByTimeAsync(ms)
     }
-    return { ...scene, states, pass }
+    return { ...scene, states, looks, errors, pass }
   }
 
   it('tells when the bundle becomes stale and when it expires, though nobody asks', async () => {
@@ -310,6 +313,25 @@ describe('the age watch', () => {
       expect(states.at(-1)).toBe(state)
     }
     expect(states).toEqual(['stale', 'expired'])
+  })
+
+  it('goes on after a look that failed', async () => {
+    const { surroundings, looks, errors, pass } = watched()
+    const failure = new Error('no descriptor is left')
+    Object.defineProperty(surroundings, 'machineAddresses', {
+      configurable: true,
+      get: () => {
+        throw failure
+      },
+    })
+
+    await pass(30_000)
+    expect(errors).toEqual([failure])
+    Object.defineProperty(surroundings, 'machineAddresses', { value: [] })
+    await pass(30_000)
+
+    expect(looks).toEqual(['fresh'])
+    expect(errors).toHaveLength(1)
   })
 
   it('notices within a minute that the clock was set past the expiry', async () => {
