@@ -27,6 +27,7 @@ import { createDial } from './proxy/dial.ts'
 import { createHttpProxy, type HttpProxy } from './proxy/http-proxy.ts'
 import { createLiveConnections, type LiveConnections } from './proxy/live-connections.ts'
 import { createNearMisses } from './proxy/near-misses.ts'
+import { rejudgeOnChange } from './proxy/rejudge-on-change.ts'
 import { createResolver, type Resolve } from './proxy/resolver.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
@@ -221,11 +222,14 @@ function provideDecisions(
   })
   const tally = provide('DecisionTally', () => createDecisionTally())
   const live = provide('LiveConnections', () => {
-    const { decide, subscribe } = get(active)
-    const connections = createLiveConnections(decide, MAX_CONNECTIONS)
-    subscribe(() => {
-      const closed = connections.rejudge()
-      if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
+    const connections = createLiveConnections(get(active).decide, MAX_CONNECTIONS)
+    rejudgeOnChange({
+      ...from,
+      active: get(active),
+      live: connections,
+      onClosed: (closed) => {
+        if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
+      },
     })
     return connections
   })

@@ -66,6 +66,9 @@ export interface MachineExplanation extends Explanation {
   readonly break_glass?: true
 }
 
+/** What every request is decided by. */
+export type Rule = Enforcement<CompiledBundle>
+
 /**
  * The one reference that every decision of this machine goes through. What is enforced, the machine
  * of `state/agent-state.ts` says; here it is carried out.
@@ -83,6 +86,8 @@ export interface ActivePolicy {
   /** The bundle in force; null while there is none. */
   current(): CompiledBundle | null
   state(): AgentState
+  /** What decides now. */
+  rule(): Rule
   /** Whether a grant could be begun now. */
   mayBreakGlass(): boolean
   /** How old the bundle in force is now, and when it expires; null while there is none. */
@@ -112,7 +117,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 
   /** What is enforced now: by the clock, and for the addresses that the machine has now. */
-  const enforced = (): Enforcement<CompiledBundle> => {
+  const enforced = (): Rule => {
     if (facts.grant && deps.isGrantOver()) move({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
@@ -185,6 +190,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       enforced()
       return stateOf(facts)
     },
+
+    rule: enforced,
 
     mayBreakGlass: () => mayBreakGlass(facts),
 

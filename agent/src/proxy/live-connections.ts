@@ -1,4 +1,4 @@
-import type { Decision } from '@palisade/policy-core'
+import type { Decision, Steps } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
 
 /** What passes through the proxy now; bounded, and judged again whenever policy changes. */
@@ -7,8 +7,8 @@ export interface LiveConnections {
   enter(client: Socket): Place | null
   /** The connections of all places; one may have several. */
   clients(): readonly Socket[]
-  /** Closes everything that the policy now in force denies; returns how many. */
-  rejudge(): number
+  /** Closes everything that the policy now in force denies, a step for each; returns how many. */
+  rejudge(): Steps<number>
   closeAll(): void
   size(): number
   /** The number of places. */
@@ -25,7 +25,12 @@ export interface Place {
 interface Held {
   readonly client: Socket
   /** Null until something is guarded. */
-  readonly guarded: { readonly request: unknown; readonly close: () => void } | null
+  readonly guarded: Guarded | null
+}
+
+interface Guarded {
+  readonly request: unknown
+  readonly close: () => void
 }
 
 export function createLiveConnections(
@@ -34,13 +39,20 @@ export function createLiveConnections(
 ): LiveConnections {
   const places = new Map<Place, Held>()
 
-  const closeWhere = (isOver: (request: unknown) => boolean): number => {
+  const close = (place: Place, guarded: Guarded): void => {
+    places.delete(place)
+    guarded.close()
+  }
+
+  /** What comes meanwhile is visited too. */
+  function* rejudge(): Steps<number> {
     let closed = 0
     for (const [place, { guarded }] of places) {
-      if (guarded === null || !isOver(guarded.request)) continue
-      places.delete(place)
-      guarded.close()
-      closed += 1
+      if (guarded !== null && decide(guarded.request).decision === 'deny') {
+        close(place, guarded)
+        closed += 1
+      }
+      yield
     }
     return closed
   }
@@ -60,9 +72,9 @@ export function createLiveConnections(
       return place
     },
     clients: () => [...places.values()].map(({ client }) => client),
-    rejudge: () => closeWhere((request) => decide(request).decision === 'deny'),
+    rejudge,
     closeAll() {
-      closeWhere(() => true)
+      for (const [place, { guarded }] of places) if (guarded !== null) close(place, guarded)
     },
     size: () => places.size,
     limit,

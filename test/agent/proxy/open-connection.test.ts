@@ -1,3 +1,4 @@
+import { runSteps } from '@palisade/policy-core'
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createDial } from '../../../agent/src/proxy/dial.ts'
@@ -18,7 +19,7 @@ async function openWhile(
   const { active, use } = activePolicy()
   use(bundleOf(['allow', 'connect:tcp', '127.0.0.1', '127.0.0.2', '*.a.test']))
   const live = createLiveConnections((request) => active.decide(request), 10)
-  active.subscribe(() => live.rejudge())
+  active.subscribe(() => void runSteps(live.rejudge()))
   const sockets: Socket[] = []
   const dialled: string[] = []
   const place = live.enter(new Socket())

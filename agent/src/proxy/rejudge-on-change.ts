@@ -1,0 +1,41 @@
+import type { ActivePolicy, Rule } from '../decision/active-policy.ts'
+import { runInTurns } from '../decision/run-in-turns.ts'
+import type { LiveConnections } from './live-connections.ts'
+
+/**
+ * Has what passes judged again whenever something decides otherwise than before, and not at every
+ * poll. The first turn comes before anything else; a change in between begins anew.
+ */
+export function rejudgeOnChange(deps: {
+  readonly active: Pick<ActivePolicy, 'rule' | 'subscribe'>
+  readonly live: Pick<LiveConnections, 'rejudge'>
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  readonly onClosed: (closed: number) => void
+  readonly onError: (error: unknown) => void
+}): void {
+  const { active, live, uptime, onClosed, onError } = deps
+  let former = active.rule()
+  let running = new AbortController()
+  active.subscribe(() => {
+    const present = active.rule()
+    if (isSameRule(former, present)) return
+    former = present
+    running.abort()
+    running = new AbortController()
+    const { signal } = running
+    runInTurns(live.rejudge(), signal, uptime).then(onClosed, (error: unknown) => {
+      if (!signal.aborted) onError(error)
+    })
+  })
+}
+
+/** Whether every request is decided alike; a stale bundle decides as a fresh one. */
+function isSameRule(a: Rule, b: Rule): boolean {
+  if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
+  return (
+    a.allows === b.allows &&
+    a.bundle.compiled === b.bundle.compiled &&
+    a.bundle.offline === b.bundle.offline
+  )
+}

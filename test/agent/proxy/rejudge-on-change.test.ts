@@ -1,0 +1,122 @@
+import { Socket } from 'node:net'
+import { describe, expect, it } from 'vitest'
+import { createLiveConnections } from '../../../agent/src/proxy/live-connections.ts'
+import { rejudgeOnChange } from '../../../agent/src/proxy/rejudge-on-change.ts'
+import { activePolicy } from '../fixture/active-policy.ts'
+import { bundleClaims, bundleOf, hoursFromNow, policyOf } from '../fixture/bundle.ts'
+
+const ALLOWING = bundleOf(['allow', 'connect:tcp', '203.0.113.0/24'])
+const DENYING = bundleOf(['deny', 'connect:tcp', '203.0.113.0/24'])
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Places that guard connections to addresses of one network. */
+function guardedPlaces(count: number) {
+  const scene = activePolicy()
+  scene.use(ALLOWING)
+  const watched = { judged: 0, closed: [] as number[], told: [] as number[], nowMs: 0 }
+  const live = createLiveConnections((request) => {
+    watched.judged += 1
+    watched.nowMs += 1
+    return scene.active.decide(request)
+  }, 100)
+  for (let index = 0; index < count; index += 1)
+    live
+      .enter(new Socket())
+      ?.guard({ action: 'connect:tcp', host: `203.0.113.${index}`, port: 443 }, () =>
+        watched.closed.push(index),
+      )
+  rejudgeOnChange({
+    active: scene.active,
+    live,
+    uptime: () => watched.nowMs,
+    onClosed: (closed) => watched.told.push(closed),
+    onError: (error) => {
+      throw error
+    },
+  })
+  return { ...scene, watched, live }
+}
+
+describe('what passes through the proxy', () => {
+  it('is not judged again by a poll that brings nothing, nor by new times of the same rules', () => {
+    const { active, watched, use } = guardedPlaces(3)
+
+    active.apply({ kind: 'unchanged' })
+    active.apply({ kind: 'away' })
+    active.apply({ kind: 'refused' })
+    use({ ...ALLOWING, stale_at: hoursFromNow(25) })
+
+    expect(watched.judged).toBe(0)
+  })
+
+  it('is judged again, and closed, when the rules are others', async () => {
+    const { watched, use, live } = guardedPlaces(3)
+
+    use(DENYING)
+
+    expect(watched.closed).toEqual([0, 1, 2])
+    expect(live.size()).toBe(0)
+    await nextTurn()
+    expect(watched.told).toEqual([3])
+  })
+
+  it.each([
+    ['another organization claims the machine', 'second_enrolment'],
+    ['the bundle cannot be read any more', 'unreadable'],
+  ] as const)('is closed when %s', (_, kind) => {
+    const { active, watched } = guardedPlaces(1)
+
+    if (kind === 'second_enrolment') active.apply({ kind })
+    else
+      active.apply({
+        kind: 'verified',
+        bundle: {
+          kind: 'unsupported',
+          revision: 8,
+          issued_at: hoursFromNow(0),
+          stale_at: hoursFromNow(24),
+        },
+      })
+
+    expect(watched.closed).toEqual([0])
+  })
+
+  it('is closed when the bundle expires, and when a target becomes an address of the machine', () => {
+    for (const change of ['age', 'address']) {
+      const { active, watched, surroundings } = guardedPlaces(1)
+      if (change === 'age') surroundings.nowMs = Date.parse(hoursFromNow(169))
+      else surroundings.machineAddresses = ['203.0.113.0']
+
+      active.apply({ kind: 'unchanged' })
+
+      expect(watched.closed).toEqual([0])
+    }
+  })
+
+  it('is judged in turns, so that other work comes in between', async () => {
+    const { watched, use } = guardedPlaces(20)
+
+    use(DENYING)
+    const atOnce = watched.closed.length
+
+    expect(atOnce).toBeGreaterThan(0)
+    expect(atOnce).toBeLessThan(10)
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn()
+    expect(watched.closed).toHaveLength(20)
+    expect(watched.told).toEqual([20])
+  })
+
+  it('is judged by the newest rules where they change during that', async () => {
+    const { watched, use } = guardedPlaces(20)
+
+    use(
+      bundleClaims({
+        policies: [policyOf(['allow', 'connect:tcp', '203.0.113.0/24', 'other.test'])],
+      }),
+    )
+    use(DENYING)
+    for (let turn = 0; turn < 20; turn += 1) await nextTurn()
+
+    expect(watched.closed).toHaveLength(20)
+  })
+})
