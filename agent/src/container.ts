@@ -223,14 +223,7 @@ function provideDecisions(
   const tally = provide('DecisionTally', () => createDecisionTally())
   const live = provide('LiveConnections', () => {
     const connections = createLiveConnections(get(active).decide, MAX_CONNECTIONS)
-    rejudgeOnChange({
-      ...from,
-      active: get(active),
-      live: connections,
-      onClosed: (closed) => {
-        if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
-      },
-    })
+    rejudgeOnChange({ ...from, log, active: get(active), live: connections })
     return connections
   })
   return { active, time, tally, live }

@@ -39,7 +39,7 @@ export function createLiveConnections(
 ): LiveConnections {
   const places = new Map<Place, Held>()
 
-  const close = (place: Place, guarded: Guarded): void => {
+  const end = (place: Place, guarded: Guarded): void => {
     places.delete(place)
     guarded.close()
   }
@@ -49,7 +49,7 @@ export function createLiveConnections(
     let closed = 0
     for (const [place, { guarded }] of places) {
       if (guarded !== null && decide(guarded.request).decision === 'deny') {
-        close(place, guarded)
+        end(place, guarded)
         closed += 1
       }
       yield
@@ -74,7 +74,7 @@ export function createLiveConnections(
     clients: () => [...places.values()].map(({ client }) => client),
     rejudge,
     closeAll() {
-      for (const [place, { guarded }] of places) if (guarded !== null) close(place, guarded)
+      for (const [place, { guarded }] of places) if (guarded !== null) end(place, guarded)
     },
     size: () => places.size,
     limit,

@@ -1,3 +1,4 @@
+import type { AgentLog } from '../agent.ts'
 import type { ActivePolicy, Rule } from '../decision/active-policy.ts'
 import { runInTurns } from '../decision/run-in-turns.ts'
 import type { LiveConnections } from './live-connections.ts'
@@ -11,12 +12,16 @@ export function rejudgeOnChange(deps: {
   readonly live: Pick<LiveConnections, 'rejudge'>
   /** Monotonic milliseconds. */
   readonly uptime: () => number
-  readonly onClosed: (closed: number) => void
+  readonly log: Pick<AgentLog, 'info'>
   readonly onError: (error: unknown) => void
 }): void {
-  const { active, live, uptime, onClosed, onError } = deps
+  const { active, live, uptime, log, onError } = deps
   let former = active.rule()
   let running = new AbortController()
+  const judgeAll = async (signal: AbortSignal): Promise<void> => {
+    const closed = await runInTurns(live.rejudge(), signal, uptime)
+    if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
+  }
   active.subscribe(() => {
     const present = active.rule()
     if (isSameRule(former, present)) return
@@ -24,7 +29,7 @@ export function rejudgeOnChange(deps: {
     running.abort()
     running = new AbortController()
     const { signal } = running
-    runInTurns(live.rejudge(), signal, uptime).then(onClosed, (error: unknown) => {
+    judgeAll(signal).catch((error: unknown) => {
       if (!signal.aborted) onError(error)
     })
   })

@@ -13,7 +13,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 function guardedPlaces(count: number) {
   const scene = activePolicy()
   scene.use(ALLOWING)
-  const watched = { judged: 0, closed: [] as number[], told: [] as number[], nowMs: 0 }
+  const watched = { judged: 0, closed: [] as number[], told: [] as object[], nowMs: 0 }
   const live = createLiveConnections((request) => {
     watched.judged += 1
     watched.nowMs += 1
@@ -29,7 +29,7 @@ function guardedPlaces(count: number) {
     active: scene.active,
     live,
     uptime: () => watched.nowMs,
-    onClosed: (closed) => watched.told.push(closed),
+    log: { info: (line: object) => void watched.told.push(line) },
     onError: (error) => {
       throw error
     },
@@ -57,7 +57,7 @@ describe('what passes through the proxy', () => {
     expect(watched.closed).toEqual([0, 1, 2])
     expect(live.size()).toBe(0)
     await nextTurn()
-    expect(watched.told).toEqual([3])
+    expect(watched.told).toEqual([{ closed: 3 }])
   })
 
   it.each([
@@ -103,7 +103,7 @@ describe('what passes through the proxy', () => {
     expect(atOnce).toBeLessThan(10)
     for (let turn = 0; turn < 20; turn += 1) await nextTurn()
     expect(watched.closed).toHaveLength(20)
-    expect(watched.told).toEqual([20])
+    expect(watched.told).toEqual([{ closed: 20 }])
   })
 
   it('is judged by the newest rules where they change during that', async () => {
