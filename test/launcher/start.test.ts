@@ -88,6 +88,23 @@ describe('start', () => {
     expect(() => process.kill(server ?? 0, 0)).toThrow('ESRCH')
   })
 
+  it('ends what it started after an exception that nothing caught', async () => {
+    const bug = join(folder, 'bug.mjs')
+    const raise = `process.on('SIGUSR2', () => { throw new Error('a bug of the launcher') })`
+    writeFileSync(bug, `if (process.argv[1]?.endsWith('start.mjs')) ${raise}\n`)
+    const run = start([], { ...env, NODE_OPTIONS: `--import=${bug}` })
+    await run.said(READY)
+    const services = childrenOf(run.child.pid ?? 0)
+
+    run.child.kill('SIGUSR2')
+    const { code, stderr } = await run.finished
+
+    expect(services).toHaveLength(2)
+    expect(code).toBe(1)
+    expect(stderr).toBe('palisade: Error: a bug of the launcher\n')
+    expect(services.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
+  })
+
   it('leaves nothing running when it is stopped before it is ready', async () => {
     const started = start([], env)
     while (childrenOf(started.child.pid ?? 0).length === 0)

@@ -23,14 +23,18 @@ export async function runMachine(given, print) {
   const release = await claimMachine(surroundings.dataDir, portsOf(surroundings.env))
   const services = /** @type {Service[]} */ ([])
   const signalled = nextSignal()
+  const failed = firstFault()
   const stopping = new AbortController()
   const control = { print, signal: stopping.signal }
   const started = startEverything(surroundings, services, control)
-  try {
+  const serve = async () => {
     const first = await Promise.race([signalled.then(() => null), started])
     if (first === null) return 0
     print(first)
-    return await watch(services, signalled, print)
+    return watch(services, signalled, print)
+  }
+  try {
+    return await Promise.race([serve(), failed])
   } finally {
     stopping.abort(new LaunchError('stopped'))
     await stopAll(services)
@@ -112,6 +116,17 @@ async function watch(services, signalled, print) {
 function nextSignal() {
   return new Promise((resolve) => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => resolve(signal))
+  })
+}
+
+/**
+ * A bug must not leave server and agent running without anybody.
+ *
+ * @returns {Promise<never>} rejects with the first exception that nothing caught
+ */
+function firstFault() {
+  return new Promise((_resolve, reject) => {
+    process.on('uncaughtException', reject)
   })
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { openLogFile } from './log-file.mjs'
 
 /** Longer than the services' own bound of 10 s for a graceful stop. */
 const STOP_TIMEOUT_MS = 12_000
@@ -24,17 +24,17 @@ const KEPT_ERROR_CHARACTERS = 4_000
  * @returns {Service}
  */
 export function startService({ name, node, args, cwd, env, logFile, onRecord }) {
-  const log = openSync(logFile, 'a', 0o600)
+  const log = openLogFile(logFile)
   // Its own process group: Ctrl-C must reach it through us, so that the agent ends before the server.
   const child = spawn(node, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {
     complaint = (complaint + text).slice(-KEPT_ERROR_CHARACTERS)
-    writeSync(log, text)
+    log.write(text)
   })
   const readRecords = recordReader((record) => onRecord?.(record))
   child.stdout.setEncoding('utf8').on('data', (text) => {
-    writeSync(log, text)
+    log.write(text)
     readRecords(text)
   })
   /** @type {Promise<number>} */
@@ -43,7 +43,7 @@ export function startService({ name, node, args, cwd, env, logFile, onRecord }) 
       complaint += error.message
     })
     child.on('close', (code) => {
-      closeSync(log)
+      log.close()
       resolve(code ?? 1)
     })
   })
