@@ -1,10 +1,14 @@
 import { canonicalAddress } from '@palisade/policy-core'
 import { readFile, stat } from 'node:fs/promises'
+import { systemErrorCode } from '../errors.ts'
 
 /** Where the system keeps names of its own. */
 const HOSTS_FILE = '/etc/hosts'
 
-/** The addresses that the hosts file gives a canonical name; none without such a file. */
+/**
+ * The addresses that the hosts file gives a canonical name; none without such a file. Rejects when
+ * there is one that cannot be read: its names are not for name servers.
+ */
 export type FindListed = (name: string) => Promise<readonly string[]>
 
 interface KnownText {
@@ -24,19 +28,28 @@ export function createHostsFile(path: string = HOSTS_FILE): FindListed {
     const stamp = await stampOf(path)
     if (stamp === null) return []
     if (known?.stamp !== stamp) known = { stamp, text: readLower(path) }
-    return findHostAddresses(await known.text, name)
+    const { text } = known
+    try {
+      return findHostAddresses(await text, name)
+    } catch (error) {
+      if (known?.text === text) known = null
+      throw error
+    }
   }
 }
 
 async function stampOf(path: string): Promise<string | null> {
-  const found = await stat(path, { bigint: true }).catch(() => null)
-  return found === null
-    ? null
-    : [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join()
+  try {
+    const found = await stat(path, { bigint: true })
+    return [found.dev, found.ino, found.size, found.mtimeNs, found.ctimeNs].join()
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return null
+    throw error
+  }
 }
 
 async function readLower(path: string): Promise<string> {
-  const text = await readFile(path, 'latin1').catch(() => '')
+  const text = await readFile(path, 'latin1')
   return text.toLowerCase()
 }
 

@@ -1,4 +1,4 @@
-import { appendFile, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { createHostsFile, findHostAddresses } from '../../../agent/src/proxy/hosts-file.ts'
@@ -43,5 +43,25 @@ describe('the hosts file', () => {
 
     await appendFile(path, '192.0.2.2 a.test\n')
     expect(await find('a.test')).toEqual(['192.0.2.1', '192.0.2.2'])
+  })
+
+  it('that cannot be read gives no answer, and is read as soon as it can be', async () => {
+    const path = join(await temporaryDirectory(), 'hosts')
+    const find = createHostsFile(path)
+    await mkdir(path)
+
+    await expect(find('a.test')).rejects.toThrow('EISDIR')
+    await expect(find('a.test')).rejects.toThrow('EISDIR')
+    await rmdir(path)
+    await writeFile(path, '192.0.2.1 a.test\n')
+
+    expect(await find('a.test')).toEqual(['192.0.2.1'])
+  })
+
+  it('below what is no directory gives no answer', async () => {
+    const file = join(await temporaryDirectory(), 'file')
+    await writeFile(file, '')
+
+    await expect(createHostsFile(join(file, 'hosts'))('a.test')).rejects.toThrow('ENOTDIR')
   })
 })
