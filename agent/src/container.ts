@@ -106,14 +106,21 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
           proxyUrl: () => get(proxy).url(),
           cacheProblem: () => cacheProblem,
         }),
-      sync: async () => describeSync(await demand(), get(sync.synchronizer).awaited()),
+      sync: async () => {
+        const outcome = await demand()
+        return describeSync(
+          outcome,
+          get(decisions.active).inForce(),
+          get(sync.synchronizer).awaited(),
+        )
+      },
       import: async (body) => {
         const { outcome, revision, error } = await get(sync.poller).inTurn((signal) =>
           get(sync.synchronizer).import(body, signal),
         )
         if (outcome === 'failed') log.warn({ revision, error }, 'bundle file refused')
         else log.info({ outcome, revision }, 'bundle file imported')
-        return { outcome, revision, error }
+        return { outcome, revision, error, in_force: get(decisions.active).inForce() }
       },
       ...answerBreakGlass({
         breakGlass: () => get(sync.breakGlass),

@@ -159,7 +159,8 @@ describe('the container', () => {
     const taken = await askAgent(socketPath, 'POST', '/v1/import', bundle)
 
     expect(refused.body).toMatchObject({ outcome: 'failed', error: { code: 'malformed' } })
-    expect(taken.body).toEqual({ outcome: 'updated', revision: 7, error: null })
+    const in_force = { state: 'fresh', revision: 7 }
+    expect(taken.body).toEqual({ outcome: 'updated', revision: 7, error: null, in_force })
     expect(await decide()).toMatchObject({ decision: 'allow', revision: 7 })
     expect((await askAgent(socketPath, 'GET', '/v1/status')).body).toMatchObject({
       state: 'fresh',
@@ -225,14 +226,27 @@ describe('the container', () => {
       return [state, (decided.body as { decision: string }).decision]
     }
     expect(await ask()).toEqual(['conflict', 'deny'])
+    expect((await askAgent(socketPath, 'GET', '/v1/status')).body).toMatchObject({
+      enrolment_files: ['/etc/palisade/enrolment.json', second],
+    })
+    expect((await askAgent(socketPath, 'POST', '/v1/sync')).body).toMatchObject({
+      outcome: 'unchanged',
+      in_force: { state: 'conflict', revision: null },
+    })
     for (const [change, expected] of [
       [() => claim(enrolmentOf('acme')), ['fresh', 'allow']],
       [() => claim('no enrolment'), ['conflict', 'deny']],
       [() => rm(second), ['fresh', 'allow']],
     ] as const) {
       await change()
-      await askAgent(socketPath, 'POST', '/v1/sync')
+      const synced = await askAgent(socketPath, 'POST', '/v1/sync')
       expect(await ask()).toEqual(expected)
+      const [state, decision] = expected
+      const verified = (synced.body as { revision: number }).revision
+      const revision = decision === 'allow' ? verified : null
+      expect(synced.body).toMatchObject({ in_force: { state, revision } })
     }
+    const { body } = await askAgent(socketPath, 'GET', '/v1/status')
+    expect(body).not.toHaveProperty('enrolment_files')
   })
 })

@@ -10,7 +10,7 @@ import {
   runSteps,
   type Steps,
 } from '@palisade/policy-core'
-import type { AgentState } from '@palisade/protocol'
+import type { AgentState, InForce } from '@palisade/protocol'
 import {
   advance,
   ageAt,
@@ -88,6 +88,8 @@ export interface ActivePolicy {
   state(): AgentState
   /** What decides now. */
   rule(): Rule
+  /** What decisions are made by. */
+  inForce(): InForce
   /** Whether a grant could be begun now. */
   mayBreakGlass(): boolean
   /** How old the bundle in force is now, and when it expires; null while there is none. */
@@ -159,7 +161,9 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       const decision = decide(bundle.compiled, request, { stale })
       const lapsed = findLapse(rule, decision)
       if (lapsed === null) return marked(decision)
-      return denyUnavailable(lapsed, decision.request, { revision: bundle.bundle.revision, stale })
+      const { revision } = bundle.bundle
+      const denied = denyUnavailable(lapsed, decision.request, { revision, stale })
+      return lapsed === 'no_policy' ? { ...denied, hint: CONFLICT } : denied
     },
 
     explain(request) {
@@ -172,10 +176,9 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       const explanation = explain(bundle.compiled, request, { stale })
       const lapsed = findLapse(rule, explanation)
       if (lapsed === null) return marked(explanation)
-      return explainUnavailable(lapsed, explanation.request, {
-        revision: bundle.bundle.revision,
-        stale,
-      })
+      const { revision } = bundle.bundle
+      const denied = explainUnavailable(lapsed, explanation.request, { revision, stale })
+      return lapsed === 'no_policy' ? { ...denied, hint: CONFLICT, detail: null } : denied
     },
 
     apply(event) {
@@ -192,6 +195,11 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     },
 
     rule: enforced,
+    inForce() {
+      const rule = enforced()
+      const isOpen = rule.kind === 'bundle' && rule.allows !== 'none'
+      return { state: stateOf(facts), revision: isOpen ? rule.bundle.bundle.revision : null }
+    },
 
     mayBreakGlass: () => mayBreakGlass(facts),
 
@@ -211,6 +219,9 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     },
   }
 }
+
+/** In place of `no_policy` for people: there is a policy, and its denies count. */
+const CONFLICT = 'two organizations claim this machine, so nothing is allowed'
 
 /**
  * Why a decision of the bundle does not count, or null when it does. Its denies always do; one by

@@ -1,8 +1,10 @@
 import type { Policy } from '@palisade/policy-core'
 import type { AgentStatus, Enrolment } from '@palisade/protocol'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
+import type { AgentConfig } from '../config/config.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
+import { usualEnrolmentPath } from '../enrol/second-enrolment.ts'
 import { describeAwaitedIssue, type AwaitedIssue } from '../sync/awaited-issue.ts'
 import type { Poller } from '../sync/poller.ts'
 import type { SyncRecord } from '../sync/sync-record.ts'
@@ -12,6 +14,7 @@ const MAX_LISTED_RULES = 100
 const MAX_LISTED_RESOURCES = 5
 
 export interface StatusDeps {
+  readonly config: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>
   readonly enrolment: Enrolment
   readonly version: string
   readonly startedAtMs: number
@@ -31,14 +34,19 @@ export interface StatusDeps {
 export function describeAgent(deps: StatusDeps): AgentStatus {
   const { server, org, user, device_id } = deps.enrolment
   const nextMs = deps.poller.nextAttemptAt()
+  const state = deps.active.state()
+  const { config } = deps
   return {
-    state: deps.active.state(),
+    state,
     server,
     org,
     user,
     device_id,
     agent_version: deps.version,
     started_at: new Date(deps.startedAtMs).toISOString(),
+    ...(state === 'conflict'
+      ? { enrolment_files: [config.enrolmentPath, usualEnrolmentPath(config)] }
+      : {}),
     proxy: deps.proxyUrl(),
     bundle: describeBundle(deps.active.current()),
     ...describeLocal(deps.localPolicies),

@@ -30,7 +30,7 @@ function toPredicate(decision: MachineDecision): string {
     case 'protected_address':
       return describeProtection(decision)
     case 'no_policy':
-      return 'denied, this machine has no policy'
+      return `denied, ${decision.hint ?? 'this machine has no policy'}`
     case 'policy_expired':
       return 'denied, the policy has expired'
     case 'unsupported_policy':

@@ -1,6 +1,7 @@
 import {
   RENEWAL_SECONDS,
   type AwaitedIssue as AwaitedIssueStatus,
+  type InForce,
   type SyncResult,
 } from '@palisade/protocol'
 import { ageAt } from '../state/agent-state.ts'
@@ -52,8 +53,9 @@ export function describeAwaitedIssue(awaited: AwaitedIssue | null): AwaitedIssue
 /** As `palisade sync` tells an attempt. */
 export function describeSync(
   { outcome, revision, error }: SyncResult,
+  in_force: InForce,
   awaited: AwaitedIssue | null,
 ): SyncResult {
   const awaiting = describeAwaitedIssue(awaited)
-  return { outcome, revision, error, ...(awaiting === null ? {} : { awaiting }) }
+  return { outcome, revision, error, in_force, ...(awaiting === null ? {} : { awaiting }) }
 }

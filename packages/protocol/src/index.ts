@@ -268,6 +268,7 @@ export {
   type LocalDecision,
   type LocalExplanation,
   type SyncError,
+  type InForce,
   type SyncResult,
 } from './machine/local-api.ts'
 export {

@@ -2,6 +2,7 @@ import { runSteps } from '@palisade/policy-core'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { watchAge } from '../../../agent/src/decision/age-watch.ts'
 import { controlPlane } from '../../../agent/src/decision/offline.ts'
+import { describeDenial } from '../../../agent/src/proxy/describe-denial.ts'
 import { activePolicy } from '../fixture/active-policy.ts'
 import { bundleClaims, hoursFromNow, NOW_MS, policyOf } from '../fixture/bundle.ts'
 
@@ -22,6 +23,48 @@ describe('the active policy', () => {
     })
     expect(active.explain(request)).toMatchObject({ decision: 'deny', reason: 'no_policy' })
     expect(active.state()).toBe('never_loaded')
+  })
+
+  it('says what is in force, and that nothing is while everything is denied', () => {
+    const { active, surroundings, use } = activePolicy()
+    const { issued_at, stale_at } = bundle
+    const unreadable = { kind: 'unsupported', revision: 8, issued_at, stale_at } as const
+    expect(active.inForce()).toEqual({ state: 'never_loaded', revision: null })
+
+    use(bundle)
+    expect(active.inForce()).toEqual({ state: 'fresh', revision: 7 })
+    active.apply({ kind: 'second_enrolment' })
+    expect(active.inForce()).toEqual({ state: 'conflict', revision: null })
+    active.apply({ kind: 'single_enrolment' })
+    active.apply({ kind: 'verified', bundle: unreadable })
+    expect(active.inForce()).toEqual({ state: 'unsupported', revision: null })
+    active.apply({ kind: 'revoked' })
+    expect(active.inForce()).toEqual({ state: 'revoked', revision: null })
+    use(bundle)
+    expect(active.inForce()).toEqual({ state: 'revoked', revision: 7 })
+    surroundings.nowMs += 169 * HOUR_MS
+    expect(active.inForce()).toEqual({ state: 'revoked', revision: 7 })
+  })
+
+  it('says that two organizations claim the machine, but of its denies', () => {
+    const { active, use } = activePolicy()
+    use(
+      bundleClaims({
+        policies: [
+          policyOf(['allow', 'connect:tcp', '203.0.113.0/24'], ['deny', 'connect:tcp', 'b.test']),
+        ],
+      }),
+    )
+    active.apply({ kind: 'second_enrolment' })
+    const hint = 'two organizations claim this machine, so nothing is allowed'
+
+    expect(active.decide(request)).toMatchObject({ reason: 'no_policy', hint, revision: 7 })
+    expect(active.explain(request)).toMatchObject({ reason: 'no_policy', hint, detail: null })
+    expect(describeDenial(active.decide(request))).toBe(
+      `Palisade: 203.0.113.7:443 denied, ${hint}; run: palisade status`,
+    )
+    const denied = active.decide({ ...request, host: 'b.test' })
+    expect(denied).toMatchObject({ reason: 'rule', hint: null })
   })
 
   it('decides by the bundle in force and names its revision', () => {

@@ -150,6 +150,18 @@ describe('palisade status', () => {
     expect((await ask(['status'], { body: left })).out).toMatch(/problem +is not read alike\n/)
   })
 
+  it('names the files of two organizations that claim the machine', async () => {
+    const enrolment_files = ['/etc/palisade/enrolment.json', '/home/dev/enrolment.json']
+    const body = { ...STATUS, state: 'conflict', enrolment_files }
+
+    const { out } = await ask(['status'], { body })
+
+    expect(out).toMatch(/^state +conflict .*everything is denied; remove one enrolment file\n/)
+    expect(out).toMatch(
+      /\nenrolments +\/etc\/palisade\/enrolment.json, \/home\/dev\/enrolment.json\n/,
+    )
+  })
+
   const awaiting = {
     reason: 'clock_was_ahead',
     issued_after: '2026-11-21T11:57:00.000Z',
@@ -287,6 +299,52 @@ describe('palisade sync', () => {
       { outcome: 'failed', revision: null, error: { code: 'unreachable', message: 'gone' } },
       1,
       'failed  gone (unreachable); everything is denied\n',
+    ],
+    [
+      { outcome: 'updated', revision: 13, error: null, in_force: { state: 'fresh', revision: 13 } },
+      0,
+      'updated  revision 13 is in force\n',
+    ],
+    [
+      {
+        outcome: 'unchanged',
+        revision: 13,
+        error: null,
+        in_force: { state: 'conflict', revision: null },
+      },
+      1,
+      'unchanged  revision 13 is verified, but two organizations claim this machine: everything is denied; ' +
+        '`palisade status` names their files\n',
+    ],
+    [
+      {
+        outcome: 'failed',
+        revision: 14,
+        error: { code: 'unsupported_policy', message: 'no' },
+        in_force: { state: 'unsupported', revision: null },
+      },
+      1,
+      'failed  no (unsupported_policy); everything is denied\n',
+    ],
+    [
+      {
+        outcome: 'failed',
+        revision: 14,
+        error: { code: 'self_test_failed', message: 'no' },
+        in_force: { state: 'rejected', revision: 13 },
+      },
+      1,
+      'failed  no (self_test_failed); revision 13 stays in force\n',
+    ],
+    [
+      {
+        outcome: 'failed',
+        revision: 13,
+        error: { code: 'unreachable', message: 'gone' },
+        in_force: { state: 'expired', revision: 13 },
+      },
+      1,
+      'failed  gone (unreachable); revision 13 has expired: only what stays reachable offline is allowed\n',
     ],
   ])('answers %j with exit %i', async (body, code, out) => {
     expect(await ask(['sync'], { body })).toEqual({ code, out, err: '' })

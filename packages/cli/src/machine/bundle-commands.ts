@@ -7,7 +7,7 @@ import { readTextFile, resolveFile } from '../file-argument.ts'
 import { replaceFile } from '../policy-source/replace-file.ts'
 import { present, type RunContext } from '../run-context.ts'
 import { askAgent } from './agent.ts'
-import { formatSyncResult } from './sync-command.ts'
+import { exitCodeOfSync, formatSyncResult } from './sync-command.ts'
 
 interface ExportOptions {
   readonly device: string
@@ -71,8 +71,8 @@ function addImportCommand(bundle: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Exit codes: 0 updated or unchanged, 1 refused (the last good policies stay in force),
-            2 the file cannot be read
+Exit codes: 0 updated or unchanged, 1 refused (the last good policies stay in force), or everything
+            is denied, 2 the file cannot be read
 
 Examples:
   palisade bundle import /media/usb/bundle.json
@@ -82,7 +82,7 @@ Examples:
       const { io, style } = context
       const text = await readTextFile(io, file, MAX_BUNDLE_BYTES)
       const result = await askAgent(io, EXIT.failed, (agent) => agent.import(text))
-      context.exit(result.outcome === 'failed' ? EXIT.failed : EXIT.ok)
+      context.exit(exitCodeOfSync(result))
       await present(context, options.json, result, () => formatSyncResult(result, style))
     })
 }

@@ -14,7 +14,7 @@ const MEANING: Readonly<Record<AgentState, string>> = {
   expired: 'policies have expired: only what stays reachable offline; bring the server back',
   rejected:
     'the last good policies are in force; the server has what was refused, tell its operator',
-  conflict: 'two organizations claim this machine: everything is denied; remove one token file',
+  conflict: 'two organizations claim this machine: everything is denied; remove one enrolment file',
   revoked:
     'this machine was revoked; its last policies stay in force until they expire; enrol it again',
   corrupt: 'the kept policies cannot be used: everything is denied; run `palisade sync`',
@@ -44,6 +44,8 @@ export function formatStatus(
     ['user', style.plain(status.user ?? 'none: organization-wide policies only')],
     ['server', style.plain(status.server)],
   ]
+  if (status.enrolment_files !== undefined)
+    pairs.push(['enrolments', style.plain(status.enrolment_files.join(', '))])
   const { break_glass: grant } = status
   if (grant !== null)
     pairs.push([

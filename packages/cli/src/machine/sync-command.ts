@@ -1,4 +1,4 @@
-import type { SyncResult } from '@palisade/protocol'
+import type { InForce, SyncResult } from '@palisade/protocol'
 import type { Command } from 'commander'
 import { EXIT } from '../exit-code.ts'
 import { present, type RunContext } from '../run-context.ts'
@@ -6,6 +6,8 @@ import type { Style } from '../terminal/style.ts'
 import { tellWaiting } from '../terminal/waiting.ts'
 import { askAgent } from './agent.ts'
 import { formatAwaitedIssue } from './format-awaited-issue.ts'
+
+const EVERYTHING = 'everything is denied'
 
 /** `palisade sync` */
 export function addSyncCommand(program: Command, context: RunContext): void {
@@ -17,7 +19,8 @@ export function addSyncCommand(program: Command, context: RunContext): void {
     .addHelpText(
       'after',
       `
-Exit codes: 0 updated or unchanged, 1 failed (the last good policies stay in force)
+Exit codes: 0 updated or unchanged, 1 failed (the last good policies stay in force),
+            or everything is denied
 
 Examples:
   palisade sync
@@ -28,7 +31,7 @@ Examples:
       const result = await tellWaiting(io, 'waiting for the server …', () =>
         askAgent(io, EXIT.failed, (agent) => agent.sync()),
       )
-      context.exit(result.outcome === 'failed' ? EXIT.failed : EXIT.ok)
+      context.exit(exitCodeOfSync(result))
       await present(context, options.json, result, () => {
         const { awaiting } = result
         const waiting =
@@ -40,19 +43,40 @@ Examples:
     })
 }
 
-/** What an attempt to bring policy into force came to, for people. */
+/** 1 also where everything is denied, whatever the attempt came to. */
+export function exitCodeOfSync({ outcome, in_force }: SyncResult): number {
+  return outcome === 'failed' || in_force?.revision === null ? EXIT.failed : EXIT.ok
+}
+
+/** What an attempt to bring policy into force came to, and what is in force, for people. */
 export function formatSyncResult(result: SyncResult, style: Style): string {
-  const revision = result.revision === null ? 'no policies' : `revision ${result.revision}`
-  switch (result.outcome) {
-    case 'updated':
-      return `${style.good('updated')}  ${revision} is in force\n`
-    case 'unchanged':
-      return `${style.good('unchanged')}  ${revision} is in force\n`
-    case 'failed': {
-      const error = result.error
-      const why = error === null ? 'no reason given' : `${error.message} (${error.code})`
-      const kept = result.revision === null ? 'everything is denied' : `${revision} stays in force`
-      return `${style.bad('failed')}  ${style.plain(why)}; ${kept}\n`
-    }
-  }
+  const { outcome, error } = result
+  if (outcome !== 'failed') return `${style.good(outcome)}  ${describeTaken(result)}\n`
+  const why = error === null ? 'no reason given' : `${error.message} (${error.code})`
+  return `${style.bad('failed')}  ${style.plain(why)}; ${describeKept(result)}\n`
+}
+
+function describeTaken({ revision, in_force }: SyncResult): string {
+  const taken = revision === null ? 'no policies' : `revision ${revision}`
+  if (in_force?.revision === null) return `${taken} is verified, but ${describeDenied(in_force)}`
+  return in_force?.state === 'expired' ? describeExpired(taken) : `${taken} is in force`
+}
+
+function describeKept({ revision, in_force }: SyncResult): string {
+  // Of an earlier version, which does not say: nothing else is known.
+  const kept = in_force === undefined ? revision : in_force.revision
+  if (kept === null) return in_force === undefined ? EVERYTHING : describeDenied(in_force)
+  return in_force?.state === 'expired'
+    ? describeExpired(`revision ${kept}`)
+    : `revision ${kept} stays in force`
+}
+
+function describeDenied({ state }: InForce): string {
+  return state === 'conflict'
+    ? `two organizations claim this machine: ${EVERYTHING}; \`palisade status\` names their files`
+    : EVERYTHING
+}
+
+function describeExpired(revision: string): string {
+  return `${revision} has expired: only what stays reachable offline is allowed`
 }

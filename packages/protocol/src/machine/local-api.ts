@@ -142,6 +142,8 @@ export const agentStatusSchema = z.object({
   device_id: z.string(),
   agent_version: z.string(),
   started_at: instant,
+  /** The two by which organizations claim this machine; absent but in the state `conflict`. */
+  enrolment_files: z.array(z.string()).optional(),
   /** `http://127.0.0.1:PORT` of the proxy. */
   proxy: z.string(),
   bundle: z
@@ -192,10 +194,21 @@ export const agentStatusSchema = z.object({
 })
 export type AgentStatus = z.infer<typeof agentStatusSchema>
 
+/** What a machine decides by. */
+export const inForceSchema = z.object({
+  state: z.enum(AGENT_STATES),
+  /** Null while everything is denied, whichever policies were verified. */
+  revision: z.int().nullable(),
+})
+export type InForce = z.infer<typeof inForceSchema>
+
 export const syncResultSchema = z.object({
   outcome: z.enum(['updated', 'unchanged', 'failed']),
+  /** Of what was verified last. */
   revision: z.int().nullable(),
   error: syncErrorSchema.nullable(),
+  /** Once the attempt has ended; absent in an earlier version. */
+  in_force: inForceSchema.optional(),
   /** Absent while the timestamp does. */
   awaiting: awaitedIssueSchema.optional(),
 })
