@@ -63,7 +63,7 @@ class Refused extends Error {
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
   const routes = createRoutes(deps)
-  const waiting = createWaiting()
+  const waiting = createWaiting(deps.takeMs)
   const server = createServer(
     {
       maxHeaderSize: 8192,
@@ -76,7 +76,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
     },
     (request, response) => {
       connectionOf(request).begin(request, response)
-      answer(routes, waiting, deps.takeMs, request, response).catch((error: unknown) => {
+      answer(routes, waiting, request, response).catch((error: unknown) => {
         if (hasHungUp(request)) return
         deps.onError(error)
         send(
@@ -109,10 +109,12 @@ function hasHungUp(request: IncomingMessage): boolean {
 interface Waiting {
   /** Null when the route has as many as it takes. Answers how to leave. */
   enter(route: Route, client: Socket): (() => void) | null
+  /** To be awaited before it leaves. */
+  untilTaken(response: ServerResponse): Promise<void>
   clients(): readonly Socket[]
 }
 
-function createWaiting(): Waiting {
+function createWaiting(takeMs: number): Waiting {
   const held = new Map<object, { readonly route: Route; readonly client: Socket }>()
   return {
     enter(route, client) {
@@ -122,6 +124,7 @@ function createWaiting(): Waiting {
       held.set(key, { route, client })
       return () => held.delete(key)
     },
+    untilTaken: (response) => awaitTaken(response, takeMs),
     clients: () => [...held.values()].map(({ client }) => client),
   }
 }
@@ -161,7 +164,6 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
 async function answer(
   routes: ReadonlyMap<string, Route>,
   waiting: Waiting,
-  takeMs: number,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -185,7 +187,7 @@ async function answer(
   }
   try {
     send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
-    await awaitTaken(response, takeMs)
+    await waiting.untilTaken(response)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)
