@@ -33,12 +33,11 @@ import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
-import { describeSync } from './sync/awaited-issue.ts'
+import { answerSync } from './sync/answer-sync.ts'
 import { fetchAsDevice } from './sync/fetch-as-device.ts'
 import { createPoller, type Poller } from './sync/poller.ts'
 import { createSelfTestMemory } from './sync/self-test-memory.ts'
 import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
-import { createSpacedDemand } from './sync/spaced-demand.ts'
 import { createStateStore } from './sync/state-store.ts'
 import { createSchedule } from './sync/schedule.ts'
 import { createTimetable } from './sync/timetable.ts'
@@ -85,7 +84,6 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
   const decisions = provideDecisions(parts, () => get(sync.breakGlass).isOver())
   const sync = provideSync(parts, decisions)
   const proxy = provideProxy(parts, decisions)
-  const demand = createSpacedDemand(() => get(sync.poller).demand(), from.uptime)
   const startedAtMs = clock()
   let cacheProblem: CacheProblem | null = null
 
@@ -106,22 +104,12 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
           proxyUrl: () => get(proxy).url(),
           cacheProblem: () => cacheProblem,
         }),
-      sync: async () => {
-        const outcome = await demand()
-        return describeSync(
-          outcome,
-          get(decisions.active).inForce(),
-          get(sync.synchronizer).awaited(),
-        )
-      },
-      import: async (body) => {
-        const { outcome, revision, error } = await get(sync.poller).inTurn((signal) =>
-          get(sync.synchronizer).import(body, signal),
-        )
-        if (outcome === 'failed') log.warn({ revision, error }, 'bundle file refused')
-        else log.info({ outcome, revision }, 'bundle file imported')
-        return { outcome, revision, error, in_force: get(decisions.active).inForce() }
-      },
+      ...answerSync({
+        ...parts,
+        active: () => get(decisions.active),
+        synchronizer: () => get(sync.synchronizer),
+        poller: () => get(sync.poller),
+      }),
       ...answerBreakGlass({
         breakGlass: () => get(sync.breakGlass),
         inTurn: (run) => get(sync.poller).inTurn(run),
