@@ -8,6 +8,7 @@ import {
 } from '@palisade/protocol'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { createLoopTurns } from '../proxy/loop-turns.ts'
 import { connectionOf, paceConnections } from '../proxy/paced-connection.ts'
 import type { ListedDecision, ListedExplanation } from '../decision/listed-rules.ts'
 import { awaitTaken } from '../proxy/await-taken.ts'
@@ -87,7 +88,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
       })
     },
   )
-  paceConnections(server)
+  paceConnections(server, createLoopTurns())
   // An answer is due also to a caller that has ended its side behind the request.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = MAX_CONNECTIONS

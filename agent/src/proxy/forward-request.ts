@@ -14,15 +14,12 @@ import type { Place } from './live-connections.ts'
 import type { FindNearMisses } from './near-misses.ts'
 import { openConnection, type OpenDeps, type Opening } from './open-connection.ts'
 import type { LoopTurns } from './loop-turns.ts'
+import { paceAnswer, PacedAnswers } from './paced-answers.ts'
 import { connectionOf } from './paced-connection.ts'
-import { paceReading } from './paced-reading.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
 /** Of the answer; some sites send large cookies. */
 const MAX_ANSWER_HEADER_BYTES = 65_536
-
-/** Answers before the answer, such as 103, which are read and forgotten. */
-const MAX_INTERIM = 16
 
 /** How long a client that has ended its side may wait; it may as well have gone. */
 const HALF_CLOSED_MS = 30_000
@@ -118,8 +115,9 @@ async function exchange(
     setHost: false,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
     // The socket is connected already; without an agent nothing else ever uses it.
-    createConnection: () => paceReading(opening.socket, deps.turns),
+    createConnection: () => new PacedAnswers(opening.socket, deps.turns),
   })
+  paceAnswer(upstream)
   const close = (): void => {
     upstream.destroy()
     opening.socket.destroy()
@@ -127,11 +125,6 @@ async function exchange(
   }
   place.guard({ action: 'connect:tcp', ...forward.target, address: opening.address }, close)
   opening.socket.setTimeout(deps.idleMs, () => upstream.destroy(new Error('idle')))
-  let interim = 0
-  upstream.on('information', () => {
-    interim += 1
-    if (interim > MAX_INTERIM) upstream.destroy(new Error('the origin answers without an end'))
-  })
   upstream.on('error', () => opening.socket.destroy())
   let isSlow = false
   const rate = watchBodyRate(request, upstream, deps.bodyRate, () => {

@@ -1,12 +1,13 @@
 import type { Fetch, FetchAnswer, FetchRequest } from '@palisade/client'
 import { once } from 'node:events'
 import { Agent, request, type IncomingMessage, type RequestOptions } from 'node:http'
+import { Socket } from 'node:net'
+import { createLoopTurns, type LoopTurns } from '../proxy/loop-turns.ts'
+import { paceAnswer, PacedAnswers } from '../proxy/paced-answers.ts'
 import { readChunks } from './read-chunks.ts'
 
 /** Of a connection that nothing is asked over. */
 const IDLE_MS = 5_000
-/** Answers before the answer, such as 103, which are read and forgotten. */
-const MAX_INTERIM = 16
 
 /**
  * Asks a server by `node:http`, which the agent has anyway. The global `fetch` is a client of its
@@ -15,11 +16,13 @@ const MAX_INTERIM = 16
  * Follows no redirect, uses no proxy whatever the environment says, and takes no compressed answer.
  */
 export function createHttpFetch(): Fetch {
-  const http = { request, agent: new Agent({ keepAlive: true, timeout: IDLE_MS }) }
+  const turns = createLoopTurns()
+  const options = { keepAlive: true, timeout: IDLE_MS }
+  const http = { request, agent: pace(new Agent(options), turns) }
   let https: typeof http | null = null
   const wireFor = (url: string): typeof http => {
     if (!url.startsWith('https:')) return http
-    https ??= createTls()
+    https ??= createTls(turns)
     return https
   }
 
@@ -30,11 +33,21 @@ export function createHttpFetch(): Fetch {
 }
 
 /** Only where the server wants it: loading TLS takes longer than asking. */
-function createTls() {
+function createTls(turns: LoopTurns) {
   const { Agent: TlsAgent, request: tlsRequest } = process.getBuiltinModule('node:https')
   // Said, because NODE_TLS_REJECT_UNAUTHORIZED in the environment decides where it is not.
   const options = { keepAlive: true, timeout: IDLE_MS, rejectUnauthorized: true }
-  return { request: tlsRequest, agent: new TlsAgent(options) }
+  return { request: tlsRequest, agent: pace(new TlsAgent(options), turns) }
+}
+
+/** Answers are read in pieces: an update in chunks of one byte would hold decisions up. */
+function pace(agent: Agent, turns: LoopTurns): Agent {
+  const connect = agent.createConnection.bind(agent)
+  agent.createConnection = (options) => {
+    const socket = connect(options)
+    return socket instanceof Socket ? new PacedAnswers(socket, turns) : socket
+  }
+  return agent
 }
 
 function send(
@@ -54,11 +67,7 @@ function send(
     // Nor with an error: a connection that is just being laid aside would throw it where nobody catches it.
     const stop = (): void => void sent.destroy()
     signal.addEventListener('abort', stop)
-    let interim = 0
-    sent.on('information', () => {
-      interim += 1
-      if (interim > MAX_INTERIM) sent.destroy(new Error('the server answers without an end'))
-    })
+    paceAnswer(sent)
     let isAnswered = false
     sent.once('response', (response) => {
       isAnswered = true

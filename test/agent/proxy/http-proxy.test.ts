@@ -258,6 +258,19 @@ describe('a proxy that stops', () => {
 })
 
 describe('an origin that misbehaves', () => {
+  it('and announces its answer without end is answered for with 502', async () => {
+    const hint = 'HTTP/1.1 103 Early Hints\r\n\r\n'
+    const target = await startTcpServer((socket) =>
+      socket.once('data', () => socket.write(hint.repeat(20))),
+    )
+    const { port, live } = await startProxy(bundleOf(local))
+
+    const answer = await exchangeRaw(port, get(`127.0.0.1:${target}`))
+
+    expect(answer.status).toBe(502)
+    expect(live.size()).toBe(0)
+  })
+
   it.each([
     ['closes without an answer', ''],
     ['answers with another protocol', 'SSH-2.0-x\r\n'],

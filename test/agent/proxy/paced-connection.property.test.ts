@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createLoopTurns } from '../../../agent/src/proxy/loop-turns.ts'
 import { connectionOf, paceConnections } from '../../../agent/src/proxy/paced-connection.ts'
 
 interface Sent {
@@ -54,7 +55,7 @@ describe('requests of a paced connection', () => {
         response.end('ok')
       })
     })
-    paceConnections(server)
+    paceConnections(server, createLoopTurns())
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     onTestFinished(() => {

@@ -1,8 +1,6 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { paceReading } from '../../../agent/src/proxy/paced-reading.ts'
-import type { LoopTurns } from '../../../agent/src/proxy/loop-turns.ts'
 import { bundleOf } from '../fixture/bundle.ts'
 import {
   exchangeRaw,
@@ -122,35 +120,5 @@ describe('a body in chunks of a byte', () => {
     expect(answer.status).toBe(502)
     await expect.poll(() => live.size()).toBe(0)
     expect(errors).toEqual([])
-  })
-})
-
-describe('reading in turns', () => {
-  it('hands a connection over in pieces, with other work between turns', async () => {
-    const text = 'abcdefgh'.repeat(8_192)
-    const port = await startTcpServer((socket) => socket.end(text))
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    let looks = 0
-    const turns: LoopTurns = {
-      hasTime: () => (looks += 1) % 4 !== 0,
-      later: (run) => void setImmediate(run),
-    }
-    const paced = paceReading(socket, turns)
-    const pieces: Buffer[] = []
-    let perTurn = 0
-    let most = 0
-    paced.on('data', (piece: Buffer) => {
-      if (perTurn === 0) setImmediate(() => (perTurn = 0))
-      perTurn += 1
-      most = Math.max(most, perTurn)
-      pieces.push(piece)
-    })
-
-    await once(paced, 'end')
-
-    expect(Buffer.concat(pieces).toString()).toBe(text)
-    expect(Math.max(...pieces.map(({ byteLength }) => byteLength))).toBe(4_096)
-    expect(most).toBeLessThanOrEqual(8)
-    paced.destroy()
   })
 })

@@ -1,0 +1,24 @@
+import type { ClientRequest } from 'node:http'
+import { PacedStream } from './paced-stream.ts'
+
+/** Answers before the answer, such as 103, which are read and forgotten. */
+const MAX_INTERIM = 16
+
+/** A connection to a server as a client reads it: whatever comes behind an answer unasked ends it. */
+export class PacedAnswers extends PacedStream {
+  protected override onSurplus(): void {
+    this.destroy()
+  }
+}
+
+/** Reads the answer to a request by the connection, and bounds what comes before it. */
+export function paceAnswer(request: ClientRequest): void {
+  let interim = 0
+  request.on('information', () => {
+    interim += 1
+    if (interim > MAX_INTERIM) request.destroy(new Error('the server answers without an end'))
+  })
+  request.once('response', (response) => {
+    if (response.socket instanceof PacedStream) response.socket.follow(response)
+  })
+}

@@ -1,0 +1,224 @@
+import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
+import { Duplex } from 'node:stream'
+import type { LoopTurns } from './loop-turns.ts'
+
+/** Where a head ends, and a chunked body. */
+const END = '\r\n\r\n'
+const EMPTY = Buffer.alloc(0)
+
+/** Of the first piece in a turn, room for most heads; each further one is twice as long. */
+const FIRST_PIECE_BYTES = 512
+/** Hundreds of chunks of a byte, which take some milliseconds. */
+const MAX_PIECE_BYTES = 4_096
+
+type Done = (error?: Error | null) => void
+
+interface Write {
+  readonly chunk: Buffer | string
+  readonly encoding: BufferEncoding
+}
+
+/**
+ * A socket as the parser of `node:http` reads it, on either side.
+ *
+ * Node parses whatever a read brings in one turn, thousands of heads or chunks, and neither a paused
+ * nor a destroyed socket stops it. So the parser gets pieces that hold the end of one head at most.
+ * Whatever is behind the first one, but a body of known length, shares some milliseconds of each turn with
+ * all other sockets.
+ */
+export class PacedStream extends Duplex {
+  protected readonly wire: Socket
+  readonly #turns: LoopTurns
+  /** What the parser has not got yet; never empty. */
+  #received: Buffer | null = null
+  #hasEnded = false
+  #isReleased = false
+  #isWaiting = false
+  /** The last bytes that the parser has got, where `END` may have begun. */
+  #tail: Buffer = EMPTY
+  /** Whose body comes now. */
+  #message: IncomingMessage | null = null
+  /** Of a body of known length, still to come. */
+  #bodyBytes = 0
+
+  constructor(wire: Socket, turns: LoopTurns) {
+    super({ allowHalfOpen: true, decodeStrings: false })
+    this.wire = wire
+    this.#turns = turns
+    wire.on('data', this.#take)
+    wire.once('end', this.#end)
+    wire.on('timeout', this.#timeOut)
+    wire.on('error', this.#fail)
+    wire.once('close', this.#close)
+    // Deferred: the parser may pause again in its own listener.
+    this.on('resume', () => process.nextTick(() => this.#goOn()))
+  }
+
+  /** To be called with each message as soon as its head has come. */
+  follow(message: IncomingMessage): void {
+    this.#message = message
+    this.#bodyBytes = Number(message.headers['content-length'] ?? 0)
+  }
+
+  /** Takes the socket away from the parser, with `head` and all that has come behind it unread. */
+  release(head: Buffer = EMPTY): Socket {
+    const { wire } = this
+    wire.pause()
+    wire.off('data', this.#take).off('end', this.#end).off('timeout', this.#timeOut)
+    wire.off('error', this.#fail).off('close', this.#close)
+    const unread = Buffer.concat([head, this.#received ?? EMPTY])
+    if (unread.byteLength > 0 && !wire.readableEnded) wire.unshift(unread)
+    this.#received = null
+    this.#isReleased = true
+    this.destroy()
+    return wire
+  }
+
+  // As of a socket, which `node:http` asks for.
+
+  get timeout(): number | undefined {
+    return this.wire.timeout
+  }
+
+  setTimeout(timeoutMs: number): this {
+    this.wire.setTimeout(timeoutMs)
+    return this
+  }
+
+  setKeepAlive(isOn: boolean, delayMs: number): this {
+    this.wire.setKeepAlive(isOn, delayMs)
+    return this
+  }
+
+  ref(): this {
+    this.wire.ref()
+    return this
+  }
+
+  unref(): this {
+    this.wire.unref()
+    return this
+  }
+
+  /** By default a server would wait for the client to end its side, too. */
+  destroySoon(): void {
+    if (this.writable) this.end()
+    if (this.writableFinished) this.destroy()
+    else this.once('finish', () => this.destroy())
+  }
+
+  override _read(): void {
+    // Pieces come by themselves as long as the parser takes them.
+  }
+
+  override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
+    this.wire.write(chunk, encoding, done)
+  }
+
+  /** At once, as a socket does: a chunk of an answer is three writes. */
+  override _writev(writes: readonly Write[], done: Done): void {
+    this.wire.cork()
+    for (const [at, { chunk, encoding }] of writes.entries())
+      this.wire.write(chunk, encoding, at === writes.length - 1 ? done : undefined)
+    this.wire.uncork()
+  }
+
+  override _final(done: Done): void {
+    this.wire.end(done)
+  }
+
+  override _destroy(error: Error | null, done: Done): void {
+    if (!this.#isReleased) this.wire.destroy()
+    done(error)
+  }
+
+  /** Whether the parser shall get nothing more for now. */
+  protected isHeld(): boolean {
+    return false
+  }
+
+  /** Called when a message is complete and more has come behind it. */
+  protected onSurplus(): void {}
+
+  /** Goes on in a later turn, if there is something to go on with. */
+  protected goOnLater(): void {
+    if (this.#isWaiting || this.#received === null) return
+    this.#isWaiting = true
+    this.wire.pause()
+    this.#turns.later(() => {
+      this.#isWaiting = false
+      this.#goOn()
+    })
+  }
+
+  /** Called when the parser has all that may be read now; `held` is how many bytes it has not got. */
+  protected readOn(_held: number): void {
+    this.wire.resume()
+  }
+
+  readonly #take = (chunk: Buffer): void => {
+    this.#received = this.#received === null ? chunk : Buffer.concat([this.#received, chunk])
+    this.#goOn()
+  }
+
+  readonly #end = (): void => {
+    this.#hasEnded = true
+    if (this.#received === null) this.push(null)
+  }
+
+  readonly #timeOut = (): void => void this.emit('timeout')
+  readonly #fail = (error: Error): void => void this.destroy(error)
+  readonly #close = (): void => void this.destroy()
+
+  /** Whether a piece reaches the parser at once. */
+  #isTaken(): boolean {
+    return this.readableFlowing === true && this.readableLength === 0 && !this.destroyed
+  }
+
+  #goOn(): void {
+    if (this.#isWaiting) return
+    for (let pieces = 0; this.#received !== null; pieces += 1) {
+      if (!this.#isTaken()) return void this.wire.pause()
+      if (this.isHeld()) break
+      if (pieces > 0 && this.#bodyBytes === 0 && !this.#turns.hasTime()) return this.goOnLater()
+      this.push(
+        this.#cut(this.#received, Math.min(FIRST_PIECE_BYTES * 2 ** pieces, MAX_PIECE_BYTES)),
+      )
+      this.#lookForEnd()
+    }
+    if (this.destroyed) return
+    this.readOn(this.#received?.byteLength ?? 0)
+    if (this.#hasEnded && this.#received === null) this.push(null)
+  }
+
+  /** A message without a body may name a length all the same. */
+  #lookForEnd(): void {
+    if (this.#message?.complete !== true) return
+    this.#message = null
+    this.#bodyBytes = 0
+    if (this.#received !== null) this.onSurplus()
+  }
+
+  #cut(received: Buffer, maxBytes: number): Buffer {
+    const length =
+      this.#bodyBytes > 0
+        ? Math.min(this.#bodyBytes, received.byteLength)
+        : findEnd(this.#tail, received.subarray(0, maxBytes))
+    const piece = received.subarray(0, length)
+    this.#bodyBytes = Math.max(this.#bodyBytes - length, 0)
+    this.#received = length === received.byteLength ? null : received.subarray(length)
+    this.#tail = Buffer.concat([this.#tail, piece.subarray(1 - END.length)]).subarray(
+      1 - END.length,
+    )
+    return piece
+  }
+}
+
+/** The position behind the first `END`, which may have begun in `tail`; the length where there is none. */
+function findEnd(tail: Buffer, bytes: Buffer): number {
+  const seam = Buffer.concat([tail, bytes.subarray(0, END.length - 1)]).indexOf(END)
+  if (seam >= 0) return seam + END.length - tail.byteLength
+  const start = bytes.indexOf(END)
+  return start < 0 ? bytes.byteLength : start + END.length
+}
