@@ -177,19 +177,30 @@ export class PacedStream extends Duplex {
   }
 
   #goOn(): void {
-    if (this.#isWaiting) return
-    for (let pieces = 0; this.#received !== null; pieces += 1) {
-      if (!this.#isTaken()) return void this.wire.pause()
-      if (this.isHeld()) break
-      if (pieces > 0 && this.#bodyBytes === 0 && !this.#turns.hasTime()) return this.goOnLater()
-      this.push(
-        this.#cut(this.#received, Math.min(FIRST_PIECE_BYTES * 2 ** pieces, MAX_PIECE_BYTES)),
-      )
-      this.#lookForEnd()
-    }
-    if (this.destroyed) return
+    if (this.#isWaiting || !this.#handOver() || this.destroyed) return
     this.readOn(this.#received?.byteLength ?? 0)
     if (this.#hasEnded && this.#received === null) this.push(null)
+  }
+
+  /** Whether the parser has all that it shall get now, so that more may be read. */
+  #handOver(): boolean {
+    let maxBytes = FIRST_PIECE_BYTES
+    let isFirst = true
+    while (this.#received !== null && !this.isHeld()) {
+      if (!this.#isTaken()) {
+        this.wire.pause()
+        return false
+      }
+      if (!isFirst && this.#bodyBytes === 0 && !this.#turns.hasTime()) {
+        this.goOnLater()
+        return false
+      }
+      this.push(this.#cut(this.#received, maxBytes))
+      this.#lookForEnd()
+      isFirst = false
+      maxBytes = Math.min(2 * maxBytes, MAX_PIECE_BYTES)
+    }
+    return true
   }
 
   /** A message without a body may name a length all the same. */

@@ -1,6 +1,6 @@
 import { fc } from '@fast-check/vitest'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -45,15 +45,16 @@ describe('requests of a paced connection', () => {
     let seen: string[] = []
     let underWay = 0
     let most = 0
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      seen.push(await text(request))
+      await new Promise((resolve) => setImmediate(resolve))
+      response.end('ok')
+    }
     const server = createServer((request, response) => {
       connectionOf(request).begin(request, response)
       most = Math.max(most, (underWay += 1))
       response.once('close', () => (underWay -= 1))
-      void text(request).then(async (received) => {
-        seen.push(received)
-        await new Promise((resolve) => setImmediate(resolve))
-        response.end('ok')
-      })
+      void answer(request, response)
     })
     paceConnections(server, createLoopTurns())
     server.listen(0, '127.0.0.1')
