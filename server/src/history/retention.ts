@@ -42,8 +42,9 @@ export function createHistoryRetention(deps: {
   }
 
   async function warnOfSize(org: string): Promise<void> {
+    if (maxMib === 0) return
     const mib = (await store.read(({ events }) => events.bytes(org))) / MIB
-    if (maxMib > 0 && mib >= WARN_AT * maxMib)
+    if (mib >= WARN_AT * maxMib)
       log.warn({ org, mib: Math.floor(mib), max_mib: maxMib }, 'history is nearly full, or is')
   }
 

@@ -55,8 +55,20 @@ describe('the retention of the history', () => {
     const { test } = await open(0)
     const now = () => new Date(test.now())
     const store = createAuditedStore({ store: test.store, now })
-    const name = 'x'.repeat(900_000)
-    await store.write(OPERATOR, (writer) => writer.teams.insert({ id: 'big', org: 'acme', name }))
+    await store.write(OPERATOR, async ({ policies }) => {
+      const at = now().toISOString()
+      const head = { id: 'pol_1', org: 'acme', name: 'p', teams: [] }
+      await policies.insert({ ...head, created_at: at, updated_at: at })
+      const resources = ['x'.repeat(1_100_000)]
+      const rule = {
+        id: 'rule_1',
+        name: 'r',
+        actions: ['read'],
+        decision: 'deny',
+        resources,
+      } as const
+      await policies.insertRule({ org: 'acme', policyId: 'pol_1', updated_at: at }, rule)
+    })
     await test.createOrganization('rival', 'rita')
     const warnings: unknown[] = []
     const log = { ...createLog(false), warn: (told: unknown) => void warnings.push(told) }
