@@ -52,6 +52,7 @@ import type { Certificate } from './tls/certificate.ts'
 import { replaceCertificate } from './tls/listener.ts'
 import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
 import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
+import { createRevocationFinish } from './tokens/finish-revocations.ts'
 import { ensureSigningKeys } from './tokens/signing-keys.ts'
 import { openTracing } from './tracing/open-tracing.ts'
 import { readVersion } from './version.ts'
@@ -127,6 +128,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       ...sources,
     }),
     createAnswerExpiry({ store, log, ...sources }),
+    createRevocationFinish({ store: audited, log }),
   ]
 
   const container = root.createChildContainer()

@@ -47,8 +47,7 @@ export async function revokeMadeTokens(
   org: string,
   { username, now }: { readonly username: string; readonly now: Date },
 ): Promise<void> {
-  for (const token of await writer.accessTokens.listMadeBy(formatUser(username)))
-    if (token.org === org) await writer.accessTokens.revoke(token.id, now.toISOString())
+  await writer.accessTokens.revokeMadeBy(org, formatUser(username), now.toISOString())
 }
 
 function exceeds({ permissions }: AccessTokenRecord, role: Role | undefined): boolean {

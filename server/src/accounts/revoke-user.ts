@@ -15,7 +15,7 @@ export async function revokePersonalTokens(
   now: Date,
 ): Promise<number> {
   const tokens = await writer.accessTokens.listOfUser(username)
-  for (const { id } of tokens) await writer.accessTokens.revoke(id, now.toISOString())
+  await writer.accessTokens.revokeOfUser(username, now.toISOString())
   return tokens.length
 }
 
@@ -34,7 +34,8 @@ export async function revokeUser(
   await writer.users.endExternalSessions(username, at)
   await writer.knownNetworks.forget(username)
   const made = await writer.accessTokens.listMadeBy(formatUser(username))
-  for (const { id } of made) await writer.accessTokens.revoke(id, at)
+  for (const org of new Set(made.map((token) => token.org)))
+    await writer.accessTokens.revokeMadeBy(org, formatUser(username), at)
   const personal_tokens = await revokePersonalTokens(writer, username, now)
   let devices = 0
   for (const { org } of await writer.memberships.listOfUser(username)) {

@@ -18,21 +18,28 @@ export function auditAccessTokens(
   tokens: AccessTokenWriter,
   record: RecordChange,
 ): Omit<Writes<AccessTokenWriter, AccessTokenReader>, 'touch'> {
+  async function recordRevoked<T extends readonly AccessTokenRecord[] | null>(
+    revoked: T,
+  ): Promise<T> {
+    for (const token of revoked ?? []) {
+      const before = showToken({ ...token, revoked_at: null })
+      const change = { ...ofToken(token), kind: 'access_token.revoked' as const }
+      await record({ ...change, before, after: showToken(token) })
+    }
+    return revoked
+  }
+
   return {
     async insert(token) {
       await tokens.insert(token)
       const change = { ...ofToken(token), kind: 'access_token.created' as const }
       await record({ ...change, before: null, after: showToken(token) })
     },
-    async revoke(id, revokedAt) {
-      const revoked = await tokens.revoke(id, revokedAt)
-      for (const token of revoked) {
-        const before = showToken({ ...token, revoked_at: null })
-        const change = { ...ofToken(token), kind: 'access_token.revoked' as const }
-        await record({ ...change, before, after: showToken(token) })
-      }
-      return revoked
-    },
+    revoke: async (id, at) => recordRevoked(await tokens.revoke(id, at)),
+    revokeMadeBy: async (org, actor, at) =>
+      recordRevoked(await tokens.revokeMadeBy(org, actor, at)),
+    revokeOfUser: async (username, at) => recordRevoked(await tokens.revokeOfUser(username, at)),
+    revokePending: async () => recordRevoked(await tokens.revokePending()),
   }
 }
 
@@ -61,6 +68,11 @@ export function auditEnrolmentTokens(
     async revokeMadeBy(org, actor, revokedAt) {
       const revoked = await tokens.revokeMadeBy(org, actor, revokedAt)
       for (const token of revoked) await recordRevoked(token)
+      return revoked
+    },
+    async revokePending() {
+      const revoked = await tokens.revokePending()
+      for (const token of revoked ?? []) await recordRevoked(token)
       return revoked
     },
   }

@@ -9,9 +9,7 @@ import {
   AT,
   POLICY,
   SECRET,
-  token,
   device,
-  enrolmentToken,
   GRANT,
   key,
   HOOK,
@@ -20,6 +18,7 @@ import {
 import { eventWrites } from './audited-event-writes.ts'
 import { invitationWrites } from './audited-invitation-writes.ts'
 import { rolloutWrites } from './audited-rollout-writes.ts'
+import { accessTokenWrites, enrolmentTokenWrites } from './audited-token-writes.ts'
 import { trustWrites } from './audited-trust-writes.ts'
 
 const SHOWN_KEY = { kid: 'k0', purpose: 'bundle', created_at: NOW }
@@ -40,15 +39,6 @@ const SHOWN_POLICY = {
   updated_at: LATER,
 }
 const RETIRED_KEY = { ...SHOWN_KEY, verifies_until: LATER }
-const SHOWN_TOKEN = {
-  id: 't0',
-  name: 'token t0',
-  username: 'bob',
-  permissions: ['policies:read'],
-  created_at: NOW,
-  expires_at: LATER,
-}
-const { username: _username, ...SHOWN_T1 } = { ...SHOWN_TOKEN, id: 't1', name: 'token t1' }
 export const SETTINGS = {
   name: 'acme',
   entitled: true,
@@ -56,20 +46,6 @@ export const SETTINGS = {
   created_at: NOW,
 }
 const CHOSEN = { ...DEFAULT_DISTRIBUTION_SETTINGS, offline_allow: ['vpn.example.com:443'] }
-const SHOWN_E0 = {
-  id: 'e0',
-  name: 'token e0',
-  labels: ['ci'],
-  max_uses: 2,
-  created_at: NOW,
-  expires_at: LATER,
-}
-const REVOKED_E0: Expected = [
-  'enrolment_token.revoked',
-  { id: 'e0', name: 'token e0' },
-  SHOWN_E0,
-  { ...SHOWN_E0, revoked_at: LATER },
-]
 const { org: _grantOrg, over_at: _overAt, ...SHOWN_GRANT } = GRANT
 const D0 = { id: 'd0', user: 'bob', labels: [], created_at: NOW }
 
@@ -339,54 +315,8 @@ const AUDITED: Record<string, Record<string, [Work, Expected[]]>> = {
       ],
     ],
   },
-  accessTokens: {
-    insert: [
-      (writer) => writer.accessTokens.insert(token('t2', { org: 'acme' })),
-      [
-        [
-          'access_token.created',
-          { id: 't2', name: 'token t2' },
-          null,
-          { ...SHOWN_T1, id: 't2', name: 'token t2' },
-        ],
-      ],
-    ],
-    revoke: [
-      (writer) => writer.accessTokens.revoke('t0', LATER),
-      [
-        [
-          'access_token.revoked',
-          { id: 't0', name: 'token t0' },
-          SHOWN_TOKEN,
-          { ...SHOWN_TOKEN, revoked_at: LATER },
-        ],
-        [
-          'access_token.revoked',
-          { id: 't1', name: 'token t1' },
-          SHOWN_T1,
-          { ...SHOWN_T1, revoked_at: LATER },
-        ],
-      ],
-    ],
-  },
-  enrolmentTokens: {
-    insert: [
-      (writer) => writer.enrolmentTokens.insert(enrolmentToken('e9')),
-      [
-        [
-          'enrolment_token.created',
-          { id: 'e9', name: 'token e9' },
-          null,
-          { ...SHOWN_E0, id: 'e9', name: 'token e9' },
-        ],
-      ],
-    ],
-    revoke: [(writer) => writer.enrolmentTokens.revoke('acme', 'e0', LATER), [REVOKED_E0]],
-    revokeMadeBy: [
-      (writer) => writer.enrolmentTokens.revokeMadeBy('acme', 'user:ann', LATER),
-      [REVOKED_E0],
-    ],
-  },
+  accessTokens: accessTokenWrites(),
+  enrolmentTokens: enrolmentTokenWrites(),
   devices: {
     insert: [
       (writer) => writer.devices.insert(device('d2', null)),

@@ -68,10 +68,13 @@ export function describeCredentials(store: () => Store): void {
         const { accessTokens } = writer
         await accessTokens.insert(token('root', null))
         await accessTokens.insert(token('child', 'root'))
-        await accessTokens.insert({ ...token('early', 'root'), revoked_at: NOW })
-        await accessTokens.insert(token('grandchild', 'early'))
+        await accessTokens.insert(token('early', 'root'))
+        await accessTokens.insert(token('early child', 'early'))
+        await accessTokens.insert(token('grandchild', 'child'))
         const { username: _username, ...shared } = token('of acme', 'grandchild')
         await accessTokens.insert({ ...shared, kind: 'organization', org: 'acme' })
+        const early = await accessTokens.revoke('early', NOW)
+        expect(early.map(({ id }) => id)).toEqual(['early', 'early child'])
         await accessTokens.insert(token('stranger', null))
         const revoked = await accessTokens.revoke('root', LATER)
         expect(revoked.map(({ id, revoked_at }) => [id, revoked_at])).toEqual([
@@ -87,7 +90,9 @@ export function describeCredentials(store: () => Store): void {
         const revokedAt = async (id: string) => (await reader.accessTokens.find(id))?.revoked_at
         for (const id of ['root', 'child', 'grandchild', 'of acme'])
           expect(await revokedAt(id), id).toBe(LATER)
+        expect(await revokedAt('early child')).toBe(NOW)
         expect(await revokedAt('early')).toBe(NOW)
+        expect(await reader.accessTokens.hasPending()).toBe(false)
         expect(await revokedAt('stranger')).toBeNull()
         expect(await reader.accessTokens.find('child')).toMatchObject({ parent_id: 'root' })
       })

@@ -14,6 +14,7 @@ import { describeMemory } from './memory-conformance.ts'
 import type { OpenStore } from './open-again.ts'
 import { describePages } from './page-conformance.ts'
 import { describePeople } from './people-conformance.ts'
+import { describeRevocations } from './revocation-conformance.ts'
 import { describeRollouts } from './rollout-conformance.ts'
 import { describeWebhooks } from './webhook-conformance.ts'
 
@@ -469,6 +470,7 @@ export function describeStore(name: string, prepare: () => OpenStore | Promise<O
       () => open,
     )
     describeIdempotency(() => store)
+    describeRevocations(() => store)
     describeKnownNetworks(() => store)
     describeDocuments(() => store)
     describeRollouts(() => store)

@@ -24,7 +24,13 @@ export interface TokenPage {
   readonly expiresAfter: string
 }
 
+/**
+ * Everybody who could use a token finds it revoked from the moment of the revocation on. Lists and
+ * counts leave out the first hundred at once, and others when `revokePending` has come to them.
+ */
 export interface AccessTokenReader {
+  /** Whether `revokePending` has something to note, here or for enrolment tokens. */
+  hasPending(): Promise<boolean>
   find(id: string): Promise<AccessTokenRecord | null>
   findBySecretHash(secretHash: string): Promise<AccessTokenRecord | null>
   /** Not revoked, by creation; expired ones too. */
@@ -48,9 +54,15 @@ export interface AccessTokenWriter extends AccessTokenReader {
   insert(token: AccessTokenRecord): Promise<void>
   /**
    * With everything that descends from it by `parent_id`; what was revoked before keeps its time.
-   * Answers those that are revoked by this, by creation.
+   * Answers it and the first hundred that are revoked by this, by creation.
    */
   revoke(id: string, revokedAt: string): Promise<AccessTokenRecord[]>
+  /** The same for all tokens of the organization whose `created_by` is `actor`. */
+  revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<AccessTokenRecord[]>
+  /** The same for all personal tokens of the user. */
+  revokeOfUser(username: string, revokedAt: string): Promise<AccessTokenRecord[]>
+  /** Notes a hundred more of those that are revoked already; null when there are none. */
+  revokePending(): Promise<AccessTokenRecord[] | null>
 }
 
 /** A token counts as revoked, too, when the access token that it descends from is. */
@@ -71,8 +83,13 @@ export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
   use(id: string, usedAt: string): Promise<EnrolmentTokenRecord | null>
   /** Answers the token that is revoked by this; none when it was before. */
   revoke(org: string, id: string, revokedAt: string): Promise<EnrolmentTokenRecord | null>
-  /** Those of the organization whose `created_by` is `actor`; answers them by creation. */
+  /**
+   * Those of the organization whose `created_by` is `actor`; answers the first hundred by creation.
+   * Others are found no more and keep their places in counts until `revokePending`.
+   */
   revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<EnrolmentTokenRecord[]>
+  /** Notes a hundred more of those that are revoked already; null when there are none. */
+  revokePending(): Promise<EnrolmentTokenRecord[] | null>
 }
 
 export interface DeviceReader {

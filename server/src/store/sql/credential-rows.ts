@@ -1,6 +1,14 @@
 import type { AccessTokenRecord, OrganizationTokenRecord, PersonalTokenRecord } from '../records.ts'
 import type { AccessTokenReader, AccessTokenWriter, TokenPage } from '../contract/credentials.ts'
 import type { Connection } from './connection.ts'
+import {
+  ACCESS_TOKEN_KINDS,
+  AT_ONCE,
+  childrenOf,
+  createMarkRevoked,
+  createPending,
+  ENDED_AT,
+} from './revocation-rows.ts'
 
 interface AccessTokenRow {
   readonly place: number
@@ -19,14 +27,20 @@ interface AccessTokenRow {
   readonly last_used_at: string | null
 }
 
+interface FoundRow extends AccessTokenRow {
+  readonly ended_at: string | null
+}
+
 /** Revoked tokens stay in the table, so the place of each that was ever listed is known. */
 const IN_PAGE = `revoked_at IS NULL AND expires_at > ?
   AND place > coalesce((SELECT place FROM access_tokens WHERE id = ?), 0) ORDER BY place LIMIT ?`
 
 export function createAccessTokenReader(connection: Connection): AccessTokenReader {
-  const find = connection.prepare<AccessTokenRow>('SELECT * FROM access_tokens WHERE id = ?')
-  const findBySecretHash = connection.prepare<AccessTokenRow>(
-    'SELECT * FROM access_tokens WHERE secret_hash = ?',
+  const find = connection.prepare<FoundRow>(
+    `SELECT t.*, ${ENDED_AT} AS ended_at FROM access_tokens t WHERE t.id = ?`,
+  )
+  const findBySecretHash = connection.prepare<FoundRow>(
+    `SELECT t.*, ${ENDED_AT} AS ended_at FROM access_tokens t WHERE t.secret_hash = ?`,
   )
   const listOfUser = connection.prepare<AccessTokenRow>(
     'SELECT * FROM access_tokens WHERE username = ? AND revoked_at IS NULL ORDER BY place',
@@ -56,14 +70,16 @@ export function createAccessTokenReader(connection: Connection): AccessTokenRead
     `SELECT * FROM access_tokens
      WHERE created_by = ? AND org IS NOT NULL AND revoked_at IS NULL ORDER BY place`,
   )
+  const anyPending = connection.prepare('SELECT 1 FROM pending_revocations LIMIT 1')
   return {
+    async hasPending() {
+      return (await anyPending.get()) !== undefined
+    },
     async find(id) {
-      const row = await find.get(id)
-      return row === undefined ? null : toAccessToken(row)
+      return toFound(await find.get(id))
     },
     async findBySecretHash(secretHash) {
-      const row = await findBySecretHash.get(secretHash)
-      return row === undefined ? null : toAccessToken(row)
+      return toFound(await findBySecretHash.get(secretHash))
     },
     async listOfUser(username) {
       return (await listOfUser.all(username)).map(toAccessToken).filter(isPersonal)
@@ -103,14 +119,18 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
     'UPDATE access_tokens SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, ?) <= ?',
     'progress',
   )
-  const revoke = connection.prepare<AccessTokenRow>(`WITH RECURSIVE family (id) AS (
-       SELECT id FROM access_tokens WHERE id = ?
-       UNION
-       SELECT child.id FROM access_tokens AS child JOIN family ON child.parent_id = family.id
-     )
-     UPDATE access_tokens SET revoked_at = ?
-     WHERE id IN (SELECT id FROM family) AND revoked_at IS NULL
-     RETURNING *`)
+  const revoke = connection.prepare<AccessTokenRow>(
+    'UPDATE access_tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *',
+  )
+  const lastMade = connection.prepare<{ through: number | null }>(
+    `SELECT max(place) AS through FROM access_tokens
+     WHERE created_by = ? AND org IS NOT NULL AND revoked_at IS NULL`,
+  )
+  const markRevoked = createMarkRevoked<AccessTokenRow>(connection)
+  const pending = createPending(connection, ACCESS_TOKEN_KINDS)
+  const lastOfUser = connection.prepare<{ through: number | null }>(
+    'SELECT max(place) AS through FROM access_tokens WHERE username = ? AND revoked_at IS NULL',
+  )
   return {
     ...createAccessTokenReader(connection),
     async insert(token) {
@@ -134,8 +154,26 @@ export function createAccessTokenWriter(connection: Connection): AccessTokenWrit
       await touch.run(usedAt, id, usedAt, usedAt)
     },
     async revoke(id, revokedAt) {
-      const rows = await revoke.all(id, revokedAt)
-      return rows.toSorted((a, b) => a.place - b.place).map(toAccessToken)
+      const [row] = await revoke.all(revokedAt, id)
+      if (row === undefined) return []
+      const others = await markRevoked([childrenOf(id, revokedAt)], AT_ONCE)
+      return [row, ...others].map(toAccessToken)
+    },
+    async revokeMadeBy(org, actor, revokedAt) {
+      const through = (await lastMade.get(actor))?.through ?? 0
+      const made = { kind: 'made', org, key: actor, through } as const
+      return (await markRevoked([{ ...made, revoked_at: revokedAt }], AT_ONCE)).map(toAccessToken)
+    },
+    async revokeOfUser(username, revokedAt) {
+      const through = (await lastOfUser.get(username))?.through ?? 0
+      const own = { kind: 'personal', org: '', key: username, through } as const
+      return (await markRevoked([{ ...own, revoked_at: revokedAt }], AT_ONCE)).map(toAccessToken)
+    },
+    async revokePending() {
+      const next = await pending.first()
+      if (next === undefined) return null
+      await pending.end(next)
+      return (await markRevoked([next], AT_ONCE)).map(toAccessToken)
     },
   }
 }
@@ -150,6 +188,10 @@ function isPersonal(token: AccessTokenRecord): token is PersonalTokenRecord {
 
 function isOfOrganization(token: AccessTokenRecord): token is OrganizationTokenRecord {
   return token.kind === 'organization'
+}
+
+function toFound(row: FoundRow | undefined): AccessTokenRecord | null {
+  return row === undefined ? null : toAccessToken({ ...row, revoked_at: row.ended_at })
 }
 
 function toAccessToken(row: AccessTokenRow): AccessTokenRecord {

@@ -23,6 +23,7 @@ export const TABLES: readonly Table[] = [
   { name: 'rules', key: ['place'] },
   { name: 'access_tokens', key: ['place'] },
   { name: 'enrolment_tokens', key: ['place'] },
+  { name: 'pending_revocations', key: ['kind', 'org', 'key'] },
   { name: 'devices', key: ['id'] },
   { name: 'device_labels', key: ['org', 'label', 'device_id'] },
   { name: 'break_glass_grants', key: ['id'] },

@@ -21,6 +21,7 @@ import { lastSeen } from './last-seen.ts'
 import { liveIndexes } from './live-indexes.ts'
 import { listingIndexes } from './listing-indexes.ts'
 import { ownerIndex } from './owner-index.ts'
+import { pendingRevocations } from './pending-revocations.ts'
 import { publications } from './publications.ts'
 import { rolloutBases } from './rollout-bases.ts'
 import { rollouts } from './rollouts.ts'
@@ -65,4 +66,5 @@ export const MIGRATIONS: readonly Migration[] = [
   historyBytes,
   teamClaims,
   keptAnswers,
+  pendingRevocations,
 ]
