@@ -154,9 +154,13 @@ class AuditedWriter implements StoreWriter {
     })
   }
 
-  // That a device polls or reports changes nothing that anybody decided.
+  // That a device polls, reports or follows its user changes nothing that anybody decided.
   get devicePolls() {
     return this.#writer.devicePolls
+  }
+
+  get deviceAssignments() {
+    return this.#writer.deviceAssignments
   }
 
   get deviceReports() {

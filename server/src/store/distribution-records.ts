@@ -43,6 +43,14 @@ export interface DeviceRecord {
   readonly revoked_at: string | null
 }
 
+/** Which view is a device's own, as the newest assignment says that was signed for it. */
+export interface DeviceAssignmentRecord {
+  readonly device_id: string
+  readonly view_id: string
+  /** Grows whenever the view becomes another, and is no less than the seconds from 1970 to then. */
+  readonly version: number
+}
+
 /** What a device last said of itself. */
 export interface DeviceReportRecord {
   readonly device_id: string

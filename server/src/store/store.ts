@@ -16,6 +16,8 @@ import type { PolicyReader, PolicyWriter } from './contract/policies.ts'
 import type {
   AccessTokenReader,
   AccessTokenWriter,
+  DeviceAssignmentReader,
+  DeviceAssignmentWriter,
   DevicePollReader,
   DevicePollWriter,
   DeviceReportReader,
@@ -69,7 +71,8 @@ export interface Store {
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When access tokens, devices and networks of users were last used, what devices report, when rollouts were judged, how far deliveries have come and the answers kept for
+   * When access tokens, devices and networks of users were last used, what devices report, which views they were
+   * assigned to, when rollouts were judged, how far deliveries have come and the answers kept for
    * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
    * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
    * changed them.
@@ -97,6 +100,7 @@ export interface StoreReader {
   readonly devices: DeviceReader
   readonly grants: GrantReader
   readonly devicePolls: DevicePollReader
+  readonly deviceAssignments: DeviceAssignmentReader
   readonly deviceReports: DeviceReportReader
   readonly signingKeys: SigningKeyReader
   readonly idempotency: IdempotencyReader
@@ -126,6 +130,7 @@ export interface StoreWriter extends StoreReader {
   readonly devices: DeviceWriter
   readonly grants: GrantWriter
   readonly devicePolls: DevicePollWriter
+  readonly deviceAssignments: DeviceAssignmentWriter
   readonly deviceReports: DeviceReportWriter
   readonly signingKeys: SigningKeyWriter
   readonly idempotency: IdempotencyWriter

@@ -417,6 +417,7 @@ export const NOT_AUDITED: Record<string, readonly string[]> = {
   accessTokens: ['touch'],
   enrolmentTokens: ['use'],
   devicePolls: ['record'],
+  deviceAssignments: ['put'],
   deviceReports: ['put'],
   trust: ['insertKey', 'insertRoot'],
   views: [

@@ -406,6 +406,34 @@ export function describeCredentials(store: () => Store): void {
       expect(await revision()).toBe(before)
     })
 
+    it('keeps the newest assignment of each device, and raises no revision by it', async () => {
+      await store().transaction(async (writer) => {
+        for (const each of [device('d1', 'acme'), device('d2', 'rival'), device('d3', 'acme')])
+          await writer.devices.insert(each)
+      })
+      const revision = () =>
+        store().read(async (reader) => (await reader.organizations.find('acme'))?.revision)
+      const before = await revision()
+      const [d1, d2] = [
+        { device_id: 'd1', view_id: 'a', version: 3 },
+        { device_id: 'd2', view_id: 'b', version: 1_795_000_000 },
+      ]
+
+      await store().transaction(async ({ deviceAssignments }) => {
+        await deviceAssignments.put([{ ...d1, view_id: 'b', version: 2 }, d2])
+        await deviceAssignments.put([d1])
+        await deviceAssignments.put([])
+      })
+
+      await store().read(async ({ deviceAssignments }) => {
+        const kept = await deviceAssignments.list(['d1', 'd2', 'd3'])
+        expect([...kept.values()]).toEqual(expect.arrayContaining([d1, d2]))
+        expect(kept.size).toBe(2)
+        expect(await deviceAssignments.list([])).toEqual(new Map())
+      })
+      expect(await revision()).toBe(before)
+    })
+
     it('keeps the newest report of each device, and raises no revision by it', async () => {
       const report = (device_id: string, reported_at: string, revision: number | null) => ({
         device_id,

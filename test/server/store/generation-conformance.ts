@@ -190,6 +190,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
         await writer.accessTokens.touch('t0', NOW)
         await writer.devicePolls.record('d0', NOW)
         await writer.deviceReports.put([REPORT])
+        await writer.deviceAssignments.put([{ device_id: 'd0', view_id: 'a', version: 1 }])
         await writer.idempotency.put(KEPT)
         await writer.idempotency.put({ ...KEPT, scope: 'expired', expires_at: NOW })
         await writer.idempotency.deleteExpired(NOW, { answers: 9, bytes: 999 })

@@ -1,5 +1,6 @@
 import type {
   DeviceRecord,
+  DeviceAssignmentRecord,
   DeviceReportRecord,
   EnrolmentTokenRecord,
   GrantRecord,
@@ -138,6 +139,16 @@ export interface DevicePollReader {
 export interface DevicePollWriter extends DevicePollReader {
   /** No change when a later poll (`Date.toISOString`) is recorded; never raises the revision. */
   record(deviceId: string, seenAt: string): Promise<void>
+}
+
+export interface DeviceAssignmentReader {
+  /** The newest assignment of each of these devices that ever had one, by its id. */
+  list(deviceIds: readonly string[]): Promise<Map<string, DeviceAssignmentRecord>>
+}
+
+export interface DeviceAssignmentWriter extends DeviceAssignmentReader {
+  /** One of a device each, in place of what is there. Never raises the revision. */
+  put(assignments: readonly DeviceAssignmentRecord[]): Promise<void>
 }
 
 export interface DeviceReportReader {

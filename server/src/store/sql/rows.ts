@@ -5,6 +5,10 @@ import { createDeliveryReader, createDeliveryWriter } from './delivery-rows.ts'
 import { createEnrolmentTokenReader, createEnrolmentTokenWriter } from './enrolment-token-rows.ts'
 import { createEventReader, createEventWriter } from './event-rows.ts'
 import { createDeviceReader, createDeviceWriter } from './device-rows.ts'
+import {
+  createDeviceAssignmentReader,
+  createDeviceAssignmentWriter,
+} from './device-assignment-rows.ts'
 import { createDevicePollReader, createDevicePollWriter } from './device-poll-rows.ts'
 import { createDeviceReportReader, createDeviceReportWriter } from './device-report-rows.ts'
 import { createGrantReader, createGrantWriter } from './grant-rows.ts'
@@ -49,6 +53,7 @@ export function createReader(connection: Connection): StoreReader {
     devices: createDeviceReader(connection),
     grants: createGrantReader(connection),
     devicePolls: createDevicePollReader(connection),
+    deviceAssignments: createDeviceAssignmentReader(connection),
     deviceReports: createDeviceReportReader(connection),
     signingKeys: createSigningKeyReader(connection),
     idempotency: createIdempotencyReader(connection),
@@ -78,6 +83,7 @@ export function createWriter(connection: Connection, memory: WriterMemory): Stor
     devices: createDeviceWriter(connection),
     grants: createGrantWriter(connection),
     devicePolls: createDevicePollWriter(connection),
+    deviceAssignments: createDeviceAssignmentWriter(connection),
     deviceReports: createDeviceReportWriter(connection),
     signingKeys: createSigningKeyWriter(connection),
     idempotency: createIdempotencyWriter(connection),

@@ -29,6 +29,7 @@ export const TABLES: readonly Table[] = [
   { name: 'break_glass_grants', key: ['id'] },
   { name: 'device_polls', key: ['device_id'] },
   { name: 'device_reports', key: ['device_id'] },
+  { name: 'device_assignments', key: ['device_id'] },
   { name: 'signing_keys', key: ['kid'] },
   { name: 'idempotency', key: ['scope'] },
   { name: 'idempotency_callers', key: ['caller'] },

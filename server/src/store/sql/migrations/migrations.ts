@@ -2,6 +2,7 @@ import type { Migration } from '../dialect.ts'
 import { accountOrganizations } from './account-organizations.ts'
 import { accounts } from './accounts.ts'
 import { breakGlass } from './break-glass.ts'
+import { deviceAssignments } from './device-assignments.ts'
 import { deviceKeys } from './device-keys.ts'
 import { deviceNames } from './device-names.ts'
 import { deviceReports } from './device-reports.ts'
@@ -67,4 +68,5 @@ export const MIGRATIONS: readonly Migration[] = [
   teamClaims,
   keptAnswers,
   pendingRevocations,
+  deviceAssignments,
 ]
