@@ -8,7 +8,7 @@ import { ageAt } from '../state/agent-state.ts'
 
 /** Why the timestamp that a machine has does not do, and after when a better one is issued. */
 export interface AwaitedIssue {
-  readonly reason: 'clock_was_ahead' | 'revoked'
+  readonly reason: 'clock_was_ahead'
   /** In milliseconds since 1970. */
   readonly afterMs: number
 }
@@ -21,19 +21,16 @@ export interface Times {
   readonly mendedMs: number
   /** The latest issue that was accepted. */
   readonly issuedMs: number
-  /** When the server refused this machine; null while it is not revoked. */
-  readonly refusedMs: number | null
 }
 
 /**
- * Null while the timestamp does. A clock that was ahead once makes policies old until a later issue proves it wrong,
- * and a revocation ends with a later issue alone: without asking, either comes within an hour.
+ * Null while the timestamp does. A clock that was ahead once makes policies old until a later issue proves it wrong:
+ * without asking, that comes within an hour.
  */
 export function findAwaitedIssue(
   bundle: { readonly stale_at: string; readonly expires_at: string } | null,
-  { nowMs, mendedMs, issuedMs, refusedMs }: Times,
+  { nowMs, mendedMs, issuedMs }: Times,
 ): AwaitedIssue | null {
-  if (refusedMs !== null) return { reason: 'revoked', afterMs: Math.max(refusedMs, issuedMs) }
   if (bundle === null || ageAt(nowMs, bundle) === ageAt(mendedMs, bundle)) return null
   return { reason: 'clock_was_ahead', afterMs: issuedMs }
 }

@@ -1,6 +1,7 @@
 import {
-  ASSIGNED_HEADER,
+  ASSIGNMENT_VERSION_HEADER,
   MAX_UPDATE_BYTES,
+  NONCE_HEADER,
   RENEWAL_HEADER,
   UPDATE_PATH,
   type Enrolment,
@@ -24,8 +25,10 @@ export interface Held {
   readonly targets: number | null
   /** Of the timestamp of `view`, to be told when nothing has changed. */
   readonly etag: string | null
-  /** Issue of the newest assignment that was accepted, in milliseconds since 1970; 0 for none. */
-  readonly assignedMs?: number
+  /** Of the newest assignment that was accepted; 0 where it has none. */
+  readonly assignmentVersion?: number
+  /** To be signed into the next one; null for none. */
+  readonly nonce?: string | null
   /** The timestamp is to be issued after this, in milliseconds since 1970; null for any. */
   readonly issuedAfterMs?: number | null
 }
@@ -40,10 +43,11 @@ export async function fetchUpdate(
   held: Held,
   signal: AbortSignal,
 ): Promise<Update | { readonly kind: 'same' } | { readonly kind: 'absent' } | Fault> {
-  const { etag, assignedMs = 0, issuedAfterMs = null } = held
+  const { etag, assignmentVersion = 0, nonce = null, issuedAfterMs = null } = held
   const path = `${UPDATE_PATH}?${formatHeld(held)}`
   const headers = {
-    [ASSIGNED_HEADER]: formatSeconds(assignedMs),
+    [ASSIGNMENT_VERSION_HEADER]: String(assignmentVersion),
+    ...(nonce === null ? {} : { [NONCE_HEADER]: nonce }),
     ...(issuedAfterMs === null ? {} : { [RENEWAL_HEADER]: formatSeconds(issuedAfterMs) }),
   }
   const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag, headers }, signal)

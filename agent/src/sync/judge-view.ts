@@ -7,7 +7,14 @@ import {
   type ViewSettings,
 } from '@palisade/protocol'
 import type { Bounds } from '../state/trusted-time.ts'
-import { issuedMsOf, readAssignment, type Assignment } from './assignment.ts'
+import {
+  isLater,
+  orderOf,
+  orderOfText,
+  readAssignment,
+  type Assignment,
+  type AssignmentOrder,
+} from './assignment.ts'
 import { fault, type Fault } from './fault.ts'
 import type { IsSignature } from './signature.ts'
 import {
@@ -46,10 +53,10 @@ export interface JudgedView {
   readonly files: ViewFiles
   readonly versions: Versions
   readonly issuedMs: number
-  /** Issue of the assignment. */
-  readonly assignedMs: number
+  /** That was signed into the assignment; null for none. */
+  readonly nonce: string | null
   readonly staleMs: number
-  /** Whether no assignment with a later issue was accepted before. */
+  /** Whether no later assignment was accepted before. */
   readonly isNewestAssignment: boolean
   readonly documents: readonly Listed[]
   /** Null when the view holds what this version does not know: then everything is denied. */
@@ -159,22 +166,23 @@ function checkOrder(parsed: Parsed, files: ViewFiles, judgement: Judgement): Fau
 
 /**
  * A machine leaves its view only for a later assignment, or a recorded one would move it back. Within one
- * view its versions order the files, and servers whose clocks differ may assign it.
+ * view the versions of its files order them, and servers whose clocks differ may assign it.
  */
 function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | null {
-  const newestMs = newestAssignmentMs(judgement)
-  if (newestMs === null) return null
-  const issuedMs = Date.parse(assignment.issued)
+  const newest = newestOrder(judgement)
+  if (newest === null) return null
+  const order = orderOf(assignment)
   const isSameView = assignment.view === judgement.state.view?.id
-  if (isSameView ? issuedMs >= newestMs - TOLERANCE_MS : issuedMs > newestMs) return null
+  if (isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.place > newest.place)
+    return null
   return fault('older_issue', 'the view was assigned before the newest assignment accepted')
 }
 
 /** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
-function newestAssignmentMs({ state, root, isSignature }: Judgement): number | null {
+function newestOrder({ state, root, isSignature }: Judgement): AssignmentOrder | null {
   const newest = newestAssignmentOf(state)
   if (newest === null || !isSignedBy(root, 'targets', newest, isSignature)) return null
-  return issuedMsOf(newest)
+  return orderOfText(newest)
 }
 
 function versionsOf({ timestamp, snapshot, targets }: Parsed): Versions {
@@ -217,6 +225,7 @@ function finish(
   { files, judgement }: { readonly files: ViewFiles; readonly judgement: Judgement },
 ): JudgedView | Fault {
   const { timestamp, targets, assignment } = parsed
+  const newest = newestOrder(judgement)
   const listed = Object.entries(targets.targets)
   if (listed.length > MAX_POLICIES_OF_VIEW)
     return fault('too_large', `the view lists more than ${MAX_POLICIES_OF_VIEW} policies`)
@@ -235,9 +244,9 @@ function finish(
     files,
     versions: versionsOf(parsed),
     issuedMs: Date.parse(timestamp['x-issued']),
-    assignedMs: Date.parse(assignment.issued),
+    nonce: assignment.nonce ?? null,
     staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
-    isNewestAssignment: Date.parse(assignment.issued) >= (newestAssignmentMs(judgement) ?? 0),
+    isNewestAssignment: newest === null || !isLater(newest, orderOf(assignment)),
     documents,
     settings: isKnown ? settings : null,
   }

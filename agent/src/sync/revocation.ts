@@ -1,61 +1,59 @@
-import type { Bounds } from '../state/trusted-time.ts'
+import { randomBytes } from 'node:crypto'
 import type { JudgedView } from './judge-view.ts'
 import type { Trust } from './trust.ts'
 
-/** Since when the server does not know this machine, in memory and on disk. */
+const NONCE_BYTES = 16
+
+/** Whether the server does not know this machine, in memory and on disk. */
 export interface Revocation {
   /** At start: whether this machine is revoked. */
   restore(): boolean
   /** The server has refused the key of this machine. */
   begin(): void
-  /** Whether that was signed after the refusal, which ends the revocation. */
-  endBy(view: Pick<JudgedView, 'issuedMs' | 'assignedMs'>): boolean
-  /** In milliseconds since 1970; null while this machine is not revoked. */
-  sinceMs(): number | null
+  /** For one attempt, in place of the one before: what the server is to sign. Null while this machine is not revoked. */
+  challenge(): string | null
+  /** Whether that answers the newest challenge, which ends the revocation. */
+  endBy(view: Pick<JudgedView, 'nonce'>): boolean
   /** Writes a change that is not on disk yet. Never rejects: one that cannot be written is with the next call. */
   keep(): Promise<void>
 }
 
 /**
- * Only timestamp and assignment that are both signed after the refusal end a revocation: any page can be sent in
- * place of the server, an earlier answer can be recorded, and the timestamp of the view goes to other machines as
- * well. The refusal is dated by what the clock shows, and no earlier than the last accepted issue.
+ * Only an assignment into which the server has signed the nonce of the very attempt ends a revocation. Any page can
+ * be sent in place of the server, an earlier answer can be recorded, and no date says when something was signed: the
+ * clocks of machine and server differ. A nonce that served for two attempts could be answered before a
+ * later refusal.
  */
-export function createRevocation(
-  trust: Pick<Trust, 'refusedMs' | 'keepInBoth'>,
-  clock: { bounds(): Bounds },
-): Revocation {
-  let sinceMs: number | null = null
+export function createRevocation(trust: Pick<Trust, 'isRevoked' | 'keepInBoth'>): Revocation {
+  let isRevoked = false
+  let nonce: string | null = null
 
   return {
-    sinceMs: () => sinceMs,
-
     restore() {
-      const keptMs = trust.refusedMs()
-      sinceMs = keptMs === 0 ? clock.bounds().expiryMs : keptMs
-      return sinceMs !== null
+      isRevoked = trust.isRevoked()
+      return isRevoked
     },
 
     begin() {
-      sinceMs ??= clock.bounds().expiryMs
+      isRevoked = true
+      nonce = null
     },
 
-    endBy({ issuedMs, assignedMs }) {
-      if (sinceMs === null) return false
-      if (Math.min(issuedMs, assignedMs) > sinceMs) {
-        sinceMs = null
-        return true
-      }
-      const { futureMs, expiryMs } = clock.bounds()
-      // The clock was ahead at the refusal, and a later issue has proved it wrong.
-      if (sinceMs > futureMs) sinceMs = Math.min(sinceMs, expiryMs)
-      return false
+    challenge() {
+      nonce = isRevoked ? randomBytes(NONCE_BYTES).toString('base64url') : null
+      return nonce
+    },
+
+    endBy(view) {
+      if (nonce === null || view.nonce !== nonce) return false
+      isRevoked = false
+      nonce = null
+      return true
     },
 
     async keep() {
-      if (trust.refusedMs() === sinceMs) return
-      const kept = { is_revoked: sinceMs !== null, refused_ms: sinceMs ?? 0 }
-      await trust.keepInBoth(kept).catch(() => {})
+      if (trust.isRevoked() === isRevoked) return
+      await trust.keepInBoth({ is_revoked: isRevoked }).catch(() => {})
     },
   }
 }

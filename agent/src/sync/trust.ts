@@ -31,8 +31,7 @@ export interface Trust {
   /** The newest; null when those that were kept do not lead on from the pinned one. */
   root(): Root | null
   grants(): GrantLedger
-  /** When the server refused this machine, in milliseconds since 1970; null while it is not revoked. */
-  refusedMs(): number | null
+  isRevoked(): boolean
   /** What was kept; a problem where something was damaged, and is out of the way now. */
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
   /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
@@ -40,9 +39,7 @@ export interface Trust {
   /** Makes the view what this machine trusts, durably. Throws the system's error; then nothing changed. */
   keepView(view: JudgedView): Promise<void>
   /** Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not reentrant. */
-  keepInBoth(
-    changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked' | 'refused_ms'>>,
-  ): Promise<void>
+  keepInBoth(changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked'>>): Promise<void>
   /** Keeps what is known about the time, so that a restart does not make it earlier. */
   keepTime(): Promise<void>
   /** Forgets what was restored, because it cannot be used; answers where it is now. */
@@ -92,7 +89,7 @@ export function createTrust(deps: TrustDeps): Trust {
     state: () => state,
     root: () => root,
     grants: () => state.grants,
-    refusedMs: () => (state.is_revoked ? state.refused_ms : null),
+    isRevoked: () => state.is_revoked,
 
     async restore() {
       clock.restore(await store.readTime())
@@ -155,9 +152,8 @@ function begin(
   // What cannot be used makes no grant good for a second time.
   const grants = isOurs ? withEnded(former.grants) : NO_GRANTS
   const is_revoked = isOurs && former.is_revoked
-  const refused_ms = is_revoked ? former.refused_ms : 0
   const nothing = { roots: [], view: null, ...NO_MARKS, newest_assignment: null, issued_ms: 0 }
-  const state = { org, device_id, ...nothing, grants, is_revoked, refused_ms }
+  const state = { org, device_id, ...nothing, grants, is_revoked }
   return { state, root: followRoots(pinned, []) }
 }
 

@@ -4,7 +4,7 @@ import { grantLedgerSchema, NO_GRANTS } from '../break-glass/grant-ledger.ts'
 import type { KeptMeter } from '../break-glass/grant-meter.ts'
 import { instantMs } from '../state/instant.ts'
 import type { KeptTime } from '../state/trusted-time.ts'
-import { issuedMsOf } from './assignment.ts'
+import { isLater, orderOfText } from './assignment.ts'
 import { sha256 } from './signed-metadata.ts'
 import { knowsMoreMarks, viewMarksShape } from './view-marks.ts'
 
@@ -29,7 +29,7 @@ const stateSchema = z.strictObject({
   view: viewFilesSchema.nullable(),
   ...viewMarksShape,
   /**
-   * The assignment with the latest issue that was accepted, of whichever view. Its text is kept because it
+   * The latest assignment that was accepted, of whichever view. Its text is kept because it
    * counts only while the keys that signed it do; absent in what an earlier version kept.
    */
   newest_assignment: z.string().nullable().default(null),
@@ -39,13 +39,13 @@ const stateSchema = z.strictObject({
   grants: grantLedgerSchema.default(NO_GRANTS),
   /** Whether the server's last word was that it does not know this machine; absent likewise. */
   is_revoked: z.boolean().default(false),
-  /** When it said so, in milliseconds since 1970; 0 where an earlier version did not keep it. */
-  refused_ms: instantMs.default(0),
+  /** An earlier version kept when; nothing depends on it. */
+  refused_ms: instantMs.exactOptional(),
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
 
-/** The text with the latest issue that was accepted, whichever view it names; null before the first. */
+/** The text of the latest one that was accepted, whichever view it names; null before the first. */
 export function newestAssignmentOf({ newest_assignment, view }: TrustedState): string | null {
   // An agent of an earlier version kept only the one of the view in force.
   return newest_assignment ?? view?.assignment ?? null
@@ -68,7 +68,7 @@ function knowsMore(one: TrustedState, other: TrustedState): boolean {
   return (
     one.grants.passed_ms > other.grants.passed_ms ||
     one.grants.used.some((grant) => !other.grants.used.some(({ id }) => id === grant.id)) ||
-    issuedMsOf(newestAssignmentOf(one)) > issuedMsOf(newestAssignmentOf(other)) ||
+    isLater(orderOfText(newestAssignmentOf(one)), orderOfText(newestAssignmentOf(other))) ||
     knowsMoreMarks(one, other)
   )
 }

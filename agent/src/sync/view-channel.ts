@@ -1,7 +1,7 @@
 import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { TrustedClock } from '../state/trusted-clock.ts'
-import { issuedMsOf } from './assignment.ts'
+import { readAssignment } from './assignment.ts'
 import type { Times } from './awaited-issue.ts'
 import type { Fault } from './fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
@@ -58,7 +58,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const isSignature = createSignatureMemory()
   const sets = createTrustedSets(isSignature)
   const trust = createTrust({ ...deps, isSignature })
-  const revocation = createRevocation(trust, clock)
+  const revocation = createRevocation(trust)
   /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
@@ -113,7 +113,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       const polled = await pollView(fetchFile, known, signal)
       if (polled.kind !== 'changed') return polled
     }
-    const held = { ...heldOf(trust, tag, revocation.sinceMs()), issuedAfterMs }
+    const held = { ...heldOf(trust, tag), nonce: revocation.challenge(), issuedAfterMs }
     const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
     if (fetched.kind === 'archive') return follow(fetched.fetchFile, signal)
     // A server of an earlier version has each file by itself.
@@ -127,7 +127,6 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       nowMs: clock.now(),
       mendedMs: clock.bounds().expiryMs,
       issuedMs: trust.state().issued_ms,
-      refusedMs: revocation.sinceMs(),
     }),
     fetch: ask,
     async open(body, signal) {
@@ -145,21 +144,13 @@ function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
 }
 
-function heldOf(
-  trust: Pick<Trust, 'state' | 'root'>,
-  etag: string | null,
-  refusedMs: number | null,
-): Held {
+function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held {
   const state = trust.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null
-  const assignedMs = Math.max(issuedMsOf(newestAssignmentOf(state)), nextSecond(refusedMs))
-  return { view, root: trust.root()?.version ?? 1, targets, etag, assignedMs }
-}
-
-/** Issues are in whole seconds. */
-function nextSecond(ms: number | null): number {
-  return ms === null ? 0 : (Math.floor(ms / 1000) + 1) * 1000
+  const newest = newestAssignmentOf(state)
+  const assignmentVersion = (newest === null ? null : readAssignment(newest))?.version ?? 0
+  return { view, root: trust.root()?.version ?? 1, targets, etag, assignmentVersion }
 }
 
 /** The files of that view, with their versions where they are still known: with other keys they begin anew. */

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { NOW_MS } from '../fixture/bundle.ts'
 import { packBundle, type Served } from '../fixture/pack-bundle.ts'
 import { never, policies, setUp, wide, type Scene } from '../fixture/sync-scene.ts'
-import { createKeys, OTHER_VIEW, VIEW, type Release } from '../fixture/view-repository.ts'
+import { createKeys, OTHER_VIEW, serve, VIEW, type Release } from '../fixture/view-repository.ts'
 
 const MINUTE_MS = 60_000
 const SECRET = { action: 'read', path: '/etc/passwd' }
@@ -100,6 +100,107 @@ describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
     expect(outcome).toMatchObject({ outcome: 'updated', error: null })
     expect(scene.active.decide(SECRET).decision).toBe('allow')
   })
+})
+
+const SECONDS = NOW_MS / 1000
+/** Signed by a server that counts the views of the machine. */
+const versioned = (version: number, release: Release): Release => ({
+  ...release,
+  assignment: { version: SECONDS + version },
+})
+
+describe.each(WAYS)('an assignment with a version that comes %s', (_way, offer) => {
+  /** In the strict view by version 5, after the lax one by version 1; half an hour has passed. */
+  async function movedByVersion(): Promise<Scene> {
+    const scene = await setUp()
+    scene.setClock(NOW_MS + 30 * MINUTE_MS)
+    for (const release of [versioned(1, lax(0)), versioned(5, strict(20))])
+      expect(await scene.sync(scene.repository.release(release))).toMatchObject({ error: null })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+    return scene
+  }
+
+  it.each([1, 4, 5])(
+    'brings no former view back by version %i, whenever it was issued',
+    async (version) => {
+      const before = await movedByVersion()
+      const nowMs = NOW_MS + 30 * MINUTE_MS
+      for (const scene of [before, await setUp(before.directory, before.repository, nowMs)]) {
+        const outcome = await offer(scene, scene.repository.release(versioned(version, lax(35))))
+
+        expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'older_issue' } })
+        expect(scene.active.decide(SECRET).decision).toBe('deny')
+      }
+    },
+  )
+
+  it('moves the machine by a higher one, although another clock has dated it earlier', async () => {
+    const scene = await movedByVersion()
+
+    const outcome = await offer(scene, scene.repository.release(versioned(6, lax(16))))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+    expect(scene.active.decide(SECRET).decision).toBe('allow')
+  })
+
+  it('is taken for the view in force whatever its version, and hides no later one', async () => {
+    const scene = await movedByVersion()
+
+    for (const [count, version] of [4, 7, 6].entries())
+      expect(
+        await offer(
+          scene,
+          scene.repository.release({ ...versioned(version, strict(20)), version: 2 + count }),
+        ),
+      ).toMatchObject({ error: null })
+
+    expect(await offer(scene, scene.repository.release(versioned(7, lax(30))))).toMatchObject({
+      error: { code: 'older_issue' },
+    })
+  })
+
+  it('moves a machine that has one without a version, which was dated ahead', async () => {
+    const scene = await setUp()
+    expect(await scene.sync(scene.repository.release(lax(5)))).toMatchObject({ error: null })
+
+    const outcome = await offer(scene, scene.repository.release(versioned(1, strict(0))))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+    expect(await offer(scene, scene.repository.release(lax(9)))).toMatchObject({
+      error: { code: 'older_issue' },
+    })
+  })
+
+  it('stands before one without a version for a day', async () => {
+    const scene = await movedByVersion()
+    const dayMs = 24 * 60 * MINUTE_MS
+    scene.setClock(NOW_MS + dayMs)
+
+    const within = await offer(
+      scene,
+      scene.repository.release({ ...lax(24 * 60), atMs: NOW_MS + dayMs }),
+    )
+    const beyond = await offer(
+      scene,
+      scene.repository.release({ ...lax(24 * 60 + 1), atMs: NOW_MS + dayMs }),
+    )
+
+    expect(within).toMatchObject({ error: { code: 'older_issue' } })
+    expect(beyond).toMatchObject({ error: null })
+  })
+})
+
+it('a machine tells the server the version of the newest assignment that it has accepted', async () => {
+  const scene = await setUp()
+  for (const release of [lax(0), versioned(3, strict(0)), versioned(2, strict(0)), strict(1)]) {
+    scene.server.answer = serve(scene.repository.release(release))
+    await scene.synchronizer.run(never, true)
+  }
+
+  const sent = scene.server.requests
+    .filter(({ url = '' }) => url.includes('/device/update'))
+    .map(({ headers }) => headers['palisade-assignment-version'])
+  expect(sent).toEqual(['0', '0', String(SECONDS + 3), String(SECONDS + 3)])
 })
 
 describe('the newest assignment that was accepted', () => {

@@ -1,9 +1,15 @@
+import { nonceSchema } from '@palisade/protocol'
+import { createHash } from 'node:crypto'
+import { readFile, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NOW_MS } from '../fixture/bundle.ts'
 import { fileOf, grantOf } from '../fixture/grant.ts'
 import type { PolicyServer } from '../fixture/policy-server.ts'
 import { packBundle, type Served } from '../fixture/pack-bundle.ts'
 import { HOUR_MS, inForce, never, policies, setUp, type Scene } from '../fixture/sync-scene.ts'
+import { alter, serve } from '../fixture/view-repository.ts'
 
 const MINUTE_MS = 60_000
 const REFUSED_MS = NOW_MS + HOUR_MS
@@ -79,26 +85,51 @@ describe('a revocation', () => {
     await expectRevoked(scene)
   })
 
-  it('does not end with what was signed before it, also after a restart', async () => {
+  it('does not end with what was signed before it, however late that is dated, also after a restart', async () => {
     const { scene, recorded } = await revoked()
 
     expect(await scene.sync(recorded)).toMatchObject({ error: null })
+    const assignedAtMs = REFUSED_MS + 5 * MINUTE_MS
+    const ahead = scene.repository.release({ policies, atMs: REFUSED_MS + 1000, assignedAtMs })
+    expect(await scene.sync(ahead)).toMatchObject({ error: null })
     await expectRevoked(scene)
     const restarted = await setUp(scene.directory, scene.repository, REFUSED_MS + MINUTE_MS)
-    expect(await restarted.sync(recorded)).toMatchObject({ error: null })
+    expect(await restarted.sync(ahead)).toMatchObject({ error: null })
     await expectRevoked(restarted)
   })
 
-  it('does not end with a timestamp after it beside an assignment before it', async () => {
+  it('does not end with what an earlier request was answered, nor with the answer to another nonce', async () => {
     const { scene } = await revoked()
-    scene.setClock(REFUSED_MS + 2 * MINUTE_MS)
-    const mixed = scene.repository.release({
-      policies,
-      atMs: REFUSED_MS + MINUTE_MS,
-      assignedAtMs: REFUSED_MS - MINUTE_MS,
-    })
+    const answers: string[] = []
+    // On its way to the machine each answer is kept.
+    scene.server.answer = (asked, response) => {
+      answers.push(packBundle(answerTo(scene, nonceOf(asked))).toString())
+      response.writeHead(503).end()
+    }
+    await scene.synchronizer.run(never)
+    await refuse(scene)
+    expect(answers).toHaveLength(1)
 
-    expect(await scene.sync(mixed)).toMatchObject({ error: null })
+    for (const recorded of [...answers, packBundle(answerTo(scene, 'n'.repeat(22)))]) {
+      scene.server.answer = answerWith(200, JSON_TYPE, recorded.toString())
+      expect(await scene.synchronizer.run(never)).toMatchObject({ error: null })
+      expect(scene.active.state()).toBe('revoked')
+    }
+
+    await expectRevoked(scene)
+  })
+
+  it('does not end with an answer whose nonce is not signed', async () => {
+    const { scene } = await revoked()
+    scene.server.answer = (asked, response) => {
+      const nonce = JSON.stringify(nonceOf(asked))
+      const served = alter(answerTo(scene, null), /device\/view$/, (text) =>
+        text.replace('"view":', `"nonce":${nonce},"view":`),
+      )
+      serve(served)(asked, response)
+    }
+
+    expect(await scene.synchronizer.run(never)).toMatchObject({ error: { code: 'bad_signature' } })
 
     await expectRevoked(scene)
   })
@@ -115,12 +146,17 @@ describe('a revocation', () => {
     await expectRevoked(scene)
   })
 
-  it('ends with what is signed after it, and stays ended after a restart', async () => {
+  it.each([
+    ['of the same clock', 0],
+    ['whose clock is minutes behind', -5 * MINUTE_MS],
+    ['whose clock is minutes ahead', 5 * MINUTE_MS],
+  ])('ends with an answer to it by a server %s, also after a restart', async (_which, aheadMs) => {
     const { scene } = await revoked()
-    scene.setClock(REFUSED_MS + MINUTE_MS)
-    const after = scene.repository.release({ policies, atMs: REFUSED_MS + 1000 })
+    scene.setClock(REFUSED_MS + 1000)
+    scene.server.answer = (asked, response) =>
+      serve(answerTo(scene, nonceOf(asked), REFUSED_MS + aheadMs))(asked, response)
 
-    expect(await scene.sync(after)).toMatchObject({ error: null })
+    expect(await scene.synchronizer.run(never)).toMatchObject({ error: null })
 
     expect(scene.active.state()).toBe('fresh')
     expect(scene.active.mayBreakGlass()).toBe(true)
@@ -128,17 +164,23 @@ describe('a revocation', () => {
     expect(restarted.active.state()).toBe('fresh')
   })
 
-  it('asks for an assignment and a timestamp that are issued after it', async () => {
+  it('sends a new nonce with each request, and none when it has ended', async () => {
     const { scene, recorded } = await revoked()
     scene.server.requests.length = 0
 
     await scene.sync(recorded)
+    await scene.sync(recorded)
+    scene.server.answer = (asked, response) =>
+      serve(answerTo(scene, nonceOf(asked)))(asked, response)
+    await scene.synchronizer.run(never)
+    await scene.sync(scene.repository.release({ policies, atMs: REFUSED_MS, revision: 9 }))
 
-    const asked = scene.server.requests.find(({ url = '' }) => url.includes('/device/update'))
-    expect(asked?.headers).toMatchObject({
-      'palisade-assigned': String(REFUSED_MS / 1000 + 1),
-      'palisade-issued-after': String(REFUSED_MS / 1000),
-    })
+    const nonces = scene.server.requests
+      .filter(({ url = '' }) => url.includes('/device/update'))
+      .map(({ headers }) => headers['palisade-nonce'])
+    expect(new Set(nonces.slice(0, 3)).size).toBe(3)
+    for (const nonce of nonces.slice(0, 3)) expect(nonceSchema.safeParse(nonce).success).toBe(true)
+    expect(nonces.slice(3)).toEqual([undefined])
   })
 
   it('ends although the clock was ahead by years at the refusal', async () => {
@@ -148,13 +190,40 @@ describe('a revocation', () => {
     scene.setClock(REFUSED_MS)
     expect(scene.active.state()).toBe('revoked')
 
-    const proof = scene.repository.release({ policies, atMs: REFUSED_MS })
-    expect(await scene.sync(proof)).toMatchObject({ error: null })
+    scene.server.answer = (asked, response) =>
+      serve(answerTo(scene, nonceOf(asked)))(asked, response)
+    expect(await scene.synchronizer.run(never)).toMatchObject({ error: null })
+
+    expect(scene.active.state()).toBe('fresh')
+  })
+
+  it('that an agent of an earlier version has kept with its time ends in the same way', async () => {
+    const { scene: before } = await revoked()
+    for (const name of ['state.json', 'state.previous.json'])
+      await dateRefusal(join(before.directory, name))
+    const scene = await setUp(before.directory, before.repository, REFUSED_MS + MINUTE_MS)
     expect(scene.active.state()).toBe('revoked')
-    scene.setClock(REFUSED_MS + MINUTE_MS)
-    const after = scene.repository.release({ policies, atMs: REFUSED_MS + MINUTE_MS })
-    expect(await scene.sync(after)).toMatchObject({ error: null })
+    scene.server.answer = (asked, response) =>
+      serve(answerTo(scene, nonceOf(asked)))(asked, response)
+
+    await scene.synchronizer.run(never)
 
     expect(scene.active.state()).toBe('fresh')
   })
 })
+
+function nonceOf({ headers }: IncomingMessage): string {
+  return String(headers['palisade-nonce'])
+}
+
+/** What a server has that signs this nonce; null for none. */
+function answerTo({ repository }: Scene, nonce: string | null, atMs = REFUSED_MS): Served {
+  return repository.release({ policies, atMs, assignment: nonce === null ? {} : { nonce } })
+}
+
+async function dateRefusal(file: string): Promise<void> {
+  const { state } = JSON.parse(await readFile(file, 'utf8')) as { state: string }
+  const text = JSON.stringify({ ...(JSON.parse(state) as object), refused_ms: REFUSED_MS })
+  const sum = createHash('sha256').update(text).digest('hex')
+  await writeFile(file, JSON.stringify({ sum, state: text }), { mode: 0o600 })
+}

@@ -66,7 +66,7 @@ it('an exception of an attempt is its error, and leaves in force what was in for
   }
   const revocation = { keep: async () => {} }
   const { nowMs } = scene.surroundings
-  const times = () => ({ nowMs, mendedMs: nowMs, issuedMs: nowMs, refusedMs: null })
+  const times = () => ({ nowMs, mendedMs: nowMs, issuedMs: nowMs })
   const channel = { fetch: fail, open: fail, revocation, times }
   const synchronizer = createSynchronizer({
     active: scene.active,

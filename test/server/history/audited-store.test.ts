@@ -285,6 +285,8 @@ describe('the audited store', () => {
       'accounts/token-use.ts',
       // When a rollout was judged is progress.
       'distribution/rollout/rollout-watch.ts',
+      // Which view a device is assigned to follows from what was changed.
+      'distribution/views/assignment-versions.ts',
       // Makes the keys of an organization whose machines are older than views.
       'distribution/views/assignments.ts',
       // Inserts what is about to be signed.

@@ -113,8 +113,8 @@ export const breakGlassResultSchema = z.object({
 export type BreakGlassResult = z.infer<typeof breakGlassResultSchema>
 
 /**
- * While this machine asks the server for a newer timestamp: its clock was ahead, which makes the policies look old,
- * or it was revoked.
+ * While this machine asks the server for a newer timestamp: its clock was ahead, which makes the policies look old.
+ * An agent of an earlier release asks while it is `revoked`, too.
  */
 export const awaitedIssueSchema = z.object({
   reason: z.enum(['clock_was_ahead', 'revoked']),

@@ -24,25 +24,33 @@ export const updateQuerySchema = z.strictObject({
 })
 
 /**
- * Header of the requests for an update or an assignment: the issue of the newest assignment that the machine has
- * accepted, in seconds since 1970. It takes another view only by a later one, so a server whose clock is behind
- * that of another dates the next assignment after it.
+ * Header of the requests for an update or an assignment: the version of the newest assignment that the machine has
+ * accepted, 0 for none. Assignments have a version for those who send it alone, because machines of earlier releases
+ * refuse members that they do not know. A server that has forgotten that version assigns the view anew.
  */
-export const ASSIGNED_HEADER = 'palisade-assigned'
+export const ASSIGNMENT_VERSION_HEADER = 'palisade-assignment-version'
 
-/** Longest way into the future, in seconds, that a machine can have its assignment dated. */
-export const MAX_ASSIGNED_AHEAD_SECONDS = 300
+/** Value of `ASSIGNMENT_VERSION_HEADER`. */
+export const assignmentVersionHeaderSchema = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be a whole number of at most 15 digits')
+
+/**
+ * Header of the same requests of a machine that the server has refused: what the server is to sign into the assignment,
+ * made for this one request, so that no answer to an earlier one ends the revocation.
+ */
+export const NONCE_HEADER = 'palisade-nonce'
 
 /**
  * Header of a request for an update: the machine needs a timestamp that was issued after this, in seconds since 1970,
- * because its clock was ahead or it was revoked. The server signs one before its hour.
+ * because its clock was ahead. The server signs one before its hour.
  */
 export const RENEWAL_HEADER = 'palisade-issued-after'
 
 /** A timestamp this old, in seconds, is signed anew for whoever asks: at most so often, whoever asks. */
 export const RENEWAL_SECONDS = 600
 
-/** Value of `ASSIGNED_HEADER` and `RENEWAL_HEADER`. */
+/** Value of `RENEWAL_HEADER`. */
 export const secondsHeaderSchema = z
   .string()
   .regex(/^\d{1,12}$/, 'must be whole seconds since 1970')

@@ -61,6 +61,11 @@ export const viewSettingsSchema = z.object({
 })
 export type ViewSettings = z.infer<typeof viewSettingsSchema>
 
+/** 128 bits at least, in base64url. */
+export const nonceSchema = z
+  .string()
+  .regex(/^[\w-]{22,64}$/, 'must be 22 to 64 characters of base64url')
+
 /** `_type` of an assignment; no file of a repository has it, so none passes for another. */
 export const DEVICE_VIEW_TYPE = 'device_view'
 
@@ -79,6 +84,17 @@ export const deviceViewSchema = z
       /** Null for a device without a user. */
       user: z.string().nullable(),
       view: viewIdSchema,
+      /**
+       * Grows whenever the view of the device becomes another, and is no less than the seconds from 1970 to then.
+       * Absent for those who do not ask for it; see `ASSIGNMENT_VERSION_HEADER`.
+       */
+      version: z
+        .int()
+        .positive()
+        .max(2 ** 48)
+        .exactOptional(),
+      /** As the device asked with `NONCE_HEADER`. */
+      nonce: nonceSchema.exactOptional(),
       /** RFC 3339 UTC, whole seconds, as is `expires`. */
       issued: z.iso.datetime({ precision: 0 }),
       expires: z.iso.datetime({ precision: 0 }),

@@ -1,4 +1,5 @@
-import type { Store } from '../../store/store.ts'
+import type { DeviceAssignmentRecord } from '../../store/distribution-records.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
 import { authenticateDevice } from '../authenticate-device.ts'
 import { parseDeviceToken } from '../proof/device-authorization.ts'
 import type { DeviceTokens } from '../proof/device-tokens.ts'
@@ -18,6 +19,8 @@ export interface Admitted {
   readonly deviceId: string
   readonly user: string | null
   readonly place: ViewPlace
+  /** The newest one that was kept, which may be of a former view; null for none. */
+  readonly assignment: DeviceAssignmentRecord | null
 }
 
 export interface Admissions {
@@ -54,16 +57,23 @@ export function createAdmissions(deps: {
     const known = find(token)
     if (known !== null) return known
     const generation = store.generation('accounts')
-    const { device, expiresMs, whereabouts } = await store.read(async (reader) => {
-      const authenticated = await authenticateDevice(reader, deps.tokens, token)
-      return { ...authenticated, whereabouts: await readWhereabouts(reader, authenticated.device) }
-    })
+    const { device, expiresMs, whereabouts, assignment } = await store.read((reader) =>
+      readDevice(reader, deps.tokens, token),
+    )
     const { id: deviceId, username: user } = device
     const place = await placeDevice(deps, whereabouts)
-    const admitted = { generation, expiresMs, deviceId, user, place }
+    const admitted = { generation, expiresMs, deviceId, user, place, assignment }
     devices.keep(token, admitted)
     return admitted
   }
 
   return { find, admit }
+}
+
+async function readDevice(reader: StoreReader, tokens: Pick<DeviceTokens, 'read'>, token: string) {
+  const authenticated = await authenticateDevice(reader, tokens, token)
+  const { id } = authenticated.device
+  const whereabouts = await readWhereabouts(reader, authenticated.device)
+  const assignment = (await reader.deviceAssignments.list([id])).get(id) ?? null
+  return { ...authenticated, whereabouts, assignment }
 }

@@ -1,20 +1,20 @@
-import { MAX_ASSIGNED_AHEAD_SECONDS, type DeviceView } from '@palisade/protocol'
+import type { DeviceView } from '@palisade/protocol'
+import { isDeepStrictEqual } from 'node:util'
+import type { DeviceAssignmentRecord } from '../../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
-import type { ViewPlace } from './inspect-view.ts'
+import type { Admitted } from './admissions.ts'
+import { createAssignmentVersions, isGood } from './assignment-versions.ts'
+import { secondsOf } from './due.ts'
 import type { OpenKey } from './opened-keys.ts'
 import type { RoleKey } from './role-key.ts'
 import { createRecent } from '../../recent.ts'
 import { signDeviceView } from './sign-device-view.ts'
 import { ensureTrust } from './trust.ts'
 
-const SECOND_MS = 1000
 const MAX_SIGNERS = 10_000
 /** Half of them are found even while others come in turns; each takes about a kilobyte. */
 const MAX_ASSIGNMENTS = 20_000
-/**
- * A machine is stale by so much sooner; an assignment lives an hour at least, and a machine in its own view takes
- * one that is ten minutes older than its last.
- */
+/** A machine is stale by so much sooner; an assignment lives an hour at least. */
 const REUSE_MS = 5 * 60 * 1000
 
 /** What an organization signs with. */
@@ -27,30 +27,35 @@ interface Signer {
 
 type Content = Parameters<typeof signDeviceView>[0]
 
-interface Made extends Omit<Signer, 'generation'> {
+interface Making extends Omit<Signer, 'generation'> {
   readonly issuedMs: number
+  /** What it is signed by. */
+  readonly kept: DeviceAssignmentRecord
+  readonly content: Content
+}
+
+interface Made extends Making {
   readonly assignment: DeviceView
 }
 
-/** A device and its view. */
-export interface Assigned {
-  readonly deviceId: string
-  readonly user: string | null
-  readonly place: ViewPlace
-  /** The device takes none that was issued earlier; in milliseconds since 1970, 0 for any. */
-  readonly leastIssuedMs: number
+/** What a machine asks its assignment to be like. */
+export interface AskedAssignment {
+  /** The newest version that it has accepted, 0 for none; null where it knows of no versions. */
+  readonly heldVersion: number | null
+  /** To be signed; null for none. */
+  readonly nonce: string | null
 }
 
-/**
- * Signs which view is a device's own; as of now, or of some minutes ago when it was the same. Machines tell the order
- * of assignments by their seconds, so one of another view is of a later second than the one before.
- */
-export type Assign = (assigned: Assigned) => Promise<DeviceView>
+/** Signs which view is a device's own; as of now, or of some minutes ago when it was the same. */
+export type Assign = (device: Device, asked: AskedAssignment) => Promise<DeviceView>
+
+type Device = Pick<Admitted, 'deviceId' | 'user' | 'place' | 'assignment'>
 
 /**
  * The store is asked for the key again after anything was written: a fleet that fetches one change asks for
  * thousands of assignments in between. A machine that fetches several changes within minutes gets the
- * same one, which it has verified already; a signature is a tenth of what an update costs.
+ * same one, which it has verified already; a signature is a tenth of what an update costs. The store is
+ * written to when a device asks for a view that is not the one that it was assigned to last.
  */
 export function createAssignments(deps: {
   readonly store: Store
@@ -60,6 +65,7 @@ export function createAssignments(deps: {
   const { store, now, openKey } = deps
   const signers = createRecent<Signer>(MAX_SIGNERS, () => 1)
   const assignments = createRecent<Made>(MAX_ASSIGNMENTS, () => 1)
+  const findAssignment = createAssignmentVersions(deps)
   const makeKey = (org: string): Promise<RoleKey> =>
     store.transaction((writer) => makeTargetsKey(writer, org, now()))
 
@@ -82,42 +88,52 @@ export function createAssignments(deps: {
     return signer
   }
 
-  return async ({ deviceId, user, place, leastIssuedMs }) => {
-    const { key, lifeMs } = await findSigner(place.org)
-    const content = { org: place.org, device_id: deviceId, user, view: place.id }
-    const nowMs = now().getTime()
+  /** From memory while the view is the same. */
+  async function findCurrent(
+    { deviceId, place, assignment }: Device,
+    before: Made | null,
+    heldVersion: number,
+  ): Promise<DeviceAssignmentRecord> {
+    const assignee = { deviceId, place, heldVersion }
+    const known = newerOf(assignment, before?.kept ?? null)
+    if (known !== null && isGood(known, assignee, secondsOf(now()))) return known
+    return findAssignment(assignee)
+  }
+
+  return async (device, { heldVersion, nonce }) => {
+    const { deviceId, user, place } = device
     const before = assignments.find(deviceId)
-    const isLateEnough = before !== null && secondOf(before.issuedMs) >= leastIssuedMs
-    if (isLateEnough && before.key === key && before.lifeMs === lifeMs)
-      if (isSame(content, before) && isReusable(before, nowMs)) return before.assignment
-    const issuedMs = Math.max(
-      nowMs,
-      Math.min(leastIssuedMs, nowMs + MAX_ASSIGNED_AHEAD_SECONDS * SECOND_MS),
-      before === null || isSame(content, before) ? 0 : before.issuedMs + SECOND_MS,
-    )
+    const kept = await findCurrent(device, before, heldVersion ?? 0)
+    const { key, lifeMs } = await findSigner(place.org)
+    const issuedMs = now().getTime()
+    const content: Content = {
+      org: place.org,
+      device_id: deviceId,
+      user,
+      view: place.id,
+      ...(heldVersion === null ? {} : { version: kept.version }),
+      ...(nonce === null ? {} : { nonce }),
+    }
+    const making = { key, lifeMs, issuedMs, kept, content }
+    if (before !== null && isReusable(before, making)) return before.assignment
     const assignment = signDeviceView(content, key, new Date(issuedMs), lifeMs)
-    assignments.keep(deviceId, { key, lifeMs, issuedMs, assignment })
+    assignments.keep(deviceId, { ...making, assignment })
     return assignment
   }
 }
 
-function isReusable({ issuedMs }: Made, nowMs: number): boolean {
-  return nowMs >= issuedMs && nowMs < issuedMs + REUSE_MS
+/** A device that was admitted some time ago may have been assigned to a view since. */
+function newerOf(
+  one: DeviceAssignmentRecord | null,
+  other: DeviceAssignmentRecord | null,
+): DeviceAssignmentRecord | null {
+  return (other?.version ?? 0) > (one?.version ?? 0) ? other : one
 }
 
-function isSame(content: Content, { assignment }: Made): boolean {
-  const { org, device_id, user, view } = assignment.signed
-  return (
-    org === content.org &&
-    device_id === content.device_id &&
-    user === content.user &&
-    view === content.view
-  )
-}
-
-/** As it is signed. */
-function secondOf(ms: number): number {
-  return Math.floor(ms / SECOND_MS) * SECOND_MS
+function isReusable(before: Made, { key, lifeMs, content, issuedMs }: Making): boolean {
+  if (before.key !== key || before.lifeMs !== lifeMs) return false
+  if (issuedMs < before.issuedMs || issuedMs >= before.issuedMs + REUSE_MS) return false
+  return isDeepStrictEqual(before.content, content)
 }
 
 async function makeTargetsKey(writer: StoreWriter, org: string, now: Date): Promise<RoleKey> {

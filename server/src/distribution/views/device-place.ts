@@ -34,9 +34,19 @@ export async function placeDevice(
   deps: { readonly store: Store; readonly random: (bytes: number) => Uint8Array },
   whereabouts: Whereabouts,
 ): Promise<ViewPlace> {
-  const { device, teams, rollout } = whereabouts
-  const { org } = device
+  const { org } = whereabouts.device
   const secret = whereabouts.secret ?? (await ensureViewSecret(deps.store, org, deps.random))
+  return placeBy(secret, whereabouts)
+}
+
+/** The same without writing; null where the secret is missing. */
+export function findPlace(whereabouts: Whereabouts): ViewPlace | null {
+  const { secret } = whereabouts
+  return secret === null ? null : placeBy(secret, whereabouts)
+}
+
+function placeBy(secret: Uint8Array, { device, teams, rollout }: Whereabouts): ViewPlace {
+  const { org } = device
   const isHeldBack =
     rollout !== null && !isReached(rollout, createDraw(org, rollout.id, secret), device)
   return placeOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })

@@ -3,7 +3,7 @@ import { conflict, notFound } from '../../http/api-error.ts'
 import type { Store } from '../../store/store.ts'
 import type { Assign } from './assignments.ts'
 import { placeDevice, readWhereabouts } from './device-place.ts'
-import { startOfKept } from './due.ts'
+import { secondsOf, startOfKept } from './due.ts'
 import { readViewFiles } from './view-files.ts'
 import type { ViewPublisher } from './view-publisher.ts'
 
@@ -34,8 +34,10 @@ export async function packBundle(deps: PackDeps, org: string, deviceId: string):
   })
   const place = await placeDevice(deps, whereabouts)
   const timestamp = (await deps.publisher.current(place)).body
-  const user = whereabouts.device.username
-  const assignment = JSON.stringify(await deps.assign({ deviceId, user, place, leastIssuedMs: 0 }))
+  const device = { deviceId, user: whereabouts.device.username, place, assignment: null }
+  // Always anew: the machine cannot say which version it has, which a restored store may have forgotten.
+  const asked = { heldVersion: secondsOf(deps.now()), nonce: null }
+  const assignment = JSON.stringify(await deps.assign(device, asked))
   const since = startOfKept(deps.now())
   const files = await store.read((reader) => readViewFiles(reader, place, { timestamp, since }))
   const bundle = { format: BUNDLE_FORMAT, assignment, files } as const

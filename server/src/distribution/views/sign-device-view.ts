@@ -10,7 +10,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
  * be kept in its former view for longer, and is stale when either of them is over.
  */
 export function signDeviceView(
-  content: Pick<DeviceView['signed'], 'org' | 'device_id' | 'user' | 'view'>,
+  content: Omit<DeviceView['signed'], '_type' | 'issued' | 'expires'>,
   key: RoleKey,
   now: Date,
   lifeMs: number = DAY_MS,

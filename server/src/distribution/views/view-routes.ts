@@ -1,7 +1,10 @@
 import {
-  ASSIGNED_HEADER,
+  ASSIGNMENT_VERSION_HEADER,
+  assignmentVersionHeaderSchema,
   bundleSchema,
   deviceViewSchema,
+  NONCE_HEADER,
+  nonceSchema,
   RENEWAL_HEADER,
   secondsHeaderSchema,
   selfTestSchema,
@@ -15,6 +18,7 @@ import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
 import { errorResponses } from '../../http/error-responses.ts'
 import { ABOUT_BODIES } from '../../http/security-headers.ts'
 import { proofSchema, type Proofs } from '../proof/require-proof.ts'
+import type { AskedAssignment } from './assignments.ts'
 import type { Held } from './pack-update.ts'
 import type { Requested, ViewService } from './view-service.ts'
 
@@ -28,15 +32,18 @@ export const VOLATILE = 'private, no-cache'
 
 type RequestedFile = Requested & { readonly file: string }
 
-/** Beside a proof; see the header in `packages/protocol/src/machine/update.ts`. */
-const assignedSchema = proofSchema.extend({
-  [ASSIGNED_HEADER]: secondsHeaderSchema.optional().meta({
+/** Beside a proof; see the headers in `packages/protocol/src/machine/update.ts`. */
+const assignmentHeadersSchema = proofSchema.extend({
+  [ASSIGNMENT_VERSION_HEADER]: assignmentVersionHeaderSchema.optional().meta({
     description:
-      'Issue of the newest assignment that the machine has accepted, in seconds since 1970',
+      'Version of the newest assignment that the machine has accepted, 0 for none; without it, the assignment says none',
+  }),
+  [NONCE_HEADER]: nonceSchema.optional().meta({
+    description: 'Signed into the assignment, which shows a refused machine that it is taken again',
   }),
 })
-type AssignedHeaders = z.infer<typeof assignedSchema>
-const updateHeadersSchema = assignedSchema.extend({
+type AssignmentHeaders = z.infer<typeof assignmentHeadersSchema>
+const updateHeadersSchema = assignmentHeadersSchema.extend({
   [RENEWAL_HEADER]: secondsHeaderSchema.optional().meta({
     description:
       'The machine needs a timestamp issued after this, in seconds since 1970; one is signed every ten minutes at most',
@@ -80,7 +87,7 @@ export interface ViewRouteDeps {
  * nothing but a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`. */
 export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync {
   return async (app) => {
-    app.get<{ Headers: AssignedHeaders }>(
+    app.get<{ Headers: AssignmentHeaders }>(
       '/api/v1/device/view',
       {
         config: { quiet: true, yields: 'completes' },
@@ -90,11 +97,11 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
           tags: ['devices'],
           summary: 'Which view this device may fetch; another one once its user changes teams',
           security,
-          headers: assignedSchema,
-          response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403, 429]) },
+          headers: assignmentHeadersSchema,
+          response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403, 409, 429]) },
         },
       },
-      async ({ headers }) => views.assign(headers.authorization, readAssigned(headers)),
+      async ({ headers }) => views.assign(headers.authorization, readAssignmentAsked(headers)),
     )
 
     app.get<{ Querystring: z.infer<typeof updateQuerySchema>; Headers: UpdateHeaders }>(
@@ -120,7 +127,7 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
         const { headers, query } = request
         const update = await views.update(headers.authorization, {
           held: readHeld(query),
-          assignedMs: readAssigned(headers),
+          assignment: readAssignmentAsked(headers),
           issuedAfterMs: readIssuedAfter(headers),
           hasTag: readCondition(request),
         })
@@ -206,9 +213,10 @@ function readHeld({ view, root, targets }: z.infer<typeof updateQuerySchema>): H
   }
 }
 
-/** In milliseconds; 0 where the machine does not say. */
-function readAssigned(headers: AssignedHeaders): number {
-  return Number(headers[ASSIGNED_HEADER] ?? 0) * 1000
+function readAssignmentAsked(headers: AssignmentHeaders): AskedAssignment {
+  const version = headers[ASSIGNMENT_VERSION_HEADER]
+  const heldVersion = version === undefined ? null : Number(version)
+  return { heldVersion, nonce: headers[NONCE_HEADER] ?? null }
 }
 
 /** In milliseconds; null where any timestamp does. */

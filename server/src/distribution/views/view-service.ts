@@ -5,7 +5,7 @@ import { findDeviceToken } from '../proof/device-authorization.ts'
 import type { DeviceTokens } from '../proof/device-tokens.ts'
 import type { LastSeen } from '../last-seen.ts'
 import { createAdmissions, type Admitted } from './admissions.ts'
-import { createAssignments } from './assignments.ts'
+import { createAssignments, type AskedAssignment } from './assignments.ts'
 import { startOfKept } from './due.ts'
 import { createRecent } from '../../recent.ts'
 import { placeOf } from './device-place.ts'
@@ -27,8 +27,7 @@ export interface Requested {
 /** A request for an update. */
 export interface Asked {
   readonly held: Held
-  /** Issue of the newest assignment that the device has accepted, in milliseconds since 1970; 0 for none. */
-  readonly assignedMs: number
+  readonly assignment: AskedAssignment
   /** The device needs a timestamp issued after this, in milliseconds since 1970; null for any. */
   readonly issuedAfterMs: number | null
   readonly hasTag: (etag: string) => boolean
@@ -52,10 +51,10 @@ export interface ViewService {
    */
   revisionOf(org: string, teams: readonly string[]): Promise<number>
   /**
-   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed, and issued
-   * after `assignedMs`, milliseconds since 1970, unless that is far in the future.
+   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed. Throws
+   * ApiError 409 when it has become another one meanwhile.
    */
-  assign(authorizationHeader: string | undefined, assignedMs: number): Promise<DeviceView>
+  assign(authorizationHeader: string | undefined, asked: AskedAssignment): Promise<DeviceView>
   /**
    * The timestamp without asking the store, for a device admitted since the last commit; null for
    * every other caller, also for one who is to be refused.
@@ -65,7 +64,7 @@ export interface ViewService {
   /**
    * All that the device lacks, as JSON, with the entity tag of the timestamp in it; `body` is null
    * when it has that one and the view is still its own. Throws ApiError 409 when somebody has changed
-   * policies meanwhile.
+   * policies or the device's view meanwhile.
    */
   update(
     authorizationHeader: string | undefined,
@@ -144,9 +143,8 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return { org: place.org, deviceId, expiresMs }
     },
 
-    async assign(authorizationHeader, assignedMs) {
-      const { deviceId, user, place } = await admissions.admit(authorizationHeader)
-      return assignTo({ deviceId, user, place, leastIssuedMs: nextSecond(assignedMs) })
+    async assign(authorizationHeader, asked) {
+      return assignTo(await admissions.admit(authorizationHeader), asked)
     },
 
     bundle: (org, deviceId) => packBundle({ ...deps, publisher, assign: assignTo }, org, deviceId),
@@ -167,8 +165,9 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return timestamp
     },
 
-    async update(authorizationHeader, { held, assignedMs, issuedAfterMs, hasTag }) {
-      const { deviceId, user, place } = await admissions.admit(authorizationHeader)
+    async update(authorizationHeader, { held, assignment: asked, issuedAfterMs, hasTag }) {
+      const device = await admissions.admit(authorizationHeader)
+      const { deviceId, place } = device
       const timestamp =
         issuedAfterMs === null
           ? await publisher.current(place)
@@ -177,9 +176,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       const { etag } = timestamp
       if (held.view === place.id && hasTag(etag)) return { etag, body: null }
       const missing = await updates.files(place, timestamp, held)
-      const leastIssuedMs = held.view === place.id ? assignedMs : nextSecond(assignedMs)
-      const assignment = await assignTo({ deviceId, user, place, leastIssuedMs })
-      return { etag, body: joinUpdate(assignment, missing) }
+      return { etag, body: joinUpdate(await assignTo(device, asked), missing) }
     },
 
     async metadata(authorizationHeader, requested, name) {
@@ -201,11 +198,6 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       )
     },
   }
-}
-
-/** A machine leaves its view only for a later assignment, by whole seconds; 0 stays. */
-function nextSecond(assignedMs: number): number {
-  return assignedMs === 0 ? 0 : assignedMs + 1000
 }
 
 /** Letter for letter: another spelling of a name is another name. */

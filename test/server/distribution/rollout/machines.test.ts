@@ -1,4 +1,5 @@
 import type { Fetch } from '@palisade/client'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { describeReport } from '../../../../agent/src/report/describe-report.ts'
 import { createDeviceAccess } from '../../../../agent/src/sync/device-access.ts'
@@ -6,12 +7,15 @@ import { createStateStore } from '../../../../agent/src/sync/state-store.ts'
 import { createSynchronizer } from '../../../../agent/src/sync/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/view-channel.ts'
 import { createFileFetcher } from '../../../../agent/src/sync/view-client.ts'
+import { createServer, readConfig } from '@palisade/server'
+import type { Bundle } from '@palisade/protocol'
 import { startOfSlot } from '../../../../server/src/distribution/views/slot.ts'
+import { UNLIMITED } from '../../../../server/src/overload/overload.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import type { TestDevice } from '../../test-device.ts'
 import { openViewDevice } from '../views/view-device.ts'
-import { openRolloutScene, POLICIES, type RolloutScene } from './rollout-scene.ts'
+import { ACME, openRolloutScene, POLICIES, type RolloutScene } from './rollout-scene.ts'
 
 const HOUR_MS = 3_600_000
 const never = new AbortController().signal
@@ -22,7 +26,7 @@ interface Machine {
   decide(host: string): Promise<string>
   /** The code of the failure of one poll; null for none. Reports it. */
   poll(): Promise<string | null>
-  /** The same where an update is asked for at once. */
+  /** The same where an update is asked for at once, without a report. */
   demand(): Promise<string | null>
   state(): string
   /** Its clock shows so much more than that of the server. */
@@ -67,22 +71,25 @@ async function openMachine(
   })
   const synchronizer = createSynchronizer({ active, channel, org: 'acme', clock: wall })
   await synchronizer.restore()
-  async function poll(isNewsExpected = false): Promise<string | null> {
+  async function sync(isNewsExpected: boolean): Promise<string | null> {
     wall()
-    const { error } = await synchronizer.run(never, isNewsExpected)
+    return (await synchronizer.run(never, isNewsExpected)).error?.code ?? null
+  }
+  async function poll(): Promise<string | null> {
+    const code = await sync(false)
     const body = JSON.stringify(
       describeReport(active, synchronizer.record(), { agent_version: '0.1.0', grant: null }),
     )
     const path = '/api/v1/device/report'
     const told = await fetchFile({ path, maxBytes: 1024, body }, never)
     expect(told.kind).toBe('body')
-    return error?.code ?? null
+    return code
   }
   const decided = (host: string): string =>
     active.decide({ action: 'connect:tcp', host, port: 443 }).decision
   return {
     poll,
-    demand: () => poll(true),
+    demand: () => sync(true),
     state: () => active.state(),
     setAhead(ms) {
       aheadMs = ms
@@ -97,20 +104,34 @@ async function openMachine(
   }
 }
 
+const JSON_TYPE = { headers: { 'content-type': 'application/json' } }
+
 /** A way to the server that records updates, and gives a recorded one in place of the next. */
 function openRecorder() {
   const recorded: string[] = []
   let replayed: string | null = null
+  let added: Record<string, string> | null = null
+  let send: Fetch = globalThis.fetch
   const fetch: Fetch = async (url, asked) => {
-    const answer = await globalThis.fetch(url, asked)
-    if (!url.includes('/device/update')) return answer
+    if (!url.includes('/device/update')) {
+      const isToken = replayed !== null && url.includes('/device/token')
+      return isToken ? new Response(MADE_UP_TOKEN, JSON_TYPE) : send(url, asked)
+    }
     if (replayed !== null) {
-      const again = new Response(replayed, { headers: { 'content-type': 'application/json' } })
+      const again = new Response(replayed, JSON_TYPE)
       replayed = null
       return again
     }
-    if (answer.status === 200) recorded.push(await answer.clone().text())
-    return answer
+    const answer = await (added === null
+      ? send(url, asked)
+      : send(`${url.split('?')[0]}?root=1`, { ...asked, headers: { ...asked.headers, ...added } }))
+    const text = await readBody(answer)
+    if (answer.status === 200) recorded.push(text)
+    if (added !== null) return new Response('', { status: 503 })
+    const etag = answer.headers.get('etag') ?? ''
+    const { status } = answer
+    if (status === 304) return new Response(null, { status })
+    return new Response(text, { status, headers: { ...JSON_TYPE.headers, etag } })
   }
   return {
     fetch,
@@ -118,6 +139,60 @@ function openRecorder() {
     replay(update: string) {
       replayed = update
     },
+    /** Records an answer to another request of the machine, with these headers, and keeps it. */
+    async keepAnswer(machine: Machine, headers: Record<string, string>): Promise<string> {
+      const { length } = recorded
+      added = { 'if-none-match': '"another"', ...headers }
+      await machine.demand()
+      added = null
+      expect(recorded).toHaveLength(length + 1)
+      return recorded.at(-1) ?? ''
+    },
+    /** The next requests go there. */
+    lead(to: Fetch) {
+      send = to
+    },
+  }
+}
+
+const MADE_UP_TOKEN = JSON.stringify({
+  access_token: 'made-up',
+  token_type: 'DPoP',
+  expires_in: 3600,
+})
+
+async function readBody({ body }: Awaited<ReturnType<Fetch>>): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body ?? []) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** A second server on the same store, whose clock is so much behind; its answers are as from the first. */
+async function openSecondServer(behindMs = 0): Promise<Fetch> {
+  const sources = {
+    now: () => new Date(scene.test.now() - behindMs),
+    monotonicMs: () => scene.test.now(),
+    random: (bytes: number) => randomBytes(bytes),
+    newId: () => randomUUID(),
+  }
+  const config = readConfig({}, temporaryDirectory())
+  const overload = { overload: UNLIMITED, stop: () => undefined }
+  const { store } = scene.test
+  const server = await createServer({ config, sources, store, logger: false, overload })
+  onTestFinished(() => server.close())
+  return async (address, { method, headers, body }) => {
+    const { host, pathname, search } = new URL(address)
+    const { statusCode, rawPayload, ...answer } = await server.app.inject({
+      method: method === 'POST' ? 'POST' : 'GET',
+      url: `${pathname}${search}`,
+      headers: { ...headers, host },
+      ...(body === undefined || body === null ? {} : { payload: Buffer.from(body) }),
+    })
+    const etag = answer.headers.etag ?? ''
+    return new Response(new Uint8Array(rawPayload), {
+      status: statusCode,
+      headers: { ...JSON_TYPE.headers, etag },
+    })
   }
 }
 
@@ -228,6 +303,62 @@ it('no recorded assignment moves a machine out of its stage, or back into one', 
   recorder.replay(inside)
   expect(await machine.demand()).toBe('older_issue')
   expect(machine.decided('after.test')).toBe('deny')
+})
+
+it.each([
+  ['of the same clock', 0],
+  ['whose clock is four minutes behind', 240_000],
+])(
+  'no assignment dated ahead moves a machine back once a server %s has moved it',
+  async (_which, behindMs) => {
+    const recorder = openRecorder()
+    await scene.label(scene.other, ['canary'])
+    const machine = await openMachine(scene.other, recorder.fetch)
+    await scene.start({ stages: [{ label: 'canary' }, { percent: 100 }] })
+    await allow('after.test')
+    expect(await machine.decide('after.test')).toBe('allow')
+    const aheadSeconds = Math.floor(scene.test.now() / 1000) + 295
+    const ahead = await recorder.keepAnswer(machine, { 'palisade-assigned': String(aheadSeconds) })
+    const later = await recorder.keepAnswer(machine, {})
+
+    recorder.lead(await openSecondServer(behindMs))
+    await scene.label(scene.other, [])
+    advance(1000)
+    expect(await machine.decide('after.test')).toBe('deny')
+
+    for (const recorded of [ahead, later]) {
+      recorder.replay(recorded)
+      expect(await machine.demand()).toBe('older_issue')
+      expect(machine.decided('after.test')).toBe('deny')
+    }
+  },
+)
+
+it('no assignment that was signed before the refusal takes a machine out of `revoked`', async () => {
+  await allow('before.test')
+  const recorder = openRecorder()
+  const others = openRecorder()
+  const machine = await openMachine(scene.other, recorder.fetch)
+  const other = await openMachine(scene.ring, others.fetch)
+  expect(await machine.decide('before.test')).toBe('allow')
+  const aheadSeconds = Math.floor(scene.test.now() / 1000) + 295
+  const ahead = await recorder.keepAnswer(machine, { 'palisade-assigned': String(aheadSeconds) })
+  const url = `${ACME}/devices/${scene.other.enrolment.device_id}`
+  await scene.test.send('DELETE', url, { as: scene.owner.as })
+  advance(5_000)
+  expect([await machine.demand(), await machine.demand()]).toContain('revoked')
+  expect(machine.state()).toBe('revoked')
+
+  advance(60_000)
+  await allow('after.test')
+  expect(await other.decide('after.test')).toBe('allow')
+  const { assignment } = JSON.parse(ahead) as Bundle
+  const { files } = JSON.parse(others.newest()) as Bundle
+  recorder.replay(JSON.stringify({ ...(JSON.parse(ahead) as Bundle), assignment, files }))
+  expect(await machine.demand()).toBeNull()
+
+  expect(machine.decided('after.test')).toBe('allow')
+  expect(machine.state()).toBe('revoked')
 })
 
 it('a machine that is moved several times in one second follows each time', async () => {

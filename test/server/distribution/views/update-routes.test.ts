@@ -220,41 +220,89 @@ describe('an update', () => {
 
   describe('the assignment in it', () => {
     const second = () => Math.floor(test.now() / 1000)
-    const ask = async (assigned: string, url = NOTHING) => {
-      const headers = { 'palisade-assigned': assigned }
-      const answer = await test.send('GET', url, { as: device, headers })
+    const ask = async (version: string | null, others: Record<string, string> = {}) => {
+      const headers = {
+        ...others,
+        ...(version === null ? {} : { 'palisade-assignment-version': version }),
+      }
+      const answer = await test.send('GET', NOTHING, { as: device, headers })
       expect(answer.statusCode, answer.body).toBe(200)
       const { assignment } = answer.json<Bundle>()
-      return Date.parse((JSON.parse(assignment) as DeviceView).signed.issued) / 1000
+      return (JSON.parse(assignment) as DeviceView).signed
+    }
+    const moveInto = async (team: string) => {
+      const teams = '/api/v1/orgs/acme/teams'
+      const made = await test.send('POST', teams, { as: owner.as, payload: { name: team } })
+      expect(made.statusCode, made.body).toBe(201)
+      const url = `${teams}/${made.json<{ id: string }>().id}/members/alice`
+      const joined = await test.send('PUT', url, { as: owner.as })
+      expect(joined.statusCode, joined.body).toBeLessThan(300)
+      return async () => {
+        const left = await test.send('DELETE', url, { as: owner.as })
+        expect(left.statusCode, left.body).toBeLessThan(300)
+      }
     }
 
-    it('is issued after the one that a machine of another view has accepted', async () => {
-      expect(await ask('0')).toBe(second())
-      expect(await ask(String(second()))).toBe(second() + 1)
-      expect(await ask(String(second() + 200))).toBe(second() + 201)
+    it('has a version for a machine that sends its own, and none for others', async () => {
+      expect(await ask(null)).not.toHaveProperty('version')
+      expect((await ask('0')).version).toBe(second())
+      expect(await ask(null)).not.toHaveProperty('version')
     })
 
-    it('is issued five minutes ahead at most', async () => {
-      expect(await ask(String(second() + 299))).toBe(second() + 300)
-      expect(await ask(String(second() + 300))).toBe(second() + 300)
-      expect(await ask('999999999999')).toBe(second() + 300)
+    it('keeps its version while the view stays, whatever a machine says that nobody can have', async () => {
+      const { version = 0 } = await ask('0')
+      for (const sent of ['0', String(version), String(second() + 10), '9'.repeat(15)]) {
+        test.advance(1000)
+        await createPolicy(`after ${sent}`)
+        expect((await ask(sent)).version).toBe(version)
+      }
     })
 
-    it('is the same for a machine that has it', async () => {
-      const has = await read(NOTHING)
-      await createPolicy('second')
-      test.advance(MINUTE_MS)
-      expect(await ask(String(second() - 60), after(has))).toBe(second() - 60)
-    })
-
-    it.each(['', '-1', '1.5', 'yesterday', '1'.repeat(13)])(
-      'is refused with 400 for the header `%s`',
-      async (assigned) => {
-        const headers = { 'palisade-assigned': assigned }
-        const answer = await test.send('GET', NOTHING, { as: device, headers })
-        expect(answer.statusCode).toBe(400)
+    it.each(['0', String(10 ** 9), '9'.repeat(15)])(
+      'is issued by the clock of the server when a machine sends %s',
+      async (sent) => {
+        expect(Date.parse((await ask(sent)).issued)).toBe(second() * 1000)
+        const headers = { 'palisade-assigned': String(second() + 295) }
+        expect(Date.parse((await ask(sent, headers)).issued)).toBe(second() * 1000)
       },
     )
+
+    it('has a higher version with each other view, also within one second', async () => {
+      const first = await ask('0')
+      const leave = await moveInto('lax')
+      const second = await ask('0')
+      await leave()
+      const third = await ask('0')
+
+      expect(second.view).not.toBe(first.view)
+      expect(third.view).toBe(first.view)
+      const [low = 0, middle = 0, high = 0] = [first, second, third].map(({ version }) => version)
+      expect([middle - low, high - middle]).toEqual([1, 1])
+    })
+
+    it('has a later version than a machine that has one which the store has forgotten', async () => {
+      const { version = 0 } = await ask('0')
+      test.advance(MINUTE_MS)
+      expect((await ask(String(version + 60))).version).toBe(version + 61)
+      expect((await ask('0')).version).toBe(version + 61)
+    })
+
+    it('holds the nonce of that request alone', async () => {
+      const nonce = 'n'.repeat(22)
+      expect(await ask('0', { 'palisade-nonce': nonce })).toMatchObject({ nonce })
+      expect(await ask('0')).not.toHaveProperty('nonce')
+      expect(await ask(null, { 'palisade-nonce': nonce })).toMatchObject({ nonce })
+    })
+
+    it.each([
+      ['palisade-assignment-version', ['', '-1', '1.5', 'yesterday', '1'.repeat(16)]],
+      ['palisade-nonce', ['', 'n'.repeat(21), 'n'.repeat(65), `${'n'.repeat(22)}=`]],
+    ])('is refused with 400 for a header %s that is none', async (name, values) => {
+      for (const value of values) {
+        const answer = await test.send('GET', NOTHING, { as: device, headers: { [name]: value } })
+        expect(answer.statusCode).toBe(400)
+      }
+    })
   })
 
   describe('the timestamp in it, for a machine that needs a newer one', () => {

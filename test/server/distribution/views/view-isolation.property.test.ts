@@ -121,6 +121,8 @@ async function judgeOther(
   }
 }
 
+const ASKED = { heldVersion: 0, nonce: null }
+
 /** Everything that can be reached from the timestamp, as text. */
 interface Seen {
   /** Version of the targets file. */
@@ -131,7 +133,7 @@ interface Seen {
 }
 
 async function fetchAll(service: ViewService, header: string): Promise<Seen> {
-  const place = (await service.assign(header, 0)).signed
+  const place = (await service.assign(header, ASKED)).signed
   const text = async (name: string) =>
     Buffer.from(await service.metadata(header, place, name)).toString()
   const timestamp = Buffer.from((await service.timestamp(header, place)).body).toString()
@@ -161,7 +163,7 @@ async function fetchDocuments(
   const held = { view, root: 1, targets }
   const { body } = await service.update(header, {
     held,
-    assignedMs: 0,
+    assignment: ASKED,
     issuedAfterMs: null,
     hasTag: () => false,
   })
