@@ -308,7 +308,7 @@ describe('createServerClient', () => {
         expect(error.code).toBe('ERR_SERVER_TIMEOUT')
         expect(calls()).toHaveLength(1)
       },
-      { timeoutMs: 100 },
+      { timeoutMs: 1_000 },
     )
   })
 
