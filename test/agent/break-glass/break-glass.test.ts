@@ -13,7 +13,7 @@ import {
   type Scene,
 } from '../fixture/sync-scene.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
-import { createKeys, createRepository } from '../fixture/view-repository.ts'
+import { createKeys, createRepository, serve } from '../fixture/view-repository.ts'
 
 const DAY_MS = 24 * HOUR_MS
 const MINUTE_MS = 60_000
@@ -332,7 +332,12 @@ describe('what is left of a grant', () => {
 
       const nowMs = again.surroundings.nowMs + 1000
       again.setClock(nowMs)
-      await again.sync(scene.repository.release({ policies, atMs: nowMs }))
+      again.server.answer = (asked, response) => {
+        const assignment = { nonce: String(asked.headers['palisade-nonce']) }
+        const readmission = scene.repository.release({ policies, atMs: nowMs, assignment })
+        serve(readmission)(asked, response)
+      }
+      await again.synchronizer.run(never)
       expect(again.active.state()).toBe('fresh')
       expect((await restart(again)).active.state()).toBe('fresh')
     }
