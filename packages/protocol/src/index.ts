@@ -159,7 +159,6 @@ export { deviceNameSchema, nameOfHost } from './machine/device-name.ts'
 export {
   createEnrolmentTokenRequestSchema,
   createdEnrolmentTokenSchema,
-  deviceLabelsSchema,
   enrolmentTokenSchema,
   formatEnrolmentToken,
   listEnrolmentTokensResponseSchema,
@@ -177,7 +176,6 @@ export {
   TIMESTAMP_TAG_CHARACTERS,
   deviceViewSchema,
   nonceSchema,
-  viewIdSchema,
   viewPolicySchema,
   viewSettingsSchema,
   viewTargetSchema,
@@ -198,7 +196,6 @@ export {
   CODES_WITHOUT_POLICY,
   MAX_REPORT_DETAIL,
   deviceReportSchema,
-  reportErrorSchema,
   type DeviceReport,
 } from './machine/report.ts'
 export {
@@ -206,11 +203,9 @@ export {
   GRANT_TYPE,
   GRANT_VERSION,
   MAX_GRANT_BYTES,
-  grantIdSchema,
   grantSchema,
   issueGrantRequestSchema,
   listGrantsResponseSchema,
-  outstandingGrantSchema,
   type Grant,
   type GrantInForce,
   type IssueGrantRequest,
@@ -260,7 +255,6 @@ export {
   breakGlassResultSchema,
   localDecisionSchema,
   localExplanationSchema,
-  syncErrorSchema,
   syncResultSchema,
   type AgentState,
   type AgentStatus,

@@ -475,11 +475,8 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('lists the devices of one organization by ascending id, and finds no other', async () => {
-      const [d1, d2, d3] = [
-        device('d1', 'acme', LATER),
-        device('d2', 'rival'),
-        device('d3', 'acme'),
-      ]
+      const d1 = device('d1', 'acme', LATER)
+      const [d2, d3] = [device('d2', 'rival'), device('d3', 'acme')]
       await store().transaction(async (writer) => {
         for (const each of [d3, d1, d2]) await writer.devices.insert(each)
       })
