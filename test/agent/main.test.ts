@@ -99,6 +99,7 @@ describe('palisade-agent start', () => {
       outcome: 'updated',
       revision: 8,
       error: null,
+      in_force: { state: 'fresh', revision: 8 },
     })
     expect((await exchangeRaw(port, get(`127.0.0.1:${origin.port}`))).status).toBe(403)
 
