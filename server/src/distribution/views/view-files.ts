@@ -26,55 +26,81 @@ export interface WantedFiles {
   readonly maxDocuments?: number
 }
 
+/** One file of a view by its path below it. */
+export interface ViewFile {
+  readonly name: string
+  readonly body: Buffer
+}
+
+/** Runs `work` on a snapshot of the store; several may be of different ones. */
+export type ReadStore = <T>(work: (reader: StoreReader) => Promise<T>) => Promise<T>
+
 /**
  * The texts of a view by their paths below it, apart from what is there already. Throws ApiError 409
  * when somebody has changed policies meanwhile.
  */
 export async function readViewFiles(
   reader: StoreReader,
-  { org, id }: Pick<ViewPlace, 'org' | 'id'>,
+  place: Pick<ViewPlace, 'org' | 'id'>,
   wanted: WantedFiles,
 ): Promise<Record<string, string>> {
-  const { timestamp, since, maxDocuments = Infinity } = wanted
-  const files: Record<string, string> = { 'metadata/timestamp.json': timestamp }
-  const keep = (name: string, body: Uint8Array | null): string => {
-    // Whoever changes a policy right now has replaced it.
-    if (body === null) throw conflict('the policies were changed meanwhile; ask again')
-    return (files[name] = Buffer.from(body).toString())
-  }
-  const keepMetadata = async (name: string): Promise<Linked['signed']> =>
-    read(keep(`metadata/${name}`, await reader.views.file(org, id, name, since)))
-  for (const { version, body } of await readRoots(reader, org, wanted))
-    keep(`metadata/${version}.root.json`, body)
-  const listed = read(timestamp).meta['snapshot.json']?.version
-  const snapshot = await keepMetadata(`${listed}.snapshot.json`)
-  const version = snapshot.meta['targets.json']?.version
-  if (version === wanted.targets) return files
-  const { targets } = await keepMetadata(`${version}.targets.json`)
-  const former = await readFormerPaths(reader, { org, id }, wanted)
-  let length = 0
-  for (const path of pathsOf(targets)) {
-    if (former.has(path)) continue
-    const body = await reader.views.document(org, id, path, since)
-    length += body?.byteLength ?? 0
-    if (length > maxDocuments) break
-    keep(`targets/${path}`, body)
-  }
+  const files: Record<string, string> = {}
+  for await (const { name, body } of listViewFiles((work) => work(reader), place, wanted))
+    files[name] = body.toString()
   return files
 }
 
-async function readRoots(
-  reader: StoreReader,
+/**
+ * The same one by one, each by a read of its own. Their names have a version or a hash, so all that follow from one
+ * timestamp belong together, whatever is committed in between.
+ */
+export async function* listViewFiles(
+  read: ReadStore,
+  { org, id }: Pick<ViewPlace, 'org' | 'id'>,
+  wanted: WantedFiles,
+): AsyncGenerator<ViewFile> {
+  const { timestamp, since, maxDocuments = Infinity } = wanted
+  const readMetadata = async (name: string): Promise<ViewFile> => {
+    const body = await read((reader) => reader.views.file(org, id, name, since))
+    return { name: `metadata/${name}`, body: requireFile(body) }
+  }
+  yield { name: 'metadata/timestamp.json', body: Buffer.from(timestamp) }
+  for await (const { version, body } of listRoots(read, org, wanted))
+    yield { name: `metadata/${version}.root.json`, body: Buffer.from(body) }
+  const listed = parse(timestamp).meta['snapshot.json']?.version
+  const snapshot = await readMetadata(`${listed}.snapshot.json`)
+  yield snapshot
+  const version = parse(snapshot.body.toString()).meta['targets.json']?.version
+  if (version === wanted.targets) return
+  const targets = await readMetadata(`${version}.targets.json`)
+  yield targets
+  const former = await read((reader) => readFormerPaths(reader, { org, id }, wanted))
+  let length = 0
+  for (const path of pathsOf(parse(targets.body.toString()).targets)) {
+    if (former.has(path)) continue
+    const body = await read((reader) => reader.views.document(org, id, path, since))
+    length += body?.byteLength ?? 0
+    if (length > maxDocuments) break
+    yield { name: `targets/${path}`, body: requireFile(body) }
+  }
+}
+
+/** Throws ApiError 409 for what somebody who changes a policy right now has replaced. */
+function requireFile(body: Uint8Array | null): Buffer {
+  if (body === null) throw conflict('the policies were changed meanwhile; ask again')
+  return Buffer.from(body)
+}
+
+async function* listRoots(
+  read: ReadStore,
   org: string,
   { root: known = 0, maxRoots = Infinity }: WantedFiles,
-): Promise<RootRecord[]> {
-  const roots: RootRecord[] = []
-  while (roots.length < maxRoots) {
-    const root = await reader.trust.root(org, known + roots.length + 1)
-    if (root === null) break
-    roots.push(root)
+): AsyncGenerator<RootRecord> {
+  for (let count = 1; count <= maxRoots; count += 1) {
+    const root = await read((reader) => reader.trust.root(org, known + count))
+    if (root === null) return
+    yield root
   }
-  return roots
 }
 
 /** None where that targets file is not there any more. */
@@ -85,7 +111,7 @@ async function readFormerPaths(
 ): Promise<ReadonlySet<string>> {
   const name = `${targets}.targets.json`
   const body = targets === null ? null : await reader.views.file(org, id, name, since)
-  return new Set(body === null ? [] : pathsOf(read(Buffer.from(body).toString()).targets))
+  return new Set(body === null ? [] : pathsOf(parse(Buffer.from(body).toString()).targets))
 }
 
 function pathsOf(targets: Linked['signed']['targets']): string[] {
@@ -94,6 +120,6 @@ function pathsOf(targets: Linked['signed']['targets']): string[] {
   )
 }
 
-function read(text: string): Linked['signed'] {
+function parse(text: string): Linked['signed'] {
   return (JSON.parse(text) as Linked).signed
 }

@@ -1,5 +1,6 @@
-import type { Bundle, DeviceView } from '@palisade/protocol'
+import type { DeviceView } from '@palisade/protocol'
 import { notFound } from '../../http/api-error.ts'
+import type { Work } from '../../overload/work-budget.ts'
 import type { Store } from '../../store/store.ts'
 import { findDeviceToken } from '../proof/device-authorization.ts'
 import type { DeviceTokens } from '../proof/device-tokens.ts'
@@ -83,7 +84,10 @@ export interface ViewService {
     path: string,
   ): Promise<Uint8Array>
   /** For whoever administers the device, which does not reach this server. See `packBundle`. */
-  bundle(org: string, deviceId: string): Promise<Bundle>
+  bundle(
+    device: { readonly org: string; readonly deviceId: string },
+    work: Pick<Work, 'turn'>,
+  ): Promise<Buffer>
   /** Something was committed here by these organizations. */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
@@ -147,7 +151,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
       return assignTo(await admissions.admit(authorizationHeader), asked)
     },
 
-    bundle: (org, deviceId) => packBundle({ ...deps, publisher, assign: assignTo }, org, deviceId),
+    bundle: (device, work) => packBundle({ ...deps, publisher, assign: assignTo }, device, work),
 
     known(authorizationHeader, requested) {
       const token = findDeviceToken(authorizationHeader)
