@@ -9,6 +9,8 @@ import type { ViewPlace } from './inspect-view.ts'
 
 /** Each takes a read or two; whoever else writes waits for no more than these. */
 const DEVICES_OF_TRANSACTION = 16
+/** Those that wait together share a commit. */
+const TRANSACTIONS_AT_ONCE = 4
 
 /** A device for which an assignment is to be signed. */
 export interface Assignee {
@@ -47,9 +49,13 @@ export function createAssignmentVersions(deps: {
     while (waiting.size() > 0) {
       // Those of the same turn share a transaction.
       await nextTurn()
-      await settle(takeSome())
+      await Promise.all(Array.from({ length: TRANSACTIONS_AT_ONCE }, settleAll))
     }
     isRunning = false
+  }
+
+  async function settleAll(): Promise<void> {
+    while (waiting.size() > 0) await settle(takeSome())
   }
 
   function takeSome(): Waiting[] {
