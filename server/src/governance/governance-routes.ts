@@ -10,7 +10,7 @@ import { createKnownPathLoads } from './path-loads.ts'
 import { registerPolicyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
 import { registerRuleRoutes } from './rule-routes.ts'
-import { createAnswersBeingSent } from './answers-being-sent.ts'
+import { createAnswersBeingSent } from '../overload/answers-being-sent.ts'
 import { createAnswersInFlight } from './answers-in-flight.ts'
 import { registerWhatIfRoutes } from './what-if-routes.ts'
 

@@ -4,7 +4,7 @@ import { answerPolicies } from '../../../server/src/governance/answer-policies.t
 import { createAnswerTurns } from '../../../server/src/overload/answer-turns.ts'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
 import { listHeads } from '../../../server/src/governance/policy-lookup.ts'
-import { createAnswersBeingSent } from '../../../server/src/governance/answers-being-sent.ts'
+import { createAnswersBeingSent } from '../../../server/src/overload/answers-being-sent.ts'
 import { createAnswersInFlight } from '../../../server/src/governance/answers-in-flight.ts'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import { createWorkBudget } from '../../../server/src/overload/work-budget.ts'

@@ -1,5 +1,5 @@
 import { BUNDLE_FORMAT, MAX_BUNDLE_BYTES } from '@palisade/protocol'
-import { concatInTurns } from '../../governance/concat-in-turns.ts'
+import { concatInTurns } from '../../overload/concat-in-turns.ts'
 import { conflict, notFound } from '../../http/api-error.ts'
 import type { Work } from '../../overload/work-budget.ts'
 import type { Store, StoreReader } from '../../store/store.ts'

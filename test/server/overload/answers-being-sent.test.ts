@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import {
   createAnswersBeingSent,
   type AnswersBeingSent,
-} from '../../../server/src/governance/answers-being-sent.ts'
+} from '../../../server/src/overload/answers-being-sent.ts'
 
 /** More than what lies in the buffers between a server and a client that takes nothing. */
 const BODY_BYTES = 32 * 2 ** 20

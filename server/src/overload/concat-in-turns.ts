@@ -1,4 +1,4 @@
-import type { Work } from '../overload/work-budget.ts'
+import type { Work } from './work-budget.ts'
 
 /** Copied between two turns: one or two milliseconds, most of it for new pages of memory. */
 const BYTES_A_TURN = 256 * 1024
