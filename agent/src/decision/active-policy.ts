@@ -66,8 +66,8 @@ export interface MachineExplanation extends Explanation {
   readonly break_glass?: true
 }
 
-/** What every request is decided by. */
-export type Rule = Enforcement<CompiledBundle>
+/** What is enforced: nothing, or a bundle and how much of its allows. */
+export type Enforced = Enforcement<CompiledBundle>
 
 /**
  * The one reference that every decision of this machine goes through. What is enforced, the machine
@@ -86,9 +86,9 @@ export interface ActivePolicy {
   /** The bundle in force; null while there is none. */
   current(): CompiledBundle | null
   state(): AgentState
-  /** What decides now. */
-  rule(): Rule
-  /** What decisions are made by. */
+  /** By the clock and the addresses of now; every request is decided by it. */
+  enforced(): Enforced
+  /** The same for the local API. */
   inForce(): InForce
   /** Whether a grant could be begun now. */
   mayBreakGlass(): boolean
@@ -119,7 +119,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 
   /** What is enforced now: by the clock, and for the addresses that the machine has now. */
-  const enforced = (): Rule => {
+  const enforced = (): Enforced => {
     if (facts.grant && deps.isGrantOver()) move({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
@@ -194,7 +194,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
       return stateOf(facts)
     },
 
-    rule: enforced,
+    enforced,
+
     inForce() {
       const rule = enforced()
       const isOpen = rule.kind === 'bundle' && rule.allows !== 'none'

@@ -1,14 +1,14 @@
 import type { AgentLog } from '../agent.ts'
-import type { ActivePolicy, Rule } from '../decision/active-policy.ts'
+import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
 import { runInTurns } from '../decision/run-in-turns.ts'
 import type { LiveConnections } from './live-connections.ts'
 
 /**
- * Has what passes judged again whenever something decides otherwise than before, and not at every
- * poll. The first turn comes before anything else; a change in between begins anew.
+ * Judges the live connections again whenever another bundle, age or grant is enforced, and not at
+ * every poll. The first turn runs at once; a change in between begins anew.
  */
 export function rejudgeOnChange(deps: {
-  readonly active: Pick<ActivePolicy, 'rule' | 'subscribe'>
+  readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe'>
   readonly live: Pick<LiveConnections, 'rejudge'>
   /** Monotonic milliseconds. */
   readonly uptime: () => number
@@ -16,15 +16,15 @@ export function rejudgeOnChange(deps: {
   readonly onError: (error: unknown) => void
 }): void {
   const { active, live, uptime, log, onError } = deps
-  let former = active.rule()
+  let former = active.enforced()
   let running = new AbortController()
   const judgeAll = async (signal: AbortSignal): Promise<void> => {
     const closed = await runInTurns(live.rejudge(), signal, uptime)
     if (closed > 0) log.info({ closed }, 'closed connections that the policy now denies')
   }
   active.subscribe(() => {
-    const present = active.rule()
-    if (isSameRule(former, present)) return
+    const present = active.enforced()
+    if (isSame(former, present)) return
     former = present
     running.abort()
     running = new AbortController()
@@ -36,7 +36,7 @@ export function rejudgeOnChange(deps: {
 }
 
 /** Whether every request is decided alike; a stale bundle decides as a fresh one. */
-function isSameRule(a: Rule, b: Rule): boolean {
+function isSame(a: Enforced, b: Enforced): boolean {
   if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
   return (
     a.allows === b.allows &&

@@ -1,7 +1,7 @@
 import { deviceViewSchema, type DeviceView } from '@palisade/protocol'
 import { readSigned, type SignedFile } from './signed-metadata.ts'
 
-/** So long after its issue an assignment without a version stands behind those that have one. */
+/** An assignment without a version stands so far behind those that have one. */
 const UNVERSIONED_LAG_SECONDS = 24 * 60 * 60
 
 /** The signed statement that one view belongs to this machine. */
@@ -14,30 +14,32 @@ export function readAssignment(file: string | SignedFile): Assignment | null {
 
 /** Where an assignment stands among those of its machine. */
 export interface AssignmentOrder {
-  /** That of another view has another one. */
-  readonly place: number
+  /** Its version; assignments of different views have different ones. */
+  readonly position: number
   /** Milliseconds since 1970. */
   readonly issuedMs: number
 }
 
 /** Before every assignment. */
-const FIRST: AssignmentOrder = { place: 0, issuedMs: 0 }
+const FIRST: AssignmentOrder = { position: 0, issuedMs: 0 }
 
 /**
- * By the version. An earlier release of the server signs none, and dates by its own clock, or ahead of it for
- * whoever asks; a day is how long what was recorded of it is taken.
+ * By the version. A server of an earlier release signs no version, and dates up to five minutes ahead
+ * of its clock; its assignments stand a day behind those that have a version.
  */
 export function orderOf({ version, issued }: Assignment): AssignmentOrder {
   const issuedMs = Date.parse(issued)
-  return { place: version ?? issuedMs / 1000 - UNVERSIONED_LAG_SECONDS, issuedMs }
+  return { position: version ?? issuedMs / 1000 - UNVERSIONED_LAG_SECONDS, issuedMs }
 }
 
-/** The same of a text; before every assignment for one that is none. */
+/** The same of a text; `FIRST` for a text that is no assignment. */
 export function orderOfText(text: string | null): AssignmentOrder {
   const assignment = text === null ? null : readAssignment(text)
   return assignment === null ? FIRST : orderOf(assignment)
 }
 
 export function isLater(one: AssignmentOrder, other: AssignmentOrder): boolean {
-  return one.place === other.place ? one.issuedMs > other.issuedMs : one.place > other.place
+  return one.position === other.position
+    ? one.issuedMs > other.issuedMs
+    : one.position > other.position
 }

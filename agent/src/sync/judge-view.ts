@@ -173,7 +173,9 @@ function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | 
   if (newest === null) return null
   const order = orderOf(assignment)
   const isSameView = assignment.view === judgement.state.view?.id
-  if (isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.place > newest.place)
+  if (
+    isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.position > newest.position
+  )
     return null
   return fault('older_issue', 'the view was assigned before the newest assignment accepted')
 }
