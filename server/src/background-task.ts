@@ -1,8 +1,8 @@
-/** Work that a server does by itself, again and again. */
+/** Work that a server repeats in the background. */
 export interface BackgroundTask {
   /** Begins in `intervalMs`, and each time so long after the last one ended. */
   start(): void
-  /** Begins nothing more, and resolves when what was begun is over. */
+  /** Begins no further run, and resolves when the present one is over. */
   stop(): Promise<void>
 }
 

@@ -70,7 +70,7 @@ export async function decideAsProxy<D extends Decision>(
 
 /**
  * The same with an explanation. Only the deciding address is explained: to explain all that a name has would
- * take seconds where there are many rules, and whoever answers for the name chooses how many it has.
+ * take seconds where there are many rules, and the name's DNS server chooses how many it has.
  */
 export async function explainAsProxy<E extends Explanation>(
   deps: {

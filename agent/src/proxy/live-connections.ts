@@ -44,7 +44,7 @@ export function createLiveConnections(
     guarded.close()
   }
 
-  /** What comes meanwhile is visited too. */
+  /** Visits connections that are added between steps too. */
   function* rejudge(): Steps<number> {
     let closed = 0
     for (const [place, { guarded }] of places) {

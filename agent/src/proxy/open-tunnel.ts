@@ -12,8 +12,8 @@ import { carry } from './tunnel.ts'
 const LINGER_MS = 2_000
 
 /**
- * Answers a CONNECT request: a tunnel to the decided address, or why not. `client` holds unread what came
- * behind the request.
+ * Answers a CONNECT request: a tunnel to the decided address, or the reason of a refusal. Bytes that came
+ * behind the request are still unread in `client`.
  */
 export async function openTunnel(
   deps: PassDeps,
@@ -48,7 +48,7 @@ export async function openTunnel(
       return close()
     }
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    // The first bytes of the tunnel may be there already: what the client sent too early.
+    // Bytes that the client sent too early are the first of the tunnel.
     carry(client, upstream, deps.idleMs, () => place.leave())
   } catch (error) {
     place.leave()

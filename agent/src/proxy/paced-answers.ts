@@ -4,14 +4,14 @@ import { PacedStream } from './paced-stream.ts'
 /** Answers before the answer, such as 103, which are read and forgotten. */
 const MAX_INTERIM = 16
 
-/** A connection to a server as a client reads it: whatever comes behind an answer unasked ends it. */
+/** A connection to a server as a client reads it: bytes behind an answer end it. */
 export class PacedAnswers extends PacedStream {
   protected override onSurplus(): void {
     this.destroy()
   }
 }
 
-/** Reads the answer to a request by the connection, and bounds what comes before it. */
+/** Paces the answer to a request, and bounds the interim answers before it. */
 export function paceAnswer(request: ClientRequest): void {
   let interim = 0
   request.on('information', () => {

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 import type { LoopTurns } from './loop-turns.ts'
 import { PacedStream } from './paced-stream.ts'
 
-/** Behind a request that has no answer yet; beyond it nothing more is read. */
+/** Unread bytes behind a request that has no answer yet; at this many reading stops. */
 const MAX_WAITING_BYTES = 16_384
 
 /** A client's connection as a server reads it: no request before the one before it is answered. */
@@ -17,7 +17,7 @@ export class PacedConnection extends PacedStream {
     return this.wire
   }
 
-  /** To be called for each request before anything else: nothing behind it is read before its answer. */
+  /** To be called first for each request: the next one is read after its answer. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#request = request
     this.response = response

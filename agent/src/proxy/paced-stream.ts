@@ -22,22 +22,22 @@ interface Write {
 /**
  * A socket as the parser of `node:http` reads it, on either side.
  *
- * Node parses whatever a read brings in one turn, thousands of heads or chunks, and neither a paused
+ * Node parses all bytes of a read in one turn, thousands of heads or chunks, and neither a paused
  * nor a destroyed socket stops it. So the parser gets pieces that hold the end of one head at most.
- * Whatever is behind the first one, but a body of known length, shares some milliseconds of each turn with
- * all other sockets.
+ * Pieces behind the first one share some milliseconds of each turn with all other sockets; a body of
+ * known length does not.
  */
 export class PacedStream extends Duplex {
   protected readonly wire: Socket
   readonly #turns: LoopTurns
-  /** What the parser has not got yet; never empty. */
+  /** Bytes for the parser; null instead of empty. */
   #received: Buffer | null = null
   #hasEnded = false
   #isReleased = false
   #isWaiting = false
   /** The last bytes that the parser has got, where `END` may have begun. */
   #tail: Buffer = EMPTY
-  /** Whose body comes now. */
+  /** The message whose body is read. */
   #message: IncomingMessage | null = null
   /** Of a body of known length, still to come. */
   #bodyBytes = 0
@@ -133,7 +133,7 @@ export class PacedStream extends Duplex {
     done(error)
   }
 
-  /** Whether the parser shall get nothing more for now. */
+  /** Whether the parser has to wait. */
   protected isHeld(): boolean {
     return false
   }
@@ -182,7 +182,7 @@ export class PacedStream extends Duplex {
     if (this.#hasEnded && this.#received === null) this.push(null)
   }
 
-  /** Whether the parser has all that it shall get now, so that more may be read. */
+  /** Whether the parser has taken all pieces of this turn, so that more may be read. */
   #handOver(): boolean {
     let maxBytes = FIRST_PIECE_BYTES
     let isFirst = true
@@ -226,7 +226,7 @@ export class PacedStream extends Duplex {
   }
 }
 
-/** The position behind the first `END`, which may have begun in `tail`; the length where there is none. */
+/** The position behind the first `END`, which may have begun in `tail`; the length without one. */
 function findEnd(tail: Buffer, bytes: Buffer): number {
   const seam = Buffer.concat([tail, bytes.subarray(0, END.length - 1)]).indexOf(END)
   if (seam >= 0) return seam + END.length - tail.byteLength

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 /** An explanation reads every rule, which takes up to a third of a second: a fifth of the time is for them. */
 const RESTS_AN_EXPLANATION = 4
-/** So that somebody who waits behind others is answered. */
+/** A caller behind fifteen others is answered within its timeout. */
 const MAX_REST_MS = 500
 
 /**

@@ -6,7 +6,7 @@ import type { Poller } from './poller.ts'
 import { createSpacedDemand } from './spaced-demand.ts'
 import type { Synchronizer } from './synchronizer.ts'
 
-/** The answers of the local API to what brings policy into force. */
+/** The answers of the local API to `sync` and `import`. */
 export function answerSync(deps: {
   readonly active: () => Pick<ActivePolicy, 'inForce'>
   readonly synchronizer: () => Pick<Synchronizer, 'awaited' | 'import'>

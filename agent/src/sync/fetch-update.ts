@@ -25,9 +25,9 @@ export interface Held {
   readonly targets: number | null
   /** Of the timestamp of `view`, to be told when nothing has changed. */
   readonly etag: string | null
-  /** Of the newest assignment that was accepted; 0 where it has none. */
+  /** Of the newest assignment that was accepted; 0 without a version. */
   readonly assignmentVersion?: number
-  /** To be signed into the next one; null for none. */
+  /** To be signed into the next assignment; null while this machine is not revoked. */
   readonly nonce?: string | null
   /** The timestamp is to be issued after this, in milliseconds since 1970; null for any. */
   readonly issuedAfterMs?: number | null

@@ -53,7 +53,7 @@ export interface JudgedView {
   readonly files: ViewFiles
   readonly versions: Versions
   readonly issuedMs: number
-  /** That was signed into the assignment; null for none. */
+  /** In the signed assignment; null without one. */
   readonly nonce: string | null
   readonly staleMs: number
   /** Whether no later assignment was accepted before. */

@@ -10,7 +10,7 @@ export interface Revocation {
   restore(): boolean
   /** The server has refused the key of this machine. */
   begin(): void
-  /** For one attempt, in place of the one before: what the server is to sign. Null while this machine is not revoked. */
+  /** A nonce for one attempt, which replaces the one before. Null while this machine is not revoked. */
   challenge(): string | null
   /** Whether that answers the newest challenge, which ends the revocation. */
   endBy(view: Pick<JudgedView, 'nonce'>): boolean

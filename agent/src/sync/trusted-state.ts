@@ -39,7 +39,7 @@ const stateSchema = z.strictObject({
   grants: grantLedgerSchema.default(NO_GRANTS),
   /** Whether the server's last word was that it does not know this machine; absent likewise. */
   is_revoked: z.boolean().default(false),
-  /** An earlier version kept when; nothing depends on it. */
+  /** Written by an earlier version, and ignored. */
   refused_ms: instantMs.exactOptional(),
 })
 /** Everything that this machine trusts beyond its enrolment. */

@@ -8,7 +8,7 @@ export interface DecisionClock {
   stop(): Promise<void>
 }
 
-/** What the thread is made with. */
+/** Arguments of the thread. */
 export interface ClockTask {
   readonly socketPath: string
   readonly body: string

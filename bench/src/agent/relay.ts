@@ -6,7 +6,7 @@ import { UPDATE_PATH } from '../../../packages/protocol/src/index.ts'
 
 export type RelayMode = 'not at all' | 'as it is' | 'in chunks of one byte'
 
-/** Stands between an agent and its server, as whoever holds the network may. */
+/** Stands between an agent and its server, as an attacker on the network may. */
 export interface Relay {
   readonly url: string
   /** How requests are answered from now on. */

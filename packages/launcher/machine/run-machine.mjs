@@ -120,9 +120,9 @@ function nextSignal() {
 }
 
 /**
- * A bug must not leave server and agent running without anybody.
+ * A bug must not leave server and agent running on their own.
  *
- * @returns {Promise<never>} rejects with the first exception that nothing caught
+ * @returns {Promise<never>} rejects with the first uncaught exception
  */
 function firstFault() {
   return new Promise((_resolve, reject) => {

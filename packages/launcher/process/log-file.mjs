@@ -20,7 +20,7 @@ export function openLogFile(path) {
     try {
       while (start < bytes.byteLength) start += writeSync(file, bytes, start)
     } catch {
-      // The terminal belongs to whoever started this; the file itself is told below.
+      // The terminal belongs to the user; the file is told below.
     }
     return bytes.byteLength - start
   }

@@ -64,7 +64,7 @@ export interface Config {
   readonly writeRates: WriteRates
   /** How long events are kept; 0 keeps them for ever. */
   readonly historyDays: number
-  /** What the events of an organization may take; 0 is no bound. */
+  /** Bound of the events of an organization; 0 for no bound. */
   readonly maxHistoryMib: number
 }
 

@@ -21,7 +21,7 @@ export interface KnownRule {
   compiles: 'within_limits' | 'beyond_limits' | null
   /** UTF-8 bytes of its JSON; null when they were not counted. */
   bytes: number | null
-  /** What its path patterns add to the cost of a decision; null when that was not read. */
+  /** The load of its path patterns; null when that was not read. */
   pathLoad: PathLoad | null
 }
 

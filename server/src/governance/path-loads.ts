@@ -80,7 +80,7 @@ export async function readRuleLoad(known: KnownRules, rule: RuleRecord): Promise
   }
 }
 
-/** What is known of rules and policies. */
+/** Remembered rules and loads of policies. */
 export interface PathLoadDeps {
   readonly knownRules: KnownRules
   readonly pathLoads: KnownPathLoads

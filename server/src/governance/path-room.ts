@@ -27,21 +27,21 @@ export interface PathChange {
   /** Of those that are written or deleted, as they are, and as they become. */
   readonly before: readonly PathLoad[]
   readonly after: readonly PathLoad[]
-  /** Of what is written: a pattern of it is named. */
+  /** Of the written rules: a refusal names one of their patterns. */
   readonly written: PathLoad
 }
 
 /**
  * Throws 400, naming the pattern that costs most, where the path patterns of an organization would cost
  * more together than one decision may. The policies of any user are among them. A write that does not
- * raise the cost is taken all the same: what an older server took stays, and can be mended.
+ * raise the cost is accepted: policies of an older server stay, and can be mended.
  */
 export function requirePathRoom(
   { others, before, after, written }: PathChange,
   fieldOf: (pattern: string) => string | undefined = () => undefined,
 ): void {
   const all = [...others, ...after]
-  // Policies share much of what they cost, so that the sum is only the first thing to look at.
+  // Policies share classes of patterns, so the sum of their costs is an upper bound.
   if (all.reduce((sum, load) => sum + pathCost(load), 0) <= MAX_PATH_COST) return
   const cost = pathCost(sumPathLoads(all))
   if (cost <= MAX_PATH_COST || cost <= pathCost(sumPathLoads([...others, ...before]))) return
@@ -91,8 +91,8 @@ export async function requireRuleRoom(
 }
 
 /**
- * Reads what is not known yet of the policies of the organization, one at a time and before other writers
- * have to wait, where a body has a path with `*`. What is refused here is judged in its turn.
+ * Reads the loads that are not known yet, one policy at a time and before other writers have to wait,
+ * for a body that has a path with `*`. The write itself judges the caller again.
  */
 export async function readAheadOfRoom(
   deps: PathLoadDeps & { readonly store: Pick<Store, 'read'> },

@@ -6,14 +6,14 @@ import type { Author } from './author.ts'
 import type { Change, ChangeState } from './change.ts'
 
 const MIB = 1024 * 1024
-/** What security responses may take beside the quota, as a share of it. */
+/** Room of security responses beside the quota, as a share of it. */
 const RESERVE = 1 / 4
 
 /**
- * What changes may still be made once the events of an organization fill its quota.
- * `reduction`: all that ends something. There is a finite number of them, because all that could
- * begin something again is refused; passwords have a rate of their own.
- * `response`: what may be needed to answer an attack but can be repeated; it has a reserve.
+ * Changes that are still made once the events of an organization fill its quota.
+ * `reduction`: a change that ends something. Their number is finite, because changes that begin
+ * something again are refused; passwords have a rate limit.
+ * `response`: a change that answers an attack but can be repeated; it has a reserve.
  */
 type Need = 'reduction' | 'response' | 'ordinary'
 
@@ -75,7 +75,7 @@ export function createHistoryQuota(maxMib: number): RequireHistoryRoom {
   }
 }
 
-/** Whether somebody asked for it, unlike what the server, its operator or an issuer does. */
+/** Whether a caller of the API made it, not the server, its operator or an issuer. */
 function isCaller({ actor }: Author): boolean {
   return (
     actor.startsWith('user:') || actor.startsWith('organization:') || actor.startsWith('enrolment:')
@@ -93,7 +93,7 @@ function needOf(changes: readonly Change[]): Need {
   return need
 }
 
-/** Whether the member may do less, and nothing that was refused before. */
+/** Whether the new role has a proper subset of the permissions. */
 function isLowerRole({ kind, before, after }: Change): boolean {
   if (kind !== 'member.role_changed') return false
   const [had, has] = [roleOf(before), roleOf(after)]

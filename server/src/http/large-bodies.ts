@@ -22,7 +22,7 @@ export interface Pace {
 
 const PACE: Pace = { graceMs: 5_000, leastBytesPerSecond: 1024 * 1024 }
 
-/** Whose turn it is: callers of one organization take turns in its place. */
+/** An organization has one turn, which its callers share. */
 export interface BodyOwner {
   readonly org: string
   readonly caller: string
@@ -30,7 +30,7 @@ export interface BodyOwner {
 
 /** A large body whose turn it is. */
 export interface LargeBody {
-  /** Counts what has arrived. */
+  /** Counts arrived bytes. */
   add(bytes: number): void
   /** Calls `drop` when it arrives too slowly while others wait, unless it has `arrived` before. */
   onDrop(drop: () => void): void

@@ -21,7 +21,7 @@ export interface Metrics {
   readonly observeSignIn: ReturnType<typeof createSignInMetrics>
   /** Shows how many machines are asked to wait, and why. */
   watchOverload(overload: Overload): void
-  /** Everything, in the text format of Prometheus; once for all who ask meanwhile. */
+  /** Everything, in the text format of Prometheus; concurrent calls share one rendering. */
   render(): Promise<string>
 }
 

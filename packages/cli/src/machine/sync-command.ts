@@ -43,12 +43,12 @@ Examples:
     })
 }
 
-/** 1 also where everything is denied, whatever the attempt came to. */
+/** 1 also while everything is denied, even after a successful attempt. */
 export function exitCodeOfSync({ outcome, in_force }: SyncResult): number {
   return outcome === 'failed' || in_force?.revision === null ? EXIT.failed : EXIT.ok
 }
 
-/** What an attempt to bring policy into force came to, and what is in force, for people. */
+/** The outcome of an attempt, and the policy in force, for people. */
 export function formatSyncResult(result: SyncResult, style: Style): string {
   const { outcome, error } = result
   if (outcome !== 'failed') return `${style.good(outcome)}  ${describeTaken(result)}\n`
@@ -63,7 +63,7 @@ function describeTaken({ revision, in_force }: SyncResult): string {
 }
 
 function describeKept({ revision, in_force }: SyncResult): string {
-  // Of an earlier version, which does not say: nothing else is known.
+  // An agent of an earlier version does not say more.
   const kept = in_force === undefined ? revision : in_force.revision
   if (kept === null) return in_force === undefined ? EVERYTHING : describeDenied(in_force)
   return in_force?.state === 'expired'

@@ -45,7 +45,7 @@ export interface MembersClient {
   list(): Promise<readonly Member[]>
   /** The account of another organization is `invited`, and no member before it accepts. */
   create(body: CreateMemberRequest): Promise<CreatedMember>
-  /** `made` says what becomes of the organization tokens that the member made. */
+  /** `made` keeps or revokes the organization tokens that the member made. */
   setRole(username: string, role: Role, made?: MadeTokensQuery): Promise<UpdatedMember>
   /** Also revokes the devices of the member; `made` as above. */
   remove(username: string, made?: MadeTokensQuery): Promise<void>

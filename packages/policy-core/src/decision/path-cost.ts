@@ -6,15 +6,15 @@ import { domainOf, type Rule } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { runSteps, type Steps } from '../steps.ts'
 
-/** What one decision on a path may cost at most, as `pathCost` counts. bench: worst */
+/** Steps of one decision on a path at most, as `pathCost` counts. bench: worst */
 export const MAX_PATH_COST = 1_250_000
 
 /** Resources may be as long as a path. */
 const CHARACTERS_A_STEP = 8_192
 
 /**
- * Reads what the path patterns of rules add to the cost of a decision. Rules of the network add nothing.
- * O(bytes of the resources); it builds no index. Takes rules in which `checkRule` finds nothing wrong.
+ * Reads what the path patterns of rules add to the cost of a decision. Network rules cost 0.
+ * O(bytes of the resources); it builds no index. Takes rules without problems by `checkRule`.
  */
 export function pathLoad(rules: readonly Pick<Rule, 'actions' | 'resources'>[]): PathLoad {
   return runSteps(pathLoadInSteps(rules))
@@ -39,7 +39,7 @@ export function* pathLoadInSteps(
   return load
 }
 
-/** What to say of a pattern where the cost is too high. */
+/** The message for a pattern of a set that costs too much. */
 export function describePathCost(text: string, cost: number): string {
   return `${quote(text)} and the other path patterns can make one decision take ${cost} steps, and ${MAX_PATH_COST} is the limit; write fewer \`*\` and \`**\`, above all between two \`**\` and within one name`
 }

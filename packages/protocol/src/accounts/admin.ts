@@ -134,10 +134,10 @@ export const listInvitationsResponseSchema = pageSchema(invitationSchema).meta({
 })
 export type ListInvitationsResponse = z.infer<typeof listInvitationsResponseSchema>
 
-/** With what becomes of the organization's tokens that the member made. */
+/** With the organization's tokens that the member made. */
 export const updatedMemberSchema = memberSchema
   .extend({
-    /** Live ones that the member made; they stay good whatever the role. */
+    /** Live ones that the member made; their rights do not follow the role. */
     organization_tokens: z.int().nonnegative(),
   })
   .meta({ id: 'UpdatedMember' })

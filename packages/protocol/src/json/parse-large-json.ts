@@ -18,7 +18,7 @@ export interface LargeJsonOptions {
   readonly maxBytesOfPart: number
   /** In one object. */
   readonly maxMembers: number
-  /** Room of so many bytes, whatever they hold: clearing 16 MiB takes 60 ms at once. */
+  /** Room of so many bytes with any content: clearing 16 MiB takes 60 ms at once. */
   readonly allocate: (bytes: number) => Uint8Array
   /** From UTF-8, keeping a byte order mark. */
   readonly decode: (bytes: Uint8Array) => string

@@ -35,7 +35,7 @@ export interface SplitJson {
 export interface SplitOptions {
   readonly maxValues: number
   readonly maxBytesOfFrame: number
-  /** Room of so many bytes, whatever they hold. */
+  /** Room of so many bytes with any content. */
   readonly allocate: (bytes: number) => Uint8Array
 }
 
@@ -159,8 +159,8 @@ class Splitter {
 
 /**
  * Has its whole room from the start: the pages of a large room cost nothing until they are written,
- * and a copy of 8 MiB into new pages takes 70 ms (bench: server/hostile). What does not fit is
- * dropped.
+ * and a copy of 8 MiB into new pages takes 70 ms (bench: server/hostile). Bytes
+ * that do not fit are dropped.
  */
 class Bytes {
   length = 0

@@ -69,7 +69,7 @@ const resolvedAddressSchema = z.object({
  */
 const addresses = z.array(resolvedAddressSchema).optional()
 
-/** Deciding rules beside the first hundred, which `rules` lists; absent for none. */
+/** Deciding rules beside the first hundred, which `rules` lists; absent instead of 0. */
 const rules_omitted = z.int().optional()
 
 export const localDecisionSchema = decisionSchema.extend({ addresses, rules_omitted })
@@ -194,7 +194,7 @@ export const agentStatusSchema = z.object({
 })
 export type AgentStatus = z.infer<typeof agentStatusSchema>
 
-/** What a machine decides by. */
+/** The policy that a machine enforces. */
 export const inForceSchema = z.object({
   state: z.enum(AGENT_STATES),
   /** Null while everything is denied, whichever policies were verified. */
@@ -204,7 +204,7 @@ export type InForce = z.infer<typeof inForceSchema>
 
 export const syncResultSchema = z.object({
   outcome: z.enum(['updated', 'unchanged', 'failed']),
-  /** Of what was verified last. */
+  /** Of the last verified bundle. */
   revision: z.int().nullable(),
   error: syncErrorSchema.nullable(),
   /** Once the attempt has ended; absent in an earlier version. */

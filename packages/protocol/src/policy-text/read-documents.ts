@@ -8,7 +8,7 @@ import { describeSourceIssue } from './describe-source-issue.ts'
 import { documentList, type DocumentList } from './document-list.ts'
 import { parseSource, type SourceDocument } from './parse-source.ts'
 
-/** A generated file may be wrong in every rule; nobody reads more than this. */
+/** A generated file may be wrong in every rule; a person reads no more than this. */
 const MAX_ISSUES = 100
 
 export type SourcePolicy = PolicyDocument['policies'][number]
@@ -17,8 +17,8 @@ export type SourcePolicy = PolicyDocument['policies'][number]
 export interface PlacedPolicy {
   readonly policy: SourcePolicy
   /**
-   * File, line and column of the policy's name, or of what is at `path` in it. Found when asked for:
-   * where everything is good, nobody asks.
+   * File, line and column of the policy's name, or of what is at `path` in it. Computed on demand:
+   * a correct file needs no places.
    */
   readonly place: (path?: readonly PropertyKey[]) => string
 }

@@ -9,19 +9,19 @@ const MOST_MS = 10_000
 const MAX_COUNTS = 1_000
 
 /**
- * Counts of large fleets, given again for a while: whoever watches one asks every few seconds, and
+ * Counts of large fleets, given again for a while: a person who watches one asks every few seconds, and
  * takes at most a tenth of the processor by that. A fleet that is counted in no time is counted anew
  * each time.
  */
 export interface RememberedCounts<Count> {
-  /** Null where there is none that is new enough. */
+  /** Null without a recent count. */
   find(key: string): Count | null
-  /** What is found, or else what `count` answers. */
+  /** The recent count, or else a new one by `count`. */
   take(key: string, count: () => Promise<Count>): Promise<Count>
 }
 
 export interface RememberedCountDeps {
-  /** A clock that nobody sets. */
+  /** A monotonic clock. */
   readonly monotonicMs: () => number
   /** Processor time so far. */
   readonly spentMs?: () => number

@@ -147,7 +147,7 @@ async function judge(
   const wanted = base.filter((policy) => !leftOut.includes(policy)).map(toWanted(teams))
   const context = createPlanContext(deps, { org, prune: true })
   const plan = await planChanges(stored, wanted, context, work)
-  // All of it was in force when the rollout began: it costs no more than what was taken then.
+  // All of it was in force when the rollout began: it costs no more than then.
   await requireCompilablePlan(deps.knownRules, plan, work, { hadAll: true })
   await requirePlanWithinLimits(deps, stored.length, plan, work)
   return { revision, plan, leftOut }

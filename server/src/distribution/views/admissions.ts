@@ -19,7 +19,7 @@ export interface Admitted {
   readonly deviceId: string
   readonly user: string | null
   readonly place: ViewPlace
-  /** The newest one that was kept, which may be of a former view; null for none. */
+  /** The newest one that was kept, which may be of a former view; null before the first. */
   readonly assignment: DeviceAssignmentRecord | null
 }
 

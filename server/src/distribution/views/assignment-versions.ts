@@ -7,7 +7,7 @@ import { findPlace, readWhereabouts } from './device-place.ts'
 import { secondsOf } from './due.ts'
 import type { ViewPlace } from './inspect-view.ts'
 
-/** Each takes a read or two; whoever else writes waits for no more than these. */
+/** Each takes a read or two; other writers wait for no more than these. */
 const DEVICES_OF_TRANSACTION = 16
 /** Those that wait together share a commit. */
 const TRANSACTIONS_AT_ONCE = 4
@@ -16,13 +16,13 @@ const TRANSACTIONS_AT_ONCE = 4
 export interface Assignee {
   readonly deviceId: string
   readonly place: ViewPlace
-  /** The newest version that it says to have accepted; 0 for none. */
+  /** The newest version that it says to have accepted; 0 before the first. */
   readonly heldVersion: number
 }
 
 /**
- * The assignment of the device as it is kept, made anew where its view has become another. Throws ApiError 409 when
- * that is another one meanwhile than it asks for.
+ * The stored assignment of the device, or a new one after a change of its view. Throws ApiError 409 when the
+ * view is not the requested one any more.
  */
 export type FindAssignment = (assignee: Assignee) => Promise<DeviceAssignmentRecord>
 
@@ -34,7 +34,7 @@ interface Waiting extends Assignee {
 /**
  * Machines tell the order of assignments by their versions. So that a recorded one never follows one of another view,
  * a version is durable before anything is signed with it, and the view is judged anew in the same transaction: of
- * two servers, or before and after a restart, the later always knows of the earlier. Their clocks decide nothing.
+ * two servers, or before and after a restart, the later always knows of the earlier, independent of their clocks.
  */
 export function createAssignmentVersions(deps: {
   readonly store: Pick<Store, 'transaction'>
@@ -87,7 +87,7 @@ export function createAssignmentVersions(deps: {
     })
 }
 
-/** Null for each whose view is another one by now. */
+/** Null for each device whose view has changed. */
 async function assign(
   writer: StoreWriter,
   some: readonly Assignee[],
@@ -121,8 +121,8 @@ async function isOwn(writer: StoreWriter, deviceId: string, place: ViewPlace): P
 
 /**
  * Whether an assignment may be signed with that version. A machine knows a later one than the store after the
- * store was restored from a backup. One of the future is left aside: nobody has it but by a clock that was
- * wrong, and whoever makes it up must not make the versions of a machine run out.
+ * store was restored from a backup. A version of the future is ignored: it comes from a wrong clock or an
+ * attacker, who must not use up the versions of a machine.
  */
 export function isGood(
   { view_id, version }: DeviceAssignmentRecord,

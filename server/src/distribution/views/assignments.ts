@@ -29,7 +29,7 @@ type Content = Parameters<typeof signDeviceView>[0]
 
 interface Making extends Omit<Signer, 'generation'> {
   readonly issuedMs: number
-  /** What it is signed by. */
+  /** The stored version that is signed. */
   readonly kept: DeviceAssignmentRecord
   readonly content: Content
 }
@@ -38,11 +38,11 @@ interface Made extends Making {
   readonly assignment: DeviceView
 }
 
-/** What a machine asks its assignment to be like. */
+/** Content of an assignment that a machine asks for. */
 export interface AskedAssignment {
-  /** The newest version that it has accepted, 0 for none; null where it knows of no versions. */
+  /** The newest version that it has accepted, 0 before the first; null for an earlier release. */
   readonly heldVersion: number | null
-  /** To be signed; null for none. */
+  /** To be signed; null unless the machine is revoked. */
   readonly nonce: string | null
 }
 

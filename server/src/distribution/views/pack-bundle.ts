@@ -21,7 +21,7 @@ export interface PackDeps {
 /**
  * All that a device would fetch now, as the JSON of a bundle, for one that does not reach this server. Views may have
  * 96 MB, so one file at a time is read and put into words, and others have their turns in between.
- * Throws ApiError 404 for a device that is not there, 409 for one that was revoked and for what is too large.
+ * Throws ApiError 404 for a device that is not there, 409 for a revoked one and for a bundle that is too large.
  */
 export async function packBundle(
   deps: PackDeps,

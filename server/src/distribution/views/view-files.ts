@@ -85,7 +85,7 @@ export async function* listViewFiles(
   }
 }
 
-/** Throws ApiError 409 for what somebody who changes a policy right now has replaced. */
+/** Throws ApiError 409 for a file that a concurrent change has replaced. */
 function requireFile(body: Uint8Array | null): Buffer {
   if (body === null) throw conflict('the policies were changed meanwhile; ask again')
   return Buffer.from(body)

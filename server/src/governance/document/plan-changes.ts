@@ -117,7 +117,7 @@ export async function requireCompilablePlan(
 export interface PlannedFor {
   /** Those that were read with their rules. */
   readonly stored: readonly PolicyRecord[]
-  /** What the path patterns of all others cost; asked only where that matters. */
+  /** Loads of the path patterns of all others; asked only where that matters. */
   readonly otherLoads: () => Promise<readonly PathLoad[]>
 }
 

@@ -62,7 +62,7 @@ export interface AccessTokenWriter extends AccessTokenReader {
   revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<AccessTokenRecord[]>
   /** The same for all personal tokens of the user. */
   revokeOfUser(username: string, revokedAt: string): Promise<AccessTokenRecord[]>
-  /** Notes a hundred more of those that are revoked already; null when there are none. */
+  /** Marks a hundred more of those that are revoked already; null without pending ones. */
   revokePending(): Promise<AccessTokenRecord[] | null>
 }
 
@@ -89,7 +89,7 @@ export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
    * Others are found no more and keep their places in counts until `revokePending`.
    */
   revokeMadeBy(org: string, actor: string, revokedAt: string): Promise<EnrolmentTokenRecord[]>
-  /** Notes a hundred more of those that are revoked already; null when there are none. */
+  /** Marks a hundred more of those that are revoked already; null without pending ones. */
   revokePending(): Promise<EnrolmentTokenRecord[] | null>
 }
 

@@ -37,7 +37,7 @@ export interface OrganizationWriter extends OrganizationReader {
 
 export interface UserReader {
   find(username: string): Promise<UserRecord | null>
-  /** What all tokens of `teams_synced_iat` name; null before the first. */
+  /** Teams that all tokens of `teams_synced_iat` name; null before the first. */
   claimedTeams(username: string): Promise<readonly string[] | null>
 }
 

@@ -14,7 +14,7 @@ export interface SigningKeyWriter extends SigningKeyReader {
 export interface IdempotencyReader {
   /** Also one that has expired; the caller compares `expires_at`. */
   find(scope: string): Promise<IdempotencyRecord | null>
-  /** What is kept for the caller, expired answers too until they are deleted. */
+  /** Kept answers of the caller, expired ones too until they are deleted. */
   keptFor(caller: string): Promise<KeptAnswers>
 }
 

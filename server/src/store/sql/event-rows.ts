@@ -60,7 +60,7 @@ const COLUMNS: readonly InsertedColumn[] = [
 
 /** Hashes, times and names of an event, and its places in indexes. */
 const EVENT_BYTES = 512
-/** What may be long. */
+/** Columns that may be long. */
 const COUNTED = ['subject', 'before_state', 'after_state'].map((name) =>
   COLUMNS.findIndex((column) => column.name === name),
 )
@@ -258,7 +258,7 @@ function parseState(text: string | null): EventRecord['before'] {
   return text === null ? null : parseObject(text)
 }
 
-/** The state as JSON: what is stored, where that is an object. */
+/** The stored state as JSON, if it is an object. */
 function checkState(text: string | null): string {
   if (text === null) return 'null'
   return readObject(text) === null ? JSON.stringify({ unreadable: text }) : text
@@ -268,7 +268,7 @@ function parseObject(text: string): Record<string, unknown> {
   return readObject(text) ?? { unreadable: text }
 }
 
-/** Null for what is not JSON, or no object. */
+/** Null for a text that is not a JSON object. */
 function readObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)

@@ -9,7 +9,7 @@ interface LateWebhook {
   readonly delivered_sequence: number
 }
 
-/** `eventBytes` is what an event takes beside its long texts. */
+/** `eventBytes`: bytes of an event beside its long texts. */
 export function createPruneHistory(
   connection: Connection,
   eventBytes: number,

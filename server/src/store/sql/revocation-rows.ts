@@ -7,7 +7,7 @@ export const AT_ONCE = 100
 /** Tokens that count as revoked, of which some are not marked yet. */
 export interface Revocation {
   readonly kind: 'child' | 'personal' | 'made' | 'enrolment'
-  /** Empty where tokens may be of several organizations, or of none. */
+  /** Empty for tokens of several organizations, and for personal ones. */
   readonly org: string
   /** The id of an access token, a username, or an actor. */
   readonly key: string
@@ -22,13 +22,13 @@ interface Marked {
   readonly id: string
 }
 
-/** What is pending of access tokens. */
+/** Kinds of pending revocations of access tokens. */
 export const ACCESS_TOKEN_KINDS = ['child', 'personal', 'made'] as const
 const NEVER_ENDING = Number.MAX_SAFE_INTEGER
 
 /**
  * When the access token `t` was revoked: by itself, with one that it descends from, or with all of
- * its maker. While nothing is pending every revoked token is marked, and no line is followed.
+ * its maker. Without pending revocations every revoked token is marked, and no line is followed.
  */
 export const ENDED_AT = `CASE
   WHEN t.revoked_at IS NOT NULL OR NOT EXISTS (SELECT 1 FROM pending_revocations)
@@ -52,7 +52,7 @@ export function endOfLine(id: string): string {
     AND own.org = '' AND own.key = line.username AND line.place <= own.through)`
 }
 
-/** What is pending, in no order that matters. */
+/** The pending revocations, in any order. */
 export function createPending(connection: Connection, kinds: readonly Revocation['kind'][]) {
   const list = kinds.map((kind) => `'${kind}'`).join()
   const first = connection.prepare<Revocation>(
@@ -77,8 +77,8 @@ export function createPending(connection: Connection, kinds: readonly Revocation
 }
 
 /**
- * Marks access tokens as revoked, a few at a time: first those of `revocations`, then what descends
- * from them. What is left over is pending. Answers the rows, by place.
+ * Marks access tokens as revoked, a few at a time: first those of `revocations`, then their
+ * descendants. The rest is pending. Returns the rows, by place.
  */
 export function createMarkRevoked<Row extends Marked>(
   connection: Connection,

@@ -8,7 +8,7 @@ const STEPS_OF_FOUND = 12
 /** Pieces up to which globs that begin alike share; beyond them each counts for itself. */
 const MAX_SHARED_PIECES = 4
 
-/** Adds what `GlobFinder` takes for a glob in all names of a path; returns the steps by itself. */
+/** Adds the steps of `GlobFinder` for a glob in all names of a path; returns those of the glob alone. */
 export function addGlob(load: PathLoadDraft, glob: string): number {
   const pieces = glob.split('*')
   const first = pieces[0]!

@@ -92,19 +92,19 @@ interface OfLength extends Present {
   readonly present: string[]
 }
 
-/** What a search for a text of this length in so many characters takes, in looks into a `Map`. */
+/** The cost of a search for a text of this length in so many characters, in looks into a `Map`. */
 export function visitsOfScan(length: number, characters: number): number {
   return length < LONG_TEXT
     ? 1 + Math.floor(characters / SCANNED_PER_VISIT)
     : 1 + characters * LONG_VISITS_PER_CHARACTER
 }
 
-/** What cutting out a text of this length and looking for it takes. */
+/** The cost of cutting out a text of this length and looking it up. */
 export function visitsOfCut(length: number): number {
   return 1 + Math.floor(length / HASHED_PER_VISIT)
 }
 
-/** The first of ascending places that is not before `from`; -1 when there is none. */
+/** The first of ascending places that is not before `from`; -1 without one. */
 export function firstFrom(places: readonly number[], from: number): number {
   let low = 0
   let high = places.length

@@ -16,7 +16,7 @@ export interface PathLoad {
   /** Steps that no two patterns share. */
   readonly plain: number
   readonly shares: ReadonlyMap<string, PathShare>
-  /** The pattern that costs most by itself, null when none has a `*`; and what it costs. */
+  /** The pattern that costs most alone, and its cost; null without any `*`. */
   readonly dearest: string | null
   readonly dearestSteps: number
 }
@@ -82,7 +82,7 @@ export function namesOf(length: number): number {
   return Math.floor(MAX_PATH_LENGTH / (Math.max(1, length) + 1))
 }
 
-/** Patterns, or parts of them, that differ in nothing but the text of their longest piece. */
+/** Patterns, or parts of them, that differ in the text of their longest piece alone. */
 export interface Alike {
   readonly key: string
   /** How many of them one path has room for: each has its own text there. */

@@ -9,7 +9,7 @@ import type { WalkParts } from './walk-parts.ts'
  * A loop that a path has reached stays open for good, so the leftmost place of the chunk before it is
  * all that counts. Each way from an open loop waits for its chunk and is taken once, however often
  * the chunk occurs; a chunk is looked for once at each name, however many loops wait for it. Tails end
- * with the path, so they are read backwards, once. `pattern-load.ts` says what this costs at most.
+ * with the path, so they are read backwards, once. `pattern-load.ts` bounds the cost.
  */
 export class PathWalk {
   readonly #parts: WalkParts
@@ -36,7 +36,7 @@ export class PathWalk {
     this.#nextWay = new Int32Array(parts.chunkOfWay.length).fill(NONE)
   }
 
-  /** What all walks so far have cost, in the steps that `pattern-load.ts` bounds. */
+  /** The steps of all walks so far, which `pattern-load.ts` bounds. */
   get steps(): number {
     return this.#steps + this.#heads.steps + this.#chunks.steps + this.#tails.steps
   }

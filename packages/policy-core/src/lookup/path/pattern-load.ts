@@ -14,7 +14,7 @@ const STEPS_OF_RESOURCE = 2
 const MAX_SHARED_NAMES = 8
 
 /**
- * Adds a pattern that can be read. O(bytes of its text): nothing is built for it. See
+ * Adds a pattern that can be read. O(bytes of its text): it builds no index. See
  * `WalkParts` for heads, chunks and tails.
  *
  * A path has no more of the patterns that are alike than it has names, or characters, for their longest

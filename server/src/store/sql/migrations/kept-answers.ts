@@ -1,6 +1,6 @@
 import type { Dialect } from '../dialect.ts'
 
-/** How many answers are kept for each caller; those of earlier releases belong to none. */
+/** How many answers are kept for each caller; those of earlier releases have no caller. */
 export function keptAnswers({ text, integer, keyed }: Dialect): string {
   return `
   ALTER TABLE idempotency ADD COLUMN caller ${text};
