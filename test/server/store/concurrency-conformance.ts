@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
-import { enrolmentToken } from './credential-conformance.ts'
+import { enrolmentToken } from './credential-records.ts'
 import type { OpenStore } from './open-again.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'

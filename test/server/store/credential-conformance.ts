@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { EnrolmentTokenRecord } from '../../../server/src/store/distribution-records.ts'
-import type { KeyPurpose, SigningKeyRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
+import { device, enrolmentToken, personalToken, signingKey } from './credential-records.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const FIRST = { after: '', window: 9, limit: 9 }
@@ -49,21 +48,7 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('revokes a secret token with all that descend from it, once each', async () => {
-      const token = (id: string, parent_id: string | null) => ({
-        kind: 'personal' as const,
-        username: 'ann',
-        id,
-        name: id,
-        permissions: [],
-        secret_hash: `hash of ${id}`,
-        created_at: NOW,
-        expires_at: LATER,
-        revoked_at: null,
-        parent_id,
-        prefix: null,
-        created_by: null,
-        last_used_at: null,
-      })
+      const token = (id: string, parent_id: string | null) => personalToken(id, { parent_id })
       await store().transaction(async (writer) => {
         const { accessTokens } = writer
         await accessTokens.insert(token('root', null))
@@ -499,50 +484,4 @@ export function describeCredentials(store: () => Store): void {
       })
     })
   })
-}
-
-export function enrolmentToken(id: string, max_uses = 1): EnrolmentTokenRecord {
-  return {
-    id,
-    org: 'acme',
-    name: id,
-    labels: ['ci'],
-    secret_hash: `hash of ${id}`,
-    prefix: 'pal_enr_0000',
-    root_version: 1,
-    max_uses,
-    uses: 0,
-    last_used_at: null,
-    created_at: NOW,
-    created_by: 'user:ann',
-    parent_id: null,
-    expires_at: LATER,
-    revoked_at: null,
-  }
-}
-
-/** A key that signs, with parts that are no real ones. */
-export function signingKey(kid: string, purpose: KeyPurpose): SigningKeyRecord {
-  return {
-    kid,
-    purpose,
-    private_jwk: { kty: 'OKP', x: 'public', d: 'private' },
-    created_at: '2026-11-21T08:00:00.000Z',
-    verifies_until: null,
-  }
-}
-
-/** A device of nobody, with a key of its own. */
-function device(id: string, org: string, revoked_at: string | null = null) {
-  return {
-    id,
-    org,
-    username: null,
-    thumbprint: `hash of ${id}`,
-    name: null,
-    labels: [],
-    enrolment_token_id: null,
-    created_at: NOW,
-    revoked_at,
-  }
 }

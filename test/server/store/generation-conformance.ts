@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
-import { signingKey } from './credential-conformance.ts'
+import { signingKey } from './credential-records.ts'
 import type { OpenStore } from './open-again.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'

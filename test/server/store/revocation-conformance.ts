@@ -2,42 +2,16 @@ import { describe, expect, it } from 'vitest'
 import type { EnrolmentTokenRecord } from '../../../server/src/store/distribution-records.ts'
 import type { AccessTokenRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
+import { personalToken } from './credential-records.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
 const MANY = 230
 
-interface Origin {
-  readonly parent_id?: string
-  readonly created_by?: string
-}
-
-function personal(id: string, { parent_id, created_by }: Origin = {}): AccessTokenRecord {
-  return {
-    kind: 'personal',
-    username: 'ann',
-    id,
-    name: id,
-    permissions: [],
-    secret_hash: `hash of ${id}`,
-    created_at: NOW,
-    expires_at: LATER,
-    revoked_at: null,
-    parent_id: parent_id ?? null,
-    prefix: null,
-    created_by: created_by ?? null,
-    last_used_at: null,
-  }
-}
+type Origin = Parameters<typeof personalToken>[1]
 
 function ofOrganization(org: string, id: string, origin: Origin = {}): AccessTokenRecord {
-  const {
-    username: _username,
-    kind: _kind,
-    ...token
-  } = personal(id, origin) as AccessTokenRecord & {
-    kind: 'personal'
-  }
+  const { username: _username, ...token } = personalToken(id, origin)
   return { ...token, kind: 'organization', org }
 }
 
@@ -99,9 +73,10 @@ export function describeRevocations(store: () => Store): void {
     it('counts for all at once, and is noted with a hundred in a transaction', async () => {
       const children = numbered('child')
       await write(async ({ accessTokens }) => {
-        await accessTokens.insert(personal('root'))
-        await accessTokens.insert(personal('stranger'))
-        for (const id of children) await accessTokens.insert(personal(id, { parent_id: 'root' }))
+        await accessTokens.insert(personalToken('root'))
+        await accessTokens.insert(personalToken('stranger'))
+        for (const id of children)
+          await accessTokens.insert(personalToken(id, { parent_id: 'root' }))
         const deep = { parent_id: children.at(-1) ?? '' }
         await accessTokens.insert(ofOrganization('acme', 'deep', deep))
         await accessTokens.insert(ofOrganization('rival', 'deepest', { parent_id: 'deep' }))
@@ -126,8 +101,9 @@ export function describeRevocations(store: () => Store): void {
       const children = numbered('child')
       const last = children.at(-1) ?? ''
       await write(async ({ accessTokens, enrolmentTokens }) => {
-        await accessTokens.insert(personal('root'))
-        for (const id of children) await accessTokens.insert(personal(id, { parent_id: 'root' }))
+        await accessTokens.insert(personalToken('root'))
+        for (const id of children)
+          await accessTokens.insert(personalToken(id, { parent_id: 'root' }))
         await enrolmentTokens.insert(enrolment('e', 'user:ann', last))
         await enrolmentTokens.insert(enrolment('free', 'user:ann', null))
         await accessTokens.revoke('root', LATER)
@@ -152,7 +128,7 @@ export function describeRevocations(store: () => Store): void {
         await accessTokens.insert(ofOrganization('rival', 'elsewhere', origin))
         await accessTokens.insert(ofOrganization('acme', 'of ann', { created_by: 'user:ann' }))
         await accessTokens.insert(ofOrganization('acme', 'below', { parent_id: made.at(-1) ?? '' }))
-        await accessTokens.insert(personal('own', origin))
+        await accessTokens.insert(personalToken('own', origin))
       })
 
       const noted = await write(({ accessTokens }) =>
@@ -173,13 +149,13 @@ export function describeRevocations(store: () => Store): void {
     it('is of all personal tokens that the user had by then', async () => {
       const own = numbered('own')
       await write(async ({ accessTokens }) => {
-        for (const id of own) await accessTokens.insert(personal(id))
-        await accessTokens.insert({ ...personal('of bob'), kind: 'personal', username: 'bob' })
+        for (const id of own) await accessTokens.insert(personalToken(id))
+        await accessTokens.insert({ ...personalToken('of bob'), kind: 'personal', username: 'bob' })
         await accessTokens.insert(ofOrganization('acme', 'below', { parent_id: own.at(-1) ?? '' }))
       })
 
       const noted = await write(({ accessTokens }) => accessTokens.revokeOfUser('ann', NOW))
-      await write(({ accessTokens }) => accessTokens.insert(personal('afterwards')))
+      await write(({ accessTokens }) => accessTokens.insert(personalToken('afterwards')))
 
       expect(noted).toHaveLength(100)
       expect(await endOf(...own, 'below')).toEqual([NOW])
