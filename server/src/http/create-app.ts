@@ -15,12 +15,13 @@ import { clientNetwork } from './client-network.ts'
 import { registerDocumentRoutes } from './document-routes.ts'
 import { errorResponses } from './error-responses.ts'
 import { registerHealthRoutes } from './health-routes.ts'
-import { createLargeBodies, LARGE_BYTES, type LargeBody, type Pace } from './large-bodies.ts'
+import type { Pace } from './large-bodies.ts'
 import { observeRequests } from './observe-requests.ts'
 import { createClientErrorHandler, refuseUnsupported } from './parser-errors.ts'
 import { limitPipelining } from './pipelining.ts'
-import { collectBody, emptyBody, MAX_BODY_BYTES } from './raw-body.ts'
+import { MAX_BODY_BYTES } from './raw-body.ts'
 import { parseQuery } from './read-query.ts'
+import { registerBodies } from './register-bodies.ts'
 import { createRequestIds } from './request-id.ts'
 import { securityHeaders, type SecurityHeaders } from './security-headers.ts'
 import { withShortcut, type Shortcut } from './shortcut.ts'
@@ -31,7 +32,7 @@ import {
   trustProxyOption,
   type TrustedProxies,
 } from './trusted-proxies.ts'
-import { closeAfterUnreadBody, continueWhenRead, mayBeLarge } from './unread-body.ts'
+import { closeAfterUnreadBody, continueWhenRead } from './unread-body.ts'
 import { registerUnrouted } from './unrouted.ts'
 import { strictValidator } from './validation.ts'
 
@@ -200,49 +201,6 @@ function limitInFlight(app: FastifyInstance): void {
     }
     const leave = inFlight.enter(actor, () => done(null, payload))
     raw.once('finish', leave).once('close', leave)
-  })
-}
-
-function registerBodies(app: FastifyInstance, pace: Pace | undefined): void {
-  app.decorateRequest('contentType', undefined)
-  app.decorateRequest('admitted', null)
-  app.decorateRequest('largeBody', null)
-  const largeBodies = createLargeBodies(pace)
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', collectBody)
-  app.addHook('onRequest', (request, _reply, done) => {
-    const { headers } = request.raw
-    request.contentType = headers['content-type']
-    // The framework refuses an ill-formed media type before the handler could look things up.
-    // Not deleted: that makes whatever else is asked of the headers slow.
-    if (request.contentType !== undefined) headers['content-type'] = undefined
-    done()
-  })
-  app.addHook('preParsing', (request, reply, payload, done) => {
-    const { actor, routeOptions, params } = request
-    if (routeOptions.bodyLimit <= LARGE_BYTES || actor === null || !mayBeLarge(request.raw)) {
-      done(null, payload)
-      return
-    }
-    const { org = '' } = params as { readonly org?: string }
-    const read = (body: LargeBody): void => {
-      request.largeBody = body
-      done(null, payload)
-    }
-    largeBodies.takeTurn({ org, caller: actor }, reply.raw).then(read, done)
-  })
-  app.addHook('preValidation', (request, _reply, done) => {
-    if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')
-      request.body = emptyBody(request)
-    done()
-  })
-  // The answer is made: a client that takes it slowly must not keep the body and its turn.
-  app.addHook('onSend', (request, _reply, payload, done) => {
-    if (request.largeBody !== null) {
-      request.body = null
-      request.largeBody.end()
-    }
-    done(null, payload)
   })
 }
 

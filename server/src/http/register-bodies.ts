@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify'
+import { createLargeBodies, LARGE_BYTES, type LargeBody, type Pace } from './large-bodies.ts'
+import { collectBody, emptyBody } from './raw-body.ts'
+import { mayBeLarge } from './unread-body.ts'
+
+/** Reads the body of each request as a `RawBody`; large ones in turns, at `pace` while others wait. */
+export function registerBodies(app: FastifyInstance, pace: Pace | undefined): void {
+  app.decorateRequest('contentType', undefined)
+  app.decorateRequest('admitted', null)
+  app.decorateRequest('largeBody', null)
+  const largeBodies = createLargeBodies(pace)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', collectBody)
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { headers } = request.raw
+    request.contentType = headers['content-type']
+    // The framework refuses an ill-formed media type before the handler could look things up.
+    // Not deleted: that makes whatever else is asked of the headers slow.
+    if (request.contentType !== undefined) headers['content-type'] = undefined
+    done()
+  })
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { actor, routeOptions, params } = request
+    if (routeOptions.bodyLimit <= LARGE_BYTES || actor === null || !mayBeLarge(request.raw)) {
+      done(null, payload)
+      return
+    }
+    const { org = '' } = params as { readonly org?: string }
+    const read = (body: LargeBody): void => {
+      request.largeBody = body
+      done(null, payload)
+    }
+    largeBodies.takeTurn({ org, caller: actor }, reply.raw).then(read, done)
+  })
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.body === undefined && request.method !== 'GET' && request.method !== 'HEAD')
+      request.body = emptyBody(request)
+    done()
+  })
+  // The answer is made: a client that takes it slowly must not keep the body and its turn.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    if (request.largeBody !== null) {
+      request.body = null
+      request.largeBody.end()
+    }
+    done(null, payload)
+  })
+}
