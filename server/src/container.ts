@@ -44,6 +44,7 @@ import { createMetrics, type Metrics } from './metrics/create-metrics.ts'
 import { metricsRoutes } from './metrics/metrics-routes.ts'
 import { observeIssuer } from './metrics/observe-issuer.ts'
 import { formatOrigin, isEveryAddress } from './origin.ts'
+import { takeTurnsWriting } from './overload/take-turns-writing.ts'
 import { createWorkBudget } from './overload/work-budget.ts'
 import { watchOverload, type WatchedOverload } from './overload/watch-overload.ts'
 import type { Sources } from './sources.ts'
@@ -105,7 +106,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   const log = createLog(options.logger)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
-  const counted = metrics.observeStore(reportSchemaChange(options.store, log))
+  const shared = takeTurnsWriting(options.store)
+  const counted = metrics.observeStore(reportSchemaChange(shared, log))
   const store = tracing === null ? counted : tracing.observeStore(counted)
   await ensureSigningKeys(store, 'access_token', sources.now)
 

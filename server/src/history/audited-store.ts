@@ -1,6 +1,6 @@
 import type { Store, StoreWriter } from '../store/store.ts'
 import { createAuditedWriter } from './audited-writer.ts'
-import type { Author } from './author.ts'
+import { laneOf, type Author } from './author.ts'
 import { createChangeLog } from './change-log.ts'
 import type { RequireHistoryRoom } from './history-quota.ts'
 
@@ -36,7 +36,7 @@ export function createAuditedStore({
         const log = createChangeLog(writer, requireRoom)
         const audited = createAuditedWriter(writer, (change) => log.record(change))
         return { result: await work(audited), orgs: await log.append(author, now()) }
-      })
+      }, laneOf(author))
       if (orgs.length > 0) onEvents?.(orgs)
       return result
     },

@@ -1,3 +1,5 @@
+import type { LanePath } from '../fair-queue.ts'
+
 /** Who makes a change, and from where; kept with the change. */
 export interface Author {
   /** `user:alice`, `organization:acme:<token id>`, `issuer:<its URL>`, `enrolment:acme:<token id>`, `rollout:acme:<id>` or `operator`. */
@@ -15,3 +17,12 @@ export const OPERATOR: Author = { actor: 'operator', address: null, request_id: 
 
 /** The server itself, as when it sums up failed sign-ins or removes old events. */
 export const SERVER: Author = { actor: 'server', address: null, request_id: null }
+
+/**
+ * In which lane an author's transactions wait: one of the person, or one of the organization for all of its
+ * tokens, enrolments and rollouts.
+ */
+export function laneOf({ actor }: Author): LanePath {
+  const org = /^(?:organization|enrolment|rollout):([^:]+):/.exec(actor)?.[1]
+  return org === undefined ? [actor] : [`organization:${org}`, actor]
+}

@@ -30,7 +30,7 @@ export function reportSchemaChange(store: Store, log: Log): Store {
   return {
     ...store,
     read: (work) => report(store.read(work)),
-    transaction: (work) => report(store.transaction(work)),
+    transaction: (work, lane) => report(store.transaction(work, lane)),
     ping: () => report(store.ping()),
   }
 }

@@ -26,7 +26,8 @@ export function createStoreObserver(registry: Registry): (store: Store) => Store
   return (store) => ({
     ...store,
     read: (work) => observe(reads, (begun) => store.read(begun(work))),
-    transaction: (work) => observe(transactions, (begun) => store.transaction(begun(work))),
+    transaction: (work, lane) =>
+      observe(transactions, (begun) => store.transaction(begun(work), lane)),
   })
 }
 

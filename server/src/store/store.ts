@@ -1,3 +1,4 @@
+import type { LanePath } from '../fair-queue.ts'
 import type {
   InvitationReader,
   InvitationWriter,
@@ -62,9 +63,10 @@ export interface Store {
    * (on disk) before it resolves; undone entirely when `work` throws. Throws StoreError.
    *
    * A driver may make several transactions durable with one commit: each of them is told after it,
-   * and when it fails all of them have failed.
+   * and when it fails all of them have failed. Drivers run transactions in the order of their arrival;
+   * `takeTurnsWriting` runs them by turns of their lanes.
    */
-  transaction<T>(work: (writer: StoreWriter) => Promise<T>): Promise<T>
+  transaction<T>(work: (writer: StoreWriter) => Promise<T>, lane?: LanePath): Promise<T>
   /**
    * Differs from every earlier answer whenever something may have been committed in between: what
    * was read after it was asked for is still true while it stays the same. Commits of this process

@@ -130,6 +130,6 @@ function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Sp
   return {
     ...store,
     read: (work) => observe('store.read', () => store.read(work)),
-    transaction: (work) => observe('store.transaction', () => store.transaction(work)),
+    transaction: (work, lane) => observe('store.transaction', () => store.transaction(work, lane)),
   }
 }

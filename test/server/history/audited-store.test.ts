@@ -299,6 +299,7 @@ describe('the audited store', () => {
       // Passes on what others write, as do metrics and tracing.
       'log/report-schema-change.ts',
       'metrics/store-metrics.ts',
+      'overload/take-turns-writing.ts',
       'tokens/ensure-secret.ts',
       'tokens/signing-keys.ts',
       'tracing/create-tracing.ts',
