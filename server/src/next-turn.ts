@@ -1,9 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
 
+/** libuv accepts one connection in each round, and many requests need two or three. */
+const ROUNDS = 4
+
 /**
- * Lets everybody else have his turn. For work whose length a request chooses: awaiting SQLite or
- * judging alone never lets the event loop go round, and nobody else would be answered meanwhile.
+ * Lets all others have a turn. For work whose length a request chooses: awaiting SQLite or evaluating
+ * alone never lets the event loop go round, and no other request would be answered meanwhile.
  */
 export async function nextTurn(): Promise<void> {
-  await setImmediate()
+  for (let round = 0; round < ROUNDS; round += 1) await setImmediate()
 }
