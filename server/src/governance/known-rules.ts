@@ -1,4 +1,4 @@
-import type { PathLoad } from '@palisade/policy-core'
+import type { PathLoad, RuleProblem } from '@palisade/policy-core'
 import type { RuleRecord } from '../store/records.ts'
 
 /** Between two rules in JSON. */
@@ -17,12 +17,20 @@ export interface KnownRules {
 }
 
 export interface KnownRule {
-  /** Whether it compiles, within the limits of one pattern or beyond them; null when not known to. */
-  compiles: 'within_limits' | 'beyond_limits' | null
+  /** Null when it was not checked. */
+  problems: RuleProblems | null
   /** UTF-8 bytes of its JSON; null when they were not counted. */
   bytes: number | null
   /** The load of its path patterns; null when that was not read. */
   pathLoad: PathLoad | null
+}
+
+/** Problems of a rule by itself. */
+export interface RuleProblems {
+  /** Those with the limits of one pattern among them. */
+  readonly all: readonly RuleProblem[]
+  /** Whether it compiles without those limits, as rules of an older server may. */
+  readonly compiles: boolean
 }
 
 export interface KnownList {
@@ -39,7 +47,7 @@ export type Rules = readonly RuleRecord[]
 export function knownRule({ one }: KnownRules, rule: RuleRecord): KnownRule {
   const known = one.get(rule)
   if (known !== undefined) return known
-  const made: KnownRule = { compiles: null, bytes: null, pathLoad: null }
+  const made: KnownRule = { problems: null, bytes: null, pathLoad: null }
   one.set(rule, made)
   return made
 }

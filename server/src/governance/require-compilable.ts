@@ -10,7 +10,15 @@ import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
-import { knownList, knownRule, type KnownRule, type KnownRules, type Rules } from './known-rules.ts'
+import {
+  knownList,
+  knownRule,
+  type KnownRules,
+  type RuleProblems,
+  type Rules,
+} from './known-rules.ts'
+
+const NO_PROBLEMS: RuleProblems = { all: [], compiles: true }
 
 /**
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
@@ -25,6 +33,8 @@ export function requireCompilable(
   rule: RuleRecord,
   old: RuleRecord | null,
 ): void {
+  if (old !== null && hasSameResources(rule, old))
+    knownRule(known, rule).problems ??= problemsOf(known, old)
   requireCompilableRule(known, rule, old)
   if (isCompilable(known, policy.rules)) return
   const problem = findProblem(policy)
@@ -34,8 +44,8 @@ export function requireCompilable(
 }
 
 /**
- * The same for the policy with `rule` behind its own, of which most are known: nothing but the new one
- * is looked at then, and nothing kept of it, which may never be stored.
+ * The same for the policy with `rule` behind its own, of which most are known: only the new one is checked
+ * then. The new list is not kept, because it may never be stored.
  */
 export function requireCompilableWith(
   known: KnownRules,
@@ -45,7 +55,7 @@ export function requireCompilableWith(
   const { rules } = policy
   const action = (rules[0] ?? rule).actions[0]
   const fits = action !== undefined && isOfDomain(rule, domainOf(action))
-  if (fits && checkRule(rule).length === 0 && isCompilable(known, rules)) return
+  if (fits && problemsOf(known, rule).all.length === 0 && isCompilable(known, rules)) return
   requireCompilable(known, { ...policy, rules: [...rules, rule] }, rule, null)
 }
 
@@ -61,7 +71,7 @@ function isCompilable(known: KnownRules, rules: Rules): boolean {
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
   for (const rule of rules)
-    if (!isOfDomain(rule, domain) || compilesAs(known, rule) === null) return false
+    if (!isOfDomain(rule, domain) || !problemsOf(known, rule).compiles) return false
   list.isCompilable = true
   return true
 }
@@ -70,20 +80,30 @@ function isOfDomain({ actions }: RuleRecord, domain: Domain): boolean {
   return actions.every((action) => domainOf(action) === domain)
 }
 
-function compilesAs(known: KnownRules, rule: RuleRecord): KnownRule['compiles'] {
+function hasSameResources(rule: RuleRecord, old: RuleRecord): boolean {
+  const [action] = old.actions
+  return (
+    rule.resources === old.resources && action !== undefined && isOfDomain(rule, domainOf(action))
+  )
+}
+
+function problemsOf(known: KnownRules, rule: RuleRecord): RuleProblems {
   const found = knownRule(known, rule)
-  if (found.compiles !== null) return found.compiles
-  if (checkRule(rule).length === 0) found.compiles = 'within_limits'
-  else if (checkRule(rule, { patternLimits: false }).length === 0) found.compiles = 'beyond_limits'
-  return found.compiles
+  found.problems ??= findProblems(rule)
+  return found.problems
+}
+
+function findProblems(rule: RuleRecord): RuleProblems {
+  const all = checkRule(rule)
+  if (all.length === 0) return NO_PROBLEMS
+  return { all, compiles: checkRule(rule, { patternLimits: false }).length === 0 }
 }
 
 /** Throws 400 unless the rule compiles by itself, and its new patterns are within the limits. */
 function requireCompilableRule(known: KnownRules, rule: RuleRecord, old: RuleRecord | null): void {
-  const compiles = compilesAs(known, rule)
-  if (compiles === 'within_limits') return
-  const stored = new Set(compiles === null ? [] : old?.resources)
-  const problem = checkRule(rule).find(({ member }) => {
+  const { all, compiles } = problemsOf(known, rule)
+  const stored = new Set(compiles ? old?.resources : [])
+  const problem = all.find(({ member }) => {
     const index = /^resources\[(\d+)\]$/.exec(member)?.[1]
     return index === undefined || !stored.has(rule.resources[Number(index)] ?? '')
   })
@@ -102,7 +122,7 @@ export function requireCompilablePolicy(
 ): void {
   const stored = new Map(old?.rules.map((rule) => [rule.id, rule]))
   for (const [index, rule] of policy.rules.entries())
-    if (compilesAs(known, rule) === 'beyond_limits')
+    if (isBeyondLimits(known, rule))
       withinField(`rules[${index}]`, () =>
         requireCompilableRule(known, rule, stored.get(rule.id) ?? null),
       )
@@ -118,7 +138,12 @@ export function requireCompilablePolicy(
   })
 }
 
-/** The first thing that keeps the policy from being compiled. */
+function isBeyondLimits(known: KnownRules, rule: RuleRecord): boolean {
+  const { all, compiles } = problemsOf(known, rule)
+  return compiles && all.length > 0
+}
+
+/** The first problem that keeps the policy from being compiled. */
 function findProblem(
   policy: PolicyRecord,
 ): Pick<PolicyProblem, 'rule_id' | 'member' | 'message'> | null {

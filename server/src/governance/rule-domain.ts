@@ -44,6 +44,6 @@ export function readRuleBody<
  * The actions of a request body whose other members have not been judged yet, or null when they
  * are absent or at fault themselves: mixing domains is reported before anything about resources.
  */
-function peekActions(body: unknown): readonly Action[] | null {
+export function peekActions(body: unknown): readonly Action[] | null {
   return actionsSchema.safeParse(body).data?.actions ?? null
 }

@@ -4,7 +4,6 @@ import type { Answer } from '../http/answer.ts'
 import { conflict } from '../http/api-error.ts'
 import { quote } from '../http/describe-issue.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../http/entity-tag.ts'
-import { readJson } from '../http/read-body.ts'
 import { readQuery } from '../http/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
@@ -27,17 +26,20 @@ import {
 import { readAheadOfRoom, requireRuleRoom } from './path-room.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
 import { requireCompilable, requireCompilableWith } from './require-compilable.ts'
-import { readRuleBody, ruleDomain } from './rule-domain.ts'
+import { knowChecked } from './checked-resources.ts'
+import { ruleDomain } from './rule-domain.ts'
+import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
 import { nextTimestamp } from './timestamp.ts'
 
 /** Appends a rule to a policy. */
 export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {
   await readAheadOfRoom(deps, call)
+  const input = await readRuleInput(deps, createRuleRequestSchema, call)
   let keep = (): void => undefined
   const answer = await deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
-    const json = readJson(call.body)
+    requireJsonOf(input)
     const once = readOnceRequest({
       key: call.idempotencyKey,
       principal: call.principal,
@@ -45,8 +47,9 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
       body: call.body.bytes,
     })
     const judge = async () => {
-      const body = readRuleBody(createRuleRequestSchema, json, ruleDomain(policy.rules))
+      const body = requireRuleOf(input, ruleDomain(policy.rules))
       const rule: RuleRecord = { id: createId('rule', deps.now(), deps.random), ...body }
+      knowChecked(deps.knownRules, rule, input.checked)
       requireCompilableWith(deps.knownRules, policy, rule)
       readQuery(noQuerySchema, call.query)
       return { rule, ifMatch: readEntityTags('If-Match', call.ifMatch) }
@@ -74,14 +77,18 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
 /** Changes a rule in its place; a PATCH that changes nothing writes nothing. */
 export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<Answer> {
   await readAheadOfRoom(deps, call)
+  const input = await readRuleInput(deps, updateRuleRequestSchema, call, async (reader) => {
+    const policy = await findPolicy(reader, call.org, call.policyId)
+    return findRule(policy, call.ruleId).actions
+  })
   let keep = (): void => undefined
   const answer = await deps.store.write(call.author, async (writer) => {
     await authorize(writer, call.principal, call.org, 'policies:write')
     const policy = await findPolicy(writer, call.org, call.policyId)
     const old = findRule(policy, call.ruleId)
-    const json = readJson(call.body)
+    requireJsonOf(input)
     // Also the only rule of a policy keeps its domain.
-    const patch = readRuleBody(updateRuleRequestSchema, json, ruleDomain(policy.rules))
+    const patch = requireRuleOf(input, ruleDomain(policy.rules))
     const rule: RuleRecord = {
       id: old.id,
       name: patch.name ?? old.name,
@@ -89,6 +96,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
       decision: patch.decision ?? old.decision,
       resources: patch.resources ?? old.resources,
     }
+    knowChecked(deps.knownRules, rule, input.checked)
     const changed = withRule(policy, rule)
     requireCompilable(deps.knownRules, changed, rule, old)
     readQuery(noQuerySchema, call.query)

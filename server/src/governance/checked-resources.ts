@@ -1,0 +1,65 @@
+import { checkRule, domainOf, type Action, type Domain, type PathLoad } from '@palisade/policy-core'
+import type { Work } from '../overload/work-budget.ts'
+import type { RuleRecord } from '../store/records.ts'
+import { createKnownRules, knownRule, type KnownRules, type RuleProblems } from './known-rules.ts'
+import { readRuleLoad } from './path-loads.ts'
+
+/** A name in other letters takes up to 10 us. */
+const RESOURCES_A_TURN = 500
+
+/** Resources of a rule, checked before the transaction that writes them. */
+export interface CheckedResources {
+  readonly resources: readonly string[]
+  readonly domain: Domain
+  readonly problems: RuleProblems
+  /** Null for resources that do not compile. */
+  readonly pathLoad: PathLoad | null
+}
+
+/** Checks resources in turns; null where so few are checked within the transaction. */
+export async function checkResources(
+  {
+    actions,
+    resources,
+  }: {
+    readonly actions: readonly Action[]
+    readonly resources: readonly string[]
+  },
+  work: Pick<Work, 'turn'>,
+): Promise<CheckedResources | null> {
+  const [action] = actions
+  if (action === undefined || resources.length <= RESOURCES_A_TURN) return null
+  const rule: RuleRecord = { id: '', name: '', actions: [action], decision: 'allow', resources }
+  const [all, beyondLimits]: [RuleProblems['all'][number][], boolean[]] = [[], []]
+  for (let start = 0; start < resources.length; start += RESOURCES_A_TURN) {
+    const part = { ...rule, resources: resources.slice(start, start + RESOURCES_A_TURN) }
+    const problems = checkRule(part)
+    for (const problem of problems) all.push({ ...problem, member: shift(problem.member, start) })
+    if (problems.length > 0)
+      beyondLimits.push(checkRule(part, { patternLimits: false }).length === 0)
+    await work.turn()
+  }
+  const compiles = beyondLimits.every(Boolean)
+  const pathLoad = compiles ? await readRuleLoad(createKnownRules(), rule) : null
+  await work.turn()
+  return { resources, domain: domainOf(action), problems: { all, compiles }, pathLoad }
+}
+
+/** Notes what was found for `rule`, which has these resources in their domain, or else nothing. */
+export function knowChecked(
+  known: KnownRules,
+  rule: RuleRecord,
+  checked: CheckedResources | null,
+): void {
+  const [action] = rule.actions
+  if (checked === null || action === undefined) return
+  if (rule.resources !== checked.resources || domainOf(action) !== checked.domain) return
+  const found = knownRule(known, rule)
+  found.problems = checked.problems
+  found.pathLoad = checked.pathLoad
+}
+
+/** The place in all resources of one in a part of them. */
+function shift(member: string, start: number): string {
+  return member.replace(/\d+/, (index) => String(Number(index) + start))
+}

@@ -1,0 +1,156 @@
+import { checkRule } from '@palisade/policy-core'
+import { fc, test } from '@fast-check/vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { checkResources, knowChecked } from '../../../server/src/governance/checked-resources.ts'
+import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
+import { requireCompilableWith } from '../../../server/src/governance/require-compilable.ts'
+import { createWorkBudget, type WorkBudget } from '../../../server/src/overload/work-budget.ts'
+import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
+import { createPolicy, createRule, POLICIES, RULE } from './policies.ts'
+
+const LITTLE = {
+  organization: { burstMs: 10_000, perSecondMs: 1 },
+  caller: { burstMs: 500, perSecondMs: 1 },
+  reservedMs: 0,
+}
+const HOSTS = Array.from({ length: 1200 }, (_, index) => `n${index}.example.com:443`)
+const REFUSED = [...HOSTS, 'not a host']
+
+async function open(budget?: WorkBudget): Promise<{ governed: GovernedApp; rules: string }> {
+  const governed = await openGovernedApp({ ...(budget && { budget }) })
+  onTestFinished(() => governed.close())
+  const { id } = await createPolicy(governed, 'web')
+  return { governed, rules: `${POLICIES}/${id}/rules` }
+}
+
+describe('a rule with many resources', () => {
+  it('is refused for one of them by its place, and changes nothing', async () => {
+    const { governed, rules } = await open()
+    const { id } = await createRule(governed, rules.split('/').at(-2) ?? '')
+
+    for (const response of [
+      await governed.send({
+        method: 'POST',
+        url: rules,
+        payload: { ...RULE, name: 'large', resources: REFUSED },
+      }),
+      await governed.send({
+        method: 'PATCH',
+        url: `${rules}/${id}`,
+        payload: { resources: REFUSED },
+      }),
+    ]) {
+      expect(response.statusCode).toBe(400)
+      expect(response.json().error).toMatchObject({ field: 'resources[1200]' })
+    }
+    const kept = (await governed.send({ url: rules.replace('/rules', '') })).json()
+    expect(kept.allowlist_v0.rules).toMatchObject([{ id, resources: RULE.resources }])
+  })
+
+  it('is written when all of them are good, and only into a policy of its domain', async () => {
+    const { governed, rules } = await open()
+
+    const write = (rule: object) =>
+      governed.send({ method: 'POST', url: rules, payload: { ...RULE, ...rule } })
+    const paths = HOSTS.map((_, index) => `/srv/app-${index}/*`)
+    const created = await write({ resources: HOSTS })
+    const other = await write({ name: 'paths', actions: ['read'], resources: paths })
+    const changed = await governed.send({
+      method: 'PATCH',
+      url: `${rules}/${created.json().id}`,
+      payload: { resources: HOSTS.slice(1) },
+    })
+
+    expect([created.statusCode, other.statusCode, changed.statusCode]).toEqual([201, 400, 200])
+    expect(other.json().error).toMatchObject({ field: 'actions' })
+    expect(changed.json().new.resources).toEqual(HOSTS.slice(1))
+  })
+
+  it('is charged to its caller, who is refused without a rest and may write small ones', async () => {
+    const charged: string[] = []
+    const real = createWorkBudget({ limits: LITTLE })
+    const budget: WorkBudget = {
+      ...real,
+      begin(payer) {
+        const work = real.begin(payer)
+        return {
+          ...work,
+          async turn() {
+            charged.push(payer.caller)
+            await work.turn()
+          },
+        }
+      },
+    }
+    const { governed, rules } = await open(budget)
+    const send = (resources: readonly string[]) =>
+      governed.send({ as: 'ed', method: 'POST', url: rules, payload: { ...RULE, resources } })
+
+    const refused = await send(REFUSED)
+    real.begin({ org: 'acme', caller: 'user:ed', isWriter: true }).charge(2000)
+    const poor = await send(REFUSED)
+
+    expect([refused.statusCode, poor.statusCode]).toEqual([400, 429])
+    expect(Number(poor.headers['retry-after'])).toBeGreaterThan(1000)
+    expect(new Set(charged)).toEqual(new Set(['user:ed']))
+    expect(charged.length).toBeGreaterThan(2)
+    expect((await send(['example.com'])).statusCode).toBe(201)
+  })
+
+  it('is no reason for 429 before the organization and the permission are judged', async () => {
+    const { governed, rules } = await open(createWorkBudget({ limits: LITTLE }))
+    const payload = { ...RULE, resources: REFUSED }
+
+    const statuses: number[] = []
+    for (const as of ['rita', 'audrey', 'mia'])
+      statuses.push((await governed.send({ as, method: 'POST', url: rules, payload })).statusCode)
+    const absent = rules.replace(/pol_\w+/, 'pol_absent')
+    statuses.push((await governed.send({ method: 'POST', url: absent, payload })).statusCode)
+
+    expect(statuses).toEqual([404, 403, 403, 404])
+  })
+})
+
+describe('resources that are checked in turns', () => {
+  const text = fc.oneof(
+    { weight: 8, arbitrary: fc.nat({ max: 999 }).map((n) => `n${n}.example.com`) },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('a b', '', '*.*', '10.0.0.1/8', 'b\u00FCcher.example'),
+    },
+  )
+
+  test.prop([fc.array(text, { minLength: 501, maxLength: 1600, size: 'max' })], { numRuns: 50 })(
+    'have the problems that they have at once',
+    async (resources) => {
+      const checked = await checkResources(
+        { actions: ['connect:tcp'], resources },
+        { turn: async () => undefined },
+      )
+
+      const rule = { actions: ['connect:tcp'], decision: 'allow', resources } as const
+      expect(checked?.problems.all).toEqual(checkRule(rule))
+      expect(checked?.problems.compiles).toBe(
+        checkRule(rule, { patternLimits: false }).length === 0,
+      )
+    },
+  )
+
+  it('are not checked again where the rule is judged', async () => {
+    const known = createKnownRules()
+    const rule = { id: 'r', ...RULE, resources: HOSTS }
+    const work = { turn: async () => undefined }
+    const checked = await checkResources(rule, work)
+    if (checked === null) throw new Error('they were not checked')
+    const problems = { all: [{ member: 'resources[7]', message: 'kept' }], compiles: false }
+    const policy = { id: 'p', org: 'acme', name: 'p', teams: [], revision: 1 } as const
+    const stored = { ...policy, created_at: '', updated_at: '', rules: [] }
+
+    knowChecked(known, rule, { ...checked, problems })
+
+    expect(() => requireCompilableWith(known, stored, rule)).toThrow('kept')
+    const copy = { ...rule, resources: [...HOSTS] }
+    knowChecked(known, copy, { ...checked, problems })
+    expect(() => requireCompilableWith(known, stored, copy)).not.toThrow()
+  })
+})
