@@ -1,7 +1,7 @@
 import { authorize, type Access } from '../../accounts/authorize.ts'
 import { payerOf } from '../../accounts/payer.ts'
 import type { Answer } from '../../http/answer.ts'
-import { ApiError } from '../../http/api-error.ts'
+import { ApiError, conflict } from '../../http/api-error.ts'
 import { formatEntityTag, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
 import { readLargeJson } from '../../http/read-body.ts'
 import type { RawBody } from '../../http/raw-body.ts'
@@ -18,7 +18,7 @@ import type { LargeAnswerDeps } from '../answer-policies.ts'
 import type { AnswerTurns } from '../../overload/answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../idempotency/answer-once.ts'
-import { findPathLoads, readCommittedLoads } from '../path-loads.ts'
+import { readCommittedLoads } from '../path-loads.ts'
 import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'
 import { formatPlan } from './format-document.ts'
 import {
@@ -39,23 +39,44 @@ const MAX_VALUES = 500_000
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 /** Policies may change while they are read; then they are read from one snapshot. */
-const MAX_ATTEMPTS = 3
+const MAX_READS = 3
+/** The organization may change while a document is judged. */
+const MAX_ATTEMPTS = 5
 
 export interface DocumentDeps extends GovernanceDeps, Pick<LargeAnswerDeps, 'beingSent'> {
   readonly documents: AnswerTurns
 }
 
+/** Ends a transaction whose document was judged against an earlier revision. */
+class OrganizationChanged extends Error {}
+
 /**
  * Makes the organization have the policies of a document: all of it in one transaction, or nothing.
- * A dry run answers the same and changes nothing; it needs `policies:read` alone.
+ * A dry run answers the same and changes nothing; it needs `policies:read` alone. The document is judged
+ * before the transaction, because other writers wait for that, and again where the organization changed
+ * meanwhile. Throws 409 where it changed each time.
  */
 export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
-  // Parsed before anything is locked, and judged only when the caller is known to be allowed.
-  const { body, planned, ahead } = await deps.documents.run(call.org, () =>
-    readAndJudge(deps, call),
+  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
+    const judged = await deps.documents.run(call.org, () => readAndJudge(deps, call))
+    if (judged.planned !== null) return judged.planned
+    try {
+      return await writeJudged(deps, call, judged)
+    } catch (error) {
+      if (!(error instanceof OrganizationChanged)) throw error
+    }
+  }
+  throw conflict(
+    `the organization changed each of ${MAX_ATTEMPTS} times that the document was judged; send it again`,
   )
-  if (planned !== null) return planned
+}
 
+/** Throws `OrganizationChanged` unless the revision is still the one of the judgement. */
+function writeJudged(
+  deps: DocumentDeps,
+  call: GovernanceCall,
+  { body, ahead }: Awaited<ReturnType<typeof readAndJudge>>,
+): Promise<Answer> {
   return deps.store.write(call.author, async (writer) => {
     const access = await authorize(writer, call.principal, call.org, 'policies:write')
     const { revision } = access.organization
@@ -70,14 +91,8 @@ export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): P
         if (!body.ok) throw body.error
         if (ahead === null) throw new TypeError('a document that was read is judged ahead')
         deps.beingSent.requireRoom(call.org)
-        const { work } = ahead
-        if (ahead.revision === revision) return { ...(await ahead.judgement), work }
-        const source = { concerns: findConcerned(body.json), work }
-        const state = await readState(writer, access, source)
-        const otherLoads = () =>
-          findPathLoads(deps, state.others, ({ org, id }) => writer.policies.find(org, id))
-        const judged = { ...call, json: body.json }
-        return { ...(await judge(deps, { ...state, otherLoads }, judged, work)), work }
+        if (ahead.revision !== revision) throw new OrganizationChanged()
+        return { ...(await ahead.judgement), work: ahead.work }
       },
       async act({ plan, teamNames, work }) {
         await writePlan(writer, plan, work)
@@ -193,7 +208,7 @@ async function readCurrent(
   enter: (reader: StoreReader) => Promise<Access>,
   { concerns, work }: Reading,
 ): Promise<OrganizationState> {
-  for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
+  for (let made = 0; made < MAX_READS; made += 1) {
     const { heads, ...state } = await store.read(async (reader) => {
       const { organization } = await enter(reader)
       return readHeads(reader, organization, concerns)

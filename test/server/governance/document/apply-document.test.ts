@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { createPolicy, createRule, getPolicy } from '../policies.ts'
 import { apply, exported, post, rule, stateOf } from './documents.ts'
@@ -318,6 +319,41 @@ describe('If-Match', () => {
     const late = await post(governed, { policies: [], prune: true }, { 'if-match': planned })
     expect(late.statusCode).toBe(412)
     expect(await stateOf(governed)).toEqual(before)
+  })
+})
+
+describe('a document beside other writers', () => {
+  /** Lets another write come before the transaction of each document, `times` times. */
+  function disturb(times: number): void {
+    const { store } = governed
+    const { transaction } = store
+    let left = times
+    onTestFinished(() => void (store.transaction = transaction))
+    store.transaction = async (work, lane) => {
+      left -= 1
+      if (left >= 0)
+        await transaction((writer) => writer.teams.insert({ org: 'acme', ...newTeam(left) }))
+      return transaction(work, lane)
+    }
+  }
+  const newTeam = (number: number) => ({ id: randomUUID(), name: `disturbing ${number}` })
+
+  it('is judged again, and written when the organization rests', async () => {
+    disturb(3)
+
+    const done = await apply(governed, { policies: [{ name: 'web', rules: [] }] })
+
+    expect(done.changes).toMatchObject([{ change: 'created', name: 'web' }])
+  })
+
+  it('is 409 when the organization changes each time, and changes nothing', async () => {
+    disturb(1000)
+
+    const refused = await post(governed, { policies: [{ name: 'web', rules: [] }] })
+
+    expect([refused.statusCode, refused.json().error.code]).toEqual([409, 'conflict'])
+    expect(refused.json().error.message).toContain('send it again')
+    expect((await exported(governed)).policies).toEqual([])
   })
 })
 
