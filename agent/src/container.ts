@@ -86,21 +86,21 @@ export function createContainer(from: AgentSurroundings): { readonly agent: Agen
   const proxy = provideProxy(parts, decisions)
   const startedAtMs = clock()
   let cacheProblem: CacheProblem | null = null
+  const decided = () => ({ active: get(decisions.active), tally: get(decisions.tally) })
 
   const localApi = registry.provide<Server>('LocalApi', () =>
     createLocalApi({
-      ...decideAsAsked({ ...parts, active: get(decisions.active), tally: get(decisions.tally) }),
+      ...decideAsAsked({ ...parts, ...decided(), isSelf: get(proxy).isSelf }),
       status: () =>
         describeAgent({
           ...from,
           startedAtMs,
-          active: get(decisions.active),
+          ...decided(),
           breakGlass: get(sync.breakGlass),
           record: () => get(sync.synchronizer).record(),
           awaited: () => get(sync.synchronizer).awaited(),
           poller: get(sync.poller),
           hints: () => get(sync.hints)?.status() ?? HINTS_OFF,
-          tally: get(decisions.tally),
           proxyUrl: () => get(proxy).url(),
           cacheProblem: () => cacheProblem,
         }),

@@ -10,6 +10,7 @@ import { NOW_MS, policyOf, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { startNameServer } from './fixture/name-server.ts'
 import { packBundle } from './fixture/pack-bundle.ts'
+import { connectTo, exchangeRaw } from './fixture/proxy.ts'
 import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
 import { createRepository, rulesOf, type Repository } from './fixture/view-repository.ts'
@@ -87,6 +88,30 @@ describe('the container', () => {
     expect((await ask('/v1/decide', true)).body).toMatchObject(allowed)
     expect((await ask('/v1/explain', true)).body).toMatchObject({ ...allowed, near_misses: [] })
     expect(asked.filter((query) => query.endsWith(' A'))).toHaveLength(2)
+  })
+
+  it.each<[string, RuleLine]>([
+    ['allows loopback', ['allow', 'connect:tcp', '127.0.0.0/8', '0.0.0.0/32', '::1', '::/128']],
+    ['denies loopback', ['deny', 'connect:tcp', '127.0.0.0/8', '0.0.0.0/32', '::1', '::/128']],
+    ['allows every address', ['allow', 'connect:tcp', '0.0.0.0/0', '::/0']],
+  ])('answers for its own proxy what the proxy does, where the policy %s', async (_, rule) => {
+    const { server } = await startNameServer({ 'back.test': { A: ['127.0.0.1'] } })
+    const settings = { PALISADE_DNS_SERVERS: server, PALISADE_PROXY_PORT: '0' }
+    const socketPath = await startAgent(rule, [], { settings })
+    const status = await askAgent(socketPath, 'GET', '/v1/status')
+    const port = Number(new URL(agentStatusSchema.parse(status.body).proxy).port)
+
+    for (const host of ['127.0.0.1', '127.1', '2130706433', '127.0.0.1.', '0.0.0.0', 'localhost']) {
+      const answer = await exchangeRaw(port, connectTo(`${host}:${port}`))
+      const request = { action: 'connect:tcp', host, port, resolve: true }
+      const decide = await askAgent(socketPath, 'POST', '/v1/decide', JSON.stringify(request))
+      const explain = await askAgent(socketPath, 'POST', '/v1/explain', JSON.stringify(request))
+
+      const reason = rule[0] === 'deny' ? 'rule' : 'protected_address'
+      expect(JSON.parse(answer.body), host).toMatchObject({ decision: 'deny', reason })
+      expect(decide.body, host).toMatchObject({ decision: 'deny', reason })
+      expect(explain.body, host).toMatchObject({ decision: 'deny', reason })
+    }
   })
 
   it('counts the rules of its own file in the status, and has no such member without one', async () => {

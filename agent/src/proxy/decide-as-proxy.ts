@@ -9,6 +9,7 @@ import {
 } from '../decision/listed-rules.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
 import { decideAddresses } from './decide-addresses.ts'
+import { explainLoop, refuseLoop, type IsSelf } from './refuse-loop.ts'
 import type { Resolve } from './resolver.ts'
 import { createSpacedExplanations } from './spaced-explanations.ts'
 
@@ -17,22 +18,27 @@ export function decideAsAsked(deps: {
   readonly active: Pick<ActivePolicy, 'decide' | 'explain'>
   readonly tally: Pick<DecisionTally, 'add'>
   readonly resolve: Resolve
+  readonly isSelf: IsSelf
   /** Monotonic milliseconds. */
   readonly uptime: () => number
 }): {
   readonly decide: (request: unknown) => Promise<ListedDecision>
   readonly explain: (request: unknown) => Promise<ListedExplanation>
 } {
-  const { active, tally, resolve, uptime } = deps
-  const explain = createSpacedExplanations(active.explain, uptime)
+  const { active, tally, resolve, isSelf, uptime } = deps
+  const decide = (request: unknown): Decision => refuseLoop(active.decide(request), isSelf)
+  const explain = createSpacedExplanations(
+    (request) => explainLoop(active.explain(request), isSelf),
+    uptime,
+  )
   return {
     async decide(request) {
-      const decision = await decideAsProxy(active.decide, resolve, request)
+      const decision = await decideAsProxy(decide, resolve, request)
       tally.add(decision)
       return listDecision(decision)
     },
     explain: async (request) =>
-      listExplanation(await explainAsProxy({ decide: active.decide, explain, resolve }, request)),
+      listExplanation(await explainAsProxy({ decide, explain, resolve }, request)),
   }
 }
 

@@ -1,6 +1,7 @@
 import type { CanonicalRequest } from '@palisade/policy-core'
 import type { MachineDecision } from '../decision/active-policy.ts'
 import { formatAuthority } from './authority.ts'
+import { LOOP_HINT } from './refuse-loop.ts'
 
 /** A rule's name may have 255 code points. */
 const MAX_NAME_LENGTH = 64
@@ -45,7 +46,8 @@ function describeRules({ rules }: MachineDecision): string {
   return `denied by rule "${first}"${rules.length <= 1 ? '' : ` and ${rules.length - 1} more`}`
 }
 
-function describeProtection({ request }: MachineDecision): string {
+function describeProtection({ request, hint }: MachineDecision): string {
+  if (hint === LOOP_HINT) return `denied, ${LOOP_HINT}`
   if (request === null || !('host' in request) || request.address === request.host)
     return 'denied, the address is protected'
   return `denied, it resolves to the protected address ${request.address ?? ''}`

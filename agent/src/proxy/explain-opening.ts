@@ -15,13 +15,6 @@ export function explainOpening(
   switch (opening.kind) {
     case 'refused':
       return answerDenied(opening.decision, nearMisses(opening.decision), accept)
-    case 'loop':
-      return answerRefusal({
-        status: 403,
-        code: 'permission_denied',
-        reason: 'proxy_loop',
-        message: 'the proxy does not connect to itself',
-      })
     case 'failed':
       return answerRefusal({
         status: 502,

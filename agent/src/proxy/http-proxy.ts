@@ -11,13 +11,14 @@ import type { LiveConnections } from './live-connections.ts'
 import { createLoopTurns } from './loop-turns.ts'
 import { hangUp, openTunnel } from './open-tunnel.ts'
 import { connectionOf, PacedConnection, paceConnections } from './paced-connection.ts'
+import { refuseLoop, type IsSelf } from './refuse-loop.ts'
 import { createFindOwners } from './socket-owners.ts'
 import { thinOut } from './thin-out.ts'
 
 /** Never anything else: whoever can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
-export interface HttpProxyDeps extends Omit<PassDeps, 'isSelf' | 'admission' | 'turns'> {
+export interface HttpProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
   readonly live: LiveConnections
   readonly maxConnections: number
   /** A bug: logged once, answered 500. */
@@ -30,6 +31,7 @@ export interface HttpProxy {
   listen(port: number): Promise<void>
   /** `http://127.0.0.1:PORT`; the port is 0 before `listen`. */
   url(): string
+  readonly isSelf: IsSelf
   /** Takes no more connections and closes those there are. */
   stop(): Promise<void>
 }
@@ -62,10 +64,11 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
     () => clients,
     createFindOwners(() => ({ address: ADDRESS, port: ownPort })),
   )
+  const isSelf: IsSelf = (address, port) => isOwn(address, port, ownPort)
   const pass: PassDeps = {
     ...deps,
     turns,
-    isSelf: (address, port) => isOwn(address, port, ownPort),
+    decide: (request) => refuseLoop(deps.decide(request), isSelf),
     admission: createAdmission(deps.live, owners),
   }
   attach(server, pass, deps.onError)
@@ -87,6 +90,7 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
       ownPort = typeof bound === 'object' && bound !== null ? bound.port : 0
     },
     url: () => `http://${ADDRESS}:${ownPort}`,
+    isSelf,
     async stop() {
       if (!server.listening) return
       const closed = once(server, 'close')

@@ -7,8 +7,6 @@ import type { Place } from './live-connections.ts'
 
 export interface OpenDeps extends JudgeDeps {
   readonly dial: Dial
-  /** Whether a connection there would come back to this proxy. */
-  readonly isSelf: (address: string, port: number) => boolean
 }
 
 export type Opening =
@@ -19,7 +17,6 @@ export type Opening =
       readonly decision: MachineDecision
     }
   | { readonly kind: 'refused'; readonly decision: MachineDecision }
-  | { readonly kind: 'loop' }
   | { readonly kind: 'failed'; readonly reason: 'resolution_failed' | 'dial_failed' | 'cancelled' }
 
 /**
@@ -36,10 +33,8 @@ export async function openConnection(
   const judgement = await judgeTarget(deps, target)
   if (judgement.kind === 'refused') return judgement
   if (judgement.kind === 'unresolved') return { kind: 'failed', reason: 'resolution_failed' }
-  const others = judgement.addresses.filter(({ address }) => !deps.isSelf(address, target.port))
-  if (others.length === 0) return { kind: 'loop' }
   let denied: MachineDecision | null = null
-  for (const { address } of others) {
+  for (const { address } of judgement.addresses) {
     if (signal.aborted) return { kind: 'failed', reason: 'cancelled' }
     const request = { action: 'connect:tcp', ...target, address }
     const before = deps.decide(request)

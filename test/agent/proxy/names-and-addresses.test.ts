@@ -168,6 +168,17 @@ describe('names and addresses', () => {
     expect(origin.requests).toHaveLength(0)
   })
 
+  it('connects to another address of a name that leads to itself as well', async () => {
+    const proxy = await startProxy(bundleOf(local, named), {
+      'x.a.test': ['127.0.0.1', '127.0.0.2'],
+    })
+    await startOrigin('127.0.0.2', proxy.port)
+
+    const answer = await exchangeRaw(proxy.port, get(`x.a.test:${proxy.port}`))
+
+    expect(answer.body).toBe('127.0.0.2 /')
+  })
+
   it('never connects to itself', async () => {
     const { port } = await startProxy(bundleOf(local, named), { 'x.a.test': ['127.0.0.1'] })
 
@@ -175,7 +186,8 @@ describe('names and addresses', () => {
       for (const text of [get(authority), connectTo(authority)]) {
         const answer = await exchangeRaw(port, text)
         expect(answer.status).toBe(403)
-        expect(JSON.parse(answer.body)).toMatchObject({ reason: 'proxy_loop' })
+        expect(answer.head).toContain('denied, the proxy does not connect to itself')
+        expect(JSON.parse(answer.body)).toMatchObject({ reason: 'protected_address', rules: [] })
       }
     }
   })

@@ -36,7 +36,6 @@ async function openWhile(
         sockets.push(socket)
         return socket
       },
-      isSelf: () => false,
     },
     { host: 'x.a.test', port },
     place,

@@ -1,0 +1,30 @@
+import type { Decision, Explanation } from '@palisade/policy-core'
+
+/** Whether a connection there would come back to this proxy. */
+export type IsSelf = (address: string, port: number) => boolean
+
+/** In place of a rule to add, for none opens the way back. */
+export const LOOP_HINT = 'the proxy does not connect to itself, whatever a rule allows'
+
+/**
+ * Denies a connection that would come back to the proxy: its own address is a protected one that no
+ * rule opens. Every other decision stays as the policy makes it, denials by rule among them.
+ */
+export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf): D {
+  const opens = made.decision === 'allow' || made.reason === 'protected_address'
+  if (!opens || !comesBack(made, isSelf)) return made
+  return { ...made, decision: 'deny', reason: 'protected_address', rules: [], hint: LOOP_HINT }
+}
+
+/** The same for an explanation: rules that allow it have matched, but decide nothing. */
+export function explainLoop<E extends Explanation>(made: E, isSelf: IsSelf): E {
+  const refused = refuseLoop(made, isSelf)
+  if (refused === made) return made
+  const matched = made.matched.map((rule) => ({ ...rule, deciding: false }))
+  return { ...refused, matched, detail: "the address is that of this machine's own proxy" }
+}
+
+function comesBack({ request }: Decision, isSelf: IsSelf): boolean {
+  if (request === null || !('host' in request) || request.action !== 'connect:tcp') return false
+  return isSelf(request.address ?? request.host, request.port)
+}
