@@ -3,6 +3,7 @@ import { homedir, hostname } from 'node:os'
 import type { Readable } from 'node:stream'
 import { configurationError, usageError } from './cli-error.ts'
 import type { Io } from './io.ts'
+import { nameProxy } from './name-proxy.ts'
 import { createPrompts } from './terminal/prompts.ts'
 
 const STANDARD_INPUT = 0
@@ -33,7 +34,7 @@ export function createProcessIo(): Io {
     colour: terminal && (env['NO_COLOR'] ?? '') === '',
     progress: stderr.isTTY,
     prompts: stdin.isTTY && stdout.isTTY ? createPrompts(stdin, stdout) : null,
-    fetch,
+    fetch: nameProxy(fetch, env),
   }
 }
 

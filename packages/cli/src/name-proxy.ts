@@ -1,0 +1,79 @@
+import { ClientError } from '@palisade/client'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+interface Proxy {
+  readonly url: URL
+  /** That names it. */
+  readonly variable: string
+}
+
+/**
+ * `fetch` that says so when a proxy of the environment is why a server cannot be reached: Node tells a proxy
+ * that refuses from a server that does by a cause of the failure alone. Programs on a machine with an
+ * agent are told to use the agent's proxy, which may deny the server or be stopped.
+ */
+export function nameProxy(fetch: typeof globalThis.fetch, env: Env): typeof globalThis.fetch {
+  return async (input, options) => {
+    try {
+      return await fetch(input, options)
+    } catch (error) {
+      const server = new URL(input instanceof Request ? input.url : input)
+      const proxy = findProxy(server, env)
+      const fault = proxy === null ? null : describeFault(error, proxy, server)
+      if (fault === null) throw error
+      throw new ClientError(
+        'ERR_SERVER_UNREACHABLE',
+        `cannot reach the server at ${server.origin}: ${fault}; ${adviseWithout(server, env)}`,
+        { cause: error },
+      )
+    }
+  }
+}
+
+/** In Node's order. Whether it is used, the failure tells: Node may not, and NO_PROXY may name the server. */
+function findProxy({ protocol }: URL, env: Env): Proxy | null {
+  const schemes = protocol === 'https:' ? ['https', 'http'] : ['http']
+  for (const name of schemes.map((scheme) => `${scheme}_proxy`)) {
+    const variable = env[name] === undefined ? name.toUpperCase() : name
+    const text = env[variable] ?? ''
+    if (text !== '') return URL.canParse(text) ? { url: new URL(text), variable } : null
+  }
+  return null
+}
+
+/** Null where the proxy has no part in it. The URL may hold a password, so its origin alone is shown. */
+function describeFault(error: unknown, { url, variable }: Proxy, server: URL): string | null {
+  const shown = `the proxy ${url.origin} (${variable})`
+  for (const cause of causesOf(error)) {
+    const status = /^Proxy response \((\d+)\)/.exec(cause.message)?.[1]
+    if (status !== undefined) return `${shown} refuses to connect to it, with status ${status}`
+    if (isAbout(cause, url) && !isAbout(cause, server)) return `${shown} cannot be reached`
+  }
+  return null
+}
+
+/** Of all addresses of a name that were tried in vain, too. */
+function causesOf(error: unknown): readonly Error[] {
+  if (!(error instanceof Error)) return []
+  const tried = error instanceof AggregateError ? (error.errors as readonly unknown[]) : []
+  return [error, ...[...tried, error.cause].flatMap(causesOf)]
+}
+
+/** Whether a failed connection, or look-up of a name, was one to `url`. */
+function isAbout(cause: Error, url: URL): boolean {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if ('hostname' in cause) return cause.hostname === host
+  if (!('port' in cause && 'address' in cause)) return false
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  const isName = !/^[\d.]+$|:/.test(host)
+  return cause.port === port && (isName || cause.address === host)
+}
+
+/** Node reads the variable in capitals only where the other is absent. */
+function adviseWithout({ hostname }: URL, env: Env): string {
+  const variable = env['no_proxy'] === undefined ? 'NO_PROXY' : 'no_proxy'
+  const others = env[variable] ?? ''
+  const value = others === '' ? hostname : `${others},${hostname}`
+  return `to ask it without the proxy, set \`${variable}=${value}\``
+}
