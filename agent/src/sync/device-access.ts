@@ -110,9 +110,10 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
       redirect: 'manual',
       signal: deadline.signal,
     })
-    const body = await readBoundedBody(response.body, MAX_ANSWER_BYTES)
-    if (response.status === 200) return readAnswer(body)
-    if (isForeign(response)) return foreignFault(`status ${response.status}`)
+    if (response.status === 200)
+      return readAnswer(await readBoundedBody(response.body, MAX_ANSWER_BYTES))
+    if (await isForeign(response)) return foreignFault(`status ${response.status}`)
+    await response.body?.cancel()
     return judgeBusy(response) ?? judgeRefusal(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')

@@ -1,26 +1,34 @@
 import type { FetchAnswer } from '@palisade/client'
+import { errorEnvelopeSchema, parseJson } from '@palisade/protocol'
+import { readBoundedBody } from './bounded-body.ts'
 
 export const JSON_MEDIA_TYPE = 'application/json'
 /** RFC 6585 §6, of portals alone. */
 const NETWORK_AUTHENTICATION_REQUIRED = 511
+/** Of the server's own refusal, which is a sentence in an envelope. */
+const MAX_REFUSAL_BYTES = 4 * 1024
 const LESS_THAN = '<'.codePointAt(0)
 const WHITE_SPACE: ReadonlySet<number> = new Set(Buffer.from(' \t\r\n'))
 
-type Head = Pick<FetchAnswer, 'status' | 'headers'>
-
 /** Without parameters, in lower case; empty where the answer names none. */
-export function mediaTypeOf({ headers }: Pick<Head, 'headers'>): string {
+export function mediaTypeOf({ headers }: Pick<FetchAnswer, 'headers'>): string {
   return (headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 }
 
 /**
- * Whether something on the way has answered a request in place of the server, as captive portals and proxies that
- * want a password do. A server never sends a page, so a 401 with one says nothing of the machine.
+ * Whether something on the way has answered a request in place of the server, as captive portals, gateways and
+ * proxies that want a password do. A 401 is the server's own only with the error envelope of the protocol: any other
+ * says nothing of the machine, and one gateway would put out all machines behind it. Reads the body of a 401.
  */
-export function isForeign({ status, headers }: Head): boolean {
+export async function isForeign({ status, body }: FetchAnswer): Promise<boolean> {
   if (status === NETWORK_AUTHENTICATION_REQUIRED) return true
-  const mediaType = mediaTypeOf({ headers })
-  return status === 401 && mediaType !== '' && mediaType !== JSON_MEDIA_TYPE
+  return status === 401 && !isRefusal(await readBoundedBody(body, MAX_REFUSAL_BYTES))
+}
+
+function isRefusal(body: Uint8Array | null): boolean {
+  const json = body === null ? null : parseJson(Buffer.from(body).toString())
+  if (json?.ok !== true) return false
+  return errorEnvelopeSchema.safeParse(json.value).data?.error.code === 'unauthenticated'
 }
 
 /** Whether a body begins as a page does, which JSON never does. */

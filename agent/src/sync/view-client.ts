@@ -86,6 +86,7 @@ export function createFileFetcher(deps: {
         signal: deadline.signal,
       })
       if (response.status === 200) return await readAnswer(response, maxBytes)
+      if (await isForeign(response)) return foreignFault(`status ${response.status}`)
       await response.body?.cancel()
       return judgeStatus(response, etag)
     } catch (error) {
@@ -146,7 +147,6 @@ function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
       'redirected',
       `a redirect (${status}), by a captive portal or the server; if the latter, enrol with its final address`,
     )
-  if (isForeign(response)) return foreignFault(`status ${status}`)
   if (status === 401)
     return fault('unauthorized', 'the server does not take the device token that it gave')
   return judgeBusy(response) ?? fault('http_status', `the server answered ${status}`)

@@ -12,6 +12,7 @@ import {
   setUp,
   type Scene,
 } from '../fixture/sync-scene.ts'
+import { refuseKey } from '../fixture/policy-server.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { createKeys, createRepository, serve } from '../fixture/view-repository.ts'
 
@@ -315,8 +316,8 @@ describe('what is left of a grant', () => {
   it('counts nothing on a machine that knows it was put out, also after a start without a server', async () => {
     const scene = await expired()
     await begin(scene, issue(scene))
-    scene.server.answerToken = (_request, response) => response.writeHead(401).end()
-    scene.server.answer = (_request, response) => response.writeHead(401).end()
+    scene.server.answerToken = refuseKey
+    scene.server.answer = refuseKey
     await scene.synchronizer.run(never)
     expect(enforced(scene)).toBe('revoked deny deny')
 

@@ -9,6 +9,7 @@ import { createFileFetcher } from '../../../agent/src/sync/view-client.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
 import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from '../fixture/policy-server.ts'
 
+const REFUSAL = '{"error":{"code":"unauthenticated","message":"the token is over"}}'
 const PATIENCE = { timeout: 300_000, interval: 10 }
 const MINUTE_MS = 60_000
 
@@ -133,7 +134,8 @@ describe('a server that tells hints that are none', () => {
     ['a redirect', 'redirected', (r) => sendText(r, '', 307, { location: '/elsewhere' })],
     ['a 304', 'not_modified_without_bundle', (r) => void r.writeHead(304).end()],
     ['a 500', 'http_status', (r) => sendText(r, '{}', 500)],
-    ['a refusal of the token', 'unauthorized', (r) => sendText(r, '{}', 401)],
+    ['a refusal of the token', 'unauthorized', (r) => sendText(r, REFUSAL, 401)],
+    ['a refusal of another', 'foreign_answer', (r) => sendText(r, '{}', 401)],
     ['a cut connection', 'unreachable', (r) => void r.destroy()],
     [
       'half a body',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { NOW_MS, policyOf } from '../fixture/bundle.ts'
-import type { PolicyServer } from '../fixture/policy-server.ts'
+import { refuseKey, type PolicyServer } from '../fixture/policy-server.ts'
 import {
   expectKept,
   HOUR_MS,
@@ -53,7 +53,8 @@ describe('the last good policy stays in force after', () => {
     ['an endless answer', endless, 'too_large'],
     ['an answer that breaks off', truncated, 'truncated'],
     ['a redirect', status(302, { location: 'http://127.0.0.1:1/' }), 'redirected'],
-    ['401', status(401), 'unauthorized'],
+    ['401', refuseKey, 'unauthorized'],
+    ['401 in other words', status(401), 'foreign_answer'],
     ['404', status(404), 'http_status'],
     ['500', status(500), 'http_status'],
     ['silence', () => {}, 'timeout'],

@@ -12,6 +12,7 @@ import {
   wide,
   type Scene,
 } from '../fixture/sync-scene.ts'
+import { refuseKey } from '../fixture/policy-server.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 import { createRepository } from '../fixture/view-repository.ts'
 
@@ -73,10 +74,8 @@ describe.each(COPIES)('of two copies of the state, %s', (name) => {
   it('keeps a machine put out that was, when one from before is put in its place', async () => {
     const { scene } = await narrowed()
     const before = await copyOf(scene)
-    const refuse: Scene['server']['answer'] = (_request, response) =>
-      response.writeHead(401).end('{}')
-    scene.server.answer = refuse
-    scene.server.answerToken = refuse
+    scene.server.answer = refuseKey
+    scene.server.answerToken = refuseKey
     await scene.synchronizer.run(never)
     await scene.synchronizer.run(never)
     expect(scene.active.state()).toBe('revoked')

@@ -5,7 +5,7 @@ import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import { createDeviceAccess, type DeviceAccess } from '../../../agent/src/sync/device-access.ts'
 import { verifyProof } from '../../../server/src/distribution/proof/verify-proof.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
-import { startPolicyServer, type PolicyServer } from '../fixture/policy-server.ts'
+import { refuseKey, startPolicyServer, type PolicyServer } from '../fixture/policy-server.ts'
 import { never } from '../fixture/sync-scene.ts'
 
 const MINUTE_MS = 60_000
@@ -114,10 +114,20 @@ describe('the device token of a machine', () => {
 
   it('is given up at once when the server does not know the machine any more', async () => {
     await ask()
-    refuseWith(401)
+    server.answerToken = refuseKey
     nowMs += 48 * MINUTE_MS
 
     expect([await ask(), await ask()]).toEqual(['revoked', 'revoked'])
+  })
+
+  it('serves on while something on the way refuses in place of the server', async () => {
+    await ask()
+    refuseWith(401)
+    nowMs += 48 * MINUTE_MS
+
+    expect(await ask()).toBe('t1')
+    nowMs += 12 * MINUTE_MS
+    expect(await ask()).toBe('foreign_answer')
   })
 
   it('is not offered again once the server has refused it', async () => {

@@ -6,7 +6,7 @@ import { fetchAsDevice } from '../../../agent/src/sync/fetch-as-device.ts'
 import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
 import type { FetchFile } from '../../../agent/src/sync/view-client.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
-import { startPolicyServer } from '../fixture/policy-server.ts'
+import { refuseKey, startPolicyServer } from '../fixture/policy-server.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -23,7 +23,7 @@ async function setUp() {
   server.answer = (request, response) =>
     isInTime(request)
       ? response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
-      : response.writeHead(401).end('{}')
+      : refuseKey(request, response)
   const wall = (): number => clocks.wallMs
   const trusted = createTrustedClock({ wall, uptime: () => clocks.trueMs - NOW_MS })
   const fetchFile = fetchAsDevice({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { PolicyServer } from '../fixture/policy-server.ts'
+import { refuseKey, type PolicyServer } from '../fixture/policy-server.ts'
 import { expectKept, inForce, never, policies, wide } from '../fixture/sync-scene.ts'
 
 type Answer = PolicyServer['answer']
@@ -11,6 +11,9 @@ const answerWith =
 const HTML = { 'content-type': 'text/html; charset=utf-8' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const PAGE = '\n<!doctype html><title>Welcome to the hotel</title>'
+const GATEWAY = '{"message":"Unauthorized","code":401,"error":"unauthenticated"}'
+const FORBIDDEN = '{"error":{"code":"permission_denied","message":"no"}}'
+const LONG = JSON.stringify({ error: { code: 'unauthenticated', message: 'x'.repeat(5_000) } })
 const breakOff: Answer = (_request, response) => {
   response.writeHead(200, { ...JSON_TYPE, 'content-length': 1000 })
   response.write('{"a"', () => response.destroy())
@@ -20,6 +23,10 @@ const PORTALS: readonly (readonly [string, string, Answer])[] = [
   ['a page', 'foreign_answer', answerWith(200, HTML, PAGE)],
   ['a page that is called JSON', 'foreign_answer', answerWith(200, JSON_TYPE, PAGE)],
   ['a page that wants a password', 'foreign_answer', answerWith(401, HTML, PAGE)],
+  ['401 without a body', 'foreign_answer', answerWith(401, {}, '')],
+  ['401 with the JSON of a gateway', 'foreign_answer', answerWith(401, JSON_TYPE, GATEWAY)],
+  ['401 with another code', 'foreign_answer', answerWith(401, JSON_TYPE, FORBIDDEN)],
+  ['401 with more than a refusal holds', 'foreign_answer', answerWith(401, JSON_TYPE, LONG)],
   ['a page of status 511', 'foreign_answer', answerWith(511, HTML, PAGE)],
   ['a redirect', 'redirected', answerWith(302, { location: 'http://portal.test/' }, '')],
 ]
@@ -77,10 +84,8 @@ it('a machine is `rejected` when the server has what was refused', async () => {
 
 it('a machine is `revoked` when the server itself refuses its key', async () => {
   const scene = await inForce()
-  const error = { code: 'unauthenticated', message: 'the key is unknown' }
-  const refusal = answerWith(401, JSON_TYPE, JSON.stringify({ error }))
-  scene.server.answer = refusal
-  scene.server.answerToken = refusal
+  scene.server.answer = refuseKey
+  scene.server.answerToken = refuseKey
 
   await scene.synchronizer.run(never)
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NOW_MS } from '../fixture/bundle.ts'
 import { fileOf, grantOf } from '../fixture/grant.ts'
-import type { PolicyServer } from '../fixture/policy-server.ts'
+import { refuseKey, type PolicyServer } from '../fixture/policy-server.ts'
 import { packBundle, type Served } from '../fixture/pack-bundle.ts'
 import { HOUR_MS, inForce, never, policies, setUp, type Scene } from '../fixture/sync-scene.ts'
 import { alter, serve } from '../fixture/view-repository.ts'
@@ -19,11 +19,6 @@ const answerWith =
   (_request, response) =>
     response.writeHead(status, headers).end(body)
 const JSON_TYPE = { 'content-type': 'application/json' }
-const REFUSAL = answerWith(
-  401,
-  JSON_TYPE,
-  JSON.stringify({ error: { code: 'unauthenticated', message: 'unknown key' } }),
-)
 
 /** A machine whose key was refused an hour after its policy came, and what the server had signed until then. */
 async function revoked(): Promise<{ scene: Scene; recorded: Served }> {
@@ -37,8 +32,8 @@ async function revoked(): Promise<{ scene: Scene; recorded: Served }> {
 
 async function refuse({ server, synchronizer }: Scene): Promise<void> {
   const { answerToken } = server
-  server.answer = REFUSAL
-  server.answerToken = REFUSAL
+  server.answer = refuseKey
+  server.answerToken = refuseKey
   await synchronizer.run(never)
   await synchronizer.run(never)
   server.answerToken = answerToken

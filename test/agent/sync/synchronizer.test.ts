@@ -13,7 +13,7 @@ import {
   wide,
   type Scene,
 } from '../fixture/sync-scene.ts'
-import { DEVICE_TOKEN } from '../fixture/policy-server.ts'
+import { DEVICE_TOKEN, refuseKey } from '../fixture/policy-server.ts'
 import {
   createRepository,
   OTHER_VIEW,
@@ -262,11 +262,11 @@ describe('the state', () => {
 
   it('says that the machine was put out, and keeps the bundle until it expires', async () => {
     const scene = await inForce()
-    scene.server.answer = status(401)
+    scene.server.answer = refuseKey
     expect((await scene.synchronizer.run(never)).error?.code).toBe('unauthorized')
     expect(scene.active.state()).toBe('fresh')
     // That a token is refused may have many reasons; that none is given to the key has this one.
-    scene.server.answerToken = status(401)
+    scene.server.answerToken = refuseKey
 
     expect((await scene.synchronizer.run(never)).error?.code).toBe('revoked')
 
