@@ -2,7 +2,7 @@
 import '@abraham/reflection'
 import type { Fetch } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
-import type { DeviceKey, Enrolment } from '@palisade/protocol'
+import type { DeviceKey, KeptEnrolment } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -53,7 +53,7 @@ const MAX_CONNECTIONS = 1024
 /** What the agent takes from outside; everything else is made here. */
 export interface AgentSurroundings {
   readonly config: AgentConfig
-  readonly enrolment: Enrolment
+  readonly enrolment: KeptEnrolment
   /** Of this machine. */
   readonly key: DeviceKey
   readonly localPolicies: readonly Policy[]

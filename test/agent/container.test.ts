@@ -1,4 +1,4 @@
-import { createDeviceKey } from '@palisade/client'
+import { createDeviceKey, keepName } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
 import { agentStatusSchema } from '@palisade/protocol'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -26,6 +26,7 @@ async function startAgent(
     served?: Served
     sent?: unknown[]
     localPolicies?: readonly Policy[]
+    name?: string
   } = {},
 ): Promise<string> {
   const directory = place.directory ?? (await temporaryDirectory())
@@ -41,7 +42,7 @@ async function startAgent(
   await mkdir(join(directory, 'agent'), { recursive: true, mode: 0o700 })
   const { agent } = createContainer({
     config,
-    enrolment: repository.enrolment,
+    enrolment: keepName(repository.enrolment, place.name),
     key: createDeviceKey(),
     localPolicies: place.localPolicies ?? [],
     home: '/home/dev',
@@ -112,6 +113,16 @@ describe('the container', () => {
       expect(decide.body, host).toMatchObject({ decision: 'deny', reason })
       expect(explain.body, host).toMatchObject({ decision: 'deny', reason })
     }
+  })
+
+  it('tells the name that it was enrolled under, and none where it gave none', async () => {
+    const named = await startAgent(['allow', 'read', '/x'], [], { name: 'build machine' })
+    const unnamed = await startAgent(['allow', 'read', '/x'])
+    const statusOf = async (socketPath: string) =>
+      (await askAgent(socketPath, 'GET', '/v1/status')).body
+
+    expect(await statusOf(named)).toMatchObject({ enrolled_as: 'build machine' })
+    expect(await statusOf(unnamed)).not.toHaveProperty('enrolled_as')
   })
 
   it('counts the rules of its own file in the status, and has no such member without one', async () => {
@@ -237,7 +248,7 @@ describe('the container', () => {
     await mkdir(join(directory, 'agent'), { mode: 0o700 })
     const claim = (text: string) => writeFile(second, text, { mode: 0o600 })
     const enrolmentOf = (org: string) =>
-      JSON.stringify(createRepository('http://127.0.0.1:9', { org }).enrolment)
+      JSON.stringify(keepName(createRepository('http://127.0.0.1:9', { org }).enrolment, 'laptop'))
     await claim(enrolmentOf('rival'))
     const settings = { PALISADE_ENROLMENT: '/etc/palisade/enrolment.json' }
 

@@ -488,6 +488,7 @@ describe('palisade-server device enrol --name', () => {
     const names = database.prepare('select name from devices').pluck().all()
     database.close()
     expect(names).toEqual(['build-7'])
+    expect(JSON.parse(readFileSync(join(dataDir, 'one.json'), 'utf8')).name).toBe('build-7')
   })
 })
 

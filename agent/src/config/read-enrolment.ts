@@ -1,10 +1,11 @@
 import { isWholeKey, keyFileOf, readPrivateFile } from '@palisade/client'
 import {
   deviceKeySchema,
-  enrolmentSchema,
+  keptEnrolmentSchema,
   parseJson,
   type DeviceKey,
   type Enrolment,
+  type KeptEnrolment,
 } from '@palisade/protocol'
 import { AgentError } from '../errors.ts'
 import { followRoots } from '../sync/root-chain.ts'
@@ -16,7 +17,7 @@ const MAX_BYTES = 65_536
  *
  * Throws `ERR_ENROLMENT_INVALID` with one line that says what to do.
  */
-export async function readEnrolment(path: string): Promise<Enrolment> {
+export async function readEnrolment(path: string): Promise<KeptEnrolment> {
   const file = await readPrivateFile(path, MAX_BYTES)
   if (!file.ok) {
     const mend =
@@ -27,7 +28,7 @@ export async function readEnrolment(path: string): Promise<Enrolment> {
   }
   const json = parseJson(file.text)
   if (!json.ok) throw refusal(path, json.problem.message)
-  const parsed = enrolmentSchema.safeParse(json.value)
+  const parsed = keptEnrolmentSchema.safeParse(json.value)
   if (!parsed.success) {
     // What the file holds stays out of the message: it may be another file, with a secret.
     const issue = parsed.error.issues[0]

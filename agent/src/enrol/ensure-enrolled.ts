@@ -8,7 +8,7 @@ import {
   writeKeyFile,
   type Fetch,
 } from '@palisade/client'
-import { nameOfHost, type DeviceKey, type Enrolment } from '@palisade/protocol'
+import { nameOfHost, type DeviceKey, type KeptEnrolment } from '@palisade/protocol'
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -92,7 +92,7 @@ async function askUntilAnswered(
   machine: { readonly token: string; readonly key: DeviceKey },
   { fetch, log, hostName, clock, random, pause = sleepUntil }: EnrolSurroundings,
   stop: AbortSignal,
-): Promise<Enrolment | null> {
+): Promise<KeptEnrolment | null> {
   for (let failures = 0; !stop.aborted; failures += 1) {
     try {
       return await enrolWithName(nameOfHost(hostName), (name) =>

@@ -1,5 +1,5 @@
 import { readPrivateFile } from '@palisade/client'
-import { enrolmentSchema, parseJson, type Enrolment } from '@palisade/protocol'
+import { keptEnrolmentSchema, parseJson, type Enrolment } from '@palisade/protocol'
 import { join } from 'node:path'
 import type { AgentConfig } from '../config/config.ts'
 
@@ -24,6 +24,6 @@ export async function hasSecondEnrolment(
   const file = await readPrivateFile(other, MAX_BYTES)
   if (!file.ok) return file.code !== 'ENOENT'
   const json = parseJson(file.text)
-  const parsed = json.ok ? enrolmentSchema.safeParse(json.value) : null
+  const parsed = json.ok ? keptEnrolmentSchema.safeParse(json.value) : null
   return parsed?.success !== true || parsed.data.org !== org
 }

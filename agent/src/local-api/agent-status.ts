@@ -1,5 +1,5 @@
 import type { Policy } from '@palisade/policy-core'
-import type { AgentStatus, Enrolment } from '@palisade/protocol'
+import type { AgentStatus, KeptEnrolment } from '@palisade/protocol'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { AgentConfig } from '../config/config.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
@@ -15,7 +15,7 @@ const MAX_LISTED_RESOURCES = 5
 
 export interface StatusDeps {
   readonly config: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>
-  readonly enrolment: Enrolment
+  readonly enrolment: KeptEnrolment
   readonly version: string
   readonly startedAtMs: number
   readonly localPolicies: readonly Policy[]
@@ -32,7 +32,7 @@ export interface StatusDeps {
 
 /** What `palisade status` shows; holds no secret. */
 export function describeAgent(deps: StatusDeps): AgentStatus {
-  const { server, org, user, device_id } = deps.enrolment
+  const { server, org, user, device_id, name } = deps.enrolment
   const nextMs = deps.poller.nextAttemptAt()
   const state = deps.active.state()
   const { config } = deps
@@ -42,6 +42,7 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     org,
     user,
     device_id,
+    ...(name === undefined ? {} : { enrolled_as: name }),
     agent_version: deps.version,
     started_at: new Date(deps.startedAtMs).toISOString(),
     ...(state === 'conflict'

@@ -143,6 +143,7 @@ export {
   enrolDeviceRequestSchema,
   enrolMachineRequestSchema,
   enrolmentSchema,
+  keptEnrolmentSchema,
   listDevicesQuerySchema,
   listDevicesResponseSchema,
   updateDeviceRequestSchema,
@@ -150,6 +151,7 @@ export {
   type DeviceKey,
   type DeviceTokenResponse,
   type Enrolment,
+  type KeptEnrolment,
   type ListDevicesQuery,
   type ListDevicesResponse,
   type PublicKey,
@@ -159,7 +161,6 @@ export { deviceNameSchema, nameOfHost } from './machine/device-name.ts'
 export {
   createEnrolmentTokenRequestSchema,
   createdEnrolmentTokenSchema,
-  enrolmentTokenSchema,
   formatEnrolmentToken,
   listEnrolmentTokensResponseSchema,
   parseEnrolmentToken,

@@ -93,7 +93,8 @@ async function publish(
   })
   try {
     await keyFile?.publish(key)
-    await enrolmentFile?.publish(enrolment)
+    const { name } = options
+    await enrolmentFile?.publish(name === null ? enrolment : { ...enrolment, name })
   } catch (error) {
     const revokedAt = sources.now().toISOString()
     await audited.write(OPERATOR, (writer) => writer.devices.revoke(enrolment.device_id, revokedAt))

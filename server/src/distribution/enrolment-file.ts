@@ -1,4 +1,4 @@
-import type { DeviceKey, Enrolment } from '@palisade/protocol'
+import type { DeviceKey, KeptEnrolment } from '@palisade/protocol'
 import { constants } from 'node:fs'
 import { link, lstat, open, rename, rm, unlink, type FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -7,7 +7,7 @@ import { requireReplaceable } from '../replaceable-file.ts'
 
 /** A file that is prepared beside its place and put there whole, or not at all. */
 export interface EnrolmentFile {
-  publish(content: Enrolment | DeviceKey): Promise<void>
+  publish(content: KeptEnrolment | DeviceKey): Promise<void>
   /** Leaves nothing behind; to be called when `publish` did not succeed. */
   discard(): Promise<void>
 }

@@ -1,5 +1,9 @@
 import { keyFileOf, type Fetch } from '@palisade/client'
-import { deviceKeySchema, enrolmentSchema, type CreatedEnrolmentToken } from '@palisade/protocol'
+import {
+  deviceKeySchema,
+  keptEnrolmentSchema,
+  type CreatedEnrolmentToken,
+} from '@palisade/protocol'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -65,7 +69,8 @@ describe('a machine without an enrolment', () => {
     expect(await ensure()).toBe(true)
 
     const enrolment = await readEnrolment(enrolmentPath)
-    expect(enrolment).toMatchObject({ org: 'acme', user: null, server: server.server.origin() })
+    const from = { org: 'acme', user: null, server: server.server.origin() }
+    expect(enrolment).toMatchObject({ ...from, name: 'build-7.example' })
     expect(await devices()).toEqual([enrolment.device_id])
     expect(await readDeviceKey(enrolmentPath)).toMatchObject({ kty: 'OKP', crv: 'Ed25519' })
     for (const path of [enrolmentPath, keyFileOf(enrolmentPath)])
@@ -86,6 +91,7 @@ describe('a machine without an enrolment', () => {
 
     expect(bodies).toMatchObject([{ name: 'build-7.example' }, { token: expect.any(String) }])
     expect(bodies[1]).not.toHaveProperty('name')
+    expect(await readEnrolment(enrolmentPath)).not.toHaveProperty('name')
     expect(pauses).toEqual([])
   })
 
@@ -209,7 +215,7 @@ describe('a machine without an enrolment', () => {
     agentDir = join(await temporaryDirectory(), 'agent')
     enrolmentPath = join(agentDir, 'enrolment.json')
     await ensure()
-    enrolmentSchema.parse(JSON.parse(await readFile(enrolmentPath, 'utf8')))
+    keptEnrolmentSchema.parse(JSON.parse(await readFile(enrolmentPath, 'utf8')))
     deviceKeySchema.parse(JSON.parse(await readFile(keyFileOf(enrolmentPath), 'utf8')))
     enrolmentPath = former
     agentDir = dirname(former)

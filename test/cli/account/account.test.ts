@@ -234,7 +234,7 @@ describe('palisade enrol', () => {
     expect((await stat(join(directory.path, 'machine.json.key'))).mode & 0o777).toBe(0o600)
     const file = join(directory.path, 'machine.json')
     expect((await stat(file)).mode & 0o777).toBe(0o600)
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual(ENROLMENT)
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ ...ENROLMENT, name: 'laptop' })
     const json = await runCli(['enrol', '--out', 'other.json', '--json'], setting)
     expect(JSON.parse(json.out)).toEqual({
       file: 'other.json',

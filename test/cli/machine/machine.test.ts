@@ -58,6 +58,16 @@ describe('palisade status', () => {
     expect(result.out).toMatch(/hints +on\n/)
   })
 
+  it('shows the name of the enrolment beside that of the host', async () => {
+    const body = { ...STATUS, enrolled_as: 'build machine' }
+
+    expect((await ask(['status'], { body })).out).toMatch(
+      /\nmachine +laptop \(dev_1\)\nenrolled as +build machine\n/,
+    )
+    expect(JSON.parse((await ask(['status', '--json'], { body })).out)).toEqual(body)
+    expect((await ask(['status'], { body: STATUS })).out).not.toContain('enrolled as')
+  })
+
   it('shows rules of the machine’s own, and that its allows are inactive', async () => {
     const show = async (denies: number, allows: number) =>
       (await ask(['status'], { body: { ...STATUS, local_rules: { denies, allows } } })).out

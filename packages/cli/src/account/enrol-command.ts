@@ -3,12 +3,19 @@ import {
   createProver,
   enrolMachine,
   enrolWithName,
+  keepName,
   keyFileOf,
   parseServerUrl,
   readPrivateFile,
   writeKeyFile,
 } from '@palisade/client'
-import { nameOfHost, parseEnrolmentToken, type DeviceKey, type Enrolment } from '@palisade/protocol'
+import {
+  nameOfHost,
+  parseEnrolmentToken,
+  type DeviceKey,
+  type Enrolment,
+  type KeptEnrolment,
+} from '@palisade/protocol'
 import type { Command } from 'commander'
 import { constants } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
@@ -34,7 +41,7 @@ interface EnrolOptions {
 }
 
 /** Asks a server to enrol the machine with that key. */
-type Enrol = (key: DeviceKey) => Promise<Enrolment>
+type Enrol = (key: DeviceKey) => Promise<KeptEnrolment>
 
 /** `palisade enrol` */
 export function addEnrolCommand(program: Command, context: RunContext): void {
@@ -113,10 +120,10 @@ async function chooseWay(io: Io, options: EnrolOptions): Promise<Enrol> {
 type Ask = (name: string | undefined) => Promise<Enrolment>
 
 /** Enrols with the name that was given, or with the host name where the server takes one. */
-function nameMachine(io: Io, given: string | undefined): (ask: Ask) => Promise<Enrolment> {
+function nameMachine(io: Io, given: string | undefined): (ask: Ask) => Promise<KeptEnrolment> {
   if (given === undefined) return (ask) => enrolWithName(nameOfHost(io.hostName), ask)
   const name = parseDeviceName(given, '--name')
-  return (ask) => ask(name)
+  return async (ask) => keepName(await ask(name), name)
 }
 
 async function readToken(io: Io, place: string): Promise<string> {
@@ -129,7 +136,7 @@ async function readToken(io: Io, place: string): Promise<string> {
  * Creates both files before it asks the server: a machine that is enrolled but whose key went
  * nowhere could only be revoked. No link is followed, and no file is replaced.
  */
-async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promise<Enrolment> {
+async function writeEnrolment(path: string, shown: string, enrol: Enrol): Promise<KeptEnrolment> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
   const flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY
   const handle = await mkdir(dirname(path), { recursive: true, mode: 0o700 })

@@ -40,6 +40,7 @@ export function formatStatus(
   const pairs: [string, string][] = [
     ['state', `${emphasis(status.state)}  ${style.quiet(MEANING[status.state])}`],
     ['machine', style.plain(`${hostName} (${status.device_id})`)],
+    ...enrolledAs(status, style),
     ['organization', style.plain(status.org)],
     ['user', style.plain(status.user ?? 'none: organization-wide policies only')],
     ['server', style.plain(status.server)],
@@ -80,6 +81,11 @@ export function formatStatus(
     ],
   )
   return formatPairs(pairs, style)
+}
+
+/** Of the enrolment: an agent does not hear of a name that the server has given since. */
+function enrolledAs({ enrolled_as }: AgentStatus, style: Style): readonly [string, string][] {
+  return enrolled_as === undefined ? [] : [['enrolled as', style.plain(enrolled_as)]]
 }
 
 function describeSync(

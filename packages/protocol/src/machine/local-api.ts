@@ -140,6 +140,11 @@ export const agentStatusSchema = z.object({
   org: z.string(),
   user: z.string().nullable(),
   device_id: z.string(),
+  /**
+   * The name that the machine gave itself at its enrolment. It may have another one at the server since;
+   * absent where it gave none, and in an earlier version.
+   */
+  enrolled_as: z.string().optional(),
   agent_version: z.string(),
   started_at: instant,
   /** The two by which organizations claim this machine; absent but in the state `conflict`. */
