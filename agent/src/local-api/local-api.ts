@@ -63,8 +63,8 @@ class Refused extends Error {
  * the socket's mode; what comes in is as hostile as anything else.
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
-  const routes = createRoutes(deps)
-  const waiting = createWaiting(deps.takeMs)
+  const waiting = createWaiting()
+  const serving: Serving = { routes: createRoutes(deps), waiting, takeMs: deps.takeMs }
   const server = createServer(
     {
       maxHeaderSize: 8192,
@@ -77,7 +77,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
     },
     (request, response) => {
       connectionOf(request).begin(request, response)
-      answer(routes, waiting, request, response).catch((error: unknown) => {
+      answer(serving, request, response).catch((error: unknown) => {
         if (hasHungUp(request)) return
         deps.onError(error)
         send(
@@ -110,12 +110,10 @@ function hasHungUp(request: IncomingMessage): boolean {
 interface Waiting {
   /** Null when the route has as many as it takes. Answers how to leave. */
   enter(route: Route, client: Socket): (() => void) | null
-  /** To be awaited before it leaves. */
-  untilTaken(response: ServerResponse): Promise<void>
   clients(): readonly Socket[]
 }
 
-function createWaiting(takeMs: number): Waiting {
+function createWaiting(): Waiting {
   const held = new Map<object, { readonly route: Route; readonly client: Socket }>()
   return {
     enter(route, client) {
@@ -125,7 +123,6 @@ function createWaiting(takeMs: number): Waiting {
       held.set(key, { route, client })
       return () => held.delete(key)
     },
-    untilTaken: (response) => awaitTaken(response, takeMs),
     clients: () => [...held.values()].map(({ client }) => client),
   }
 }
@@ -162,9 +159,14 @@ function createRoutes(deps: LocalApiDeps): ReadonlyMap<string, Route> {
   ])
 }
 
+interface Serving {
+  readonly routes: ReadonlyMap<string, Route>
+  readonly waiting: Waiting
+  readonly takeMs: number
+}
+
 async function answer(
-  routes: ReadonlyMap<string, Route>,
-  waiting: Waiting,
+  { routes, waiting, takeMs }: Serving,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -188,7 +190,8 @@ async function answer(
   }
   try {
     send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
-    await waiting.untilTaken(response)
+    // The bytes of an unread answer are in this process, so its place is not free yet.
+    await awaitTaken(response, takeMs)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     refuse(request, response, error.refusal)
