@@ -12,6 +12,15 @@ export const ERROR_CODES = [
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
+/** Others may be added. */
+const REASONS = `Finer than \`code\` where a program needs it.
+\`domain_mismatch\`: actions or policies of the domains \`network\` and \`filesystem\` are mixed.
+\`path_cost\`: path patterns with \`*\` would cost more in one decision than an organization may have.
+\`team_in_use\`: a policy names the team.
+\`label_unused\`: no machine has the label of the rollout.
+\`history_removed\`: later events were removed after their retention.
+\`overloaded\`: a machine is to ask again after \`Retry-After\`.`
+
 /** The body of every answer that is not 2xx or 304. Unknown members are additive. */
 export const errorEnvelopeSchema = z
   .object({
@@ -19,8 +28,7 @@ export const errorEnvelopeSchema = z
       code: z.enum(ERROR_CODES),
       /** Short lower-case sentence; informational. */
       message: z.string(),
-      /** Finer than `code` where a program needs it, such as `domain_mismatch`. */
-      reason: z.string().optional(),
+      reason: z.string().optional().meta({ description: REASONS }),
       /** The member, query parameter or header at fault, such as `resources[0]`. */
       field: z.string().optional(),
       request_id: z.string().optional(),
