@@ -4,6 +4,7 @@ import { CommandFailure } from '../cli/command-failure.ts'
 import { MIGRATIONS } from '../store/sql/migrations/migrations.ts'
 import { hasOurTables } from '../store/sqlite/require-own.ts'
 import { describeContent, type TableContent } from './describe-content.ts'
+import { findSchemaDifference } from './schema-difference.ts'
 
 /** What a whole database of this server was found to hold. */
 export interface VerifiedDatabase {
@@ -25,13 +26,13 @@ export function openDatabase(path: string, options: { readonly readonly: boolean
 }
 
 /**
- * Reads all of the database: that SQLite finds its pages and references in order, and that a
- * release wrote it which this one knows. Throws CommandFailure, calling it `path`.
+ * Reads all of the database: that its schema is what a release makes that this one knows, and that
+ * SQLite finds its pages and references in order. Throws CommandFailure, calling it `path`.
  */
 export function verifyDatabase(database: Database, path: string): VerifiedDatabase {
   try {
     requireOurs(database, path)
-    requireNoPrograms(database, path)
+    requireOurSchema(database, path)
     const [fault] = database.pragma('integrity_check(1)') as { integrity_check: string }[]
     if (fault?.integrity_check !== 'ok')
       throw refusal(path, `is damaged: ${fault?.integrity_check ?? 'no answer'}`)
@@ -63,18 +64,10 @@ function requireOurs(database: Database, path: string): void {
     )
 }
 
-/**
- * A trigger in a backup would go on working unseen, since neither rows nor history show it: one
- * brings a removed member back.
- */
-function requireNoPrograms(database: Database, path: string): void {
-  const found = database
-    .prepare<[], { type: string; name: string }>(
-      "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') ORDER BY name",
-    )
-    .get()
-  if (found !== undefined)
-    throw refusal(path, `holds the ${found.type} \`${found.name}\`, which no release makes`)
+/** Before anything of the file's own is computed, such as a CHECK constraint. */
+function requireOurSchema(database: Database, path: string): void {
+  const difference = findSchemaDifference(database, schemaOf(database))
+  if (difference !== null) throw refusal(path, difference)
 }
 
 function schemaOf(database: Database): number {
