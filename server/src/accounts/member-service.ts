@@ -13,9 +13,9 @@ import type { Answer } from '../http/answer.ts'
 import { conflict, notFound, permissionDenied } from '../http/api-error.ts'
 import { readPage } from '../http/read-page.ts'
 import type { AuditedStore } from '../history/audited-store.ts'
-import type { OnceRequest } from '../idempotency/answer-once.ts'
+import { requireUnanswered, type OnceRequest } from '../idempotency/answer-once.ts'
 import { createOnce } from '../idempotency/idempotent-post.ts'
-import type { StoreReader, StoreWriter } from '../store/store.ts'
+import type { StoreReader } from '../store/store.ts'
 import { authorize, requirePermission, requireWholePerson, type Access } from './authorize.ts'
 import { requireRoom, type Quotas } from './limits/quotas.ts'
 import { countMadeTokens, revokeMadeTokens } from './made-tokens.ts'
@@ -23,11 +23,13 @@ import { hashNewPassword } from './new-password.ts'
 import { formatUser, type Caller, type Principal } from './principal.ts'
 import { missingPermissions, permissionsOf } from './roles.ts'
 import type { PasswordQueue } from './sign-in/password-queue.ts'
+import type { SignInLimits } from './sign-in/sign-in-limits.ts'
 
 export interface MemberServiceDeps {
   readonly store: AuditedStore
   readonly quotas: Quotas
   readonly passwordQueue: PasswordQueue
+  readonly signInLimits: SignInLimits
   readonly pageTokenKey: Uint8Array
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -83,23 +85,23 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
       }),
 
     async create(caller, org, { username, role, password }, once) {
-      const password_hash =
-        password === undefined
-          ? null
-          : await hashNewPassword(deps, caller, { password, field: 'password' })
+      const hasPassword = password !== undefined
+      const password_hash = hasPassword
+        ? await hashNewPassword(deps, caller, { password, field: 'password' }, async () => {
+            await store.read(async (reader) => {
+              await requireMayAdd(reader, caller, org, role)
+              await requireUnanswered(reader, once, deps.now())
+              await requireAddable(reader, deps.quotas, { org, username, hasPassword })
+            })
+            deps.signInLimits.countNewMember(org)
+          })
+        : null
       return store.write(caller.author, async (writer) => {
-        const access = await authorize(writer, caller, org, 'organization:admin')
-        requireRank(access.permissions, role)
+        await requireMayAdd(writer, caller, org, role)
         return createOnce(writer, once, deps.now(), async () => {
-          if ((await writer.memberships.find(org, username)) !== null)
-            throw conflict(`\`${username}\` is a member already`)
-          if ((await writer.invitations.find(org, username)) !== null)
-            throw conflict(`\`${username}\` is invited already, and has not answered yet`)
-          const count =
-            (await writer.memberships.count(org)) + (await writer.invitations.count(org))
-          requireRoom(count, deps.quotas.members, 'remove members who have left')
+          const isNew = await requireAddable(writer, deps.quotas, { org, username, hasPassword })
           const created_at = deps.now().toISOString()
-          const isNew = await ensureUser(writer, { username, password_hash, created_at })
+          if (isNew) await writer.users.insert({ username, password_hash, created_at })
           const member = { username, role, teams: [] }
           if (isNew || (await writer.memberships.isOwnerOfAccount(org, username))) {
             await writer.memberships.insert({ org, username, role }, { ownsAccount: isNew })
@@ -194,19 +196,37 @@ async function requireAnotherOwner(
     throw conflict(`\`${username}\` is the last owner; make another member owner first`)
 }
 
+async function requireMayAdd(
+  reader: StoreReader,
+  caller: Caller,
+  org: string,
+  role: Role,
+): Promise<void> {
+  const { permissions } = await authorize(reader, caller, org, 'organization:admin')
+  requireRank(permissions, role)
+}
+
 /**
  * Answers whether the user is new. A password is for a new one only, or an organization could take
  * over another's member.
  */
-async function ensureUser(
-  writer: StoreWriter,
-  user: Parameters<StoreWriter['users']['insert']>[0],
+async function requireAddable(
+  reader: StoreReader,
+  quotas: Quotas,
+  {
+    org,
+    username,
+    hasPassword,
+  }: { readonly org: string; readonly username: string; readonly hasPassword: boolean },
 ): Promise<boolean> {
-  if ((await writer.users.find(user.username)) === null) {
-    await writer.users.insert(user)
-    return true
-  }
-  if (user.password_hash !== null)
-    throw conflict(`user \`${user.username}\` exists already; leave out \`password\``)
-  return false
+  if ((await reader.memberships.find(org, username)) !== null)
+    throw conflict(`\`${username}\` is a member already`)
+  if ((await reader.invitations.find(org, username)) !== null)
+    throw conflict(`\`${username}\` is invited already, and has not answered yet`)
+  const count = (await reader.memberships.count(org)) + (await reader.invitations.count(org))
+  requireRoom(count, quotas.members, 'remove members who have left')
+  const isNew = (await reader.users.find(username)) === null
+  if (!isNew && hasPassword)
+    throw conflict(`user \`${username}\` exists already; leave out \`password\``)
+  return isNew
 }

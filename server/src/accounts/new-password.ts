@@ -4,7 +4,11 @@ import { hashPassword } from './password.ts'
 import type { Caller } from './principal.ts'
 import type { PasswordQueue } from './sign-in/password-queue.ts'
 
-/** The hash of a password that somebody chose. Throws 400 naming `field`, or 429 when too many wait. */
+/**
+ * The hash of a password that somebody chose. Throws 400 naming `field`, then what `precondition`
+ * throws, or 429 when too many wait: a hash that cannot be used must not take a place in the queue that
+ * everybody signs in by.
+ */
 export async function hashNewPassword(
   deps: {
     readonly passwordQueue: PasswordQueue
@@ -12,10 +16,12 @@ export async function hashNewPassword(
   },
   caller: Caller,
   { password, field }: { readonly password: string; readonly field: string },
+  precondition: () => Promise<void> = async () => {},
 ): Promise<string> {
   // The token endpoint would take it for a token, and never for this password.
   if (claimedKind(password) !== null)
     throw invalidArgument(`\`${field}\` must not look like an access token`, { field })
+  await precondition()
   return deps.passwordQueue.run({ path: [caller.author.actor], standing: 'known' }, () =>
     hashPassword(password, deps.random),
   )

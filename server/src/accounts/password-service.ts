@@ -52,10 +52,12 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
         throw invalidArgument('`new_password` must differ from the old one', {
           field: 'new_password',
         })
-      const hash = await hashNewPassword(deps, caller, {
-        password: new_password,
-        field: 'new_password',
-      })
+      const hash = await hashNewPassword(
+        deps,
+        caller,
+        { password: new_password, field: 'new_password' },
+        async () => deps.signInLimits.countChange(formatPrincipal(caller)),
+      )
       return store.write(caller.author, async (writer) => {
         const user = await writer.users.find(username)
         // Somebody else changed it meanwhile: what was proved is worth nothing any more.

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import { formatPrincipal, type Principal } from '../accounts/principal.ts'
 import type { Answer } from '../http/answer.ts'
-import { conflict, invalidArgument, limitExceeded } from '../http/api-error.ts'
+import { conflict, invalidArgument, limitExceeded, type ApiError } from '../http/api-error.ts'
 import type { IdempotencyRecord } from '../store/records.ts'
 import type { KeptAnswers } from '../store/contract/server-state.ts'
-import type { StoreWriter } from '../store/store.ts'
+import type { StoreReader, StoreWriter } from '../store/store.ts'
 
 const HEADER = 'Idempotency-Key'
 /** In place of a body; no JSON is this. */
@@ -65,9 +65,7 @@ export async function answerOnce<Input>(
   const kept = await findKept(writer, request.scope, now)
   if (kept !== null && kept.body_hash === request.bodyHash) return replay(kept)
   const input = await work.judge()
-  if (kept !== null)
-    throw conflict(`this \`${HEADER}\` came with another body before; use a new one`)
-
+  if (kept !== null) throw otherBody()
   requireRoom(await writer.idempotency.keptFor(request.caller))
   const answer = await work.act(input)
   await writer.idempotency.put({
@@ -82,6 +80,26 @@ export async function answerOnce<Input>(
   return answer
 }
 
+/**
+ * Throws for a request with a secret where `answerOnce` would throw instead of acting. To be asked before
+ * slow work that `act` needs.
+ */
+export async function requireUnanswered(
+  reader: StoreReader,
+  request: OnceRequest,
+  now: Date,
+): Promise<void> {
+  if (request.scope === null) return
+  const kept = await findKept(reader, request.scope, now)
+  if (kept?.body_hash === request.bodyHash) replay(kept)
+  if (kept !== null) throw otherBody()
+  requireRoom(await reader.idempotency.keptFor(request.caller))
+}
+
+function otherBody(): ApiError {
+  return conflict(`this \`${HEADER}\` came with another body before; use a new one`)
+}
+
 function requireRoom({ answers, bytes }: KeptAnswers): void {
   if (answers < MOST.answers && bytes < MOST.bytes) return
   throw limitExceeded(
@@ -90,11 +108,11 @@ function requireRoom({ answers, bytes }: KeptAnswers): void {
 }
 
 async function findKept(
-  writer: StoreWriter,
+  reader: StoreReader,
   scope: string,
   now: Date,
 ): Promise<IdempotencyRecord | null> {
-  const kept = await writer.idempotency.find(scope)
+  const kept = await reader.idempotency.find(scope)
   return kept !== null && kept.expires_at > now.toISOString() ? kept : null
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { countAttempts } from '../limits/count-attempts.ts'
+import { countAttempts, type AttemptCount } from '../limits/count-attempts.ts'
 import { tooManyRequests } from './password-queue.ts'
 import type { ClientNetwork } from '../../http/client-network.ts'
 
@@ -11,6 +11,11 @@ const WINDOW_MS = 60_000
 const FROM_NETWORK = 20
 /** Of the /48 around it: the networks of one site, which may have 65,536. */
 const FROM_WIDE_NETWORK = 100
+/**
+ * New members of one organization with a password: a tenth of a core. A script that adds a thousand
+ * people takes four minutes.
+ */
+const MEMBERS_OF_ORGANIZATION = 300
 /** Of the /16, or /32 of IPv6, around it: from here on others go first. */
 const UNTIL_DOUBT = 3
 
@@ -39,6 +44,13 @@ export interface SignInLimits {
   countWrongToken(network: ClientNetwork): void
   /** Counts a reset of somebody's password by `actor`. */
   countReset(actor: string): void
+  /** Counts a change of one's own password by `actor`, who has proven the old one. */
+  countChange(actor: string): void
+  /**
+   * Counts a new member with a password. Of an organization, not a caller: an administrator makes
+   * thousands of tokens that could each add some.
+   */
+  countNewMember(org: string): void
 }
 
 export function createSignInLimits(monotonicMs: () => number): SignInLimits {
@@ -49,6 +61,8 @@ export function createSignInLimits(monotonicMs: () => number): SignInLimits {
   const known = countFailures(FROM_NETWORK)
   const around = countFailures(UNTIL_DOUBT)
   const resets = countFailures(FROM_NETWORK)
+  const changes = countFailures(FROM_NETWORK)
+  const newMembers = countFailures(MEMBERS_OF_ORGANIZATION)
   const waitOfNetwork = (network: ClientNetwork) =>
     Math.max(near.waitSeconds(network.near), wide.waitSeconds(network.wide))
   const countNetwork = (network: ClientNetwork) => {
@@ -77,11 +91,15 @@ export function createSignInLimits(monotonicMs: () => number): SignInLimits {
       requireNoWait(waitOfNetwork(network))
       countNetwork(network)
     },
-    countReset(actor) {
-      requireNoWait(resets.waitSeconds(actor))
-      resets.add(actor)
-    },
+    countReset: (actor) => countOne(resets, actor),
+    countChange: (actor) => countOne(changes, actor),
+    countNewMember: (org) => countOne(newMembers, org),
   }
+}
+
+function countOne(attempts: AttemptCount, key: string): void {
+  requireNoWait(attempts.waitSeconds(key))
+  attempts.add(key)
 }
 
 function requireNoWait(seconds: number): void {
