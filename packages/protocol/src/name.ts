@@ -30,11 +30,15 @@ export const teamIdSchema = z
   .regex(/^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/, 'must be a team UUID')
   .overwrite((text) => text.toLowerCase())
 
+/** Patterns of whole names, for schemas in which they are a part. */
+export const ORGANIZATION_NAME = '[a-z0-9][a-z0-9_-]{0,62}'
+export const USERNAME = '[a-z0-9][a-z0-9._@+-]{0,126}'
+
 /** Name of an organization: what stands in a URL path, so a narrow alphabet. */
 export const organizationNameSchema = z
   .string()
   .regex(
-    /^[a-z0-9][a-z0-9_-]{0,62}$/,
+    new RegExp(`^${ORGANIZATION_NAME}$`),
     'must be 1 to 63 of a-z, 0-9, `-` and `_`, starting with a letter or digit',
   )
 
@@ -42,6 +46,6 @@ export const organizationNameSchema = z
 export const usernameSchema = z
   .string()
   .regex(
-    /^[a-z0-9][a-z0-9._@+-]{0,126}$/,
+    new RegExp(`^${USERNAME}$`),
     'must be 1 to 127 of a-z, 0-9 and `._@+-`, starting with a letter or digit',
   )

@@ -34,6 +34,13 @@ it('shows the newest changes of a real server as a table, or as JSON', async () 
   expect(nothing.out).toMatch(/^no events since 2026-01-01T00:00:00Z; `--since 90d` looks further/)
   const plain = await run('events', ...since, '--actor', 'alice', '--json')
   expect(JSON.parse(plain.out).data.length).toBeGreaterThan(2)
+  for (const actor of ['server', 'enrolment:acme:1', 'user:server'])
+    expect((await run('events', ...since, '--actor', actor)).code).toBe(0)
+  const malformed = await run('events', ...since, '--actor', 'Alice')
+  expect([malformed.code, malformed.err]).toEqual([
+    1,
+    expect.stringContaining('`actor` must be `user:NAME`'),
+  ])
   expect((await run('events', '--since', '30d', '--until', '0s')).code).toBe(0)
   const near = await run('events', '--kind', 'policy.create')
   expect(near.err).toContain('did you mean `policy.created`?')

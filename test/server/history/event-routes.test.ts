@@ -181,6 +181,53 @@ describe('the feed of events', () => {
   })
 
   it.each([
+    'operator',
+    'server',
+    'user:b.o+b@example.com',
+    'organization:acme:3f1c8a52-4f0e-4d8c-9a50-3a2a7f6b1c11',
+    'enrolment:acme:3f1c8a52-4f0e-4d8c-9a50-3a2a7f6b1c11',
+    'rollout:acme:rol_01JDTB7C3QK8M4',
+    'issuer:https://id.example.com/realms/one',
+  ])('finds nothing for the actor %s, who has changed nothing', async (actor) => {
+    expect(await feed(`?actor=${encodeURIComponent(actor)}`)).toMatchObject({
+      data: actor === 'operator' ? [{}, {}, {}, {}] : [],
+    })
+  })
+
+  it.each([
+    'alice',
+    'Operator',
+    'user:',
+    'user:Alice',
+    'user:alice:1',
+    'users:alice',
+    'organization:acme',
+    'organization::x',
+    'enrolment:acme:',
+    'rollout:acme:a b',
+    'issuer:',
+    'server ',
+  ])(
+    'refuses the actor `%s`, which no event can have, and says how one is written',
+    async (actor) => {
+      const query = `?actor=${encodeURIComponent(actor)}`
+
+      const response = await test.send('GET', `${EVENTS}${query}`, { as: owner })
+
+      expect([response.statusCode, response.json().error]).toMatchObject([
+        400,
+        {
+          code: 'invalid_argument',
+          field: 'actor',
+          message: expect.stringContaining(
+            '`actor` must be `user:NAME`, `organization:NAME:TOKEN_ID`',
+          ),
+        },
+      ])
+    },
+  )
+
+  it.each([
     ['auditor', 200],
     ['editor', 403],
     ['member', 403],

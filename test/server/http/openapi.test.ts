@@ -209,6 +209,22 @@ describe('the document', () => {
       expect(schema).toMatchObject({ type: 'string', minLength: 1 })
   })
 
+  it('has the form of names that filters take', async () => {
+    const { operations } = await openDocument()
+    const patternOf = (id: string, name: string) => {
+      const { operation } = operations.find((each) => each.operation.operationId === id) ?? {}
+      const found = operation?.parameters?.find((each) => each.name === name)
+      return new RegExp(z.looseObject({ pattern: z.string() }).parse(found?.['schema']).pattern)
+    }
+
+    for (const [pattern, taken, refused] of [
+      [patternOf('listEvents', 'actor'), 'user:alice', 'alice'],
+      [patternOf('listDevices', 'user'), 'alice', 'user:alice'],
+      [patternOf('listDevices', 'label'), 'ci', 'CI'],
+    ] as const)
+      expect([pattern.test(taken), pattern.test(refused)]).toEqual([true, false])
+  })
+
   it('says of timestamps that they are', async () => {
     const { document } = await openDocument()
     const found: string[] = []

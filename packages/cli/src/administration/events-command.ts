@@ -26,7 +26,10 @@ export function addEventsCommand(program: Command, context: RunContext): void {
     .summary('show what was changed, by whom')
     .description('Show the newest changes of the organization, the oldest of them first.')
     .option('--kind <kind>', 'one kind of change, such as rule.deleted')
-    .option('--actor <actor>', 'a user’s name, `operator`, or `organization:NAME:TOKEN_ID`')
+    .option(
+      '--actor <actor>',
+      'a user’s name, `operator`, `server`, or `organization:NAME:TOKEN_ID`',
+    )
     .option('--since <when>', 'from then on: an age such as 30d, or RFC 3339', '7d')
     .option('--until <when>', 'before then')
     .option('--limit <number>', 'how many at most', '50')
@@ -80,9 +83,11 @@ function parseKind(written: string): EventKind {
   throw usageError(`no kind of change \`${written}\`; ${mend}`)
 }
 
-/** A name without a colon can be a user's only. */
+/** A name without a colon can be a user's only, but for two. */
 function parseActor(written: string): string {
-  return written.includes(':') || written === 'operator' ? written : `user:${written}`
+  return written.includes(':') || written === 'operator' || written === 'server'
+    ? written
+    : `user:${written}`
 }
 
 function parseInstant(written: string, option: string, nowMs: number): string {

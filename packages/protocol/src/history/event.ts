@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ORGANIZATION_NAME, USERNAME } from '../name.ts'
 import { pageSizeSchema } from '../query-number.ts'
 import { timestampSchema } from '../timestamp.ts'
 
@@ -57,6 +58,11 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 
 const INSTANT = 'must be an RFC 3339 instant such as `2026-11-21T08:00:00Z`'
 
+/** Every form of `actor` in an event; any other finds nothing. */
+const ACTOR = new RegExp(
+  `^(?:operator|server|user:${USERNAME}|(?:organization|enrolment|rollout):${ORGANIZATION_NAME}:[\\w-]+|issuer:https?://\\S+)$`,
+)
+
 const hashSchema = z.string().meta({ description: 'SHA-256 as 64 lower-case hexadecimal digits' })
 const stateSchema = z.record(z.string(), z.unknown()).nullable()
 
@@ -102,7 +108,13 @@ export const listEventsQuerySchema = z.strictObject({
       'The `next_cursor` of an earlier answer; absent starts with the first event. Refused when a restore has undone the event that it is after; 410 with reason `history_removed` when later events were removed by age',
   }),
   kind: z.enum(EVENT_KINDS).optional(),
-  actor: z.string().min(1).optional(),
+  actor: z
+    .string()
+    .regex(
+      ACTOR,
+      'must be `user:NAME`, `organization:NAME:TOKEN_ID`, `enrolment:NAME:TOKEN_ID`, `rollout:NAME:ID`, `issuer:URL`, `server` or `operator`',
+    )
+    .optional(),
   since: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
   until: z.iso.datetime({ offset: true, error: INSTANT }).optional(),
 })

@@ -4,6 +4,7 @@ import { deviceLabelSchema, deviceLabelsSchema } from './enrolment-token.ts'
 import { deviceNameSchema } from './device-name.ts'
 import { AGENT_STATES } from './local-api.ts'
 import { reportErrorSchema } from './report.ts'
+import { usernameSchema } from '../name.ts'
 import { pageSizeSchema, queryNumberSchema } from '../query-number.ts'
 import { timestampSchema } from '../timestamp.ts'
 
@@ -133,7 +134,7 @@ export const listDevicesQuerySchema = z.strictObject({
     .min(1)
     .optional()
     .meta({ description: 'The `next_cursor` of an earlier answer; absent starts with the first' }),
-  user: z.string().min(1, 'must be a username').optional(),
+  user: usernameSchema.optional(),
   state: z.enum(AGENT_STATES).optional(),
   revision: queryNumberSchema.optional(),
   label: deviceLabelSchema.optional(),

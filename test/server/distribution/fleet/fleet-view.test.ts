@@ -129,6 +129,8 @@ describe('the list of devices', () => {
     'silent_for_seconds=',
     'label=A B',
     'user=',
+    'user=user:bob',
+    'user=Bob',
   ])('refuses the filter %s', async (query) => {
     const answer = await test.send('GET', `${ACME}/devices?${query}`, { as: owner.as })
     expect(answer.statusCode).toBe(400)
