@@ -16,7 +16,8 @@ import type { Authenticate } from '../accounts/authenticate.ts'
 import { sendAnswer } from '../http/answer.ts'
 import { errorResponses } from '../http/error-responses.ts'
 import { idempotencyKeySchema, onceOf } from '../idempotency/idempotent-post.ts'
-import { createWebhookService, findWebhook, type WebhookServiceDeps } from './webhook-service.ts'
+import { findWebhook } from './find-webhook.ts'
+import { createWebhookService, type WebhookServiceDeps } from './webhook-service.ts'
 
 export interface WebhookRouteDeps extends WebhookServiceDeps {
   readonly authenticate: Authenticate

@@ -1,6 +1,5 @@
 import type {
   CreateWebhookRequest,
-  Delivery,
   ListDeliveriesQuery,
   ListDeliveriesResponse,
   ListWebhooksResponse,
@@ -17,10 +16,11 @@ import { limitExceeded, notFound, permissionDenied } from '../http/api-error.ts'
 import { readPage } from '../http/read-page.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../idempotency/idempotent-post.ts'
-import type { ListedDelivery } from '../store/contract/webhooks.ts'
 import type { DeliveryRecord, EventHead, WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'
+import { findWebhook } from './find-webhook.ts'
+import { formatDelivery, listDeliveries } from './list-deliveries.ts'
 import type { ReachableAddresses } from './reachable-addresses.ts'
 import { createWebhookSecret } from './webhook-secret.ts'
 import { requireWebhookUrl } from './webhook-url.ts'
@@ -137,12 +137,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         await writer.webhooks.delete(org, id)
       }),
 
-    listDeliveries: (caller, { org, id }, query) =>
-      store.read(async (reader) => {
-        await authorize(reader, caller, org, 'organization:admin')
-        const webhook = await findWebhook(reader, org, id)
-        return readDeliveries(deps, reader, webhook.id, query)
-      }),
+    listDeliveries: (caller, at, query) => listDeliveries(deps, caller, at, query),
 
     async redeliver(caller, { org, id, delivery: deliveryId }, once) {
       const answer = await store.write(caller.author, async (writer) => {
@@ -173,17 +168,6 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       return answer
     },
   }
-}
-
-/** The webhook; throws 404. */
-export async function findWebhook(
-  reader: StoreReader,
-  org: string,
-  id: string,
-): Promise<WebhookRecord> {
-  const webhook = await reader.webhooks.find(org, id)
-  if (webhook === null) throw notFound('webhook not found')
-  return webhook
 }
 
 /** The event that a delivery id names; null when there is none in this history. */
@@ -219,23 +203,6 @@ async function readWebhooks(
   return { data: rows.map(formatWebhook), next_page_token }
 }
 
-async function readDeliveries(
-  deps: WebhookServiceDeps,
-  reader: StoreReader,
-  webhookId: string,
-  { state, ...query }: ListDeliveriesQuery,
-): Promise<ListDeliveriesResponse> {
-  const list = { of: 'deliveries', owner: webhookId } as const
-  const { rows, next_page_token } = await readPage(deps, list, query, {
-    read: ({ after, limit }) => {
-      const before = after === '' ? null : Number(after)
-      return reader.deliveries.list(webhookId, { state: state ?? null, before, limit })
-    },
-    placeOf: ({ sequence }) => sequence.toString(),
-  })
-  return { data: rows.map(formatDelivery), next_page_token }
-}
-
 /** A place in the list of webhooks: when one was made, and its id. */
 function parsePlace(text: string): Pick<WebhookRecord, 'created_at' | 'id'> {
   const [created_at = '', id = ''] = text.split(' ')
@@ -247,8 +214,4 @@ function formatWebhook(
 ): Webhook {
   const { id, url, enabled, created_at, secret_created_at } = webhook
   return { id, url, enabled, created_at, secret_created_at }
-}
-
-function formatDelivery({ webhook_id: _webhook, hash, ...delivery }: ListedDelivery): Delivery {
-  return { id: formatDeliveryId({ sequence: delivery.sequence, hash: hash ?? '' }), ...delivery }
 }
