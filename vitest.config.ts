@@ -15,6 +15,7 @@ const ON_EVERY_STORE = [
   'test/server/history/{prune-history,retention}.test.ts',
   'test/server/http/read-page.test.ts',
   'test/server/idempotency/answer-once.test.ts',
+  'test/server/webhooks/list-deliveries.test.ts',
 ]
 
 function project(

@@ -161,7 +161,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           ...policies,
           ...sources,
         }),
-        webhooks.routes({ store: audited, ...guards, pageTokenKey }),
+        webhooks.routes({ store: audited, ...guards, budget: policies.budget, pageTokenKey }),
         eventRoutes({ store: audited, ...guards, budget: policies.budget, pageTokenKey }),
         ...routesOfMetrics(config, metrics),
       ]

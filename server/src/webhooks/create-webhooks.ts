@@ -13,7 +13,7 @@ const TIMEOUT_MS = 15_000
 export interface Webhooks {
   readonly courier: Courier
   routes(
-    deps: Pick<WebhookRouteDeps, 'store' | 'authenticate' | 'quotas' | 'pageTokenKey'>,
+    deps: Pick<WebhookRouteDeps, 'store' | 'authenticate' | 'quotas' | 'budget' | 'pageTokenKey'>,
   ): FastifyPluginAsyncZod
 }
 

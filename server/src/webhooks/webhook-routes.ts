@@ -201,7 +201,10 @@ function deliveryRoutes(routes: Routes): FastifyPluginAsyncZod {
           summary: 'What became of events, the newest first',
           params: webhookParams,
           querystring: listDeliveriesQuerySchema,
-          response: { 200: listDeliveriesResponseSchema, ...readErrors },
+          response: {
+            200: listDeliveriesResponseSchema,
+            ...errorResponses([400, 401, 403, 404, 429]),
+          },
         },
       },
       async (request) => {

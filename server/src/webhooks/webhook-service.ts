@@ -16,6 +16,7 @@ import { limitExceeded, notFound, permissionDenied } from '../http/api-error.ts'
 import { readPage } from '../http/read-page.ts'
 import type { OnceRequest } from '../idempotency/answer-once.ts'
 import { changeOnce, createOnce } from '../idempotency/idempotent-post.ts'
+import type { WorkBudget } from '../overload/work-budget.ts'
 import type { DeliveryRecord, EventHead, WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { formatDeliveryId, parseDeliveryId } from './delivery-id.ts'
@@ -33,6 +34,7 @@ const SECRET_OVERLAP_MS = 24 * 60 * 60 * 1000
 export interface WebhookServiceDeps {
   readonly store: AuditedStore
   readonly quotas: Pick<Quotas, 'webhooks'>
+  readonly budget: Pick<WorkBudget, 'begin'>
   readonly pageTokenKey: Uint8Array
   readonly reachable: ReachableAddresses
   readonly now: () => Date

@@ -1,0 +1,113 @@
+import { setImmediate } from 'node:timers/promises'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { Delivery } from '@palisade/protocol'
+import { openOwner, type Owner } from '../owner.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const URL_OF_LIST = '/api/v1/orgs/acme/webhooks/w1/deliveries'
+const AT = '2026-11-21T08:00:00.000Z'
+/** As large as a policy may be, in each of two states. */
+const STATE_BYTES = 400_000
+const PAGE = 100
+const PAST_ALL = 1_000
+/** Of processor time; to read through all of the events to their hashes takes 60 and more. */
+const LONGEST_TURN_MS = 30
+
+let test: TestServer
+let owner: Owner
+
+beforeEach(async () => {
+  test = await openTestServer()
+  owner = await openOwner(test, 'acme', 'alice')
+  const webhook = { id: 'w1', org: 'acme', url: 'https://hooks.example.com/x', secret: 'whsec_x' }
+  const times = { created_at: AT, secret_created_at: AT }
+  // Not enabled, so that what waits here goes on waiting.
+  await test.store.transaction(({ webhooks }) =>
+    webhooks.insert({ ...webhook, ...times, enabled: false }, PAST_ALL),
+  )
+})
+
+/** Answers the sequences, the newest first. */
+async function deliverLarge(count: number): Promise<number[]> {
+  const first =
+    1 + (await test.store.read(async ({ events }) => (await events.head('acme'))?.sequence ?? 0))
+  const sequences = Array.from({ length: count }, (_, index) => first + index)
+  const state = { id: 'pol_1', text: 'x'.repeat(STATE_BYTES) }
+  for (const sequence of sequences)
+    await test.store.transaction(async ({ events, deliveries }) => {
+      const made = {
+        org: 'acme',
+        at: AT,
+        kind: 'policy.updated' as const,
+        actor: 'user:alice',
+        address: null,
+      }
+      const chain = { previous_hash: 'p', hash: hashOf(sequence) }
+      const subject = { id: 'pol_1', name: 'web' }
+      await events.append('acme', [
+        {
+          ...made,
+          ...chain,
+          sequence,
+          request_id: null,
+          subject,
+          before: state,
+          after: state,
+          revision: 1,
+        },
+      ])
+      await deliveries.put({
+        webhook_id: 'w1',
+        sequence,
+        state: 'pending',
+        attempts: 1,
+        status: 200,
+        error: null,
+        attempted_at: AT,
+        next_attempt_at: AT,
+      })
+    })
+  return sequences.toReversed()
+}
+
+const hashOf = (sequence: number) => sequence.toString(16).padStart(64, '0')
+const idOf = (sequence: number) => `evt_${sequence}_${hashOf(sequence).slice(0, 32)}`
+
+/** The most processor time between two turns of the event loop while `work` goes on. */
+async function longestTurn(work: Promise<unknown>): Promise<number> {
+  const state = { isOver: false }
+  const over = work.finally(() => {
+    state.isOver = true
+  })
+  let longestMs = 0
+  let before = process.threadCpuUsage()
+  while (!state.isOver) {
+    await setImmediate()
+    const { user, system } = process.threadCpuUsage(before)
+    before = process.threadCpuUsage()
+    longestMs = Math.max(longestMs, (user + system) / 1000)
+  }
+  await over
+  return longestMs
+}
+
+describe('a page of deliveries of the largest events', { timeout: 120_000 }, () => {
+  it('is read in turns, and is the same as read at once', async () => {
+    const sequences = await deliverLarge(PAGE + 5)
+    const send = (query = '') => test.send('GET', `${URL_OF_LIST}${query}`, { as: owner.as })
+    await send()
+
+    const sent = send()
+    const longestMs = await longestTurn(sent)
+
+    const first = (await sent).json()
+    const listed = (deliveries: readonly Delivery[]) =>
+      deliveries.map((each) => [each.sequence, each.id])
+    const expected = sequences.map((sequence) => [sequence, idOf(sequence)])
+    expect(listed(first.data)).toEqual(expected.slice(0, PAGE))
+    const rest = (await send(`?page_token=${first.next_page_token}`)).json()
+    expect(listed(rest.data)).toEqual(expected.slice(PAGE))
+    expect(rest.next_page_token).toBeNull()
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS)
+  })
+})
