@@ -149,8 +149,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
         if (event === null || event.sequence > (await writer.deliveries.position(id)))
           throw notFound('delivery not found')
         return changeOnce(writer, once, now(), async () => {
-          const waiting = { state: 'pending' as const, limit: MAX_PENDING }
-          if ((await writer.deliveries.list(webhook.id, waiting)).length >= MAX_PENDING)
+          if ((await writer.deliveries.countPending(webhook.id)) >= MAX_PENDING)
             throw limitExceeded(`at most ${MAX_PENDING} deliveries may wait to be made again`)
           const again: DeliveryRecord = {
             webhook_id: webhook.id,

@@ -210,6 +210,12 @@ export function describeWebhooks(store: () => Store): void {
       expect(await list('dead')).toEqual([
         { ...delivery(2, { state: 'dead', status: null, error: 'timeout' }), hash: 'hash 2' },
       ])
+      await store().transaction(({ deliveries }) =>
+        deliveries.put(delivery(150, { state: 'pending' })),
+      )
+      const countPending = (id: string) =>
+        store().read(({ deliveries }) => deliveries.countPending(id))
+      expect([await countPending('w1'), await countPending('w2')]).toEqual([1, 0])
       expect((await list(null))[0]).toEqual({ ...delivery(151), hash: null })
       const before = { state: null, before: 151, limit: 1 }
       expect(await store().read((reader) => reader.deliveries.list('w1', before))).toMatchObject([

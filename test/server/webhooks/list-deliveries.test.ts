@@ -110,4 +110,15 @@ describe('a page of deliveries of the largest events', { timeout: 120_000 }, () 
     expect(rest.next_page_token).toBeNull()
     expect(longestMs).toBeLessThan(LONGEST_TURN_MS)
   })
+
+  it('is not read to refuse one more that is to be delivered again', async () => {
+    const [newest = 0] = await deliverLarge(PAGE)
+
+    const url = `${URL_OF_LIST}/${idOf(newest)}/redeliver`
+    const sent = test.send('POST', url, { as: owner.as })
+    const longestMs = await longestTurn(sent)
+
+    expect((await sent).json().error.message).toContain('at most 100 deliveries may wait')
+    expect(longestMs).toBeLessThan(LONGEST_TURN_MS)
+  })
 })

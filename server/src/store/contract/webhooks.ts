@@ -78,6 +78,8 @@ export interface DeliveryReader {
       readonly limit: number
     },
   ): Promise<ListedDelivery[]>
+  /** How many are to be made again. */
+  countPending(webhookId: string): Promise<number>
   /** Sequence of the last event that was delivered or given up. */
   position(webhookId: string): Promise<number>
   /** The least position of all webhooks of the organization; Infinity without a webhook. */

@@ -35,6 +35,9 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
      WHERE d.webhook_id = ? AND d.sequence < ? AND (CAST(? AS TEXT) IS NULL OR d.state = ?)
      ORDER BY d.sequence DESC LIMIT ?`,
   )
+  const countPending = connection.prepare<{ count: number }>(
+    `SELECT count(*) AS count FROM webhook_deliveries WHERE webhook_id = ? AND state = 'pending'`,
+  )
   const position = connection.prepare<{ delivered_sequence: number }>(
     'SELECT delivered_sequence FROM webhooks WHERE id = ?',
   )
@@ -50,6 +53,9 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
     },
     async list(webhookId, { state, before, limit }) {
       return list.all(webhookId, before ?? Number.MAX_SAFE_INTEGER, state, state, limit)
+    },
+    async countPending(webhookId) {
+      return (await countPending.get(webhookId))?.count ?? 0
     },
     async position(webhookId) {
       return (await position.get(webhookId))?.delivered_sequence ?? 0
