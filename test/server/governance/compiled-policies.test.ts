@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   createCompiledPolicies,
@@ -64,7 +66,28 @@ function refuse(): never {
   throw new Error('nothing left')
 }
 
+/** Of each thread of this process; fields of proc_pid_stat(5). */
+function nicenesses(): number[] {
+  const fields = (thread: string) =>
+    readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+  return readdirSync('/proc/self/task').map((thread) => Number(fields(thread)[16]))
+}
+
 describe('compiled policies', () => {
+  it.runIf(process.platform === 'linux')(
+    'leave requests the first turn on a processor',
+    async () => {
+      await open().decide(
+        setOf(policy('p', 'example.com')),
+        loader(policy('p', 'example.com')),
+        REQUEST,
+      )
+
+      expect(nicenesses()).toContain(5)
+      expect(getPriority()).toBe(0)
+    },
+  )
+
   const one = policy('p', 'example.com')
   const set = setOf(one)
 
