@@ -207,6 +207,7 @@ async function add(
     if (record === null) return null
     count += countResources(record)
     if (count > lane.maxResources) break
+    await work.turn()
     set.add(formatPolicy(record))
     await work.turn()
   }

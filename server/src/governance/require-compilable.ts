@@ -34,7 +34,7 @@ export function requireCompilable(
   old: RuleRecord | null,
 ): void {
   if (old !== null && hasSameResources(rule, old))
-    knownRule(known, rule).problems ??= problemsOf(known, old)
+    knownRule(known, rule).problems ??= findProblems(known, old)
   requireCompilableRule(known, rule, old)
   if (isCompilable(known, policy.rules)) return
   const problem = findProblem(policy)
@@ -55,7 +55,7 @@ export function requireCompilableWith(
   const { rules } = policy
   const action = (rules[0] ?? rule).actions[0]
   const fits = action !== undefined && isOfDomain(rule, domainOf(action))
-  if (fits && problemsOf(known, rule).all.length === 0 && isCompilable(known, rules)) return
+  if (fits && findProblems(known, rule).all.length === 0 && isCompilable(known, rules)) return
   requireCompilable(known, { ...policy, rules: [...rules, rule] }, rule, null)
 }
 
@@ -71,7 +71,7 @@ function isCompilable(known: KnownRules, rules: Rules): boolean {
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
   for (const rule of rules)
-    if (!isOfDomain(rule, domain) || !problemsOf(known, rule).compiles) return false
+    if (!isOfDomain(rule, domain) || !findProblems(known, rule).compiles) return false
   list.isCompilable = true
   return true
 }
@@ -87,13 +87,14 @@ function hasSameResources(rule: RuleRecord, old: RuleRecord): boolean {
   )
 }
 
-function problemsOf(known: KnownRules, rule: RuleRecord): RuleProblems {
+/** Problems of a rule by itself, looked for once. */
+export function findProblems(known: KnownRules, rule: RuleRecord): RuleProblems {
   const found = knownRule(known, rule)
-  found.problems ??= findProblems(rule)
+  found.problems ??= checkWithAndWithoutLimits(rule)
   return found.problems
 }
 
-function findProblems(rule: RuleRecord): RuleProblems {
+function checkWithAndWithoutLimits(rule: RuleRecord): RuleProblems {
   const all = checkRule(rule)
   if (all.length === 0) return NO_PROBLEMS
   return { all, compiles: checkRule(rule, { patternLimits: false }).length === 0 }
@@ -101,7 +102,7 @@ function findProblems(rule: RuleRecord): RuleProblems {
 
 /** Throws 400 unless the rule compiles by itself, and its new patterns are within the limits. */
 function requireCompilableRule(known: KnownRules, rule: RuleRecord, old: RuleRecord | null): void {
-  const { all, compiles } = problemsOf(known, rule)
+  const { all, compiles } = findProblems(known, rule)
   const stored = new Set(compiles ? old?.resources : [])
   const problem = all.find(({ member }) => {
     const index = /^resources\[(\d+)\]$/.exec(member)?.[1]
@@ -139,7 +140,7 @@ export function requireCompilablePolicy(
 }
 
 function isBeyondLimits(known: KnownRules, rule: RuleRecord): boolean {
-  const { all, compiles } = problemsOf(known, rule)
+  const { all, compiles } = findProblems(known, rule)
   return compiles && all.length > 0
 }
 

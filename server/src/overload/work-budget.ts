@@ -20,6 +20,8 @@ const LIMITS: BudgetLimits = {
   caller: { burstMs: 5_000, perSecondMs: 125 },
   reservedMs: 2_500,
 }
+/** A turn goes on until it has lasted so long: going round takes a twentieth of it. */
+const LEAST_TURN_MS = 2
 /** What one turn is charged at most: the rest was others' work while it waited for the store. */
 const LONGEST_TURN_MS = 50
 /** Accounts that are kept of organizations and of callers each, those charged last. */
@@ -48,7 +50,10 @@ export interface WorkBudget {
 
 /** Work in short turns, so that other requests are served in between. */
 export interface Work {
-  /** Ends the turn: charges what it took, and resolves when others had theirs. */
+  /**
+   * Ends a turn that has lasted two milliseconds: charges what it took, and resolves when others had
+   * theirs. To be called between pieces of work of any length.
+   */
   turn(): Promise<void>
   /** Charges the last turn. */
   end(): void
@@ -99,13 +104,16 @@ export function createWorkBudget({
     begin(payer) {
       require(payer)
       let startedMs = workMs()
+      let dueMs = clockMs() + LEAST_TURN_MS
       const end = () => charge(payer, Math.min(workMs() - startedMs, LONGEST_TURN_MS))
       return {
         end,
         async turn() {
+          if (clockMs() < dueMs) return
           end()
           await nextTurn()
           startedMs = workMs()
+          dueMs = clockMs() + LEAST_TURN_MS
         },
         charge: (ms) => charge(payer, ms),
       }

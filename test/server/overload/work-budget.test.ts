@@ -98,7 +98,7 @@ describe('the budget of work', () => {
     const caller = { burstMs: 500, perSecondMs: 0.001 }
     const budget = createWorkBudget({
       limits: { ...limits, caller },
-      clockMs: () => 0,
+      clockMs: () => clock.workMs,
       workMs: () => clock.workMs,
     })
     const work = budget.begin(reader)
@@ -115,6 +115,25 @@ describe('the budget of work', () => {
     work.charge(2)
 
     expect(() => budget.require(reader)).toThrow('wait and try again')
+  })
+
+  it('ends a turn that has lasted two milliseconds, and no shorter one', async () => {
+    const { budget, clock } = open()
+    const work = budget.begin(reader)
+    const endsTurn = async (): Promise<boolean> => {
+      let isOver = false
+      setImmediate(() => (isOver = true))
+      await work.turn()
+      return isOver
+    }
+
+    const ended: boolean[] = []
+    for (const afterMs of [0, 1, 1.5, 1, 1]) {
+      clock.nowMs += afterMs
+      ended.push(await endsTurn())
+    }
+
+    expect(ended).toEqual([false, false, true, false, true])
   })
 
   it('charges processor time, and no wait of the thread for a processor', async () => {

@@ -121,7 +121,10 @@ function* parseParts(
   const values: unknown[] = []
   let spentBytes = 0
   for (const part of parts) {
-    const parsed = parseJson(textOf(part), MAX_DEPTH - PART_DEPTH)
+    const text = textOf(part)
+    // Making a long text takes as long as parsing it.
+    if (text.length > BYTES_A_TURN) yield
+    const parsed = parseJson(text, MAX_DEPTH - PART_DEPTH)
     if (!parsed.ok) return null
     values.push(parsed.value)
     spentBytes += part.end - part.start + BYTES_OF_PART

@@ -30,7 +30,7 @@ export interface FormattedPolicies {
 }
 
 export interface PolicyFormats {
-  /** Formats what `read` will need, a policy at a time and each in a turn of its own. */
+  /** Formats what `read` will need, each policy read in a turn and formatted in another. */
   prepare(store: Pick<Store, 'read'>, org: string, base: ViewBase | null): Promise<void>
   /** Formats what is not known yet. `organization` is as `reader` has it, and committed. */
   read(
@@ -96,6 +96,7 @@ export function createPolicyFormats(): PolicyFormats {
       if (pick(known, each) !== null) continue
       const policy = await store.read((reader) => readOne(reader, org, base, each))
       if (policy === null) return false
+      await nextTurn()
       known.set(each.id, formatDocument(policy))
       await nextTurn()
     }

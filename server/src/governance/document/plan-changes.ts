@@ -14,7 +14,7 @@ import {
 import type { KnownRules } from '../known-rules.ts'
 import { hasPathStars, readPathLoad } from '../path-loads.ts'
 import { requirePathRoom } from '../path-room.ts'
-import { requireCompilablePolicy } from '../require-compilable.ts'
+import { findProblems, requireCompilablePolicy } from '../require-compilable.ts'
 import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
 import type { WantedPolicy } from './read-document.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
@@ -108,6 +108,10 @@ export async function requireCompilablePlan(
 ): Promise<void> {
   const all = [...created.map((planned) => ({ ...planned, old: null })), ...updated]
   for (const { place, policy, old } of all) {
+    for (const rule of policy.rules) {
+      findProblems(known, rule)
+      await work.turn()
+    }
     withinField(place, () => requireCompilablePolicy(known, policy, hadAll ? policy : old))
     await work.turn()
   }

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { invalidArgument } from '../../http/api-error.ts'
 import { quote } from '../../http/describe-issue.ts'
 import { readInput, requireFewValues } from '../../http/read-body.ts'
-import { withinField } from '../../http/within-field.ts'
+import { withinField, withinFieldInTurns } from '../../http/within-field.ts'
 import type { Work } from '../../overload/work-budget.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
 import {
@@ -82,8 +82,7 @@ export async function readDocument(
   for (const [index, policy] of head.policies.entries()) {
     if (index >= count) requireRoomForPolicy(judging.limits, index)
     const place = `policies[${index}]`
-    policies.push(withinField(place, () => readPolicy(policy, place, context)))
-    await work.turn()
+    policies.push(await withinFieldInTurns(place, () => readPolicy(policy, place, context, work)))
   }
   requireUnique('policies', policies)
   return { policies, prune: head.prune ?? false, dryRun: head.dry_run ?? false }
@@ -104,11 +103,12 @@ export function findConcerned(json: unknown): (name: string) => boolean {
   return (name) => names.has(name)
 }
 
-function readPolicy(
+async function readPolicy(
   json: unknown,
   place: string,
   { teamNames, old, ...size }: PolicyContext,
-): WantedPolicy {
+  work: Pick<Work, 'turn'>,
+): Promise<WantedPolicy> {
   requireFewValues(json)
   const { name, scope, rules: written } = readInput(policyHeadSchema, json)
   const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
@@ -118,6 +118,7 @@ function readPolicy(
     const read = withinField(`rules[${index}]`, () => readRule(rule, rules))
     requireRoom(read)
     rules.push(read)
+    await work.turn()
   }
   requireUnique('rules', rules)
   return { place, name, teams, rules }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { createWorkBudget } from '../../../../server/src/overload/work-budget.ts'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { createPolicy, createRule, getPolicy } from '../policies.ts'
 import { apply, exported, post, rule, stateOf } from './documents.ts'
@@ -246,7 +247,12 @@ describe('a dry run', () => {
   })
 
   it('lets others have their turn between any two policies', async () => {
-    const larger = await openGovernedApp()
+    const plenty = { burstMs: 1e9, perSecondMs: 1e6 }
+    const limits = { organization: plenty, caller: plenty, reservedMs: 0 }
+    let nowMs = 0
+    // Each piece of work seems to take three milliseconds, which end a turn.
+    const budget = createWorkBudget({ limits, clockMs: () => (nowMs += 3) })
+    const larger = await openGovernedApp({ budget })
     const names = Array.from({ length: 50 }, (_, index) => `p${index}`)
     const policies = names.map((name) => ({ name, rules: [rule('a', 'a.example')] }))
     let turns = 0
