@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 /** libuv accepts one connection in each round, and many requests need two or three. */
-const ROUNDS = 4
+const ROUNDS = 8
 
 /**
  * Lets all others have a turn. For work whose length a request chooses: awaiting SQLite or evaluating

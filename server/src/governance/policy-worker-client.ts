@@ -10,6 +10,8 @@ const MAX_HEAP_MIB = 256
 /** Patterns can be written so that they compile for many seconds. */
 const TIME_LIMIT_MS = 10_000
 
+const UTF8 = new TextEncoder()
+
 /** A set of policies in the worker. */
 export interface WorkerSet {
   add(policy: PolicyBody): void
@@ -127,7 +129,7 @@ export function createPolicyWorker({
     return {
       add(policy) {
         // Bytes change hands at once, where all its strings would be copied one by one.
-        const bytes = new Uint8Array(Buffer.from(JSON.stringify(policy)))
+        const bytes = UTF8.encode(JSON.stringify(policy))
         const message: WorkerRequest = { kind: 'add', set, policy: bytes }
         thread.worker.postMessage(message, [bytes.buffer])
       },
