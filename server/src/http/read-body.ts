@@ -9,7 +9,7 @@ import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { ApiError, invalidArgument } from './api-error.ts'
 import { describeIssue, quote, shorten } from './describe-issue.ts'
-import { nextTurn } from '../next-turn.ts'
+import { createTurnEnds } from '../next-turn.ts'
 import { isJsonMediaType } from './media-type.ts'
 import type { RawBody } from './raw-body.ts'
 
@@ -53,7 +53,7 @@ export async function readLargeJson(body: RawBody, maxValues: number): Promise<u
     maxMembers: MAX_MEMBERS,
     allocate: (size) => Buffer.allocUnsafe(size),
     decode: (bytes) => UTF8.decode(bytes),
-    pause: nextTurn,
+    pause: createTurnEnds(),
   })
   if (result.ok) return result.value
   throw 'most' in result.problem ? tooMuchJson(result.problem) : invalidJson(result.problem)

@@ -1,5 +1,5 @@
 import { ApiError } from '../http/api-error.ts'
-import { nextTurn } from '../next-turn.ts'
+import { LEAST_TURN_MS, nextTurn } from '../next-turn.ts'
 import { threadTimeMs } from './thread-time.ts'
 
 /** What may be spent at once, and what comes back in a second; milliseconds of work. */
@@ -20,8 +20,6 @@ const LIMITS: BudgetLimits = {
   caller: { burstMs: 5_000, perSecondMs: 125 },
   reservedMs: 2_500,
 }
-/** A turn goes on until it has lasted so long: going round takes a twentieth of it. */
-const LEAST_TURN_MS = 2
 /** What one turn is charged at most: the rest was others' work while it waited for the store. */
 const LONGEST_TURN_MS = 50
 /** Accounts that are kept of organizations and of callers each, those charged last. */

@@ -22,7 +22,7 @@ export interface LargeJsonOptions {
   readonly allocate: (bytes: number) => Uint8Array
   /** From UTF-8, keeping a byte order mark. */
   readonly decode: (bytes: Uint8Array) => string
-  /** Lets others run; awaited between pieces of some milliseconds. */
+  /** Lets others run where it is time; awaited between pieces of at most some milliseconds. */
   readonly pause: () => Promise<void>
 }
 
