@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn } from '../../../server/src/next-turn.ts'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
