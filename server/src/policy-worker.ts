@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { createWorkerSets } from './governance/compile-in-worker.ts'
-import type { WorkerRequest } from './governance/worker-messages.ts'
+import { READY, type WorkerRequest } from './governance/worker-messages.ts'
 
 /** On a busy machine a third of the time that the thread of the requests gets; compiling takes seconds. */
 const NICENESS = 5
@@ -11,3 +11,4 @@ if (process.platform === 'linux') setPriority(NICENESS)
 
 const take = createWorkerSets((reply) => parentPort?.postMessage(reply, []))
 parentPort?.on('message', (message: WorkerRequest) => take(message))
+parentPort?.postMessage(READY, [])

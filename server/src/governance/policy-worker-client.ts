@@ -3,12 +3,14 @@ import type { PolicyBody } from '@palisade/protocol'
 import { Worker } from 'node:worker_threads'
 import { ApiError } from '../http/api-error.ts'
 import { policyWorkerFile } from '../worker-file.ts'
-import type { WorkerJob, WorkerReply, WorkerRequest } from './worker-messages.ts'
+import { READY, type WorkerJob, type WorkerReply, type WorkerRequest } from './worker-messages.ts'
 
 /** Enough for all sets that are kept, and for one more that is being compiled. */
 const MAX_HEAP_MIB = 256
 /** Patterns can be written so that they compile for many seconds. */
 const TIME_LIMIT_MS = 10_000
+/** A thread that starts on a busy machine takes seconds, which are no fault of its first set. */
+const START_LIMIT_MS = 30_000
 
 const UTF8 = new TextEncoder()
 
@@ -54,6 +56,7 @@ interface Thread {
   readonly worker: Worker
   /** In the order that they were sent, which is that of the replies. */
   readonly jobs: Map<number, Job>
+  isReady: boolean
   hasEnded: boolean
   /** When the first job began. */
   startedMs: number
@@ -77,11 +80,17 @@ export function createPolicyWorker({
     const thread: Thread = {
       worker,
       jobs: new Map(),
+      isReady: false,
       hasEnded: false,
       startedMs: 0,
       timer: undefined,
     }
-    worker.on('message', (reply: WorkerReply) => {
+    worker.on('message', (reply: WorkerReply | typeof READY) => {
+      if (reply === READY) {
+        thread.isReady = true
+        watch(thread)
+        return
+      }
       const job = thread.jobs.get(reply.job)
       thread.jobs.delete(reply.job)
       watch(thread)
@@ -108,7 +117,8 @@ export function createPolicyWorker({
   function watch(thread: Thread): void {
     clearTimeout(thread.timer)
     thread.startedMs = performance.now()
-    if (thread.jobs.size > 0) thread.timer = setTimeout(() => end(thread), timeLimitMs).unref()
+    const limitMs = thread.isReady ? timeLimitMs : START_LIMIT_MS
+    if (thread.jobs.size > 0) thread.timer = setTimeout(() => end(thread), limitMs).unref()
   }
 
   async function ask(thread: Thread, message: WorkerJob): Promise<WorkerReply> {

@@ -22,6 +22,9 @@ export type WorkerJob =
       readonly request: unknown
     }
 
+/** Told once, before all replies. */
+export const READY = 'ready'
+
 export type WorkerReply =
   | { readonly kind: 'compiled'; readonly job: number; readonly tookMs: number }
   | { readonly kind: 'decided'; readonly job: number; readonly decision: Decision }

@@ -1,6 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { getPriority } from 'node:os'
-import { afterAll, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import {
   createCompiledPolicies,
   type EffectiveSet,
@@ -13,6 +15,8 @@ import {
 import { nextTurn } from '../../../server/src/next-turn.ts'
 import { createWorkBudget, type Work } from '../../../server/src/overload/work-budget.ts'
 import type { PolicyHeadRecord, PolicyRecord } from '../../../server/src/store/records.ts'
+import { policyWorkerFile } from '../../../server/src/worker-file.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
 
 const REQUEST = { action: 'connect:tcp', host: 'example.com', port: 443 } as const
 const AT = '2026-11-21T08:00:00Z'
@@ -250,6 +254,23 @@ describe('compiled policies', () => {
 
     await expect(kept.decide(setOf(), source, REQUEST)).rejects.toThrow('nothing left')
     await expect(kept.decide(set, source, REQUEST)).resolves.not.toBeNull()
+  })
+
+  it('are made by a thread that takes longer to start than they may take', async () => {
+    const file = join(temporaryDirectory(), 'slow-to-start.mjs')
+    const pause = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)'
+    writeFileSync(file, `${pause}\nawait import(${JSON.stringify(policyWorkerFile().href)})\n`)
+    const late = createPolicyWorker({ file: pathToFileURL(file), timeLimitMs: 500 })
+    onTestFinished(() => late.close())
+    const kept = createCompiledPolicies({ workers: { small: late, large: late } })
+
+    const decision = await kept.decide(
+      setOf(policy('p', 'example.com')),
+      loader(policy('p', 'example.com')),
+      REQUEST,
+    )
+
+    expect(decision?.decision).toBe('allow')
   })
 
   it('that take too long to compile are refused, paid for, and not tried again', async () => {
