@@ -72,6 +72,20 @@ async function startServer(): Promise<Awaited<ReturnType<typeof startLoopbackSer
 }
 
 describe('a command of an administrator', () => {
+  it('shows nothing of what NO_PROXY holds', async () => {
+    const server = await startServer()
+    const proxy = await startNothing()
+
+    const { err } = await palisade(['policy', 'list'], server.url, {
+      http_proxy: proxy,
+      no_proxy: 'a.example,\u001b[31msecret',
+    })
+
+    expect(err).toContain(`the proxy ${proxy} (http_proxy) cannot be reached`)
+    expect(err).toContain('add `,127.0.0.1` to `no_proxy`')
+    expect(err).not.toContain('secret')
+  })
+
   it('names the proxy that refuses the server, and how to ask without it', async () => {
     const server = await startServer()
     const proxy = await startDenyingProxy()
@@ -100,7 +114,7 @@ describe('a command of an administrator', () => {
 
     expect(err).toContain(
       `the proxy ${proxy} (http_proxy) cannot be reached; ` +
-        'to ask it without the proxy, set `no_proxy=example.com,127.0.0.1`',
+        'to ask it without the proxy, add `,127.0.0.1` to `no_proxy`',
     )
   })
 

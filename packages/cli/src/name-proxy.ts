@@ -42,9 +42,13 @@ function findProxy({ protocol }: URL, env: Env): Proxy | null {
   return null
 }
 
-/** Null where the proxy has no part in it. The URL may hold a password, so its origin alone is shown. */
+/**
+ * Null where the proxy has no part in it. The URL may hold a password: an origin alone is shown, which
+ * has none, and of text that is no such URL nothing.
+ */
 function describeFault(error: unknown, { url, variable }: Proxy, server: URL): string | null {
-  const shown = `the proxy ${url.origin} (${variable})`
+  const isPlain = /^https?:$/.test(url.protocol) && url.pathname === '/'
+  const shown = isPlain ? `the proxy ${url.origin} (${variable})` : `the proxy of ${variable}`
   for (const cause of causesOf(error)) {
     const status = /^Proxy response \((\d+)\)/.exec(cause.message)?.[1]
     if (status !== undefined) return `${shown} refuses to connect to it, with status ${status}`
@@ -73,7 +77,7 @@ function isAbout(cause: Error, url: URL): boolean {
 /** Node reads the variable in capitals only where the other is absent. */
 function adviseWithout({ hostname }: URL, env: Env): string {
   const variable = env['no_proxy'] === undefined ? 'NO_PROXY' : 'no_proxy'
-  const others = env[variable] ?? ''
-  const value = others === '' ? hostname : `${others},${hostname}`
-  return `to ask it without the proxy, set \`${variable}=${value}\``
+  return (env[variable] ?? '') === ''
+    ? `to ask it without the proxy, set \`${variable}=${hostname}\``
+    : `to ask it without the proxy, add \`,${hostname}\` to \`${variable}\``
 }
