@@ -11,10 +11,11 @@ interface SchemaItem {
 
 /**
  * Indexes of constraints have no SQL: they follow from that of their table. Statistics are left by
- * `ANALYZE`, which an operator may run; they change no result.
+ * `ANALYZE`, which an operator may run; they change no result. SQLite would read SQL in a BLOB, too.
  */
 const ITEMS = `
-  SELECT type, name, tbl_name AS "table", sql FROM sqlite_schema
+  SELECT type, name, tbl_name AS "table", CASE typeof(sql) WHEN 'text' THEN sql ELSE '' END AS sql
+  FROM sqlite_schema
   WHERE sql IS NOT NULL AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
   ORDER BY name`
 
@@ -24,6 +25,9 @@ const ITEMS = `
  * constraint two records may have the same key, and a trigger brings a removed member back.
  */
 export function findSchemaDifference(database: Database, schema: number): string | null {
+  // Text is compared by its bytes, so another encoding is another order.
+  const encoding = database.pragma('encoding', { simple: true })
+  if (encoding !== 'UTF-8') return `has text in ${String(encoding)}, and releases write UTF-8`
   const expected = new Map(itemsOfMigrations(schema).map((item) => [item.name, item]))
   for (const item of itemsOf(database)) {
     const { type, name, table, sql } = item

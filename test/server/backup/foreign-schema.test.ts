@@ -163,6 +163,27 @@ describe('a sealed backup', () => {
 
     await expect(attempt).rejects.toThrow(otherwise('table `rules`'))
   })
+
+  it('is refused with SQL that is no text', async () => {
+    edit(backup, (database) => {
+      database.unsafeMode(true)
+      database.pragma('writable_schema = ON')
+      database.exec("UPDATE sqlite_schema SET sql = CAST(sql AS BLOB) WHERE name = 'rules'")
+    })
+
+    const { attempt } = await restoreSealed()
+
+    await expect(attempt).rejects.toThrow(otherwise('table `rules`'))
+  })
+})
+
+it('refuses text of another encoding, which has another order', () => {
+  const database = new Sqlite(':memory:')
+  database.pragma("encoding = 'UTF-16le'")
+  migrate(database, MIGRATIONS)
+
+  expect(() => verifyDatabase(database, 'other')).toThrow('has text in UTF-16le')
+  database.close()
 })
 
 it('finds every version in order, whatever the version that its migration began at', () => {
