@@ -188,6 +188,7 @@ describe('the feed of events', () => {
     'enrolment:acme:3f1c8a52-4f0e-4d8c-9a50-3a2a7f6b1c11',
     'rollout:acme:rol_01JDTB7C3QK8M4',
     'issuer:https://id.example.com/realms/one',
+    'issuer:HTTPS:/id.example.com',
   ])('finds nothing for the actor %s, who has changed nothing', async (actor) => {
     expect(await feed(`?actor=${encodeURIComponent(actor)}`)).toMatchObject({
       data: actor === 'operator' ? [{}, {}, {}, {}] : [],

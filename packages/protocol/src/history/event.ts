@@ -60,7 +60,7 @@ const INSTANT = 'must be an RFC 3339 instant such as `2026-11-21T08:00:00Z`'
 
 /** Every form of `actor` in an event; any other finds nothing. */
 const ACTOR = new RegExp(
-  `^(?:operator|server|user:${USERNAME}|(?:organization|enrolment|rollout):${ORGANIZATION_NAME}:[\\w-]+|issuer:https?://\\S+)$`,
+  `^(?:operator|server|user:${USERNAME}|(?:organization|enrolment|rollout):${ORGANIZATION_NAME}:[\\w-]+|issuer:\\S+)$`,
 )
 
 const hashSchema = z.string().meta({ description: 'SHA-256 as 64 lower-case hexadecimal digits' })
