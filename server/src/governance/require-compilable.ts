@@ -88,7 +88,7 @@ function hasSameResources(rule: RuleRecord, old: RuleRecord): boolean {
 }
 
 /** Problems of a rule by itself, looked for once. */
-export function findProblems(known: KnownRules, rule: RuleRecord): RuleProblems {
+function findProblems(known: KnownRules, rule: RuleRecord): RuleProblems {
   const found = knownRule(known, rule)
   found.problems ??= checkWithAndWithoutLimits(rule)
   return found.problems

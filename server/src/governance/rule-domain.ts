@@ -1,5 +1,5 @@
 import { domainOf, type Action, type Domain } from '@palisade/policy-core'
-import { createRuleRequestSchema } from '@palisade/protocol'
+import { createRuleRequestSchema, MAX_RESOURCE_LENGTH } from '@palisade/protocol'
 import { z } from 'zod'
 import { invalidArgument } from '../http/api-error.ts'
 import { readInput } from '../http/read-body.ts'
@@ -35,9 +35,27 @@ export function requireDomain(actions: readonly Action[], domain: Domain | null)
 export function readRuleBody<
   S extends z.ZodType<{ readonly actions?: readonly Action[] | undefined }>,
 >(schema: S, json: unknown, domain: Domain | null): z.output<S> {
-  const result = schema.safeParse(json)
+  const cut = cutAfterFault(json)
+  const result = schema.safeParse(cut)
   requireDomain((result.success ? result.data.actions : peekActions(json)) ?? [], domain)
-  return result.success ? result.data : readInput(schema, json)
+  return result.success ? result.data : readInput(schema, cut)
+}
+
+/**
+ * The same without the resources behind the first that is none: a schema looks at all of them before it
+ * refuses the first, and a hundred thousand take half a second.
+ */
+export function cutAfterFault(json: unknown): unknown {
+  const resources = resourcesOf(json)
+  const fault = resources.findIndex(
+    (text) => typeof text !== 'string' || text.length > MAX_RESOURCE_LENGTH,
+  )
+  return fault === -1 ? json : { ...Object(json), resources: resources.slice(0, fault + 1) }
+}
+
+function resourcesOf(json: unknown): readonly unknown[] {
+  if (typeof json !== 'object' || json === null || !('resources' in json)) return []
+  return Array.isArray(json.resources) ? json.resources : []
 }
 
 /**

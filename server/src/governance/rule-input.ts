@@ -3,16 +3,17 @@ import type { z } from 'zod'
 import { authorize } from '../accounts/authorize.ts'
 import { payerOf } from '../accounts/payer.ts'
 import { ApiError } from '../http/api-error.ts'
-import { readInput, readJson } from '../http/read-body.ts'
-import type { RawBody } from '../http/raw-body.ts'
+import { readJson, readLargeJson, refusalOf } from '../http/read-body.ts'
 import type { WorkBudget } from '../overload/work-budget.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import { checkResources, type CheckedResources } from './checked-resources.ts'
 import type { PolicyCall } from './governance-call.ts'
-import { peekActions, requireDomain } from './rule-domain.ts'
+import { cutAfterFault, peekActions, requireDomain } from './rule-domain.ts'
 
-/** A smaller body is parsed and checked in about a millisecond. */
-const SMALL_BYTES = 16 * 1024
+/** A smaller body is parsed and checked within some milliseconds. */
+const SMALL_BYTES = 4 * 1024
+/** As of a body that is parsed at once. */
+const MAX_VALUES = 100_000
 
 type Outcome<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ApiError }
@@ -51,14 +52,19 @@ export async function readRuleInput<S extends z.ZodType<WrittenMembers>>(
   { principal, org, body }: Pick<PolicyCall, 'principal' | 'org' | 'body'>,
   actionsOf: (reader: StoreReader) => Promise<readonly Action[]> = async () => [],
 ): Promise<RuleInput<z.output<S>>> {
-  if (body.bytes.length <= SMALL_BYTES) return { ...parse(schema, body), checked: null }
+  if (body.bytes.length <= SMALL_BYTES) {
+    const json = await attempt(() => readJson(body))
+    return { ...parse(schema, json), checked: null }
+  }
   const { payer, stored } = await deps.store.read(async (reader) => {
     const access = await authorize(reader, principal, org, 'policies:write')
     return { payer: payerOf(principal, access), stored: await actionsOf(reader) }
   })
   const work = deps.budget.begin(payer)
   try {
-    const input = parse(schema, body)
+    const json = await attempt(() => readLargeJson(body, MAX_VALUES))
+    await work.turn()
+    const input = parse(schema, json)
     await work.turn()
     if (!input.body.ok) return { ...input, checked: null }
     const { actions = stored, resources = [] } = input.body.value
@@ -85,18 +91,19 @@ export function requireRuleOf<Body>(
 
 function parse<S extends z.ZodType<WrittenMembers>>(
   schema: S,
-  body: RawBody,
+  json: Outcome<unknown>,
 ): Omit<RuleInput<z.output<S>>, 'checked'> {
-  const json = attempt(() => readJson(body))
   if (!json.ok) return { json, body: json, actions: [] }
-  const parsed = attempt(() => readInput(schema, json.value))
-  const actions = (parsed.ok ? parsed.value.actions : peekActions(json.value)) ?? []
-  return { json, body: parsed, actions }
+  const parsed = schema.safeParse(cutAfterFault(json.value), { reportInput: true })
+  if (parsed.success)
+    return { json, body: { ok: true, value: parsed.data }, actions: parsed.data.actions ?? [] }
+  const error = refusalOf(parsed.error.issues)
+  return { json, body: { ok: false, error }, actions: peekActions(json.value) ?? [] }
 }
 
-function attempt<T>(work: () => T): Outcome<T> {
+async function attempt<T>(work: () => T | Promise<T>): Promise<Outcome<T>> {
   try {
-    return { ok: true, value: work() }
+    return { ok: true, value: await work() }
   } catch (error) {
     if (error instanceof ApiError) return { ok: false, error }
     throw error

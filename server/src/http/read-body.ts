@@ -100,10 +100,14 @@ export function requireFewValues(value: unknown): void {
 export function readInput<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value, { reportInput: true })
   if (result.success) return result.data
-  const [issue] = result.error.issues
-  if (issue === undefined) throw invalidArgument('the body is invalid')
+  throw refusalOf(result.error.issues)
+}
+
+/** The refusal of the first issue that a schema has with a body. */
+export function refusalOf([issue]: readonly z.core.$ZodIssue[]): ApiError {
+  if (issue === undefined) return invalidArgument('the body is invalid')
   const { message, field } = describeIssue(issue)
-  throw invalidArgument(message, { field })
+  return invalidArgument(message, { field })
 }
 
 /** The value of a body that must be JSON and satisfy `schema`. */

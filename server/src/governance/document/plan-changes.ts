@@ -11,10 +11,11 @@ import {
   requireRuleCount,
   type SizeDeps,
 } from '../policy-limits.ts'
-import type { KnownRules } from '../known-rules.ts'
+import { findProblemsInTurns } from '../checked-resources.ts'
+import { knownRule, type KnownRules } from '../known-rules.ts'
 import { hasPathStars, readPathLoad } from '../path-loads.ts'
 import { requirePathRoom } from '../path-room.ts'
-import { findProblems, requireCompilablePolicy } from '../require-compilable.ts'
+import { requireCompilablePolicy } from '../require-compilable.ts'
 import { formatTimestamp, nextTimestamp } from '../timestamp.ts'
 import type { WantedPolicy } from './read-document.ts'
 import { hasSameRules, isSameList } from './same-rules.ts'
@@ -109,8 +110,8 @@ export async function requireCompilablePlan(
   const all = [...created.map((planned) => ({ ...planned, old: null })), ...updated]
   for (const { place, policy, old } of all) {
     for (const rule of policy.rules) {
-      findProblems(known, rule)
-      await work.turn()
+      const found = knownRule(known, rule)
+      found.problems ??= await findProblemsInTurns(rule, work)
     }
     withinField(place, () => requireCompilablePolicy(known, policy, hadAll ? policy : old))
     await work.turn()
