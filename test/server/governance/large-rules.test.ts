@@ -192,7 +192,7 @@ describe('resources that are checked in turns', () => {
 
     await checkResources({ ...RULE, resources: Array(100).fill(letters.join('')) }, { turn })
 
-    expect(turns).toBeGreaterThanOrEqual(25)
+    expect(turns).toBeGreaterThanOrEqual(50)
   })
 
   it('are not checked again where the rule is judged', async () => {
