@@ -4,7 +4,11 @@ import type { Store, StoreWriter } from '../store/store.ts'
 /** Of the first level: what callers ask for, and what the server does itself. */
 const [CALLERS, SERVER] = ['callers', 'server']
 
+/** Of items that failed: so many are left in the queue at any rate. */
+const MAX_FAILED = 64
+
 interface Waiting {
+  readonly path: LanePath
   readonly begin: (writer: StoreWriter) => Promise<unknown>
   readonly resolve: (value: never) => void
   readonly reject: (error: unknown) => void
@@ -22,12 +26,27 @@ interface Waiting {
  */
 export function takeTurnsWriting(store: Store): Store {
   const waiting = createFairQueue<Waiting>()
+  /** Items in the queue that have failed. */
+  let failed = 0
+
+  function shiftLeft(): Waiting | undefined {
+    let next = waiting.shift()
+    for (; next?.isOver === true; next = waiting.shift()) failed -= 1
+    return next
+  }
 
   function takeNext(): Waiting | undefined {
-    let next = waiting.shift()
-    while (next?.isOver === true) next = waiting.shift()
+    const next = shiftLeft()
     if (next !== undefined) next.isOver = true
     return next
+  }
+
+  /** Or a database that is away for long would have the requests of all that time kept. */
+  function forgetFailed(): void {
+    if (failed <= MAX_FAILED || failed * 2 < waiting.size()) return
+    const left: Waiting[] = []
+    for (let next = shiftLeft(); next !== undefined; next = shiftLeft()) left.push(next)
+    for (const item of left) waiting.push(item.path, item)
   }
 
   /** There are as many of these as items wait. `own` came with it; null for one in place of another. */
@@ -52,6 +71,8 @@ export function takeTurnsWriting(store: Store): Store {
     else {
       own.isOver = true
       own.reject(error)
+      failed += 1
+      forgetFailed()
     }
   }
 
@@ -59,8 +80,9 @@ export function takeTurnsWriting(store: Store): Store {
     ...store,
     transaction<T>(begin: (writer: StoreWriter) => Promise<T>, lane?: LanePath): Promise<T> {
       const { promise, resolve, reject } = Promise.withResolvers<T>()
-      const item: Waiting = { begin, resolve, reject, isOver: false }
-      waiting.push(lane === undefined ? [SERVER] : [CALLERS, ...lane], item)
+      const path = lane === undefined ? [SERVER] : [CALLERS, ...lane]
+      const item: Waiting = { path, begin, resolve, reject, isOver: false }
+      waiting.push(path, item)
       void runNext(item)
       return promise
     },

@@ -1,5 +1,8 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createAuditedStore, type AuditedStore } from '../../../server/src/history/audited-store.ts'
+import { nextTurn } from '../../../server/src/next-turn.ts'
 import { takeTurnsWriting } from '../../../server/src/overload/take-turns-writing.ts'
 import { StoreError } from '../../../server/src/store/store-error.ts'
 import type { Store } from '../../../server/src/store/store.ts'
@@ -109,6 +112,36 @@ describe('transactions that take turns', () => {
     it('fail what came with a transaction that cannot begin', async () => {
       expect(await outcomesOf([true, false, true])).toEqual(['crowd', refusal, 'alice'])
       expect(await outcomesOf([false, false, false])).toEqual([refusal, refusal, refusal])
+    })
+
+    it('keep few of the items that failed', async () => {
+      const gone = new FinalizationRegistry<null>(() => (collected += 1))
+      let collected = 0
+      const away = takeTurnsWriting({
+        ...store,
+        async transaction() {
+          await Promise.resolve()
+          throw refusal
+        },
+      })
+      async function fail(): Promise<void> {
+        const request = { order }
+        gone.register(request, null)
+        await away
+          .transaction(async () => void request.order.push('x'), ['user:alice'])
+          .catch(() => undefined)
+      }
+
+      for (let count = 0; count < 1000; count += 1) await fail()
+      setFlagsFromString('--expose-gc')
+      const collect = runInNewContext('gc') as () => void
+      for (let round = 0; round < 5; round += 1) {
+        collect()
+        await nextTurn()
+      }
+
+      expect(collected).toBeGreaterThan(800)
+      expect(order).toEqual([])
     })
 
     it('ask again for an item whose transaction ran another one', async () => {
