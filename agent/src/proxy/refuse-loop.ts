@@ -3,7 +3,7 @@ import type { Decision, Explanation } from '@palisade/policy-core'
 /** Whether a connection there would come back to this proxy. */
 export type IsSelf = (address: string, port: number) => boolean
 
-/** In place of a rule to add, for none opens the way back. */
+/** Instead of a rule to add: no rule allows a connection to the proxy itself. */
 export const LOOP_HINT = 'the proxy does not connect to itself, whatever a rule allows'
 
 /**
@@ -16,7 +16,7 @@ export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf): D {
   return { ...made, decision: 'deny', reason: 'protected_address', rules: [], hint: LOOP_HINT }
 }
 
-/** The same for an explanation: rules that allow it have matched, but decide nothing. */
+/** The same for an explanation: rules that allow it are matched, and not deciding. */
 export function explainLoop<E extends Explanation>(made: E, isSelf: IsSelf): E {
   const refused = refuseLoop(made, isSelf)
   if (refused === made) return made

@@ -18,7 +18,7 @@ export function mediaTypeOf({ headers }: Pick<FetchAnswer, 'headers'>): string {
 /**
  * Whether something on the way has answered a request in place of the server, as captive portals, gateways and
  * proxies that want a password do. A 401 is the server's own only with the error envelope of the protocol: any other
- * says nothing of the machine, and one gateway would put out all machines behind it. Reads the body of a 401.
+ * one is not about the machine, and a gateway would revoke all machines behind it. Reads the body of a 401.
  */
 export async function isForeign({ status, body }: FetchAnswer): Promise<boolean> {
   if (status === NETWORK_AUTHENTICATION_REQUIRED) return true

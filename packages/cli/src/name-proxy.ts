@@ -43,8 +43,8 @@ function findProxy({ protocol }: URL, env: Env): Proxy | null {
 }
 
 /**
- * Null where the proxy has no part in it. The URL may hold a password: an origin alone is shown, which
- * has none, and of text that is no such URL nothing.
+ * Returns null where the failure is not about the proxy. The URL may hold a password, so the message names
+ * the origin alone, and only the variable where the URL has no origin.
  */
 function describeFault(error: unknown, { url, variable }: Proxy, server: URL): string | null {
   const isPlain = /^https?:$/.test(url.protocol) && url.pathname === '/'
@@ -57,7 +57,7 @@ function describeFault(error: unknown, { url, variable }: Proxy, server: URL): s
   return null
 }
 
-/** Of all addresses of a name that were tried in vain, too. */
+/** The error and its causes, with those of each address of a name. */
 function causesOf(error: unknown): readonly Error[] {
   if (!(error instanceof Error)) return []
   const tried = error instanceof AggregateError ? (error.errors as readonly unknown[]) : []

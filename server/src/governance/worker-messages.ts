@@ -22,7 +22,7 @@ export type WorkerJob =
       readonly request: unknown
     }
 
-/** Told once, before all replies. */
+/** Sent once, before all replies. */
 export const READY = 'ready'
 
 export type WorkerReply =

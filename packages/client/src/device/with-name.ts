@@ -1,7 +1,7 @@
 import type { Enrolment, KeptEnrolment } from '@palisade/protocol'
 import { ClientError } from '../client-error.ts'
 
-/** What is kept of an enrolment under a name, which the answer does not hold. */
+/** The enrolment as its file keeps it: with the name, which the answer does not hold. */
 export function keepName(enrolment: Enrolment, name: string | undefined): KeptEnrolment {
   return name === undefined ? enrolment : { ...enrolment, name }
 }

@@ -40,7 +40,8 @@ export const enrolMachineRequestSchema = z
   .meta({ id: 'EnrolMachineRequest', examples: [{ token: `pal_enr_${'0'.repeat(49)}` }] })
 
 /**
- * The answer, which the enrolment file of a machine keeps (mode 0600): everything that the agent trusts. Policy is refused whose signatures do not lead back to `root`. The private key of
+ * The answer, which the enrolment file of a machine keeps (mode 0600): everything that the agent
+ * trusts. Policy is refused whose signatures do not lead back to `root`. The private key of
  * the machine is in a file of its own and was never anywhere else.
  */
 export const enrolmentSchema = z
@@ -56,7 +57,7 @@ export const enrolmentSchema = z
   .meta({ id: 'Enrolment' })
 export type Enrolment = z.infer<typeof enrolmentSchema>
 
-/** The enrolment file. Nothing but the status of the machine reads its name. */
+/** The enrolment file. Only the status of the machine reads the name. */
 export const keptEnrolmentSchema = enrolmentSchema.extend({
   /** As it was sent with the enrolment; absent where none was, or by an earlier release. */
   name: deviceNameSchema.exactOptional(),

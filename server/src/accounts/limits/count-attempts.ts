@@ -18,7 +18,7 @@ export function countAttempts(
   monotonicMs: () => number,
 ): AttemptCount {
   const attempts = new LRUCache<string, number>({
-    // By size: for `max` keys the cache takes 7 MiB at its start, which took the server 40 ms for each.
+    // Bounded by size: for `max` keys the cache would take all of its memory at once.
     maxSize: MAX_KEYS,
     sizeCalculation: () => 1,
     // The cache keeps an entry until more than this has passed.
