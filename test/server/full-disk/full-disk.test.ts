@@ -106,7 +106,7 @@ describe.skipIf(!isRoot)(
       const settings = { PALISADE_DATA_DIR: join(disk, 'data') }
       fill(join(disk, 'ballast'))
 
-      const outcome = await runServerCommand(['start'], settings)
+      const outcome = await runServerCommand(['start'], { ...settings, PALISADE_PORT: '0' })
 
       expect(outcome.status).toBe(1)
       expect(outcome.stderr).toMatch(/^palisade-server: .*(ENOSPC|SQLITE_FULL).*\n$/)
@@ -141,7 +141,7 @@ describe.skipIf(!isRoot)(
       await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
       execFileSync('mount', ['-o', 'remount,ro', disk])
 
-      const outcome = await runServerCommand(['start'], settings)
+      const outcome = await runServerCommand(['start'], { ...settings, PALISADE_PORT: '0' })
 
       expect(outcome.status).toBe(78)
       expect(outcome.stderr.trimEnd().split('\n')).toHaveLength(1)
