@@ -200,7 +200,7 @@ function limitInFlight(app: FastifyInstance): void {
       return
     }
     const leave = inFlight.enter(actor, () => done(null, payload))
-    raw.once('finish', leave).once('close', leave)
+    raw.on('close', leave)
   })
 }
 

@@ -1,5 +1,11 @@
 /** Of one caller; the server works on one of them at a time in any case. */
 const MAX_IN_FLIGHT = 16
+/**
+ * Callers that are kept, idle or not. Not deleted when they become idle: V8 links each table that a
+ * `Map` has outgrown to the next one, and once one table is in the old generation all later ones
+ * stay in memory. // bench: server/requests
+ */
+const LEAST_KEPT = 1024
 
 /** Bounds how many requests of each caller are begun and not yet answered. */
 export interface RequestsInFlight {
@@ -12,7 +18,7 @@ export interface RequestsInFlight {
 
 interface Caller {
   begun: number
-  readonly waiting: Set<() => void>
+  readonly waiting: (() => void)[]
 }
 
 /**
@@ -20,31 +26,45 @@ interface Caller {
  * one caller would stand before each request of all others. Here they stand in a line of their own.
  */
 export function createRequestsInFlight(maxInFlight: number = MAX_IN_FLIGHT): RequestsInFlight {
-  const callers = new Map<string, Caller>()
+  let callers = new Map<string, Caller>()
+  let mostKept = LEAST_KEPT
+
+  function callerOf(name: string): Caller {
+    const known = callers.get(name)
+    if (known !== undefined) return known
+    if (callers.size >= mostKept) forgetIdle()
+    const caller: Caller = { begun: 0, waiting: [] }
+    callers.set(name, caller)
+    return caller
+  }
+
+  function forgetIdle(): void {
+    callers = new Map([...callers].filter(([, caller]) => isBusy(caller)))
+    mostKept = Math.max(LEAST_KEPT, 2 * callers.size)
+  }
 
   return {
     enter(name, begin) {
-      const caller: Caller = callers.get(name) ?? { begun: 0, waiting: new Set() }
-      callers.set(name, caller)
+      const caller = callerOf(name)
       let state: 'waits' | 'begun' | 'left' = 'waits'
       const start = (): void => {
-        caller.waiting.delete(start)
         caller.begun += 1
         state = 'begun'
         begin()
       }
       const leave = (): void => {
+        if (state === 'waits') caller.waiting.splice(caller.waiting.indexOf(start), 1)
         if (state === 'begun') caller.begun -= 1
         state = 'left'
-        caller.waiting.delete(start)
-        const [next] = caller.waiting
-        if (next !== undefined && caller.begun < maxInFlight) next()
-        if (caller.begun === 0 && caller.waiting.size === 0 && callers.get(name) === caller)
-          callers.delete(name)
+        if (caller.begun < maxInFlight) caller.waiting.shift()?.()
       }
       if (caller.begun < maxInFlight) start()
-      else caller.waiting.add(start)
+      else caller.waiting.push(start)
       return leave
     },
   }
+}
+
+function isBusy({ begun, waiting }: Caller): boolean {
+  return begun > 0 || waiting.length > 0
 }

@@ -22,7 +22,7 @@ function openTurns() {
     for (const work of works) work()
   }
   const take = (): string[] => begun.splice(0)
-  return { enter, nextTurn, take, isIdle: () => after.length === 0 }
+  return { enter, nextTurn, take, isIdle: () => after.length === 0, scheduled: () => after.length }
 }
 
 it('begins the requests of a caller for two milliseconds of each turn, in their order', () => {
@@ -59,4 +59,16 @@ it('ends when no request waits, and begins anew', () => {
 
   enter('a', 'a2')
   expect(take()).toEqual(['a1', 'a2'])
+})
+
+it('schedules one turn, however many callers there are and whenever they come', () => {
+  const { enter, nextTurn, scheduled } = openTurns()
+
+  for (const request of ['a1', 'a2', 'a3']) enter('a', request)
+  enter('b', 'b1')
+  expect(scheduled()).toBe(1)
+
+  nextTurn()
+  enter('c', 'c1')
+  expect(scheduled()).toBe(1)
 })

@@ -52,3 +52,16 @@ it('begins at once again when all have left', () => {
 
   expect(take()).toEqual(['a4'])
 })
+
+it('keeps a caller with requests in flight while thousands of others come and go', () => {
+  const { enter, take } = open()
+  const [leave] = ['a1', 'a2', 'a3'].map((request) => enter('a', request))
+
+  for (let n = 0; n < 3000; n += 1) enter(`other ${n}`, `${n}`)()
+  take()
+  enter('a', 'a4')
+  expect(take()).toEqual([])
+
+  leave?.()
+  expect(take()).toEqual(['a3'])
+})
