@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { AGENT_GROUPS } from '../../bench/src/agent/run-agent-bench.ts'
 import { DOMAIN_NAMES, nameOfCase, WORST_INPUTS } from '../../bench/src/case.ts'
-import { BOUNDS, KIND_SIZES } from '../../bench/src/goals/bounds.ts'
+import { BOUNDS } from '../../bench/src/goals/bounds.ts'
 import { HELP } from '../../bench/src/help.ts'
 import { HINTS_GROUPS } from '../../bench/src/hints/run-hints-bench.ts'
 import { GROUPS, planRun, type Group } from '../../bench/src/plan.ts'
@@ -103,9 +103,8 @@ describe('planRun', () => {
       expect.arrayContaining([
         ...DOMAIN_NAMES.flatMap((domain) => [
           ...[10, ...BOUNDS[domain].limit.sizes].map((size) => `${domain} ${size} mixed fresh`),
-          ...BOUNDS[domain].compileSizes.map((size) => `first compile ${domain} ${size}`),
-          ...BOUNDS[domain].compileSizes.map((size) => `compile ${domain} ${size}`),
-          ...KIND_SIZES.map((size) => `${domain} ${size} hostile, one by one`),
+          ...Object.keys(BOUNDS[domain].compileMs).map((size) => `first compile ${domain} ${size}`),
+          ...BOUNDS[domain].memorySizes.map((size) => `compile ${domain} ${size}`),
         ]),
         ...WORST_INPUTS.map((input) => `first decision: ${input}`),
         'explain, 25000 rules match, first',

@@ -10,8 +10,6 @@ export interface Goal {
   /** Whether the figure must be at least the bounds; otherwise at most. */
   readonly isAtLeast: boolean
   readonly must: number
-  /** Null where there is nothing to aim for beyond. */
-  readonly aim: number | null
   /** Null when the run did not measure it. */
   readonly reached: number | null
   /** Quartiles of what was reached; null for a single reading, or one made of two runs. */
@@ -23,23 +21,25 @@ export interface Goal {
 export type Verdict = 'met' | 'missed' | 'not measured'
 
 /** Judges by the median as it was measured; the quartiles beside it say how sure that is. */
-export function verdictOf(
-  { reached, isAtLeast }: Pick<Goal, 'reached' | 'isAtLeast'>,
-  bound: number,
-): Verdict {
+export function verdictOf({
+  reached,
+  isAtLeast,
+  must,
+}: Pick<Goal, 'reached' | 'isAtLeast' | 'must'>): Verdict {
   if (reached === null) return 'not measured'
-  return (isAtLeast ? reached >= bound : reached <= bound) ? 'met' : 'missed'
+  return (isAtLeast ? reached >= must : reached <= must) ? 'met' : 'missed'
 }
 
-/** Goals as results are written, with what became of each. */
-export function withVerdicts<
-  G extends Pick<Goal, 'reached' | 'isAtLeast' | 'must'> & { readonly aim: number | null },
->(
+/** Goals as results are written. */
+export function withVerdicts<G extends Pick<Goal, 'reached' | 'isAtLeast' | 'must'>>(
   goals: readonly G[],
-): (G & { readonly must_verdict: Verdict; readonly aim_verdict: Verdict | null })[] {
-  return goals.map((goal) => ({
-    ...goal,
-    must_verdict: verdictOf(goal, goal.must),
-    aim_verdict: goal.aim === null ? null : verdictOf(goal, goal.aim),
-  }))
+): (G & { readonly verdict: Verdict })[] {
+  return goals.map((goal) => ({ ...goal, verdict: verdictOf(goal) }))
+}
+
+/** How many goals have each verdict. */
+export function countVerdicts(goals: readonly Parameters<typeof verdictOf>[0][]): string {
+  const verdicts = goals.map(verdictOf)
+  const of = (verdict: Verdict): number => verdicts.filter((each) => each === verdict).length
+  return `${of('met')} met, ${of('missed')} missed, ${of('not measured')} not measured`
 }

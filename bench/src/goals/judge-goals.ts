@@ -9,7 +9,7 @@ import {
   type Figure,
   type Unit,
 } from '../case.ts'
-import { BOUNDS, EXPLAIN_ALL_MS, KIND_SIZES, SLOWEST_KIND, WORST_MS } from './bounds.ts'
+import { BOUNDS, EXPLAIN_ALL_MS, PEERS_AT_10, WORST_MS } from './bounds.ts'
 import type { Goal } from './goal.ts'
 
 /** Every goal, in the order of the table, with what the run reached. */
@@ -19,10 +19,9 @@ export function judgeGoals(results: readonly CaseResult[]): Goal[] {
       ...limitGoals(results, domain),
       growthGoal(results, domain),
       peerGoal(results, domain, 1000, BOUNDS[domain].peersAt1000),
-      peerGoal(results, domain, 10, 1),
+      peerGoal(results, domain, 10, PEERS_AT_10),
       ...compileGoals(results, domain),
       ...memoryGoals(results, domain),
-      ...KIND_SIZES.map((size) => kindsGoal(results, domain, size)),
     ]),
     ...worstGoals(results),
     ...explainGoals(results),
@@ -30,11 +29,11 @@ export function judgeGoals(results: readonly CaseResult[]): Goal[] {
 }
 
 function limitGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
-  const { must, aim, sizes } = BOUNDS[domain].limit
+  const { must, sizes } = BOUNDS[domain].limit
   return sizes.map((size) => {
     const ours = ownDecide(results, domain, size)
     const reached = ours?.ratio ?? null
-    return { ...atMost('decide / Map.get', domain, size, 'x', must), aim, reached, ...sure(ours) }
+    return { ...atMost('decide / Map.get', domain, size, 'x', must), reached, ...sure(ours) }
   })
 }
 
@@ -64,40 +63,28 @@ function peerGoal(
 }
 
 function compileGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
-  const { compileUs, compileSizes } = BOUNDS[domain]
-  return compileSizes.map((size) => {
+  return Object.entries(BOUNDS[domain].compileMs).map(([text, must]) => {
+    const size = Number(text)
     const ours = compiled(results, 'first compile', domain, size, 'us a resource, first')
-    const goal = atMost('compile, cold, a resource', domain, size, 'us', compileUs)
-    return { ...goal, reached: ours?.value ?? null, note: processes(ours) }
+    const goal = atMost('first compilation', domain, size, 'ms', must)
+    const reached = ours === undefined ? null : (ours.value * size) / 1000
+    return { ...goal, reached, note: processes(ours) }
   })
 }
 
 function memoryGoals(results: readonly CaseResult[], domain: DomainName): Goal[] {
-  const { memory, compileSizes } = BOUNDS[domain]
+  const { memory, memorySizes } = BOUNDS[domain]
   const held = [
     ['memory a resource', 'B a resource'],
     ['memory a resource, after decisions', 'B a resource, decided'],
   ] as const
-  return compileSizes
-    .filter((size) => size >= 10_000)
-    .flatMap((size) =>
-      held.map(([name, unit]) => {
-        const must = Math.round(memory.perResource + memory.fixed / size)
-        const reached = compiled(results, 'compile', domain, size, unit)?.value ?? null
-        return { ...atMost(name, domain, size, 'B', must), reached }
-      }),
-    )
-}
-
-function kindsGoal(results: readonly CaseResult[], domain: DomainName, size: number): Goal {
-  const figures = figuresOf(
-    results,
-    (each) => each.kind === 'kinds' && each.domain === domain && each.size === size,
+  return memorySizes.flatMap((size) =>
+    held.map(([name, unit]) => {
+      const must = Math.round(memory.perResource + memory.fixed / size)
+      const reached = compiled(results, 'compile', domain, size, unit)?.value ?? null
+      return { ...atMost(name, domain, size, 'B', must), reached }
+    }),
   )
-  const slowest = figures.toSorted((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0))[0]
-  const goal = atMost('slowest kind of input / median', domain, size, 'x', SLOWEST_KIND)
-  const reached = slowest?.ratio ?? null
-  return { ...goal, reached, ...sure(slowest), note: slowest?.contender ?? '' }
 }
 
 function worstGoals(results: readonly CaseResult[]): Goal[] {
@@ -128,7 +115,7 @@ function atMost(
   unit: Goal['unit'],
   must: number,
 ): Goal {
-  const open = { aim: null, reached: null, spread: null, note: '' }
+  const open = { reached: null, spread: null, note: '' }
   return { name, domain, size, unit, isAtLeast: false, must, ...open }
 }
 

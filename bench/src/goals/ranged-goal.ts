@@ -6,7 +6,6 @@ export interface RangedGoal {
   readonly unit: string
   readonly isAtLeast: boolean
   readonly must: number
-  readonly aim: number | null
   /** Null when the run did not measure it. */
   readonly reached: number | null
   readonly range: Range | null

@@ -1,11 +1,7 @@
 import type { CaseResult, LeftOut } from '../case.ts'
 import type { Goal, Verdict } from '../goals/goal.ts'
 
-/** A goal with both verdicts; `aim_verdict` is null where there is no aim. */
-export type JudgedGoal = Goal & {
-  readonly must_verdict: Verdict
-  readonly aim_verdict: Verdict | null
-}
+export type JudgedGoal = Goal & { readonly verdict: Verdict }
 
 /** Everything one run found. Holds no list of plain values, so that it is formatted as it stands. */
 export interface Results {

@@ -9,9 +9,6 @@ export interface ServerResults extends ServerFigures {
   readonly mode: 'full' | 'quick'
   readonly started_at: string
   readonly machine: Results['machine']
-  readonly goals: readonly (RangedGoal & {
-    readonly must_verdict: Verdict
-    readonly aim_verdict: Verdict | null
-  })[]
+  readonly goals: readonly (RangedGoal & { readonly verdict: Verdict })[]
   readonly agents: readonly AgentsResult[]
 }
