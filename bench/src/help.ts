@@ -7,8 +7,8 @@ output, then the goals; progress to standard error. A whole run replaces the fig
 
   (nothing)  decisions, compiling, memory; ten minutes; hosts, addresses, paths, connect, compile,
              organization, worst
-  server     requests beside a bare server, start, memory, publishing, a bystander of hostile loads; fifteen minutes;
-             requests, start, large, agents, publish, hostile
+  server     requests beside a bare server, start, memory, publishing, proofs, a bystander of hostile loads; fifteen minutes;
+             requests, start, large, agents, publish, proofs, hostile
   agent      start, memory and work at rest of the agent, decisions beside updates; seven minutes;
              start, rest, updates
   hints      how soon 1,000 agents enforce a change; nine minutes; changes, waiting

@@ -12,13 +12,16 @@ export interface ServerFigures {
   readonly large: LargeResult | null
   /** Milliseconds until all views are signed. */
   readonly publish: Range | null
+  /** Bytes of two million remembered proofs. */
+  readonly proofs: number | null
   readonly hostile: HostileResult | null
 }
 
 const MIB = 1024 * 1024
 
 /** Every goal of the server with what the run reached. */
-export function judgeServer({ rows, start, large, publish, hostile }: ServerFigures): RangedGoal[] {
+export function judgeServer(figures: ServerFigures): RangedGoal[] {
+  const { rows, start, large, publish, proofs, hostile } = figures
   const row = (name: string): Row | undefined => rows.find((each) => each.name === name)
   const ratio = (name: string, must: number): RangedGoal => {
     const range = row(name)?.ratio ?? null
@@ -44,6 +47,7 @@ export function judgeServer({ rows, start, large, publish, hostile }: ServerFigu
     most('idle memory', 'MiB', 130, inMib(start?.idle_rss ?? null)),
     most('100 policies, 500 views, all signed', 'ms', 400, publish),
     most('1,000 x 100 x 50, memory', 'MiB', 600, large === null ? null : single(large.peak_rss)),
+    most('two million remembered proofs', 'MiB', 256, proofs === null ? null : single(proofs)),
     ...(hostile === null ? [] : hostileGoals(hostile)),
   ]
 }

@@ -7,6 +7,7 @@ import { formatRangedGoals } from '../report/ranged-goals-table.ts'
 import { roundNumber } from '../report/write-results.ts'
 import { measureAgents, type AgentsResult } from './cases/agents.ts'
 import { measureLarge } from './cases/large-store.ts'
+import { measureProofs } from './cases/proofs.ts'
 import { measurePublish } from './cases/publish.ts'
 import { measureRequests, type RequestOptions } from './cases/request-rows.ts'
 import { measureStart } from './cases/start.ts'
@@ -17,7 +18,15 @@ import { plotPolls } from './report/plot-polls.ts'
 import type { ServerResults } from './report/results.ts'
 import { formatAgents, formatHostile, formatRows } from './report/tables.ts'
 
-export const SERVER_GROUPS = ['requests', 'start', 'large', 'agents', 'publish', 'hostile'] as const
+export const SERVER_GROUPS = [
+  'requests',
+  'start',
+  'large',
+  'agents',
+  'publish',
+  'proofs',
+  'hostile',
+] as const
 export type ServerGroup = (typeof SERVER_GROUPS)[number]
 
 interface Extent {
@@ -78,6 +87,8 @@ export async function runServerBench(
     // Times, like the start's, before minutes of load that some machines are slowed down for.
     tell('publish')
     const publish = wants('publish') ? await measurePublish(folder, extent.startRuns) : null
+    tell('proofs')
+    const proofs = wants('proofs') ? await measureProofs() : null
     tell('requests')
     const rows = wants('requests') ? await measureRequests(load, folder, extent.requests) : []
     tell('agents')
@@ -88,7 +99,7 @@ export async function runServerBench(
       wants('large') && organizations > 0 ? await measureLarge(load, folder, organizations) : null
     tell('hostile')
     const hostile = wants('hostile') ? await measureHostile(folder, extent.hostile, tell) : null
-    const goals = judgeServer({ rows, start, large, publish, hostile })
+    const goals = judgeServer({ rows, start, large, publish, proofs, hostile })
     process.stdout.write(
       [
         rows.length > 0 ? formatRows(rows) : '',
@@ -108,6 +119,7 @@ export async function runServerBench(
       start,
       large,
       publish,
+      proofs,
       agents,
       hostile,
     } as const

@@ -15,7 +15,14 @@ const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({
   requests: 1,
 })
 const judge = (rows: readonly Row[]) => {
-  const goals = judgeServer({ rows, start: null, large: null, publish: null, hostile: null })
+  const goals = judgeServer({
+    rows,
+    start: null,
+    large: null,
+    publish: null,
+    proofs: null,
+    hostile: null,
+  })
   return (name: string) => {
     const goal = goals.find((each) => each.name === name)
     return goal === undefined ? 'no such goal' : verdictOf(goal)
@@ -36,15 +43,40 @@ describe('the goals of the server', () => {
 
   it('compare them within each round, because the machine may be slower in another', () => {
     const rows = [row(CREATE, 1, 400, 40, 80), row(CREATE_ALONE, 1, 100, 10, 80)]
-    const goals = judgeServer({ rows, start: null, large: null, publish: null, hostile: null })
+    const goals = judgeServer({
+      rows,
+      start: null,
+      large: null,
+      publish: null,
+      proofs: null,
+      hostile: null,
+    })
     const goal = goals.find(({ name }) => name === `${CREATE}, a second`)
 
     expect(goal?.reached).toBe(4)
     expect(goal?.range).toEqual({ median: 4, least: 1, most: 4 })
   })
 
+  it('bound the memory of two million proofs', () => {
+    const verdict = (mib: number) => {
+      const figures = { rows: [], start: null, large: null, publish: null, hostile: null }
+      const goals = judgeServer({ ...figures, proofs: mib * 1024 * 1024 })
+      return goals.filter(({ reached }) => reached !== null).map(verdictOf)
+    }
+
+    expect(verdict(256)).toEqual(['met'])
+    expect(verdict(257)).toEqual(['missed'])
+  })
+
   it('are met by nothing that was not measured', () => {
-    const goals = judgeServer({ rows: [], start: null, large: null, publish: null, hostile: null })
+    const goals = judgeServer({
+      rows: [],
+      start: null,
+      large: null,
+      publish: null,
+      proofs: null,
+      hostile: null,
+    })
 
     expect(new Set(goals.map(verdictOf))).toEqual(new Set(['not measured']))
   })
@@ -67,7 +99,14 @@ describe('the goals beside hostile loads', () => {
     survives_small_heap: survives,
   })
   const verdicts = (result: ReturnType<typeof hostile>) =>
-    judgeServer({ rows: [], start: null, large: null, publish: null, hostile: result })
+    judgeServer({
+      rows: [],
+      start: null,
+      large: null,
+      publish: null,
+      proofs: null,
+      hostile: result,
+    })
       .slice(-5)
       .map(verdictOf)
 
