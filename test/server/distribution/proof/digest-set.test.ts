@@ -19,9 +19,8 @@ describe('a set of digests', () => {
     for (let n = 0; n < 5_000; n += 1) expect(set.has(digest(`other ${n}`))).toBe(false)
   })
 
-  it('tells apart what belongs at the same place, and finds it behind the end', () => {
+  it('tells digests apart that begin with the same word', () => {
     const set = createDigestSet()
-    // The first word is the place: all of these begin at the last one.
     const make = (n: number) => Buffer.from(`ffffffff${n.toString(16).padStart(24, '0')}`, 'hex')
     const some = Array.from({ length: 300 }, (_, n) => make(n))
 
