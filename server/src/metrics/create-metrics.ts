@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client'
 import type { Store } from '../store/store.ts'
 import type { Overload } from '../overload/overload.ts'
-import { createDurations, exposeDurations, type Durations } from './durations.ts'
+import { createDurations } from './durations.ts'
 import { exposeOverload } from './overload-metrics.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
@@ -33,12 +33,11 @@ export function createMetrics(build: { readonly version: string }): Metrics {
   registerBuild(registry, build.version)
   const requests = createRequestMetrics(registry)
   const observeStore = createStoreObserver(registry)
-  const signing = new Map<string, Durations>()
-  exposeDurations(
-    registry,
-    { name: 'palisade_signing_seconds', help: 'Time to sign an access token' },
-    () => signing.values(),
-  )
+  const signing = createDurations(registry, {
+    name: 'palisade_signing_seconds',
+    help: 'Time to sign an access token',
+    labelNames: ['purpose'],
+  })
   const watchQueue = createQueueGauge(registry)
   registerProcessMetrics(registry)
   let rendering: Promise<string> | null = null
@@ -51,9 +50,7 @@ export function createMetrics(build: { readonly version: string }): Metrics {
       try {
         return await work()
       } finally {
-        const durations = signing.get(purpose) ?? createDurations({ purpose })
-        signing.set(purpose, durations)
-        durations.observe((performance.now() - startedMs) / 1000)
+        signing.observe({ purpose }, (performance.now() - startedMs) / 1000)
       }
     },
     watchQueue,

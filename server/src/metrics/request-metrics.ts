@@ -1,5 +1,5 @@
-import { Counter, type Registry } from 'prom-client'
-import { createDurations, exposeDurations, type Durations } from './durations.ts'
+import { Counter, type Histogram, type Registry } from 'prom-client'
+import { createDurations } from './durations.ts'
 
 /** What is counted of one method of one route. */
 export interface RouteTally {
@@ -22,7 +22,6 @@ interface Row extends RouteTally {
   readonly method: string
   readonly pattern: string
   readonly byStatus: Map<string, number>
-  readonly durations: Durations
 }
 
 const POLL = '/api/v1/orgs/:org/views/:view/metadata/timestamp.json'
@@ -30,14 +29,11 @@ const POLL = '/api/v1/orgs/:org/views/:view/metadata/timestamp.json'
 /** `palisade_http_requests_total`, `palisade_http_request_seconds`, `palisade_polls_total` */
 export function createRequestMetrics(registry: Registry): RequestMetrics {
   const rows = new Map<string, Row>()
-  exposeDurations(
-    registry,
-    {
-      name: 'palisade_http_request_seconds',
-      help: 'Time from the arrival of a request to the end of its answer',
-    },
-    () => Array.from(rows.values(), (row) => row.durations),
-  )
+  const durations = createDurations(registry, {
+    name: 'palisade_http_request_seconds',
+    help: 'Time from the arrival of a request to the end of its answer',
+    labelNames: ['method', 'route'],
+  })
   exposeRequests(registry, rows)
   exposePolls(registry, rows)
   return {
@@ -46,25 +42,23 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
       const key = `${method} ${pattern}`
       const known = rows.get(key)
       if (known !== undefined) return known
-      const created = createRow(method, pattern)
+      const created = createRow(method, pattern, durations)
       rows.set(key, created)
       return created
     },
   }
 }
 
-function createRow(method: string, pattern: string): Row {
+function createRow(method: string, pattern: string, durations: Histogram<'method' | 'route'>): Row {
   const byStatus = new Map<string, number>()
-  const durations = createDurations({ method, route: pattern })
   return {
     method,
     pattern,
     byStatus,
-    durations,
     count(status, seconds) {
       const key = status === null ? 'aborted' : String(status)
       byStatus.set(key, (byStatus.get(key) ?? 0) + 1)
-      if (seconds !== null) durations.observe(seconds)
+      if (seconds !== null) durations.observe({ method, route: pattern }, seconds)
     },
   }
 }

@@ -1,14 +1,14 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Histogram, type Registry } from 'prom-client'
 import { isStoreDown } from '../store/store-error.ts'
 import type { Store } from '../store/store.ts'
-import { createDurations, exposeDurations, type Durations } from './durations.ts'
+import { createDurations } from './durations.ts'
 
 type Operation = 'read' | 'transaction'
 type Outcome = 'done' | 'refused' | 'unavailable'
 
 interface Row {
   readonly operation: Operation
-  readonly durations: Durations
+  readonly durations: Histogram<'operation'>
   readonly outcomes: Map<Outcome, number>
   waiting: number
   running: number
@@ -20,8 +20,13 @@ interface Row {
  * `palisade_store_running`.
  */
 export function createStoreObserver(registry: Registry): (store: Store) => Store {
-  const reads = createRow('read')
-  const transactions = createRow('transaction')
+  const durations = createDurations(registry, {
+    name: 'palisade_store_seconds',
+    help: 'Time of a read or transaction, with waiting for its turn and the commit',
+    labelNames: ['operation'],
+  })
+  const reads = createRow('read', durations)
+  const transactions = createRow('transaction', durations)
   expose(registry, [reads, transactions])
   return (store) => ({
     ...store,
@@ -31,10 +36,10 @@ export function createStoreObserver(registry: Registry): (store: Store) => Store
   })
 }
 
-function createRow(operation: Operation): Row {
+function createRow(operation: Operation, durations: Histogram<'operation'>): Row {
   return {
     operation,
-    durations: createDurations({ operation }),
+    durations,
     outcomes: new Map([
       ['done', 0],
       ['refused', 0],
@@ -70,7 +75,7 @@ async function observe<T>(
   } finally {
     if (isRunning) row.running -= 1
     else row.waiting -= 1
-    row.durations.observe((performance.now() - startedMs) / 1000)
+    row.durations.observe({ operation: row.operation }, (performance.now() - startedMs) / 1000)
   }
 }
 
@@ -85,14 +90,6 @@ function outcomeOf(error: unknown): Outcome {
 
 function expose(registry: Registry, rows: readonly Row[]): void {
   const registers = [registry]
-  exposeDurations(
-    registry,
-    {
-      name: 'palisade_store_seconds',
-      help: 'Time of a read or transaction, with waiting for its turn and the commit',
-    },
-    () => rows.map((row) => row.durations),
-  )
   // oxlint-disable no-new -- they register themselves
   new Counter({
     name: 'palisade_store_operations_total',

@@ -40,7 +40,7 @@ describe('/metrics', () => {
     expect(samples.get(`palisade_http_requests_total{method="GET",${route},status="401"}`)).toBe(1)
     const histogram = `palisade_http_request_seconds`
     expect(samples.get(`${histogram}_count{method="POST",${route}}`)).toBe(2)
-    expect(samples.get(`${histogram}_bucket{method="POST",${route},le="+Inf"}`)).toBe(2)
+    expect(samples.get(`${histogram}_bucket{le="+Inf",method="POST",${route}}`)).toBe(2)
     expect(samples.get(`${histogram}_sum{method="POST",${route}}`)).toBeGreaterThan(0)
   })
 
