@@ -1,6 +1,5 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { createAdmission } from '../accounts/admission.ts'
-import { drawAhead } from '../draw-ahead.ts'
 import { deferredValidator } from '../http/validation.ts'
 import { registerDocumentRoutes } from './document/document-routes.ts'
 import { createAnswerTurns } from '../overload/answer-turns.ts'
@@ -30,9 +29,8 @@ export function governanceRoutes(
       inFlight: createAnswersInFlight(),
       beingSent: createAnswersBeingSent(),
     }
-    const random = drawAhead(deps.random)
     const known = { knownRules: createKnownRules(), pathLoads: createKnownPathLoads() }
-    const routeDeps = { ...deps, ...large, ...known, random, admission, views }
+    const routeDeps = { ...deps, ...large, ...known, admission, views }
     // Before the body is read, so that a stranger cannot make the server hold one.
     app.addHook('onRequest', admission.signedIn)
     app.setValidatorCompiler(deferredValidator)
