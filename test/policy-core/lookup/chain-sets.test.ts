@@ -5,7 +5,7 @@ import {
   type ChainSets,
 } from '../../../packages/policy-core/src/lookup/chain-sets.ts'
 import { flagOf, opens, PROTECTED } from '../../../packages/policy-core/src/lookup/flags.ts'
-import { MAX_PAIRS } from '../../../packages/policy-core/src/lookup/pair-places.ts'
+import { MAX_SETS } from '../../../packages/policy-core/src/lookup/port-sets.ts'
 import { denyFor } from '../../../packages/policy-core/src/lookup/verdict.ts'
 
 const allow = flagOf('allow', 0)
@@ -13,12 +13,12 @@ const deny = flagOf('deny', 0)
 const always = (everyPort: number) => ({ everyPort, byPort: null })
 const VERDICT = denyFor('rule')
 
-function groupsAt(sets: ChainSets, set: number, port: number): number[] {
-  return sets.groupsOf(sets.at(set, port))
+function groupsAt(sets: ChainSets, set: number, port: number): readonly number[] {
+  return sets.at(set, port).groups
 }
 
 function flagsAt(sets: ChainSets, set: number, port: number): number {
-  return sets.flagsOf(sets.at(set, port))
+  return sets.at(set, port).flags
 }
 
 describe('createChainSets', () => {
@@ -48,7 +48,7 @@ describe('createChainSets', () => {
     expect(flagsAt(sets, parent, 80)).toBe(0)
   })
 
-  it('gives the same number again, and one for all ports that no rule names', () => {
+  it('gives the same set again, and one for all ports that no rule names', () => {
     const builder = createChainSets(() => allow)
     const set = builder.add(NOTHING, { everyPort: 0, byPort: new Map([[443, 1]]) })
     const plain = builder.add(NOTHING, always(2))
@@ -88,47 +88,37 @@ describe('createChainSets', () => {
     expect(opens(flagsAt(sets, set, 80), 0)).toBe(false)
   })
 
-  it('says the same of a set at one port after its number went to others', () => {
+  it('leaves a set at one port as it is after others took its place', () => {
     const builder = createChainSets((group) => (group % 2 === 0 ? deny : allow))
-    const count = 2 * MAX_PAIRS
-    const added = Array.from({ length: count }, (_, group) =>
+    const added = Array.from({ length: 2 * MAX_SETS }, (_, group) =>
       builder.add(NOTHING, { everyPort: null, byPort: new Map([[443, group]]) }),
     )
     const sets = builder.finish()
     const first = sets.at(added[0]!, 443)
-    sets.keepVerdict(first, 0, VERDICT)
-    sets.keepVerdict(first, 1, VERDICT)
-    expect(sets.verdictOf(first, 0)).toBe(VERDICT)
+    first.first = VERDICT
 
-    const numbers = new Set<number>()
-    for (const [group, set] of added.entries()) {
-      const number = sets.at(set, 443)
-      numbers.add(number)
-      expect(sets.groupsOf(number)).toEqual([group])
-      expect(sets.flagsOf(number) & (allow | deny)).toBe(group % 2 === 0 ? deny : allow)
-    }
+    const found = added.map((set) => sets.at(set, 443))
 
-    expect(numbers.size).toBeGreaterThan(0.9 * MAX_PAIRS)
-    expect(numbers.size).toBeLessThanOrEqual(MAX_PAIRS)
-    expect(sets.groupsOf(first)).not.toEqual([0])
-    expect([sets.verdictOf(first, 0), sets.verdictOf(first, 1)]).toEqual([null, null])
-    expect(groupsAt(sets, added[0]!, 443)).toEqual([0])
-    expect(flagsAt(sets, added[0]!, 443) & deny).toBe(deny)
+    expect(found.map(({ groups }) => groups)).toEqual(added.map((_, group) => [group]))
+    for (const [group, { flags }] of found.entries())
+      expect(flags & (allow | deny)).toBe(group % 2 === 0 ? deny : allow)
+    expect([first.groups, first.flags & deny, first.first]).toEqual([[0], deny, VERDICT])
+
+    const again = sets.at(added[0]!, 443)
+    expect(again).not.toBe(first)
+    expect([again.groups, again.first]).toEqual([[0], null])
   })
 
-  it('keeps a verdict for one action of one set, until it is told to forget', () => {
+  it('keeps a verdict for one action of one set', () => {
     const builder = createChainSets(() => allow)
     const first = builder.add(NOTHING, always(0))
     const second = builder.add(NOTHING, always(1))
     const sets = builder.finish()
 
-    sets.keepVerdict(second, 1, VERDICT)
+    sets.at(second, 443).second = VERDICT
 
-    expect(sets.verdictOf(second, 1)).toBe(VERDICT)
-    expect(sets.verdictOf(second, 0)).toBeNull()
-    expect(sets.verdictOf(first, 1)).toBeNull()
-
-    sets.forgetVerdicts()
-    expect(sets.verdictOf(second, 1)).toBeNull()
+    expect(sets.at(second, 80).second).toBe(VERDICT)
+    expect(sets.at(second, 80).first).toBeNull()
+    expect(sets.at(first, 443).second).toBeNull()
   })
 })

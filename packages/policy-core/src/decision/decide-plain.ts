@@ -62,8 +62,7 @@ function decideName(policy: CompiledPolicy, request: ConnectRequest): Decision |
   const { action, host, port } = request
   const set = names.find(host)
   if (set === NOT_PLAIN) return null
-  const { sets } = names
-  const verdict = policy.verdicts.ofChain(sets, sets.at(set, port), slotOf(action))
+  const verdict = policy.verdicts.of(names.sets.at(set, port), slotOf(action))
   const hint = verdict === DEFAULT_DENY ? hintForName(action, host, port) : null
   return isUnresolved(policy, verdict, action)
     ? answerUnresolved(verdict, request, revision, hint)

@@ -18,7 +18,7 @@ export function evaluate(policy: CompiledPolicy, request: ParsedRequest): Verdic
   const set = name === null ? null : names.sets.at(names.findCanonical(name), port)
   const family = canonical.address === undefined ? 0 : addressReader.read(canonical.address)
   if (family !== 0) return judgeAddress(policy, canonical, set, family)
-  return policy.verdicts.ofChain(names.sets, set ?? NOTHING, slotOf(request.action))
+  return policy.verdicts.of(set ?? names.sets.at(NOTHING, port), slotOf(request.action))
 }
 
 /** Tells whether the address of a name could change the verdict on the name alone. */

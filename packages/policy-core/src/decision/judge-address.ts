@@ -1,5 +1,5 @@
 import { allows, denies, opens, PROTECTED, slotOf, type ActionSlot } from '../lookup/flags.ts'
-import type { ChainSets } from '../lookup/chain-sets.ts'
+import type { MatchSet } from '../lookup/match-set.ts'
 import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdict.ts'
 import type { Verdicts } from '../lookup/verdicts.ts'
 import type { RuleDecision } from '../policy/policy.ts'
@@ -11,12 +11,12 @@ const PROTECTED_DENY = denyFor('protected_address')
 /**
  * The verdict on the address that `policy.addressReader` has just read as one of `family`: a deny
  * of the name, then a deny of the address or of one inside it, then protection; then whatever
- * allows either. `name` is the set of what matches the name, or null without one.
+ * allows either. `name` is the set for the name at the port, or null without one.
  */
 export function judgeAddress(
   policy: CompiledPolicy,
   { action, port }: ConnectRequest,
-  name: number | null,
+  name: MatchSet | null,
   family: 4 | 6,
 ): Verdict {
   const slot = slotOf(action)
@@ -53,30 +53,22 @@ function judgeNumber(
   port: number,
   slot: ActionSlot,
 ): Verdict {
-  const { sets } = policy.addresses
-  const set = sets.at(number, port)
-  return isProtected(sets.flagsOf(set), slot)
-    ? PROTECTED_DENY
-    : policy.verdicts.ofChain(sets, set, slot)
+  const set = policy.addresses.sets.at(number, port)
+  return isProtected(set.flags, slot) ? PROTECTED_DENY : policy.verdicts.of(set, slot)
 }
 
 /** An address that carries no other, with the name that led to it. */
 function judgeAlone(
-  policy: CompiledPolicy,
-  name: number,
-  address: number,
+  { verdicts }: CompiledPolicy,
+  name: MatchSet,
+  address: MatchSet,
   slot: ActionSlot,
 ): Verdict {
-  const { verdicts, names, addresses } = policy
-  const nameFlags = names.sets.flagsOf(name)
-  const flags = addresses.sets.flagsOf(address)
-  if (denies(nameFlags, slot)) return verdicts.ofChain(names.sets, name, slot)
-  if (isProtected(flags, slot)) return PROTECTED_DENY
-  if (denies(flags, slot) || !allows(nameFlags, slot))
-    return verdicts.ofChain(addresses.sets, address, slot)
-  if (!allows(flags, slot)) return verdicts.ofChain(names.sets, name, slot)
-  const groups = [...names.sets.groupsOf(name), ...addresses.sets.groupsOf(address)]
-  return verdicts.together(groups, 'allow', slot)
+  if (denies(name.flags, slot)) return verdicts.of(name, slot)
+  if (isProtected(address.flags, slot)) return PROTECTED_DENY
+  if (denies(address.flags, slot) || !allows(name.flags, slot)) return verdicts.of(address, slot)
+  if (!allows(address.flags, slot)) return verdicts.of(name, slot)
+  return verdicts.together([...name.groups, ...address.groups], 'allow', slot)
 }
 
 /** Whether protection decides: nothing denies the address itself, and nothing opens its class. */
@@ -87,29 +79,25 @@ function isProtected(flags: number, slot: ActionSlot): boolean {
 interface Carrying {
   readonly slot: ActionSlot
   readonly port: number
-  readonly name: number | null
+  readonly name: MatchSet | null
   /** What the index found for the address itself. */
   readonly number: number
   /** How many addresses are in it. */
   readonly carried: number
 }
 
-/** Asked for the number at each use: that of a set at one port holds only until the next. */
-type Found = readonly [sets: ChainSets, number: () => number]
-
 /** What the name says, then the address and those inside it. */
 function judgeCarrying(
   policy: CompiledPolicy,
   { slot, port, name, number, carried }: Carrying,
 ): Verdict {
-  const { addresses, embeddings, names, verdicts } = policy
-  const { sets } = addresses
-  const outer: Found = [sets, () => sets.at(number, port)]
+  const { addresses, embeddings, verdicts } = policy
+  const outer = addresses.sets.at(number, port)
   const inner = Array.from({ length: carried }, (_, at) =>
     addresses.ipv4(embeddings.inner[at]! | 0),
   )
-  const ofName: readonly Found[] = name === null ? [] : [[names.sets, () => name]]
-  const ofAddresses = [outer, ...inner.map((each): Found => [sets, () => sets.at(each, port)])]
+  const ofName = name === null ? [] : [name]
+  const ofAddresses = [outer, ...inner.map((each) => addresses.sets.at(each, port))]
   const deny =
     conclude(verdicts, ofName, 'deny', slot) ?? conclude(verdicts, ofAddresses, 'deny', slot)
   if (deny !== null) return deny
@@ -121,18 +109,18 @@ function judgeCarrying(
 /** The verdict of those sets that have rules of the kind, or null. Denies are asked for first. */
 function conclude(
   verdicts: Verdicts,
-  found: readonly Found[],
+  sets: readonly MatchSet[],
   decision: RuleDecision,
   slot: ActionSlot,
 ): Verdict | null {
   const has = decision === 'deny' ? denies : allows
-  const speaking = found.filter(([sets, number]) => has(sets.flagsOf(number()), slot))
+  const speaking = sets.filter(({ flags }) => has(flags, slot))
   const [first, ...others] = speaking
   if (first === undefined) return null
   return others.length === 0
-    ? verdicts.ofChain(first[0], first[1](), slot)
+    ? verdicts.of(first, slot)
     : verdicts.together(
-        speaking.flatMap(([sets, number]) => sets.groupsOf(number())),
+        speaking.flatMap(({ groups }) => groups),
         decision,
         slot,
       )
@@ -157,11 +145,11 @@ function openingPrefix(
 /** Whether an allow of the address has a prefix as long as that. */
 function isOpened(
   { addresses, groups }: CompiledPolicy,
-  [sets, number]: Found,
+  address: MatchSet,
   slot: ActionSlot,
   prefix: number,
 ): boolean {
-  return sets
-    .groupsOf(number())
-    .some((group) => allows(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix)
+  return address.groups.some(
+    (group) => allows(groups.flagsOf(group), slot) && addresses.prefixOf(group) >= prefix,
+  )
 }

@@ -1,5 +1,6 @@
-import { enterClass, PORT_SENSITIVE, withGroup, type ActionSlot } from './flags.ts'
-import { MAX_PAIRS, PairPlaces } from './pair-places.ts'
+import { enterClass, PORT_SENSITIVE, withGroup } from './flags.ts'
+import type { MatchSet } from './match-set.ts'
+import { PortSets } from './port-sets.ts'
 import type { Verdict } from './verdict.ts'
 
 /** The set that nothing is in: the root of every chain. */
@@ -57,7 +58,7 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
         {
           parents: Int32Array.from(parents),
           groups: Int32Array.from(groups),
-          flags,
+          flags: Uint8Array.from(flags),
           byPort,
           mentioned,
         },
@@ -69,91 +70,72 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
 interface Columns {
   readonly parents: Int32Array
   readonly groups: Int32Array
-  readonly flags: readonly number[]
+  readonly flags: Uint8Array
   readonly byPort: ReadonlyMap<number, ReadonlyMap<number, number>>
   /** Ports that some set has groups for. */
   readonly mentioned: ReadonlySet<number>
 }
 
+/** A set of a chain, at one port where that matters. */
+class ChainSet implements MatchSet {
+  readonly set: number
+  readonly port: number
+  readonly flags: number
+  first: Verdict | null = null
+  second: Verdict | null = null
+  readonly #columns: Columns
+
+  constructor(columns: Columns, set: number, port: number, flags: number) {
+    this.#columns = columns
+    this.set = set
+    this.port = port
+    this.flags = flags
+  }
+
+  /** Those of the parents first; made anew each time, because chains share what they have in common. */
+  get groups(): readonly number[] {
+    return membersOf(this.#columns, this.set, this.port).filter(isGroup)
+  }
+}
+
 /**
  * Sets of groups that share what they have in common: each is its parent's and one pattern's
  * more, so that fifty thousand names below a domain with a thousand rules do not copy the thousand.
- *
- * A set is a number, and what is known of it stands in columns: an object for each set that was
- * asked for would be another load in every decision, and take more memory than all columns do.
- * Behind the numbers of the builder are those of sets at one port, given as requests come. The next
- * one may take the number of any other: what `at` gave holds until `at` is called again.
+ * A set is a number in columns until it is asked for.
  */
 export class ChainSets {
   readonly #columns: Columns
   readonly #flagsOf: (group: number) => number
-  readonly #mentioned: ReadonlySet<number>
-  readonly #flags: Uint8Array
+  readonly #asked: (ChainSet | undefined)[]
   /** Made when a port first matters. */
-  #atPort: PairPlaces | null = null
-  #first: (Verdict | null)[] = []
-  #second: (Verdict | null)[] = []
+  #atPort: PortSets<ChainSet> | null = null
 
   constructor(columns: Columns, flagsOf: (group: number) => number) {
-    const { flags, byPort, mentioned } = columns
     this.#columns = columns
     this.#flagsOf = flagsOf
-    this.#mentioned = mentioned
-    this.#flags = new Uint8Array(flags.length + (byPort.size > 0 ? MAX_PAIRS : 0))
-    this.#flags.set(flags)
+    this.#asked = Array.from({ length: columns.flags.length })
   }
 
-  /** The set for a request to `port`: a number that holds until this is called again. */
-  at(set: number, port: number): number {
-    return (this.#flags[set]! & PORT_SENSITIVE) === 0 ? set : this.#numberAt(set, port)
+  /** The set for a request to `port`. */
+  at(set: number, port: number): MatchSet {
+    const flags = this.#columns.flags[set]!
+    if ((flags & PORT_SENSITIVE) !== 0) return this.#atOnePort(set, port)
+    return (this.#asked[set] ??= new ChainSet(this.#columns, set, 0, flags))
   }
 
-  /** The union of the flags of the groups in a set that `at` gave, see `flags.ts`. */
-  flagsOf(set: number): number {
-    return this.#flags[set]!
-  }
-
-  /** The groups in a set that `at` gave, those of its parents first; made anew each time. */
-  groupsOf(set: number): number[] {
-    const place = set - this.#columns.flags.length
-    const pairs = place < 0 ? null : this.#atPort
-    const [own, port] = pairs === null ? [set, 0] : [pairs.setOf(place), pairs.portOf(place)]
-    return membersOf(this.#columns, own, port).filter(isGroup)
-  }
-
-  /** What was decided about the action in a set that `at` gave; a cache of `Verdicts` alone. */
-  verdictOf(set: number, slot: ActionSlot): Verdict | null {
-    return (slot === 0 ? this.#first : this.#second)[set] ?? null
-  }
-
-  keepVerdict(set: number, slot: ActionSlot, verdict: Verdict): void {
-    const column = slot === 0 ? this.#first : this.#second
-    // Without gaps, which would make it a hash table.
-    while (column.length <= set) column.push(null)
-    column[set] = verdict
-  }
-
-  forgetVerdicts(): void {
-    this.#first = []
-    this.#second = []
-  }
-
-  #numberAt(set: number, port: number): number {
+  #atOnePort(set: number, port: number): MatchSet {
     // Ports that no rule names are all alike.
-    const asked = this.#mentioned.has(port) ? port : 0
-    const pairs = (this.#atPort ??= new PairPlaces())
-    const first = this.#columns.flags.length
-    const known = pairs.find(set, asked)
-    if (known >= 0) return first + known
-    const number = first + pairs.take(set, asked)
-    if (number < this.#first.length) this.#first[number] = null
-    if (number < this.#second.length) this.#second[number] = null
-    this.#flags[number] = membersOf(this.#columns, set, asked).reduce(
-      (flags, member) =>
-        member === CLASS ? enterClass(flags) : withGroup(flags, this.#flagsOf(member)),
+    const asked = this.#columns.mentioned.has(port) ? port : 0
+    const kept = (this.#atPort ??= new PortSets())
+    return kept.find(set, asked) ?? kept.keep(this.#make(set, asked))
+  }
+
+  #make(set: number, port: number): ChainSet {
+    const flags = membersOf(this.#columns, set, port).reduce(
+      (all, member) => (member === CLASS ? enterClass(all) : withGroup(all, this.#flagsOf(member))),
       0,
     )
-    return number
+    return new ChainSet(this.#columns, set, port, flags)
   }
 }
 

@@ -1,6 +1,5 @@
 import type { RuleDecision } from '../policy/policy.ts'
 import { allows, denies, flagOf, type ActionSlot } from './flags.ts'
-import type { ChainSets } from './chain-sets.ts'
 import type { Groups } from './groups.ts'
 import type { MatchSet } from './match-set.ts'
 import type { RuleTable } from './rule-table.ts'
@@ -17,7 +16,6 @@ export class Verdicts {
   readonly #table: RuleTable
   readonly #groups: Groups
   #keptBy: MatchSet[] = []
-  readonly #chains = new Set<ChainSets>()
   #sizeKept = 0
 
   constructor(table: RuleTable, groups: Groups) {
@@ -28,11 +26,6 @@ export class Verdicts {
   /** What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again. */
   of(set: MatchSet, slot: ActionSlot): Verdict {
     return (slot === 0 ? set.first : set.second) ?? this.#conclude(set, slot)
-  }
-
-  /** The same of a set of `sets`, at the port asked for. */
-  ofChain(sets: ChainSets, set: number, slot: ActionSlot): Verdict {
-    return sets.verdictOf(set, slot) ?? this.#concludeChain(sets, set, slot)
   }
 
   /** What the rules of one kind in the groups say together; made anew each time. */
@@ -57,20 +50,11 @@ export class Verdicts {
   #conclude(set: MatchSet, slot: ActionSlot): Verdict {
     const decision = decisionOf(set.flags, slot)
     if (decision === null) return DEFAULT_DENY
-    const verdict = this.together(set.groups, decision, slot)
-    this.#makeRoom(verdict.rules.length + set.groups.length)
+    const { groups } = set
+    const verdict = this.together(groups, decision, slot)
+    this.#makeRoom(verdict.rules.length + groups.length)
     this.#keptBy.push(set)
     return slot === 0 ? (set.first = verdict) : (set.second = verdict)
-  }
-
-  #concludeChain(sets: ChainSets, set: number, slot: ActionSlot): Verdict {
-    const decision = decisionOf(sets.flagsOf(set), slot)
-    if (decision === null) return DEFAULT_DENY
-    const verdict = this.together(sets.groupsOf(set), decision, slot)
-    this.#makeRoom(verdict.rules.length)
-    this.#chains.add(sets)
-    sets.keepVerdict(set, slot, verdict)
-    return verdict
   }
 
   #makeRoom(size: number): void {
@@ -80,7 +64,6 @@ export class Verdicts {
       set.first = null
       set.second = null
     }
-    for (const sets of this.#chains) sets.forgetVerdicts()
     this.#keptBy = []
     this.#sizeKept = size
   }

@@ -123,11 +123,9 @@ function scan(
 
 function findInIndex(index: AddressIndex, address: Address, port: number): Meaning {
   const set = find(index, address)
-  const atPort = index.sets.at(set, port)
-  const flags = index.sets.flagsOf(atPort)
+  const { flags, groups } = index.sets.at(set, port)
   const needed = neededPrefix(index, address)
-  const matches = index.sets
-    .groupsOf(atPort)
+  const matches = groups
     .map((group) => ({ group, prefix: index.prefixOf(group) }))
     .toSorted((a, b) => a.group - b.group)
   return {

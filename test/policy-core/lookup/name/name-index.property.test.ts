@@ -153,8 +153,8 @@ function insert([name, at, odd]: [string, number, string]): string {
   return name.slice(0, place) + odd + name.slice(place)
 }
 
-function groupsAt({ sets }: NameIndex, set: number, port: number): number[] {
-  return sets.groupsOf(sets.at(set, port))
+function groupsAt({ sets }: NameIndex, set: number, port: number): readonly number[] {
+  return sets.at(set, port).groups
 }
 
 function sorted(numbers: readonly number[]): number[] {
