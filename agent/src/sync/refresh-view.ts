@@ -1,8 +1,5 @@
 import type { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { fault, type Fault } from './fault.ts'
-import { rememberSignatures } from './remember-signatures.ts'
-import type { IsSignature } from './signature.ts'
-import type { TrustedSets } from './trusted-sets.ts'
 import type { ViewFiles } from './trusted-state.ts'
 import type { Versions } from './view-marks.ts'
 import type { FetchFile } from './view-client.ts'
@@ -26,8 +23,6 @@ export interface Refresh {
   readonly kept: (Pick<Metadata, 'snapshot' | 'targets'> & { readonly versions: Versions }) | null
   /** Fetched already. */
   readonly timestamp: Buffer
-  readonly isSignature: IsSignature
-  readonly sets: TrustedSets
 }
 
 export interface Refreshed {
@@ -48,10 +43,11 @@ export async function refreshView(
 ): Promise<Refreshed> {
   const roots: string[] = []
   try {
-    const trusted = await refresh.sets.begin(refresh.root)
+    // With the first update: what is on disk is enforced without the library, and loading it takes longer than that.
+    const tuf = await import('tuf-js/dist/store.js')
+    const trusted = new tuf.TrustedMetadataStore(Buffer.from(refresh.root))
     const get = createGetter(refresh, fetchFile, signal)
     await updateRoots(trusted, get, roots)
-    rememberSignatures(trusted.root.signed.keys, refresh.isSignature)
     return { roots, result: await updateRest(trusted, get, refresh) }
   } catch (error) {
     return { roots, result: error instanceof NotFetched ? error.fault : describeRefusal(error) }

@@ -16,8 +16,7 @@ export const isSignature: IsSignature = (text, key, signature) =>
 
 /**
  * One that asks once: what was signed is believed again without it, if text, key and signature are the very
- * same, and nothing else is. To verify is the dearest part of an update, and what is fetched is judged
- * twice: by tuf-js, and by our own lines. What is no signature is not remembered.
+ * same, and nothing else is. What is no signature is not remembered.
  */
 export function createSignatureMemory(): IsSignature {
   const keys = new Map<string, KeyObject>()

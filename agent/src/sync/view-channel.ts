@@ -12,7 +12,6 @@ import { openArchive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
 import { createRevocation, type Revocation } from './revocation.ts'
 import { createSignatureMemory } from './signature.ts'
-import { createTrustedSets } from './trusted-sets.ts'
 import type { StateStore } from './state-store.ts'
 import { createTrust, type FetchedView, type Trust } from './trust.ts'
 import { newestAssignmentOf, type TrustedState } from './trusted-state.ts'
@@ -56,7 +55,6 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
   const isSignature = createSignatureMemory()
-  const sets = createTrustedSets(isSignature)
   const trust = createTrust({ ...deps, isSignature })
   const revocation = createRevocation(trust)
   /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
@@ -73,8 +71,6 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       root: former.roots.at(-1) ?? enrolment.root,
       kept: keptOf(former, found.id),
       timestamp: found.timestamp,
-      isSignature,
-      sets,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
     const root = await trust.keepRoots(roots)

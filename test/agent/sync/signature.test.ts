@@ -2,7 +2,6 @@ import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { describe, expect, it } from 'vitest'
 import { formatCanonicalJson } from '../../../agent/src/sync/canonical-json.ts'
-import { rememberSignatures } from '../../../agent/src/sync/remember-signatures.ts'
 import {
   createSignatureMemory,
   isSignature,
@@ -78,78 +77,22 @@ describe.each<[string, () => IsSignature]>([
   })
 })
 
-describe('the keys of tuf-js', () => {
-  /** The timestamp of a release, and tuf-js with its root, whose keys ask `judge`. */
-  function setUp(judge: IsSignature) {
-    const repository = createRepository(undefined, { nowMs: Date.now() })
-    const { enrolment, release } = repository
+describe('tuf-js', () => {
+  it('refuses a fraction, although somebody has signed it', () => {
+    const { enrolment, release, keys } = createRepository(undefined, { nowMs: Date.now() })
     const text = release().get(`/api/v1/orgs/acme/views/${VIEW}/metadata/timestamp.json`) ?? ''
     const trusted = new TrustedMetadataStore(Buffer.from(enrolment.root))
-    rememberSignatures(trusted.root.signed.keys, judge)
-    return {
-      repository,
-      trusted,
-      text,
-      take: (body: string) => trusted.updateTimestamp(Buffer.from(body)),
-    }
-  }
-
-  it('take what is signed, by the text that our own lines ask for', () => {
-    const asked: string[] = []
-    const { text, take } = setUp((...question) => {
-      asked.push(question[0])
-      return isSignature(...question)
-    })
-
-    expect(take(text).signed.version).toBe(1)
-
-    const { signed } = JSON.parse(text) as { signed: unknown }
-    expect(asked).toEqual([formatCanonicalJson(signed)])
-  })
-
-  it.each([
-    [
-      'another text',
-      (text: string) => text.replace('"version":1,"length"', '"version":2,"length"'),
-    ],
-    ['another signature', (text: string) => text.replace(/"sig":"../, '"sig":"00')],
-    ['no signature', (text: string) => text.replace(/"signatures":\[.*?\]/, '"signatures":[]')],
-  ])('refuse %s after what was believed', (_what, change) => {
-    const { text, take } = setUp(createSignatureMemory())
-    take(text)
-    expect(change(text)).not.toBe(text)
-
-    expect(() => take(change(text))).toThrow('was signed by 0/1 keys')
-  })
-
-  it('refuse a fraction, although somebody has signed it', () => {
-    const { repository, text, take } = setUp(isSignature)
+    const take = (body: string) => trusted.updateTimestamp(Buffer.from(body))
     const file = JSON.parse(text) as { signatures: { sig: string }[]; signed: object }
     const signed = { ...file.signed, 'x-more': 'FRACTION' }
     const bytes = Buffer.from(formatCanonicalJson(signed)?.replace('"FRACTION"', '1.5') ?? '')
-    const { keyID, sig } = repository.keys.online.signBytes(bytes)
+    const { keyID, sig } = keys.online.signBytes(bytes)
     const fraction = JSON.stringify({ signatures: [{ keyid: keyID, sig }], signed })
 
     expect(() => take(fraction.replace('"FRACTION"', '1.5'))).toThrow('was signed by 0/1 keys')
-    const whole = repository.keys.online.signBytes(
-      Buffer.from(bytes.toString().replace('1.5', '15')),
-    )
+    const whole = keys.online.signBytes(Buffer.from(bytes.toString().replace('1.5', '15')))
     const good = JSON.stringify({ signatures: [{ keyid: keyID, sig: whole.sig }], signed })
     expect(take(good.replace('"FRACTION"', '15')).signed.version).toBe(1)
-  })
-
-  it('stay what they are where they are of another kind', () => {
-    const { trusted } = setUp(() => true)
-    const [first] = Object.entries(trusted.root.signed.keys)
-    if (first === undefined) throw new Error('there is no key')
-    const [id, key] = first
-    const { keyID, scheme, keyVal } = key
-    const rsa = Object.assign(Object.create(key), { keyID, scheme, keyVal, keyType: 'rsa' })
-    const given = { [id]: rsa as typeof key }
-
-    rememberSignatures(given, () => true)
-
-    expect(given[id]).toBe(rsa)
   })
 })
 
