@@ -16,7 +16,6 @@ import {
   type AssignmentOrder,
 } from './assignment.ts'
 import { fault, type Fault } from './fault.ts'
-import type { IsSignature } from './signature.ts'
 import {
   isSignedBy,
   readFile,
@@ -70,7 +69,6 @@ export interface Judgement {
   readonly bounds: Bounds
   /** What is on disk was in time when it came; it may have expired since, and denies then. */
   readonly isKept: boolean
-  readonly isSignature: IsSignature
 }
 
 interface Parsed {
@@ -99,7 +97,7 @@ export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | 
 /** Holds nothing, so nothing is read from it. */
 const NO_FILE: SignedFile = { signatures: [], signed: null }
 
-function parseFiles(files: ViewFiles, { root, isSignature }: Judgement): Parsed | Fault {
+function parseFiles(files: ViewFiles, { root }: Judgement): Parsed | Fault {
   const read = (text: string): SignedFile => readFile(text) ?? NO_FILE
   const file = {
     timestamp: read(files.timestamp),
@@ -114,10 +112,10 @@ function parseFiles(files: ViewFiles, { root, isSignature }: Judgement): Parsed 
   if (timestamp === null || snapshot === null || targets === null || assignment === null)
     return fault('malformed', 'there is metadata that this agent does not accept')
   const isSigned =
-    isSignedBy(root, 'timestamp', file.timestamp, isSignature) &&
-    isSignedBy(root, 'snapshot', file.snapshot, isSignature) &&
-    isSignedBy(root, 'targets', file.targets, isSignature) &&
-    isSignedBy(root, 'targets', file.assignment, isSignature)
+    isSignedBy(root, 'timestamp', file.timestamp) &&
+    isSignedBy(root, 'snapshot', file.snapshot) &&
+    isSignedBy(root, 'targets', file.targets) &&
+    isSignedBy(root, 'targets', file.assignment)
   if (!isSigned) return fault('bad_signature', 'the signature of the policy does not hold')
   if (
     !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||
@@ -181,9 +179,9 @@ function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | 
 }
 
 /** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
-function newestOrder({ state, root, isSignature }: Judgement): AssignmentOrder | null {
+function newestOrder({ state, root }: Judgement): AssignmentOrder | null {
   const newest = newestAssignmentOf(state)
-  if (newest === null || !isSignedBy(root, 'targets', newest, isSignature)) return null
+  if (newest === null || !isSignedBy(root, 'targets', newest)) return null
   return orderOfText(newest)
 }
 

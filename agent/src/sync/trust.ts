@@ -6,7 +6,6 @@ import { describeDiskFault } from './fetch-documents.ts'
 import { judgeView, type JudgedView } from './judge-view.ts'
 import { followFrom, followRoots, hasOtherKeys } from './root-chain.ts'
 import { isSignedBy, readTargets, type Root } from './signed-metadata.ts'
-import type { IsSignature } from './signature.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import { newestAssignmentOf, type TrustedState } from './trusted-state.ts'
 import { NO_MARKS, withMark } from './view-marks.ts'
@@ -15,7 +14,6 @@ export interface TrustDeps {
   readonly enrolment: Enrolment
   readonly store: StateStore
   readonly clock: TrustedClock
-  readonly isSignature: IsSignature
 }
 
 /** A view with its documents, verified. */
@@ -204,7 +202,7 @@ function isOfEnrolment(
 
 /** What was kept, or why the state, or one document of it, cannot be used. */
 async function restoreView(
-  { enrolment, store, clock, isSignature }: TrustDeps,
+  { enrolment, store, clock }: TrustDeps,
   state: TrustedState,
 ): Promise<FetchedView | StateProblem | string | null> {
   if (!isOfEnrolment(enrolment, state)) return 'the kept state is of another enrolment'
@@ -213,7 +211,7 @@ async function restoreView(
     return 'the kept roots do not hold'
   if (state.view === null) return null
   const bounds = clock.bounds()
-  const judgement = { enrolment, root, state, bounds, isSignature, isKept: true }
+  const judgement = { enrolment, root, state, bounds, isKept: true }
   const view = judgeView(state.view, judgement)
   if ('kind' in view) return view.message
   const texts: string[] = []

@@ -11,7 +11,6 @@ import { judgeView } from './judge-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
 import { createRevocation, type Revocation } from './revocation.ts'
-import { createSignatureMemory } from './signature.ts'
 import type { StateStore } from './state-store.ts'
 import { createTrust, type FetchedView, type Trust } from './trust.ts'
 import { newestAssignmentOf, type TrustedState } from './trusted-state.ts'
@@ -54,8 +53,7 @@ export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepVi
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
-  const isSignature = createSignatureMemory()
-  const trust = createTrust({ ...deps, isSignature })
+  const trust = createTrust(deps)
   const revocation = createRevocation(trust)
   /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
   let etag: string | null = null
@@ -80,7 +78,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     const state = trust.state()
     const files = { id, roots: state.roots.length, assignment, ...result }
     const bounds = clock.bounds()
-    const judgement = { enrolment, root, state, bounds, isSignature, isKept: false }
+    const judgement = { enrolment, root, state, bounds, isKept: false }
     const view = judgeView(files, judgement)
     if ('kind' in view) return view
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
