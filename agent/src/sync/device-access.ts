@@ -2,7 +2,6 @@ import type { Fetch, Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
-import { createDeadline } from './deadline.ts'
 import { fault, foreignFault, type Fault } from './fault.ts'
 import { isForeign } from './foreign-answer.ts'
 
@@ -102,13 +101,13 @@ interface Answer {
 
 async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer | Fault> {
   const url = new URL(PATH, deps.server).href
-  const deadline = createDeadline(signal, deps.timeoutMs)
+  const timeout = AbortSignal.timeout(deps.timeoutMs)
   try {
     const response = await deps.fetch(url, {
       method: 'POST',
       headers: { accept: 'application/json', dpop: deps.prove({ method: 'POST', url }) },
       redirect: 'manual',
-      signal: deadline.signal,
+      signal: AbortSignal.any([signal, timeout]),
     })
     if (response.status === 200)
       return readAnswer(await readBoundedBody(response.body, MAX_ANSWER_BYTES))
@@ -117,12 +116,10 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
     return judgeBusy(response) ?? judgeRefusal(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')
-    if (deadline.isOver())
+    if (timeout.aborted)
       return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
     const cause: unknown = error instanceof Error ? (error.cause ?? error) : error
     return fault('unreachable', `cannot reach the server: ${describe(cause)}`)
-  } finally {
-    deadline.lift()
   }
 }
 

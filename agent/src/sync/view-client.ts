@@ -1,7 +1,6 @@
 import type { Fetch, FetchAnswer, FetchRequest, Prove } from '@palisade/client'
 import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
-import { createDeadline } from './deadline.ts'
 import type { DeviceAccess } from './device-access.ts'
 import { fault, foreignFault, type Fault } from './fault.ts'
 import { isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './foreign-answer.ts'
@@ -77,13 +76,13 @@ export function createFileFetcher(deps: {
   async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
     const { path, maxBytes, etag = null, timeoutMs = deps.timeoutMs } = wanted
     const url = new URL(path, deps.server).href
-    const deadline = createDeadline(signal, timeoutMs)
+    const timeout = AbortSignal.timeout(timeoutMs)
     try {
       const response = await deps.fetch(url, {
         ...describeRequest(wanted, url, token),
         // A redirect would carry the device token to a place that the enrolment does not name.
         redirect: 'manual',
-        signal: deadline.signal,
+        signal: AbortSignal.any([signal, timeout]),
       })
       if (response.status === 200) return await readAnswer(response, maxBytes)
       if (await isForeign(response)) return foreignFault(`status ${response.status}`)
@@ -91,11 +90,9 @@ export function createFileFetcher(deps: {
       return judgeStatus(response, etag)
     } catch (error) {
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
-      if (deadline.isOver())
+      if (timeout.aborted)
         return fault('timeout', `the server did not answer within ${timeoutMs} ms`)
       return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
-    } finally {
-      deadline.lift()
     }
   }
 
