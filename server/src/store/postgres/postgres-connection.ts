@@ -58,25 +58,16 @@ export function createPostgresConnection(
         if (writes && effect !== 'progress') written = true
         return inTurn(() => client.query<Row & object>({ name, text, values }))
       }
-      async function run(...values: Value[]): Promise<number> {
-        if (!isStorable(values))
-          throw new StoreError('ERR_STORE_CONFLICT', 'text must not contain U+0000', {
-            subject: 'other',
-          })
-        return (await query(values)).rowCount ?? 0
-      }
-      function later(values: Value[]): Promise<void> {
-        const done = run(...values).then(() => undefined)
-        // Whoever asked for several finds the first of their failures.
-        done.catch(() => undefined)
-        return done
-      }
       return {
         get: async (...values) => (isStorable(values) ? (await query(values)).rows[0] : undefined),
         all: async (...values) => (isStorable(values) ? (await query(values)).rows : []),
-        run,
-        later: (...values) => later(values),
-        latest: (_key, ...values) => later(values),
+        async run(...values) {
+          if (!isStorable(values))
+            throw new StoreError('ERR_STORE_CONFLICT', 'text must not contain U+0000', {
+              subject: 'other',
+            })
+          return (await query(values)).rowCount ?? 0
+        },
       }
     },
 

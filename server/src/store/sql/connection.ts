@@ -25,15 +25,4 @@ export interface Statement<Row> {
   all(...values: Value[]): Promise<Row[]>
   /** Answers the number of rows changed. */
   run(...values: Value[]): Promise<number>
-  /**
-   * For what nothing that is stored can refuse: a driver may run it later, in its order before
-   * whatever else runs in the transaction, and at its end. Then its failure is that of the commit.
-   * What it answers may be awaited after another of its kind, or not at all.
-   */
-  later(...values: Value[]): Promise<void>
-  /**
-   * As `later`, of a row that `key` names, of which nothing but what runs later last is ever seen: a
-   * driver may leave out what still waits of the same statement and key.
-   */
-  latest(key: string, ...values: Value[]): Promise<void>
 }

@@ -130,19 +130,6 @@ export function createEventWriter(
       const rows = events.map((event) => rowOf(org, event))
       const added = rows.reduce((sum, row) => sum + eventBytes(row), 0)
       const become = (old: StoredHead) => ({ sequence, hash, bytes: old.bytes + added })
-      const isNext = ({ sequence: newest }: EventHead) => newest === sequence - 1
-      const [only] = rows
-      const next =
-        only === undefined || rows.length > 1
-          ? null
-          : eventHeads.change(org, (old) => (isNext(old) ? become(old) : null))
-      if (only !== undefined && next !== null) {
-        const row = insert.later(only)
-        const head = setHead.latest(org, org, sequence, hash, next.bytes)
-        await row
-        await head
-        return
-      }
       const bytes = ((await findHead(org))?.bytes ?? 0) + added
       const write = async () => {
         await insert.run(rows)

@@ -29,8 +29,6 @@ export interface InsertedTable {
  */
 export interface InsertRows {
   run(rows: readonly (readonly Value[])[]): Promise<void>
-  /** One row that nothing can refuse; see `Statement`. */
-  later(row: readonly Value[]): Promise<void>
 }
 
 /** The first of `columns` is never null. */
@@ -64,7 +62,6 @@ export function createInsertRows(
         await statementFor(size).run(...some.flat(), ...Array.from({ length: missing }, () => null))
       }
     },
-    later: (row) => statementFor(1).later(...row),
   }
 }
 

@@ -29,16 +29,7 @@ export function createBumpRevision(
     'UPDATE organizations SET revision = revision + 1 WHERE name = ? RETURNING revision',
     'governance',
   )
-  const set = connection.prepare(
-    'UPDATE organizations SET revision = ? WHERE name = ?',
-    'governance',
-  )
   return async (org) => {
-    const known = organizations.change(org, (old) => ({ ...old, revision: old.revision + 1 }))
-    if (known !== null) {
-      await set.latest(org, known.revision, org)
-      return known.revision
-    }
     const { result } = await organizations.write(
       org,
       async () => {

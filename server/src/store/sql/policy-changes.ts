@@ -5,7 +5,7 @@ import { createPolicyReader } from './policy-rows.ts'
 import type { Connection } from './connection.ts'
 import { missing } from './missing.ts'
 import { createKeepBase, type KeepBase } from './rollout-base.ts'
-import { createRuleWrites, type RuleAppend } from './rule-changes.ts'
+import { createRuleWrites } from './rule-changes.ts'
 import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 export function createPolicyWriter(
@@ -120,29 +120,10 @@ function createPolicyChange(
     at: RulePlace,
     write: () => Promise<void>,
     become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
-    append?: RuleAppend,
   ): Promise<PolicyRecord> {
     const { updated_at } = at
     await keepBase(at.org, at.policyId)
     const revision = await bumpRevision(at.org)
-    const changed = (old: PolicyRecord): PolicyRecord => {
-      return { ...old, updated_at, revision, rules: become(old.rules) }
-    }
-    if (append !== undefined) {
-      const key = keyOf(at.org, at.policyId)
-      const appended = policies.change(
-        key,
-        (old) => (append.fits(old.rules) ? changed(old) : null),
-        append.weight,
-      )
-      if (appended !== null) {
-        const stamp = touch.latest(key, updated_at, revision, at.org, at.policyId)
-        const rule = append.later()
-        await stamp
-        await rule
-        return appended
-      }
-    }
     return change(
       at,
       async () => {
@@ -151,7 +132,7 @@ function createPolicyChange(
         await write()
         return revision
       },
-      changed,
+      (old) => ({ ...old, updated_at, revision, rules: become(old.rules) }),
     )
   }
 

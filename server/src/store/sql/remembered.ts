@@ -17,12 +17,6 @@ export interface Remembered<T> {
     work: () => Promise<R>,
     become?: (old: T, result: R) => T,
   ): Promise<{ readonly result: R; readonly value: T | null }>
-  /**
-   * Keeps what `become` makes of the row that is kept, and answers it; or null, when none is, or when
-   * `become` answers null. For a change that nothing can refuse, and that is under way already.
-   * `growth` is what it weighs more, where that is known.
-   */
-  change(key: string, become: (old: T) => T | null, growth?: number): T | null
   /** From here on `undo` counts. */
   mark(): void
   /** Forgets whatever was kept since the mark: the writes of that time are undone. */
@@ -48,9 +42,9 @@ export function createRemembered<T>(
     entries.delete(key)
   }
 
-  function keep(key: string, value: T, weighed = weigh(value)): void {
+  function keep(key: string, value: T): void {
     drop(key)
-    const entry = { value, weight: weighed }
+    const entry = { value, weight: weigh(value) }
     entries.set(key, entry)
     keptSince.push(key)
     weight += entry.weight
@@ -90,14 +84,6 @@ export function createRemembered<T>(
         drop(key)
         throw error
       }
-    },
-
-    change(key, become, growth) {
-      const known = entries.get(key)
-      if (known === undefined) return null
-      const value = become(known.value)
-      if (value !== null) keep(key, value, growth === undefined ? growth : known.weight + growth)
-      return value
     },
 
     mark() {

@@ -2,32 +2,18 @@ import type { PolicyWriter, RulePlace } from '../contract/policies.ts'
 import type { PolicyRecord, RuleRecord } from '../records.ts'
 import type { Connection, Value } from './connection.ts'
 import { missing } from './missing.ts'
-import { weighRule } from './writer-memory.ts'
 
 /** Rules of one INSERT: a round trip for each would make a large change slow on PostgreSQL. */
 const CHUNK = 50
 
 type RuleWrites = Pick<PolicyWriter, 'insertRule' | 'updateRule' | 'deleteRule' | 'replaceRules'>
 
-/**
- * Runs a write of the rules at a place, and answers the policy with what `become` makes of them. With
- * `append`, that in its place where it is known to fit.
- */
+/** Runs a write of the rules at a place, and answers the policy with what `become` makes of them. */
 type ChangeRules = (
   at: RulePlace,
   write: () => Promise<void>,
   become: (rules: readonly RuleRecord[]) => readonly RuleRecord[],
-  append?: RuleAppend,
 ) => Promise<PolicyRecord>
-
-/** A new rule, and whether nothing that is stored can refuse it beside `rules`. */
-export interface RuleAppend {
-  fits(rules: readonly RuleRecord[]): boolean
-  /** What the policy weighs more with it; see `weighRule`. */
-  readonly weight: number
-  /** See `Statement`. */
-  later(): Promise<void>
-}
 
 export function createRuleWrites(connection: Connection, changeRules: ChangeRules): RuleWrites {
   const insert = connection.prepare(insertRules(1), 'governance')
@@ -50,11 +36,6 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
         at,
         async () => void (await insert.run(...row)),
         (rules) => [...rules, rule],
-        {
-          fits: (rules) => isNewAmong(rules, rule),
-          weight: weighRule(rule),
-          later: () => insert.later(...row),
-        },
       )
     },
     updateRule(at, rule) {
@@ -92,12 +73,6 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
       )
     },
   }
-}
-
-/** What is not well-formed is stored as another text, which may be there. */
-function isNewAmong(rules: readonly RuleRecord[], { id, name }: RuleRecord): boolean {
-  if (!id.isWellFormed() || !name.isWellFormed()) return false
-  return !rules.some((other) => other.id === id || other.name === name)
 }
 
 function insertRules(count: number): string {

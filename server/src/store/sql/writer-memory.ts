@@ -82,8 +82,7 @@ function weighPolicy({ rules }: PolicyRecord): number {
   return bytes
 }
 
-/** By how much a policy weighs more with the rule. */
-export function weighRule({ name, resources }: RuleRecord): number {
+function weighRule({ name, resources }: RuleRecord): number {
   let bytes = RULE_BYTES + name.length
   for (const resource of resources) bytes += RESOURCE_BYTES + resource.length
   return bytes

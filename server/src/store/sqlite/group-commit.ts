@@ -1,7 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
-import type { MemberWrites } from './member-writes.ts'
 import { guard } from './sqlite-error.ts'
 
 /** What a group takes at most. */
@@ -28,8 +27,6 @@ export interface GroupCommit {
 }
 
 export interface GroupCommitDeps {
-  /** Through which all members write to the same database. */
-  readonly member: MemberWrites
   /** Takes the write lock. `arrivedMs` (`performance.now`) is when the first member came. */
   readonly begin: (arrivedMs: number) => Promise<void>
   /** Throws to have the group undone. */
@@ -60,6 +57,9 @@ export function createGroupCommit(
   bounds = BOUNDS,
 ): GroupCommit {
   const commit = guard(() => database.prepare('COMMIT'))
+  const mark = guard(() => database.prepare('SAVEPOINT member'))
+  const undo = guard(() => database.prepare('ROLLBACK TO member'))
+  const release = guard(() => database.prepare('RELEASE member'))
   const waiting: Member[] = []
   let running: Promise<void> | null = null
 
@@ -85,7 +85,6 @@ export function createGroupCommit(
     const outcomes: Outcome[] = []
     const untilMs = performance.now() + bounds.ms
     let sliceUntilMs = performance.now() + bounds.sliceMs
-    deps.member.begin()
     try {
       do {
         // In slices: a commit at each turn would make slow machines flush for every few members. And
@@ -117,10 +116,7 @@ export function createGroupCommit(
   }
 
   function end(hasWrites: boolean): void {
-    if (hasWrites) {
-      deps.member.finish()
-      deps.beforeCommit()
-    }
+    if (hasWrites) deps.beforeCommit()
     // Pages that were written and undone again would be flushed for nothing.
     guard(() => (hasWrites ? commit.run() : database.exec('ROLLBACK')))
   }
@@ -128,15 +124,17 @@ export function createGroupCommit(
   /** Throws when nothing is left of the transaction, or what the member leaves cannot be kept. */
   async function attempt({ work, resolve, reject }: Member): Promise<Outcome> {
     let value: unknown
+    guard(() => mark.run())
     try {
       value = await work()
     } catch (error) {
       if (!database.inTransaction) throw error
-      deps.member.undo()
+      guard(() => undo.run())
+      guard(() => release.run())
       return { isKept: false, tell: () => reject(error) }
     }
     // Not undone alone when it fails: whoever did the work remembers already what it wrote.
-    deps.member.keep()
+    guard(() => release.run())
     return { isKept: true, tell: () => resolve(value as never) }
   }
 

@@ -12,7 +12,6 @@ import { createCheckpoints, type Checkpoints } from './checkpoints.ts'
 import { createPrivateFile, requireFile } from './database-file.ts'
 import { createGeneration } from './generation.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { createMemberWrites } from './member-writes.ts'
 import { migrate, requireNewest } from './migrate.ts'
 import { createReadingPool, type ReadingPool, type ReadingSession } from './reading-pool.ts'
 import { requireOwn } from './require-own.ts'
@@ -96,9 +95,8 @@ function createStore(
   /** Of the writes since the transaction began. */
   let effect: Effect = 'progress'
   const forgetOthers = createOthersCheck(writing, () => memory.forget())
-  const member = createMemberWrites(writing)
   const writer = createWriter(
-    createSqliteConnection(writing, member, (written) => {
+    createSqliteConnection(writing, (written) => {
       effect = widest(effect, written)
     }),
     memory,
@@ -107,7 +105,6 @@ function createStore(
   const beginImmediate = createBeginImmediate(writing)
   const requireWrittenSchema = createSchemaCheck(writing)
   const writers = createGroupCommit(writing, {
-    member,
     // Counted from the arrival, or everyone in a row would wait his own five seconds.
     async begin(arrivedMs) {
       await beginImmediate(arrivedMs + BUSY_TIMEOUT_MS)

@@ -7,31 +7,32 @@ it('keeps what weighs too much together no longer, also when it grew in its plac
   const texts = createRemembered<string>(10, ({ length }) => length)
   await texts.read('a', async () => 'aaaa')
   await texts.read('b', async () => 'bbbb')
+  const grow = (by: string) =>
+    texts.write(
+      'b',
+      async () => by,
+      (old, result) => old + result,
+    )
 
-  expect(texts.change('b', (old) => `${old}bb`, 2)).toBe('bbbbbb')
+  expect(await grow('bb')).toEqual({ result: 'bb', value: 'bbbbbb' })
   expect(await texts.read('a', load)).toBe('aaaa')
 
-  expect(texts.change('b', (old) => `${old}b`, 1)).toBe('bbbbbbb')
+  expect(await grow('b')).toEqual({ result: 'b', value: 'bbbbbbb' })
   expect(await texts.read('a', load)).toBeNull()
   expect(await texts.read('b', load)).toBe('bbbbbbb')
 })
 
-it('changes nothing that it does not know, or that does not become anything', () => {
-  const texts = createRemembered<string>(10)
-
-  expect(texts.change('a', () => 'b')).toBeNull()
-  expect(texts.change('a', () => 'c')).toBeNull()
-})
-
-it('leaves what becomes nothing as it was, and forgets what was changed in vain', async () => {
+it('forgets what was written in vain', async () => {
   const texts = createRemembered<string>(10)
   await texts.read('a', async () => 'a')
   texts.mark()
 
-  expect(texts.change('a', () => null)).toBeNull()
-  expect(await texts.read('a', load)).toBe('a')
-
-  texts.change('a', () => 'b')
+  await texts.write(
+    'a',
+    async () => 'b',
+    (_old, result) => result,
+  )
+  expect(await texts.read('a', load)).toBe('b')
   texts.undo()
   expect(await texts.read('a', load)).toBeNull()
 })
