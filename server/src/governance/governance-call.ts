@@ -10,11 +10,12 @@ import type { Author } from '../history/author.ts'
 import type { WorkBudget } from '../overload/work-budget.ts'
 import type { LargeAnswerDeps } from './answer-policies.ts'
 import type { PathLoadDeps } from './path-loads.ts'
-import type { SizeDeps } from './policy-limits.ts'
+import type { PolicyLimits } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
 
 /** What governance works with. */
-export interface GovernanceDeps extends SizeDeps, PathLoadDeps {
+export interface GovernanceDeps extends PathLoadDeps {
+  readonly limits: PolicyLimits
   readonly store: AuditedStore
   readonly authenticate: Authenticate
   readonly budget: WorkBudget

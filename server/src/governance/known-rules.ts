@@ -1,14 +1,9 @@
 import type { PathLoad, RuleProblem } from '@palisade/policy-core'
 import type { RuleRecord } from '../store/records.ts'
 
-/** Between two rules in JSON. */
-export const COMMA_BYTES = 1
-
 /**
  * What was found out about rules. A record never changes, and of a large policy nearly all stay, so
- * each is judged and counted once; it is forgotten with the record.
- *
- * One entry for all that is known of a thing: finding and keeping one takes as long as counting a rule.
+ * each is judged once; it is forgotten with the record.
  */
 export interface KnownRules {
   readonly one: WeakMap<RuleRecord, KnownRule>
@@ -19,8 +14,6 @@ export interface KnownRules {
 export interface KnownRule {
   /** Null when it was not checked. */
   problems: RuleProblems | null
-  /** UTF-8 bytes of its JSON; null when they were not counted. */
-  bytes: number | null
   /** The load of its path patterns; null when that was not read. */
   pathLoad: PathLoad | null
 }
@@ -36,8 +29,6 @@ export interface RuleProblems {
 export interface KnownList {
   /** They compile together. */
   isCompilable: boolean
-  /** UTF-8 bytes of the JSON of all but the first, with a comma before each; null when not counted. */
-  restBytes: number | null
   /** As that of a rule. */
   pathLoad: PathLoad | null
 }
@@ -47,7 +38,7 @@ export type Rules = readonly RuleRecord[]
 export function knownRule({ one }: KnownRules, rule: RuleRecord): KnownRule {
   const known = one.get(rule)
   if (known !== undefined) return known
-  const made: KnownRule = { problems: null, bytes: null, pathLoad: null }
+  const made: KnownRule = { problems: null, pathLoad: null }
   one.set(rule, made)
   return made
 }
@@ -55,31 +46,23 @@ export function knownRule({ one }: KnownRules, rule: RuleRecord): KnownRule {
 export function knownList({ lists }: KnownRules, rules: Rules): KnownList {
   const known = lists.get(rules)
   if (known !== undefined) return known
-  const made: KnownList = { isCompilable: false, restBytes: null, pathLoad: null }
+  const made: KnownList = { isCompilable: false, pathLoad: null }
   lists.set(rules, made)
   return made
 }
 
 /**
  * What is known of the rules `before` holds for `after` as well: the same with a good rule of their domain
- * behind them, as the store has them now. `bytes` are those of its JSON,
- * `pathLoad` is that of all.
+ * behind them, as the store has them now. `pathLoad` is that of all.
  */
 export function knowGrown(
   { lists }: KnownRules,
   before: Rules,
-  {
-    after,
-    bytes,
-    pathLoad,
-  }: { readonly after: Rules; readonly bytes: number; readonly pathLoad: PathLoad },
+  { after, pathLoad }: { readonly after: Rules; readonly pathLoad: PathLoad },
 ): void {
   const known = lists.get(before)
   if (known === undefined || after.length !== before.length + 1) return
-  const { isCompilable, restBytes } = known
-  const grown =
-    restBytes === null ? null : restBytes + (before.length === 0 ? 0 : COMMA_BYTES + bytes)
-  lists.set(after, { isCompilable, restBytes: grown, pathLoad })
+  lists.set(after, { isCompilable: known.isCompilable, pathLoad })
 }
 
 export function createKnownRules(): KnownRules {

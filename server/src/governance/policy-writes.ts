@@ -50,7 +50,7 @@ export async function createPolicy(deps: GovernanceDeps, call: GovernanceCall): 
         const id = createId('pol', deps.now(), deps.random)
         const head = { id, org, name, teams, created_at: timestamp, updated_at: timestamp }
         requireRoomForPolicy(deps.limits, await writer.policies.count(org))
-        requirePolicySize(deps, { ...head, revision: 0, rules: [] })
+        requirePolicySize(deps.limits, { ...head, revision: 0, rules: [] })
         await requireFreeName(writer, org, name)
         return answerPolicy(201, await writer.policies.insert(head))
       },
@@ -73,7 +73,7 @@ export async function updatePolicy(deps: GovernanceDeps, call: PolicyCall): Prom
 
     if (name === old.name && isSameList(teams, old.teams)) return answerUpdate(old, old)
     const updated_at = nextTimestamp(old.updated_at, deps.now())
-    requirePolicySize(deps, { ...old, name, teams, updated_at })
+    requirePolicySize(deps.limits, { ...old, name, teams, updated_at })
     if (name !== old.name) await requireFreeName(writer, call.org, name)
     const { org, id } = old
     return answerUpdate(old, await writer.policies.update({ org, id, name, teams, updated_at }))

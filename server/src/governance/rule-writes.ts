@@ -17,12 +17,7 @@ import {
 import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
 import { knowGrown } from './known-rules.ts'
 import { createId } from './object-id.ts'
-import {
-  requirePolicySize,
-  requirePolicySizeWith,
-  requireRuleCount,
-  ruleBytes,
-} from './policy-limits.ts'
+import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
 import { readAheadOfRoom, requireRuleRoom } from './path-room.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
 import { requireCompilable, requireCompilableWith } from './require-compilable.ts'
@@ -59,12 +54,11 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
       async act({ rule, ifMatch }) {
         requireMatch(ifMatch, formatEntityTag(policy.revision))
         requireRuleCount(deps.limits, policy.rules.length + 1)
-        const bytes = ruleBytes(rule)
-        requirePolicySizeWith(deps, policy, { rule, bytes })
+        requirePolicySize(deps.limits, { ...policy, rules: [...policy.rules, rule] })
         requireFreeName(policy, rule)
         const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
-        knowGrown(deps.knownRules, policy.rules, { after: written.rules, bytes, pathLoad })
+        knowGrown(deps.knownRules, policy.rules, { after: written.rules, pathLoad })
         keep = () => deps.pathLoads.keep(written, pathLoad)
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
       },
@@ -103,7 +97,7 @@ export async function updateRule(deps: GovernanceDeps, call: RuleCall): Promise<
     requireMatch(readEntityTags('If-Match', call.ifMatch), formatEntityTag(policy.revision))
 
     if (isSameRule(old, rule)) return answerUpdate(policy, old, old)
-    requirePolicySize(deps, changed)
+    requirePolicySize(deps.limits, changed)
     requireFreeName(policy, rule)
     const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
     const written = await writer.policies.updateRule(placeOf(deps, policy), rule)

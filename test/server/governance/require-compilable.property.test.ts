@@ -3,7 +3,6 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { formatPolicy } from '../../../server/src/governance/format-policy.ts'
 import { createKnownRules, knowGrown } from '../../../server/src/governance/known-rules.ts'
-import { ruleBytes } from '../../../server/src/governance/policy-limits.ts'
 import {
   requireCompilable,
   requireCompilablePolicy,
@@ -106,7 +105,7 @@ describe('a policy with a new rule', () => {
             if (refusal !== null) continue
             // As the store gives it back.
             const after = structuredClone(changed.rules)
-            knowGrown(known, before, { after, bytes: ruleBytes(rule), pathLoad: pathLoad(after) })
+            knowGrown(known, before, { after, pathLoad: pathLoad(after) })
             before = after
           }
         },

@@ -12,7 +12,8 @@ import {
 import type { WantedPolicy } from '../../governance/document/read-document.ts'
 import { writePlan } from '../../governance/document/write-plan.ts'
 import { listHeads, readAsOf, readInTurns } from '../../governance/policy-lookup.ts'
-import type { SizeDeps } from '../../governance/policy-limits.ts'
+import type { KnownRules } from '../../governance/known-rules.ts'
+import type { PolicyLimits } from '../../governance/policy-limits.ts'
 import type { AuditedStore } from '../../history/audited-store.ts'
 import type { Answer } from '../../http/answer.ts'
 import { ApiError } from '../../http/api-error.ts'
@@ -26,7 +27,9 @@ import { formatRollout } from './format-rollout.ts'
 import { isEnded } from './rollout-machine.ts'
 import { requireRollout, requireStep } from './require-rollout.ts'
 
-export interface RollBackDeps extends SizeDeps {
+export interface RollBackDeps {
+  readonly limits: PolicyLimits
+  readonly knownRules: KnownRules
   readonly store: AuditedStore
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -149,7 +152,7 @@ async function judge(
   const plan = await planChanges(stored, wanted, context, work)
   // All of it was in force when the rollout began: it costs no more than then.
   await requireCompilablePlan(deps.knownRules, plan, work, { hadAll: true })
-  await requirePlanWithinLimits(deps, stored.length, plan, work)
+  await requirePlanWithinLimits(deps.limits, stored.length, plan, work)
   return { revision, plan, leftOut }
 }
 

@@ -261,7 +261,7 @@ async function judge(
     requireMatch(ifMatch, formatEntityTag(revision), 'organization')
   }
   const count = stored.length + others.length
-  const context = { teamNames, limits, knownRules, stored, count }
+  const context = { teamNames, limits, stored, count }
   const { policies, prune } = await readDocument(json, context, work).catch((error: unknown) => {
     // A limit comes last in the order of checks, also where it ended the reading.
     if (error instanceof ApiError && error.code === 'limit_exceeded') requireConditions()
@@ -271,7 +271,7 @@ async function judge(
   const plan = await planChanges(stored, policies, planContext, work)
   await requireCompilablePlan(knownRules, plan, work)
   requireConditions()
-  await requirePlanWithinLimits(deps, count, plan, work)
+  await requirePlanWithinLimits(limits, count, plan, work)
   await requirePlanPathRoom(knownRules, plan, { stored, otherLoads }, work)
   return { plan: { ...plan, unmanaged: [...plan.unmanaged, ...others] }, teamNames }
 }

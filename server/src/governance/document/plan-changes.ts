@@ -9,7 +9,7 @@ import {
   requirePolicySize,
   requireRoomForPolicy,
   requireRuleCount,
-  type SizeDeps,
+  type PolicyLimits,
 } from '../policy-limits.ts'
 import { findProblemsInTurns } from '../checked-resources.ts'
 import { knownRule, type KnownRules } from '../known-rules.ts'
@@ -157,18 +157,17 @@ export async function requirePlanPathRoom(
 
 /** Throws 403 where the plan ends beyond a limit; what shrinks may stay beyond one. */
 export async function requirePlanWithinLimits(
-  deps: SizeDeps,
+  limits: PolicyLimits,
   stored: number,
   { created, updated, deleted }: PolicyPlan,
   work: Pick<Work, 'turn'>,
 ): Promise<void> {
-  if (created.length > 0)
-    requireRoomForPolicy(deps.limits, stored - deleted.length + created.length - 1)
+  if (created.length > 0) requireRoomForPolicy(limits, stored - deleted.length + created.length - 1)
   const grown = updated.filter(({ old, policy }) => policy.rules.length > old.rules.length)
   for (const { place, policy } of [...created, ...grown])
-    within(place, policy, () => requireRuleCount(deps.limits, policy.rules.length))
+    within(place, policy, () => requireRuleCount(limits, policy.rules.length))
   for (const { place, policy } of [...created, ...updated]) {
-    within(place, policy, () => requirePolicySize(deps, policy))
+    within(place, policy, () => requirePolicySize(limits, policy))
     await work.turn()
   }
 }

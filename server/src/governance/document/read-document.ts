@@ -11,7 +11,7 @@ import {
   requirePolicyBytes,
   requireRoomForPolicy,
   requireRuleCount,
-  type SizeDeps,
+  type PolicyLimits,
 } from '../policy-limits.ts'
 import { readRuleBody, ruleDomain } from '../rule-domain.ts'
 import type { TeamNames } from './team-names.ts'
@@ -52,7 +52,8 @@ const looseSchema = z.object({
 const policyHeadSchema = documentPolicySchema.extend({ rules: z.array(z.unknown()) })
 
 /** What a document is judged by. */
-export interface DocumentContext extends SizeDeps {
+export interface DocumentContext {
+  readonly limits: PolicyLimits
   readonly teamNames: TeamNames
   /** Policies of the organization, those that the document names among them. */
   readonly stored: readonly PolicyRecord[]
@@ -106,13 +107,13 @@ export function findConcerned(json: unknown): (name: string) => boolean {
 async function readPolicy(
   json: unknown,
   place: string,
-  { teamNames, old, ...size }: PolicyContext,
+  { teamNames, old, limits }: PolicyContext,
   work: Pick<Work, 'turn'>,
 ): Promise<WantedPolicy> {
   requireFewValues(json)
   const { name, scope, rules: written } = readInput(policyHeadSchema, json)
   const teams = scope === undefined ? null : readTeams(scope.teams ?? [], teamNames)
-  const requireRoom = createRoom(size, name, old(name))
+  const requireRoom = createRoom(limits, name, old(name))
   const rules: WantedRule[] = []
   for (const [index, rule] of written.entries()) {
     const read = withinField(`rules[${index}]`, () => readRule(rule, rules))
@@ -130,21 +131,20 @@ function readRule(json: unknown, before: readonly WantedRule[]): WantedRule {
 
 /** Takes the rules of one policy, one after another, and throws 403 at the first beyond a limit. */
 function createRoom(
-  { limits, knownRules }: SizeDeps,
+  limits: PolicyLimits,
   name: string,
   old: PolicyRecord | undefined,
 ): (rule: WantedRule) => void {
   let [count, bytes] = [0, 0]
+  let oldBytes: number | null = null
   return (rule) => {
     count += 1
     bytes += Buffer.byteLength(JSON.stringify(rule))
     withinPolicy(name, () => {
       if (count > (old?.rules.length ?? 0)) requireRuleCount(limits, count)
-      if (
-        bytes > limits.maxPolicyBytes &&
-        (old === undefined || bytes > policyBytes(knownRules, old))
-      )
-        requirePolicyBytes(limits, bytes)
+      if (bytes <= limits.maxPolicyBytes) return
+      oldBytes ??= old === undefined ? 0 : policyBytes(old)
+      if (bytes > oldBytes) requirePolicyBytes(limits, bytes)
     })
   }
 }
