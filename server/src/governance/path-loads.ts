@@ -9,7 +9,7 @@ import { nextTurn } from '../next-turn.ts'
 import { createRecent } from '../recent.ts'
 import type { PolicyHeadRecord, RuleRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { knownList, knownRule, type KnownRules, type Rules } from './known-rules.ts'
+import { knownRule, type KnownRules, type Rules } from './known-rules.ts'
 import { readAsOf, type FindPolicy } from './policy-lookup.ts'
 
 /** Of all organizations together; one of a policy takes some hundred bytes. */
@@ -55,14 +55,11 @@ export function hasPathStars({
   return resources.some((text) => text.includes('*'))
 }
 
-/** Reads the load of rules that compile, in turns; each rule and each list once. */
+/** Reads the load of rules that compile, in turns; each rule once. */
 export async function readPathLoad(known: KnownRules, rules: Rules): Promise<PathLoad> {
-  const list = knownList(known, rules)
-  if (list.pathLoad !== null) return list.pathLoad
   const loads: PathLoad[] = []
   for (const rule of rules) if (hasPathStars(rule)) loads.push(await readRuleLoad(known, rule))
-  list.pathLoad = loads.length === 0 ? NO_LOAD : sumPathLoads(loads)
-  return list.pathLoad
+  return loads.length === 0 ? NO_LOAD : sumPathLoads(loads)
 }
 
 export async function readRuleLoad(known: KnownRules, rule: RuleRecord): Promise<PathLoad> {

@@ -10,13 +10,7 @@ import { invalidArgument } from '../http/api-error.ts'
 import { withinField } from '../http/within-field.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import { formatPolicy } from './format-policy.ts'
-import {
-  knownList,
-  knownRule,
-  type KnownRules,
-  type RuleProblems,
-  type Rules,
-} from './known-rules.ts'
+import { knownRule, type KnownRules, type RuleProblems, type Rules } from './known-rules.ts'
 
 const NO_PROBLEMS: RuleProblems = { all: [], compiles: true }
 
@@ -43,10 +37,7 @@ export function requireCompilable(
   throw invalidArgument(problem.message, { field })
 }
 
-/**
- * The same for the policy with `rule` behind its own, of which most are known: only the new one is checked
- * then. The new list is not kept, because it may never be stored.
- */
+/** The same for the policy with `rule` behind its own; those that are known are not checked again. */
 export function requireCompilableWith(
   known: KnownRules,
   policy: PolicyRecord,
@@ -65,15 +56,10 @@ export function requireCompilableWith(
  * an eighth of adding a rule to a small one, and most of it in a large one.
  */
 function isCompilable(known: KnownRules, rules: Rules): boolean {
-  const list = knownList(known, rules)
-  if (list.isCompilable) return true
   const action = rules[0]?.actions[0]
   if (action === undefined) return rules.length === 0
   const domain = domainOf(action)
-  for (const rule of rules)
-    if (!isOfDomain(rule, domain) || !findProblems(known, rule).compiles) return false
-  list.isCompilable = true
-  return true
+  return rules.every((rule) => isOfDomain(rule, domain) && findProblems(known, rule).compiles)
 }
 
 function isOfDomain({ actions }: RuleRecord, domain: Domain): boolean {

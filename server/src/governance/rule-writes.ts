@@ -15,7 +15,6 @@ import {
   type RuleCall,
 } from './governance-call.ts'
 import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
-import { knowGrown } from './known-rules.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
 import { readAheadOfRoom, requireRuleRoom } from './path-room.ts'
@@ -58,7 +57,6 @@ export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promis
         requireFreeName(policy, rule)
         const pathLoad = await requireRuleRoom(deps, writer, { policy, rule })
         const written = await writer.policies.insertRule(placeOf(deps, policy), rule)
-        knowGrown(deps.knownRules, policy.rules, { after: written.rules, pathLoad })
         keep = () => deps.pathLoads.keep(written, pathLoad)
         return { status: 201, headers: etagOf(written), body: formatRule(rule) }
       },
