@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 /** Characters that are harmless in a log line, a header and a page. */
 const HARMLESS = /^[A-Za-z0-9._-]{1,64}$/
 const RANDOM_BYTES = 12
-/** Ids made of one draw. // bench: server/requests, poll */
+/** Ids made of one draw (bench: server/requests, poll). */
 const IDS_A_DRAW = 256
 
 /** Makes the id of a request: that of `X-Request-Id` when harmless, else a random one. */

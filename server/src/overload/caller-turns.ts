@@ -45,7 +45,7 @@ export function createCallerTurns({
   function startTurn(): void {
     isScheduled = false
     // Not deleted from: V8 links each table that a `Map` has outgrown to the next one, and once one
-    // table is in the old generation all later ones stay in memory. // bench: server/requests
+    // table is in the old generation all later ones stay in memory (bench: server/requests).
     callers = new Map([...callers].filter(([, { waiting }]) => waiting.length > 0))
     for (const caller of callers.values()) beginWaiting(caller)
     if (callers.size > 0) scheduleTurn()

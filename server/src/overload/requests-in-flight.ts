@@ -1,10 +1,6 @@
 /** Of one caller; the server works on one of them at a time in any case. */
 const MAX_IN_FLIGHT = 16
-/**
- * Callers that are kept, idle or not. Not deleted when they become idle: V8 links each table that a
- * `Map` has outgrown to the next one, and once one table is in the old generation all later ones
- * stay in memory. // bench: server/requests
- */
+/** Callers that are kept, idle or not: no entry is deleted by itself, as in `createCallerTurns`. */
 const LEAST_KEPT = 1024
 
 /** Bounds how many requests of each caller are begun and not yet answered. */

@@ -9,8 +9,8 @@ export interface DigestSet {
 }
 
 /**
- * Has a `Set` for each first byte: a set copies all of its entries when it grows, which holds the
- * event loop for 200 ms at a million of them.
+ * Has a `Set` for each first byte: a set copies all of its entries when it grows, and with all
+ * digests in one of them the event loop would stand still meanwhile (bench: server/proofs).
  */
 export function createDigestSet(): DigestSet {
   const parts = new Map<number, Set<string>>()

@@ -4,7 +4,7 @@ import { PROOF_LIFE_MS } from './verify-proof.ts'
 
 /**
  * A change takes a machine six, so a fleet of 100,000 has three of them within the life of a proof
- * and the one before. // bench: server/proofs
+ * and the one before (bench: server/proofs).
  */
 const MAX_PROOFS = 2_000_000
 /** Of one payer within the life of a proof; a machine that fetches all of its view needs a third. */
