@@ -1,4 +1,4 @@
-import type { RangedGoal } from '../goals/ranged-goal.ts'
+import { atMost, type RangedGoal } from '../goals/ranged-goal.ts'
 import type { Range } from '../measure/range.ts'
 import type { RestResult } from './cases/rest.ts'
 import type { StartResult } from './cases/start.ts'
@@ -14,23 +14,15 @@ const MIB = 1024 * 1024
 
 /** Every goal of the agent's process with what the run reached. */
 export function judgeAgent({ start, rest, updates }: AgentFigures): RangedGoal[] {
-  const most = (name: string, unit: string, must: number, range: Range | null) => ({
-    name,
-    unit,
-    isAtLeast: false,
-    must,
-    reached: range?.median ?? null,
-    range,
-  })
   const memory = rest === null ? null : [rest.idle_rss, rest.polled_rss].map(inMib)
   return [
-    most('start to enforcing the kept policy', 'ms', 500, start?.away_ms ?? null),
-    most('the same, server there', 'ms', 500, start?.there_ms ?? null),
-    most('memory at rest', 'MiB', 100, memory?.[0] ?? null),
-    most('memory at rest after polls', 'MiB', 100, memory?.[1] ?? null),
-    most('of a core at rest, polls included', '%', 0.1, inPercent(rest?.share ?? null)),
-    most('decision p99, update in chunks of a byte', 'ms', 20, updates?.chunked.p99 ?? null),
-    most('decision p99, update of 25,000 rules', 'ms', 20, updates?.large.p99 ?? null),
+    atMost('start to enforcing the kept policy', 'ms', 500, start?.away_ms ?? null),
+    atMost('the same, server there', 'ms', 500, start?.there_ms ?? null),
+    atMost('memory at rest', 'MiB', 100, memory?.[0] ?? null),
+    atMost('memory at rest after polls', 'MiB', 100, memory?.[1] ?? null),
+    atMost('of a core at rest, polls included', '%', 0.1, inPercent(rest?.share ?? null)),
+    atMost('decision p99, update in chunks of a byte', 'ms', 20, updates?.chunked.p99 ?? null),
+    atMost('decision p99, update of 25,000 rules', 'ms', 20, updates?.large.p99 ?? null),
   ]
 }
 

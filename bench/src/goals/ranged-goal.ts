@@ -10,3 +10,8 @@ export interface RangedGoal {
   readonly reached: number | null
   readonly range: Range | null
 }
+
+/** A goal that the median must not exceed. */
+export function atMost(name: string, unit: string, must: number, range: Range | null): RangedGoal {
+  return { name, unit, isAtLeast: false, must, reached: range?.median ?? null, range }
+}

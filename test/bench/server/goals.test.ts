@@ -14,6 +14,8 @@ const row = (name: string, ratio: number, ...perSecond: number[]): Row => ({
   p99_ms: rangeOf([1]),
   requests: 1,
 })
+/** Figures of a run that measured nothing. */
+const NOTHING = { rows: [], start: null, large: null, publish: null, proofs: null, hostile: null }
 const judge = (rows: readonly Row[]) => {
   const goals = judgeServer({
     rows,
@@ -59,8 +61,7 @@ describe('the goals of the server', () => {
 
   it('bound the memory of two million proofs', () => {
     const verdict = (mib: number) => {
-      const figures = { rows: [], start: null, large: null, publish: null, hostile: null }
-      const goals = judgeServer({ ...figures, proofs: mib * 1024 * 1024 })
+      const goals = judgeServer({ ...NOTHING, proofs: mib * 1024 * 1024 })
       return goals.filter(({ reached }) => reached !== null).map(verdictOf)
     }
 
