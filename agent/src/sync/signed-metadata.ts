@@ -113,7 +113,7 @@ export function isSignedBy(root: Root, role: Role, text: string | SignedFile): b
 
 /**
  * Whether the private part of an Ed25519 key, whose public one is `key`, has signed a text; both in
- * hexadecimal. Throws for a key that is none.
+ * hexadecimal. Throws for an invalid key.
  */
 export function isSignature(text: string, key: string, signature: string): boolean {
   const x = Buffer.from(key, 'hex').toString('base64url')
