@@ -5,16 +5,19 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
  * that take longest stay out: the time of a run is everybody's.
  */
 const ON_EVERY_STORE = [
-  'test/server/accounts/{admin,organization}-routes.test.ts',
-  'test/server/accounts/{exchange-secret,foreign-members,revocation}.test.ts',
+  'test/server/organizations/{admin,organization}-routes.test.ts',
+  'test/server/organizations/{foreign-members,revocation}.test.ts',
+  'test/server/identity/exchange-secret.test.ts',
   'test/server/contract/{bodies,check-order,idempotency,transport}.test.ts',
-  'test/server/distribution/rollout/{roll-back,rollout-watch}.test.ts',
+  'test/server/fleet/rollout/{roll-back,rollout-watch}.test.ts',
   'test/server/governance/{policy,rule}-routes.test.ts',
-  'test/server/governance/{check-order,limits,list-policies,path-room,policy-views,preconditions,what-if}.test.ts',
+  'test/server/governance/{check-order,limits,list-policies,policy-views,preconditions,what-if}.test.ts',
+  'test/server/governance/compilation/path-room.test.ts',
   'test/server/governance/document/{apply,export,refused}-*.test.ts',
-  'test/server/history/{prune-history,retention}.test.ts',
-  'test/server/http/read-page.test.ts',
-  'test/server/idempotency/answer-once.test.ts',
+  'test/server/history/prune-history.test.ts',
+  'test/server/operations/storage/retention.test.ts',
+  'test/server/http/input/read-page.test.ts',
+  'test/server/identity/idempotency/answer-once.test.ts',
   'test/server/webhooks/list-deliveries.test.ts',
 ]
 

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
-import { createWorkerSets } from './governance/compile-in-worker.ts'
-import { READY, type WorkerRequest } from './governance/worker-messages.ts'
+import { createWorkerSets } from './governance/compilation/compile-in-worker.ts'
+import { READY, type WorkerRequest } from './governance/compilation/worker-messages.ts'
 
 /** On a busy machine a third of the time that the thread of the requests gets; compiling takes seconds. */
 const NICENESS = 5

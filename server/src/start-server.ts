@@ -1,21 +1,25 @@
 import { createServer as createListener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { CommandFailure } from './cli/command-failure.ts'
-import { ConfigError } from './config/config-error.ts'
+import { CommandFailure } from './platform/command-failure.ts'
+import { ConfigError } from './platform/config-error.ts'
 import type { Config } from './config/config.ts'
 import { createServer, type Server } from './container.ts'
-import { createLogDestination } from './log/log-destination.ts'
-import { openStore } from './open-store.ts'
-import type { Sources } from './sources.ts'
-import { warnAtStart } from './start-warnings.ts'
+import { createLogDestination } from './operations/log/log-destination.ts'
+import { openStore } from './operations/storage/open-store.ts'
+import type { Sources } from './platform/sources.ts'
+import { warnAtStart } from './config/start-warnings.ts'
 import type { Store } from './store/store.ts'
 import {
   CertificateError,
   loadCertificate,
   type Certificate,
   type CertificateFiles,
-} from './tls/certificate.ts'
-import { warnOfExpiry, watchCertificate, type CertificateWatch } from './tls/watch-certificate.ts'
+} from './operations/tls/certificate.ts'
+import {
+  warnOfExpiry,
+  watchCertificate,
+  type CertificateWatch,
+} from './operations/tls/watch-certificate.ts'
 
 /** Longest wait for running requests after a signal. */
 const STOP_WITHIN_MS = 10_000

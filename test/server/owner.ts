@@ -1,6 +1,6 @@
 import type { Permission, Role } from '@palisade/protocol'
 import { expect } from 'vitest'
-import { createAuditedStore } from '../../server/src/history/audited-store.ts'
+import { createAuditedStore } from '../../server/src/history/audit/audited-store.ts'
 import type { TestServer } from './test-server.ts'
 
 /** The owner of a new organization, signed in, who lets others in. */

@@ -8,12 +8,12 @@ import {
   type CreatedOrganization,
   type CreateOrganizationDeps,
   type OrganizationRequest,
-} from '../../server/src/accounts/create-organization.ts'
-import { createToken } from '../../server/src/accounts/access-token-service.ts'
+} from '../../server/src/organizations/create-organization.ts'
+import { createToken } from '../../server/src/organizations/access-token-service.ts'
 import { OPERATOR } from '../../server/src/history/author.ts'
-import { createAuditedStore } from '../../server/src/history/audited-store.ts'
-import type { LogSettings } from '../../server/src/log/create-log.ts'
-import { UNLIMITED, type Overload } from '../../server/src/overload/overload.ts'
+import { createAuditedStore } from '../../server/src/history/audit/audited-store.ts'
+import type { LogSettings } from '../../server/src/operations/log/create-log.ts'
+import { UNLIMITED, type Overload } from '../../server/src/operations/overload/overload.ts'
 import type { Store } from '../../server/src/store/store.ts'
 import { openTestStore } from './store/test-store.ts'
 import { headersOf, type TestDevice } from './test-device.ts'

@@ -1,5 +1,5 @@
 import type { Rule } from '../../../packages/policy-core/src/index.ts'
-import { openDataDirectory } from '../../../server/src/data-directory.ts'
+import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
 import { ORG } from './machine.ts'
 
 const CREATED_AT = '2026-11-01T00:00:00Z'

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDataDirectory } from '../../../server/src/data-directory.ts'
+import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
 import { startServer } from '../server/cases/request-rows.ts'
 import { fillDataDirectory } from '../server/fill/fill-data-directory.ts'
 import { fillMember } from '../server/fill/fill-organization.ts'

@@ -1,13 +1,13 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { createDeviceKey, thumbprintOf } from '../../../packages/client/src/index.ts'
 import type { DeviceKey, Enrolment } from '../../../packages/protocol/src/index.ts'
-import { openDataDirectory } from '../../../server/src/data-directory.ts'
-import { formatEnrolment } from '../../../server/src/distribution/enrol-device.ts'
+import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
+import { formatEnrolment } from '../../../server/src/fleet/enrolment/enrol-device.ts'
 import {
   createDeviceTokens,
   loadDeviceTokenKey,
-} from '../../../server/src/distribution/proof/device-tokens.ts'
-import { ensureTrust } from '../../../server/src/distribution/views/trust.ts'
+} from '../../../server/src/identity/device/device-tokens.ts'
+import { ensureTrust } from '../../../server/src/views/keys/trust.ts'
 import { createLongTokens, createThumbprint } from '../server/fill/device-tokens.ts'
 import { fillOrganization, type Filled } from '../server/fill/fill-organization.ts'
 

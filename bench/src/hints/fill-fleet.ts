@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { openDataDirectory } from '../../../server/src/data-directory.ts'
-import { createDeviceKey } from '../../../server/src/distribution/device-key.ts'
-import { ensureTrust } from '../../../server/src/distribution/views/trust.ts'
+import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
+import { createDeviceKey } from '../../../server/src/fleet/enrolment/device-key.ts'
+import { ensureTrust } from '../../../server/src/views/keys/trust.ts'
 import { fillDataDirectory } from '../server/fill/fill-data-directory.ts'
 import type { Filled } from '../server/fill/fill-organization.ts'
 

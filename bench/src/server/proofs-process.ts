@@ -1,4 +1,4 @@
-import { createReplayGuard } from '../../../server/src/distribution/proof/replay-guard.ts'
+import { createReplayGuard } from '../../../server/src/identity/device/replay-guard.ts'
 
 /** As many as a guard remembers, of as many machines as the fleet of the goals has. */
 const PROOFS = 2_000_000

@@ -1,6 +1,6 @@
 import { createServer, readConfig } from '../../../server/src/index.ts'
-import { openDataDirectory } from '../../../server/src/data-directory.ts'
-import { systemSources } from '../../../server/src/sources.ts'
+import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
+import { systemSources } from '../../../server/src/platform/sources.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 
 /** The same server on a store that never has two writers at once: one commit per request. */

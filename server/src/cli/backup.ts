@@ -1,12 +1,12 @@
 import { join, resolve } from 'node:path'
-import { backUp } from '../backup/back-up.ts'
-import type { OnProgress } from '../backup/copy-database.ts'
-import { restore } from '../backup/restore.ts'
-import { CommandFailure } from './command-failure.ts'
+import { backUp } from '../operations/backup/back-up.ts'
+import type { OnProgress } from '../operations/backup/copy-database.ts'
+import { restore } from '../operations/backup/restore.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { createProgress } from './progress.ts'
 import type { Config } from '../config/config.ts'
-import { DATABASE_FILE } from '../data-directory.ts'
-import type { Sources } from '../sources.ts'
+import { DATABASE_FILE } from '../operations/storage/data-directory.ts'
+import type { Sources } from '../platform/sources.ts'
 
 export interface BackupOptions {
   readonly force?: true

@@ -1,23 +1,23 @@
 import { rmSync } from 'node:fs'
 import { formatColumns } from './columns.ts'
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { readPassphrase } from './passphrase.ts'
 import { readTextFile, writePrivateFile } from './private-file.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'
-import { readKeyStatus } from '../distribution/views/key-status.ts'
-import { createDistributionKey, isPrivate, openRoleKey } from '../distribution/views/role-key.ts'
+import { readKeyStatus } from '../views/keys/key-status.ts'
+import { createDistributionKey, isPrivate, openRoleKey } from '../views/keys/role-key.ts'
 import {
   rotateDistributionKeys,
   type Rotation,
   type RotationRequest,
-} from '../distribution/views/rotate-keys.ts'
-import { decryptRootKey, encryptRootKey } from '../distribution/views/root-key-file.ts'
-import { signAllViews, type SignedViews } from '../distribution/views/sign-all-views.ts'
-import { ensureTrust, findKey } from '../distribution/views/trust.ts'
-import { createAuditedStore } from '../history/audited-store.ts'
+} from '../views/keys/rotate-keys.ts'
+import { decryptRootKey, encryptRootKey } from '../views/keys/root-key-file.ts'
+import { signAllViews, type SignedViews } from '../views/publication/sign-all-views.ts'
+import { ensureTrust, findKey } from '../views/keys/trust.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
-import type { Sources } from '../sources.ts'
+import type { Sources } from '../platform/sources.ts'
 import type { DistributionKeyRecord, DistributionRole } from '../store/distribution-records.ts'
 import type { Store } from '../store/store.ts'
 

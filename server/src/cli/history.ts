@@ -1,5 +1,5 @@
 import { formatColumns } from './columns.ts'
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { createProgress } from './progress.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'

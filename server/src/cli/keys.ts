@@ -1,13 +1,13 @@
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { formatColumns } from './columns.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'
-import { createAuditedStore } from '../history/audited-store.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
-import type { Sources } from '../sources.ts'
+import type { Sources } from '../platform/sources.ts'
 import type { SigningKeyRecord } from '../store/records.ts'
-import { retireAccessTokenKey, rotateAccessTokenKey } from '../tokens/rotate-keys.ts'
-import { isSigning, isVerifying } from '../tokens/signing-keys.ts'
+import { retireAccessTokenKey, rotateAccessTokenKey } from '../identity/tokens/rotate-keys.ts'
+import { isSigning, isVerifying } from '../identity/tokens/signing-keys.ts'
 
 export interface KeyOptions {
   readonly json?: true

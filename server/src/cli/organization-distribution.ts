@@ -2,15 +2,15 @@ import {
   changedDistributionSettingsSchema,
   type ChangedDistributionSettings,
 } from '@palisade/protocol'
-import { updateDistribution } from '../accounts/update-distribution.ts'
+import { updateDistribution } from '../organizations/update-distribution.ts'
 import { formatColumns } from './columns.ts'
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'
-import { createAuditedStore } from '../history/audited-store.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
-import { ApiError } from '../http/api-error.ts'
-import type { Sources } from '../sources.ts'
+import { ApiError } from '../platform/api-error.ts'
+import type { Sources } from '../platform/sources.ts'
 
 const SECONDS = { s: 1, m: 60, h: 60 * 60, d: 24 * 60 * 60 } as const
 const DURATION = /^(?<count>[1-9]\d{0,8})(?<unit>[smhd])$/

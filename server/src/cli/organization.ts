@@ -1,10 +1,13 @@
 import { organizationNameSchema, usernameSchema } from '@palisade/protocol'
 import type { z } from 'zod'
-import { createOrganization, type CreatedOrganization } from '../accounts/create-organization.ts'
-import { CommandFailure } from './command-failure.ts'
+import {
+  createOrganization,
+  type CreatedOrganization,
+} from '../organizations/create-organization.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import type { Config } from '../config/config.ts'
-import { createAuditedStore } from '../history/audited-store.ts'
-import type { Sources } from '../sources.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
+import type { Sources } from '../platform/sources.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreReader } from '../store/store.ts'
 import { withStore } from './with-store.ts'

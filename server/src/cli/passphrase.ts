@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 
 /** What PKCS#8 derives a key with is quick to try out, so the passphrase has to be long. */
 const MIN_CHARACTERS = 16

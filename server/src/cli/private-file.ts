@@ -1,5 +1,5 @@
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 
 /** Makes a file of mode 0600 that was not there, on disk when it returns. */
 export function writePrivateFile(path: string, text: string): void {

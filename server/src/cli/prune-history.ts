@@ -1,10 +1,10 @@
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'
-import { createAuditedStore } from '../history/audited-store.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
 import { pruneHistory, type PruneOutcome } from '../history/prune-history.ts'
-import type { Sources } from '../sources.ts'
+import type { Sources } from '../platform/sources.ts'
 
 /** A day or an instant with its zone: without one it would be another time on each machine. */
 const DATE = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/

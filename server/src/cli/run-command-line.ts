@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander'
 import { randomUUID } from 'node:crypto'
-import { CommandFailure } from './command-failure.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { createProgram } from './program/program.ts'
-import { ConfigError } from '../config/config-error.ts'
+import { ConfigError } from '../platform/config-error.ts'
 import { StoreError } from '../store/store-error.ts'
 
 const EXIT_FAILED = 1

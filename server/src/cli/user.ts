@@ -1,11 +1,11 @@
-import { hashPassword } from '../accounts/password.ts'
-import { revokeUser } from '../accounts/revoke-user.ts'
-import { CommandFailure } from './command-failure.ts'
+import { hashPassword } from '../identity/sign-in/password.ts'
+import { revokeUser } from '../organizations/revoke-user.ts'
+import { CommandFailure } from '../platform/command-failure.ts'
 import { withStore } from './with-store.ts'
 import type { Config } from '../config/config.ts'
-import { createAuditedStore } from '../history/audited-store.ts'
+import { createAuditedStore } from '../history/audit/audited-store.ts'
 import { OPERATOR } from '../history/author.ts'
-import type { Sources } from '../sources.ts'
+import type { Sources } from '../platform/sources.ts'
 import type { StoreReader } from '../store/store.ts'
 
 export interface UserOptions {

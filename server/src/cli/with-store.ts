@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { openStore } from '../open-store.ts'
+import { openStore } from '../operations/storage/open-store.ts'
 import type { Opening } from '../store/opening.ts'
 import type { Store } from '../store/store.ts'
 

@@ -1,14 +1,18 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import type { Quotas } from '../accounts/limits/quotas.ts'
-import type { WriteRates } from '../accounts/limits/write-limits.ts'
-import type { OidcSettings } from '../accounts/oidc/external-token.ts'
+import type { Quotas } from '../identity/limits/quotas.ts'
+import type { WriteRates } from '../identity/limits/write-limits.ts'
+import type { OidcSettings } from '../identity/oidc/external-token.ts'
 import type { TrustedProxies } from '../http/trusted-proxies.ts'
-import type { CertificateFiles } from '../tls/certificate.ts'
-import { ConfigError } from './config-error.ts'
+import type { CertificateFiles } from '../operations/tls/certificate.ts'
+import { ConfigError } from '../platform/config-error.ts'
 import { environmentSchema, type LOG_LEVELS } from './environment-schema.ts'
 import { findMissingPartners, readCertificateFiles, readOidc } from './settings-in-pairs.ts'
-import { readTracing, tracingSchema, type TracingSettings } from './tracing-settings.ts'
+import {
+  readTracing,
+  tracingSchema,
+  type TracingSettings,
+} from '../operations/tracing/tracing-settings.ts'
 import { findUnknownSettings } from './unknown-settings.ts'
 
 /** Settings of the server, read once from the environment. */

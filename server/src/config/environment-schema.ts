@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isIssuerUrl } from '../accounts/oidc/issuer-url.ts'
+import { isIssuerUrl } from '../identity/oidc/issuer-url.ts'
 import {
   isAddressRange,
   parseTrustedProxies,

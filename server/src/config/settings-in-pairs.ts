@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { z } from 'zod'
-import type { OidcSettings } from '../accounts/oidc/external-token.ts'
-import type { CertificateFiles } from '../tls/certificate.ts'
+import type { OidcSettings } from '../identity/oidc/external-token.ts'
+import type { CertificateFiles } from '../operations/tls/certificate.ts'
 import type { environmentSchema } from './environment-schema.ts'
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { authorize, requireEntitled, type Access } from '../accounts/authorize.ts'
-import { payerOf } from '../accounts/payer.ts'
-import { permissionDenied } from '../http/api-error.ts'
+import { authorize, requireEntitled, type Access } from '../identity/authorize.ts'
+import { payerOf } from '../identity/payer.ts'
+import { permissionDenied } from '../platform/api-error.ts'
 import type { GovernanceRouteDeps } from './governance-call.ts'
 import type { OrgParams } from './route-schemas.ts'
 

@@ -1,8 +1,8 @@
 import { checkRule, domainOf, type Action, type Domain, type PathLoad } from '@palisade/policy-core'
-import type { Work } from '../overload/work-budget.ts'
+import type { Work } from '../operations/overload/work-budget.ts'
 import type { RuleRecord } from '../store/records.ts'
 import { createKnownRules, knownRule, type KnownRules, type RuleProblems } from './known-rules.ts'
-import { readRuleLoad } from './path-loads.ts'
+import { readRuleLoad } from './compilation/path-loads.ts'
 
 /** IDNA is quadratic in a label: a thousand distinct letters take 6 ms. A bad part is checked twice. */
 const RESOURCES_AT_ONCE = 2

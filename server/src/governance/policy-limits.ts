@@ -1,6 +1,6 @@
-import { limitExceeded } from '../http/api-error.ts'
+import { limitExceeded } from '../platform/api-error.ts'
 import type { PolicyRecord } from '../store/records.ts'
-import { formatPolicy } from './format-policy.ts'
+import { formatPolicy } from '../history/format-policy.ts'
 
 export interface PolicyLimits {
   /** In one organization. */

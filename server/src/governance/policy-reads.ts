@@ -1,10 +1,10 @@
 import { pageQuerySchema, type ListPoliciesResponse } from '@palisade/protocol'
-import { authorize } from '../accounts/authorize.ts'
+import { authorize } from '../identity/authorize.ts'
 import type { Answer } from '../http/answer.ts'
-import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../http/entity-tag.ts'
-import { readPage } from '../http/read-page.ts'
-import { readQuery } from '../http/read-query.ts'
-import { formatPolicy, formatSummary } from './format-policy.ts'
+import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../http/input/entity-tag.ts'
+import { readPage } from '../http/input/read-page.ts'
+import { readQuery } from '../http/input/read-query.ts'
+import { formatPolicy, formatSummary } from '../history/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceCall,

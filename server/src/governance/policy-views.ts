@@ -1,4 +1,4 @@
-import type { Principal } from '../accounts/principal.ts'
+import type { Principal } from '../identity/principal.ts'
 
 /** A policy may have 400 KB, so entries differ a thousandfold and bytes are what is bounded. */
 const MAX_BYTES = 32 * 1024 * 1024

@@ -1,25 +1,25 @@
 import { createPolicyRequestSchema, updatePolicyRequestSchema } from '@palisade/protocol'
-import { authorize } from '../accounts/authorize.ts'
+import { authorize } from '../identity/authorize.ts'
 import type { Answer } from '../http/answer.ts'
-import { conflict, invalidArgument } from '../http/api-error.ts'
-import { quote } from '../http/describe-issue.ts'
-import { formatEntityTag, readEntityTags, requireMatch } from '../http/entity-tag.ts'
-import { readInput, readJson } from '../http/read-body.ts'
-import { readQuery } from '../http/read-query.ts'
+import { conflict, invalidArgument } from '../platform/api-error.ts'
+import { quote } from '../http/input/describe-issue.ts'
+import { formatEntityTag, readEntityTags, requireMatch } from '../http/input/entity-tag.ts'
+import { readInput, readJson } from '../http/body/read-body.ts'
+import { readQuery } from '../http/input/read-query.ts'
 import type { PolicyRecord } from '../store/records.ts'
 import type { StoreReader, StoreWriter } from '../store/store.ts'
-import { formatPolicy } from './format-policy.ts'
+import { formatPolicy } from '../history/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceCall,
   type GovernanceDeps,
   type PolicyCall,
 } from './governance-call.ts'
-import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
+import { answerOnce, readOnceRequest } from '../identity/idempotency/answer-once.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRoomForPolicy } from './policy-limits.ts'
 import { findPolicy } from './policy-lookup.ts'
-import { formatTimestamp, nextTimestamp } from './timestamp.ts'
+import { formatTimestamp, nextTimestamp } from '../platform/timestamp.ts'
 
 /** Creates a policy without rules. */
 export async function createPolicy(deps: GovernanceDeps, call: GovernanceCall): Promise<Answer> {

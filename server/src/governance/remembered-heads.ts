@@ -1,4 +1,4 @@
-import { createRecent } from '../recent.ts'
+import { createRecent } from '../platform/recent.ts'
 import type { OrganizationRecord, PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 import { listHeads } from './policy-lookup.ts'

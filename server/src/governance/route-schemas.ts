@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { errorResponses } from '../http/error-responses.ts'
-import { idempotencyKeyShape } from '../idempotency/idempotent-post.ts'
+import { errorResponses } from '../http/errors/error-responses.ts'
+import { idempotencyKeyShape } from '../identity/idempotency/idempotent-post.ts'
 
 /** Statuses that every governance route may refuse with. */
 const COMMON = [400, 401, 403, 404]

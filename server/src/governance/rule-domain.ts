@@ -1,8 +1,8 @@
 import { domainOf, type Action, type Domain } from '@palisade/policy-core'
 import { createRuleRequestSchema, MAX_RESOURCE_LENGTH } from '@palisade/protocol'
 import { z } from 'zod'
-import { invalidArgument } from '../http/api-error.ts'
-import { readInput } from '../http/read-body.ts'
+import { invalidArgument } from '../platform/api-error.ts'
+import { readInput } from '../http/body/read-body.ts'
 import type { RuleRecord } from '../store/records.ts'
 
 /** Made once: zod compiles an object schema at its first use, which takes longer than a rule. */

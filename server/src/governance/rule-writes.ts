@@ -1,29 +1,29 @@
 import { createRuleRequestSchema, updateRuleRequestSchema } from '@palisade/protocol'
-import { authorize } from '../accounts/authorize.ts'
+import { authorize } from '../identity/authorize.ts'
 import type { Answer } from '../http/answer.ts'
-import { conflict } from '../http/api-error.ts'
-import { quote } from '../http/describe-issue.ts'
-import { formatEntityTag, readEntityTags, requireMatch } from '../http/entity-tag.ts'
-import { readQuery } from '../http/read-query.ts'
+import { conflict } from '../platform/api-error.ts'
+import { quote } from '../http/input/describe-issue.ts'
+import { formatEntityTag, readEntityTags, requireMatch } from '../http/input/entity-tag.ts'
+import { readQuery } from '../http/input/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
-import { formatRule } from './format-policy.ts'
+import { formatRule } from '../history/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceDeps,
   type PolicyCall,
   type RuleCall,
 } from './governance-call.ts'
-import { answerOnce, readOnceRequest } from '../idempotency/answer-once.ts'
+import { answerOnce, readOnceRequest } from '../identity/idempotency/answer-once.ts'
 import { createId } from './object-id.ts'
 import { requirePolicySize, requireRuleCount } from './policy-limits.ts'
-import { readAheadOfRoom, requireRuleRoom } from './path-room.ts'
+import { readAheadOfRoom, requireRuleRoom } from './compilation/path-room.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
-import { requireCompilable, requireCompilableWith } from './require-compilable.ts'
+import { requireCompilable, requireCompilableWith } from './compilation/require-compilable.ts'
 import { knowChecked } from './checked-resources.ts'
 import { ruleDomain } from './rule-domain.ts'
 import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
-import { nextTimestamp } from './timestamp.ts'
+import { nextTimestamp } from '../platform/timestamp.ts'
 
 /** Appends a rule to a policy. */
 export async function createRule(deps: GovernanceDeps, call: PolicyCall): Promise<Answer> {

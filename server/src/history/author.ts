@@ -1,4 +1,4 @@
-import type { LanePath } from '../fair-queue.ts'
+import type { LanePath } from '../platform/fair-queue.ts'
 
 /** Who makes a change, and from where; kept with the change. */
 export interface Author {

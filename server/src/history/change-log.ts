@@ -1,11 +1,11 @@
 import type { EventRecord } from '../store/records.ts'
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import type { StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 import type { Change, ChangePlace } from './change.ts'
 import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
-import type { RequireHistoryRoom } from './history-quota.ts'
+import type { RequireHistoryRoom } from '../identity/limits/history-quota.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
 const SLICE = 250

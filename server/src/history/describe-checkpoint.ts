@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import type { EventReader, HistoryItem } from '../store/contract/history.ts'
 import type { EventRecord } from '../store/records.ts'
 import type { RemovedState } from './recorded-state.ts'

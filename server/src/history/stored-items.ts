@@ -1,4 +1,4 @@
-import { formatPolicy, formatRule } from '../governance/format-policy.ts'
+import { formatPolicy, formatRule } from './format-policy.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { ItemKind } from './recorded-state.ts'
 

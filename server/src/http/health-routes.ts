@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { errorResponses, refusals } from './error-responses.ts'
+import { errorResponses, refusals } from './errors/error-responses.ts'
 
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' })
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Log } from '../log/create-log.ts'
-import type { RequestMetrics, RouteTally } from '../metrics/request-metrics.ts'
-import type { Tracing } from '../tracing/tracing.ts'
+import type { Log } from '../operations/log/create-log.ts'
+import type { RequestMetrics, RouteTally } from '../operations/metrics/request-metrics.ts'
+import type { Tracing } from '../operations/tracing/tracing.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

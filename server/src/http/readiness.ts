@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApiError } from './api-error.ts'
+import { ApiError } from '../platform/api-error.ts'
 
 /** Shorter than the patience of most probes; a store that hangs would hold them for its own time. */
 const ANSWER_WITHIN_MS = 3_000

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { RouteTally } from '../metrics/request-metrics.ts'
-import type { ApiError } from './api-error.ts'
-import { formatError } from './format-error.ts'
+import type { RouteTally } from '../operations/metrics/request-metrics.ts'
+import type { ApiError } from '../platform/api-error.ts'
+import { formatError } from './errors/format-error.ts'
 import { ABOUT_BODIES, type SecurityHeaders } from './security-headers.ts'
 
 /** An answer that is known without waiting for anything. */

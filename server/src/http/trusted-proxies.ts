@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { invalidArgument } from './api-error.ts'
+import { invalidArgument } from '../platform/api-error.ts'
 
 /**
  * Whose `X-Forwarded-For` is believed: nobody's, that of proxies at these addresses and ranges, or

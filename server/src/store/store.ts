@@ -1,4 +1,4 @@
-import type { LanePath } from '../fair-queue.ts'
+import type { LanePath } from '../platform/fair-queue.ts'
 import type {
   InvitationReader,
   InvitationWriter,

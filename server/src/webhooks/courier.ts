@@ -1,4 +1,4 @@
-import { nextTurn } from '../next-turn.ts'
+import { nextTurn } from '../platform/next-turn.ts'
 import type { DeliveryRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { EventText } from '../store/contract/history.ts'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import type { Log } from '../log/create-log.ts'
-import type { Sources } from '../sources.ts'
+import type { Log } from '../operations/log/create-log.ts'
+import type { Sources } from '../platform/sources.ts'
 import type { Store } from '../store/store.ts'
 import { createCourier, type Courier } from './courier.ts'
 import { createReachableAddresses } from './reachable-addresses.ts'

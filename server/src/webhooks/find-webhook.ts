@@ -1,4 +1,4 @@
-import { notFound } from '../http/api-error.ts'
+import { notFound } from '../platform/api-error.ts'
 import type { WebhookRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
 

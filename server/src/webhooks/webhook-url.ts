@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { invalidArgument } from '../http/api-error.ts'
+import { invalidArgument } from '../platform/api-error.ts'
 import type { ReachableAddresses } from './reachable-addresses.ts'
 
 /**

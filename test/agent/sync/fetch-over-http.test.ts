@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readBoundedBody } from '../../../agent/src/sync/bounded-body.ts'
 import { createHttpFetch } from '../../../agent/src/sync/fetch-over-http.ts'
-import { makeCertificate } from '../../server/tls/make-certificate.ts'
+import { makeCertificate } from '../../server/operations/tls/make-certificate.ts'
 import { never } from '../fixture/sync-scene.ts'
 
 const fetch = createHttpFetch()

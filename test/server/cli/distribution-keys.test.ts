@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { readPassphrase } from '../../../server/src/cli/passphrase.ts'
 import { writePrivateFile } from '../../../server/src/cli/private-file.ts'
-import { decryptRootKey } from '../../../server/src/distribution/views/root-key-file.ts'
+import { decryptRootKey } from '../../../server/src/views/keys/root-key-file.ts'
 import { runServerCommand, type Outcome } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 

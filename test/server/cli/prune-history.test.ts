@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { furnish } from '../history/furnished-organization.ts'

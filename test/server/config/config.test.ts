@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError } from '../../../server/src/config/config-error.ts'
+import { ConfigError } from '../../../server/src/platform/config-error.ts'
 import { readConfig } from '../../../server/src/config/config.ts'
 import { isOrigin } from '../../../server/src/config/environment-schema.ts'
 

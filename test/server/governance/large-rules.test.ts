@@ -7,8 +7,11 @@ import {
   knowChecked,
 } from '../../../server/src/governance/checked-resources.ts'
 import { createKnownRules } from '../../../server/src/governance/known-rules.ts'
-import { requireCompilableWith } from '../../../server/src/governance/require-compilable.ts'
-import { createWorkBudget, type WorkBudget } from '../../../server/src/overload/work-budget.ts'
+import { requireCompilableWith } from '../../../server/src/governance/compilation/require-compilable.ts'
+import {
+  createWorkBudget,
+  type WorkBudget,
+} from '../../../server/src/operations/overload/work-budget.ts'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
 import { createPolicy, createRule, POLICIES, RULE } from './policies.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, beforeEach, onTestFinished } from 'vitest'
-import type { Principal } from '../../../server/src/accounts/principal.ts'
+import type { Principal } from '../../../server/src/identity/principal.ts'
 import { bodyOf, createPolicyViews } from '../../../server/src/governance/policy-views.ts'
 import { openGovernedApp, type GovernedApp } from '../http/governed-app.ts'
 

@@ -1,6 +1,16 @@
 import type { StoreWriter } from '../../../server/src/store/store.ts'
-import { AT, LATER, NOW, POLICY, RULE, TEAM, device, token, webhook } from './audited-records.ts'
-import { SETTINGS } from './audited-writes.ts'
+import {
+  AT,
+  LATER,
+  NOW,
+  POLICY,
+  RULE,
+  TEAM,
+  device,
+  token,
+  webhook,
+} from './audit/audited-records.ts'
+import { SETTINGS } from './audit/audited-writes.ts'
 
 const OTHER_TEAM = TEAM.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))
 /** Members, teams, policies and credentials, each also changed and some deleted again. */

@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { createAuditedStore, type AuditedStore } from '../../../server/src/history/audited-store.ts'
+import {
+  createAuditedStore,
+  type AuditedStore,
+} from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { EMPTY_HISTORY, hashEvent } from '../../../server/src/history/event-hash.ts'
 import { pruneHistory } from '../../../server/src/history/prune-history.ts'
@@ -10,7 +13,7 @@ import {
 import type { Store } from '../../../server/src/store/store.ts'
 import { openTestStore } from '../store/test-store.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
-import { LATER, TEAM } from './audited-records.ts'
+import { LATER, TEAM } from './audit/audited-records.ts'
 import { furnish } from './furnished-organization.ts'
 
 const START_MS = Date.parse('2026-11-21T08:00:00.000Z')

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import {
   describeFaults,
@@ -12,7 +12,7 @@ import type { Store } from '../../../server/src/store/store.ts'
 import { openTestServer } from '../test-server.ts'
 import { runServerCommand } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
-import { NOW } from './audited-records.ts'
+import { NOW } from './audit/audited-records.ts'
 import { furnish } from './furnished-organization.ts'
 
 describe('comparing what is stored with the history', () => {

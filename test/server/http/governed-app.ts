@@ -4,24 +4,24 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createAuthenticator } from '../../../server/src/accounts/authenticate.ts'
+import { createAuthenticator } from '../../../server/src/identity/authenticate.ts'
 import type { PolicyLimits } from '../../../server/src/governance/policy-limits.ts'
-import { createAuditedStore } from '../../../server/src/history/audited-store.ts'
+import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { governanceRoutes } from '../../../server/src/governance/governance-routes.ts'
 import { createApp, type AppDeps } from '../../../server/src/http/create-app.ts'
 import type { Shortcut } from '../../../server/src/http/shortcut.ts'
-import { createLog, type LogSettings } from '../../../server/src/log/create-log.ts'
-import { createMetrics } from '../../../server/src/metrics/create-metrics.ts'
+import { createLog, type LogSettings } from '../../../server/src/operations/log/create-log.ts'
+import { createMetrics } from '../../../server/src/operations/metrics/create-metrics.ts'
 import {
   createWorkBudget,
   type BudgetLimits,
   type WorkBudget,
-} from '../../../server/src/overload/work-budget.ts'
+} from '../../../server/src/operations/overload/work-budget.ts'
 import type { Store } from '../../../server/src/store/store.ts'
-import { createAccessTokenIssuer } from '../../../server/src/tokens/access-token-jwt.ts'
-import { createAccessTokenKeys } from '../../../server/src/tokens/access-token-keys.ts'
+import { createAccessTokenIssuer } from '../../../server/src/identity/tokens/access-token-jwt.ts'
+import { createAccessTokenKeys } from '../../../server/src/identity/tokens/access-token-keys.ts'
 import { openTestStore } from '../store/test-store.ts'
-import { ensureSigningKeys } from '../../../server/src/tokens/signing-keys.ts'
+import { ensureSigningKeys } from '../../../server/src/identity/tokens/signing-keys.ts'
 
 /** The moment at which every test starts; `advance` moves it. */
 export const START = new Date('2026-11-21T08:00:00.500Z')

@@ -2,7 +2,7 @@ import { decodeJwt } from 'jose'
 import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { captureLog } from '../log/log-lines.ts'
+import { captureLog } from '../operations/log/log-lines.ts'
 import { openGovernedApp } from './governed-app.ts'
 
 const POLICIES = '/v2/orgs/acme/governance/policies'

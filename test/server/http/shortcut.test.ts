@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { securityHeaders } from '../../../server/src/http/security-headers.ts'
-import { overloaded } from '../../../server/src/overload/overload.ts'
+import { overloaded } from '../../../server/src/operations/overload/overload.ts'
 import {
   withShortcut,
   type ReadyAnswer,

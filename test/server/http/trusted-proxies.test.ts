@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { parseTrustedProxies } from '../../../server/src/http/trusted-proxies.ts'
-import { captureLog } from '../log/log-lines.ts'
+import { captureLog } from '../operations/log/log-lines.ts'
 import { openTestServer } from '../test-server.ts'
 import { openGovernedApp } from './governed-app.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { nextTurn } from '../../../server/src/next-turn.ts'
+import { nextTurn } from '../../../server/src/platform/next-turn.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
 import { enrolmentToken } from './credential-records.ts'
 import type { OpenStore } from './open-again.ts'

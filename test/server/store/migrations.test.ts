@@ -7,7 +7,7 @@ import {
   openPostgresStore,
   withConnection,
 } from '../../../server/src/store/postgres/open-postgres-store.ts'
-import { createViewPublisher } from '../../../server/src/distribution/views/view-publisher.ts'
+import { createViewPublisher } from '../../../server/src/views/publication/view-publisher.ts'
 import type { RuleRecord } from '../../../server/src/store/records.ts'
 import { MIGRATIONS } from '../../../server/src/store/sql/migrations/migrations.ts'
 import { deviceSearch } from '../../../server/src/store/sql/migrations/device-search.ts'

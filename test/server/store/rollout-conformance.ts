@@ -3,7 +3,7 @@ import type { RolloutRecord } from '../../../server/src/store/distribution-recor
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
 import type { RolloutReader } from '../../../server/src/store/contract/rollouts.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
-import { rollout } from '../history/audited-rollout-writes.ts'
+import { rollout } from '../history/audit/audited-rollout-writes.ts'
 
 const LATER = '2026-11-21T09:00:00.000Z'
 const WATCH = { evaluated_at: LATER, policies_hash: 'h', policies_since: LATER }

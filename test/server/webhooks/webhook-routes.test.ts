@@ -1,6 +1,6 @@
 import type { Permission } from '@palisade/protocol'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { nextTurn } from '../../../server/src/next-turn.ts'
+import { nextTurn } from '../../../server/src/platform/next-turn.ts'
 import { formatDeliveryId } from '../../../server/src/webhooks/delivery-id.ts'
 import { openTestServer, type TestServer } from '../test-server.ts'
 import { openReceiver, verify } from './receiver.ts'

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { randomBytes } from 'node:crypto'
 import type { Filled } from './fill-organization.ts'
-import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
-import { DEVICE_TOKEN_KEY } from '../../../../server/src/distribution/proof/device-tokens.ts'
+import { formatViewId, viewSecretName } from '../../../../server/src/views/content/view-id.ts'
+import { DEVICE_TOKEN_KEY } from '../../../../server/src/identity/device/device-tokens.ts'
 import { createLongTokens, createThumbprint } from './device-tokens.ts'
 
 /** An organization as its devices poll it. */

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import {
   createDeviceTokens,
   type DeviceTokens,
-} from '../../../../server/src/distribution/proof/device-tokens.ts'
+} from '../../../../server/src/identity/device/device-tokens.ts'
 
 /** Longer than any run, so that no load meets a token that is over. */
 const LIFE_SECONDS = 7 * 24 * 60 * 60

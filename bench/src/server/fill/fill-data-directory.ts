@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { openDataDirectory } from '../../../../server/src/data-directory.ts'
-import { loadDeviceTokenKey } from '../../../../server/src/distribution/proof/device-tokens.ts'
+import { openDataDirectory } from '../../../../server/src/operations/storage/data-directory.ts'
+import { loadDeviceTokenKey } from '../../../../server/src/identity/device/device-tokens.ts'
 import { createLongTokens } from './device-tokens.ts'
 import { fillOrganization, type Filled, type Shape } from './fill-organization.ts'
 

@@ -1,9 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { DeviceTokens } from '../../../../server/src/distribution/proof/device-tokens.ts'
-import { formatViewId, viewSecretName } from '../../../../server/src/distribution/views/view-id.ts'
+import type { DeviceTokens } from '../../../../server/src/identity/device/device-tokens.ts'
+import { formatViewId, viewSecretName } from '../../../../server/src/views/content/view-id.ts'
 import type { StoreWriter } from '../../../../server/src/store/store.ts'
-import type { permissionsOf } from '../../../../server/src/accounts/roles.ts'
-import { createSecretToken, hashSecretToken } from '../../../../server/src/tokens/secret-token.ts'
+import type { permissionsOf } from '../../../../server/src/identity/roles.ts'
+import {
+  createSecretToken,
+  hashSecretToken,
+} from '../../../../server/src/identity/tokens/secret-token.ts'
 import { createThumbprint } from './device-tokens.ts'
 
 const CREATED_AT = '2026-11-01T00:00:00Z'

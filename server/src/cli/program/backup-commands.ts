@@ -6,7 +6,7 @@ import {
   type RestoreOptions,
 } from '../backup.ts'
 import { readProcessConfig } from '../../config/config.ts'
-import { systemSources } from '../../sources.ts'
+import { systemSources } from '../../platform/sources.ts'
 
 const BACKUP_HELP = `
 Works while the server runs. The copy is of one moment, and every page, reference and row of it

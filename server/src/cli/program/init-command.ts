@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { readProcessConfig } from '../../config/config.ts'
-import { systemSources } from '../../sources.ts'
+import { systemSources } from '../../platform/sources.ts'
 import { initCommand, type InitOptions } from '../organization.ts'
 
 /** `init`. */

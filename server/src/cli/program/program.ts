@@ -9,7 +9,7 @@ import { SETTINGS_HELP } from './settings-help.ts'
 import { addStart } from './start-command.ts'
 import { addUser } from './user-commands.ts'
 import { addHistory, addVerifyHistory } from './history-commands.ts'
-import { readVersion } from '../../version.ts'
+import { readVersion } from '../../platform/version.ts'
 
 /** The commands of `palisade-server`. Each throws ConfigError, CommandFailure or a bug. */
 export function createProgram(): Command {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { readProcessConfig } from '../../config/config.ts'
-import { systemSources } from '../../sources.ts'
-import { listenForStop } from '../../stop-signals.ts'
+import { systemSources } from '../../platform/sources.ts'
+import { listenForStop } from '../../platform/stop-signals.ts'
 
 /** `start`. */
 export function addStart(program: Command): void {

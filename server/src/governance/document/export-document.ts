@@ -1,9 +1,14 @@
 import type { ExportResponse } from '@palisade/protocol'
-import { authorize } from '../../accounts/authorize.ts'
-import { payerOf } from '../../accounts/payer.ts'
+import { authorize } from '../../identity/authorize.ts'
+import { payerOf } from '../../identity/payer.ts'
 import type { Answer } from '../../http/answer.ts'
-import { formatEntityTag, isKnown, readEntityTags, requireMatch } from '../../http/entity-tag.ts'
-import { readQuery } from '../../http/read-query.ts'
+import {
+  formatEntityTag,
+  isKnown,
+  readEntityTags,
+  requireMatch,
+} from '../../http/input/entity-tag.ts'
+import { readQuery } from '../../http/input/read-query.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { answerPolicies, type LargeAnswerDeps, type ShownPolicies } from '../answer-policies.ts'
 import { noQuerySchema, type GovernanceCall } from '../governance-call.ts'

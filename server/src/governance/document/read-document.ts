@@ -1,10 +1,10 @@
 import { createRuleRequestSchema, documentPolicySchema } from '@palisade/protocol'
 import { z } from 'zod'
-import { invalidArgument } from '../../http/api-error.ts'
-import { quote } from '../../http/describe-issue.ts'
-import { readInput, requireFewValues } from '../../http/read-body.ts'
-import { withinField, withinFieldInTurns } from '../../http/within-field.ts'
-import type { Work } from '../../overload/work-budget.ts'
+import { invalidArgument } from '../../platform/api-error.ts'
+import { quote } from '../../http/input/describe-issue.ts'
+import { readInput, requireFewValues } from '../../http/body/read-body.ts'
+import { withinField, withinFieldInTurns } from '../../http/input/within-field.ts'
+import type { Work } from '../../operations/overload/work-budget.ts'
 import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
 import {
   policyBytes,

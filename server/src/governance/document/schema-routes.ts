@@ -2,8 +2,8 @@ import { policyDocumentJsonSchema } from '@palisade/protocol'
 import { createHash } from 'node:crypto'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { isKnown, readEntityTags } from '../../http/entity-tag.ts'
-import { errorResponses } from '../../http/error-responses.ts'
+import { isKnown, readEntityTags } from '../../http/input/entity-tag.ts'
+import { errorResponses } from '../../http/errors/error-responses.ts'
 
 /** It changes with releases only; an editor that has an old one for an hour is not far off. */
 const CACHE_CONTROL = 'public, max-age=3600'

@@ -1,5 +1,5 @@
-import { ApiError } from '../../http/api-error.ts'
-import { quote } from '../../http/describe-issue.ts'
+import { ApiError } from '../../platform/api-error.ts'
+import { quote } from '../../http/input/describe-issue.ts'
 
 /** Runs `judge`; what it refuses names the policy, because a document has many. */
 export function withinPolicy<T>(name: string, judge: () => T): T {

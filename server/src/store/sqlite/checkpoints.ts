@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
 import { Worker } from 'node:worker_threads'
-import { checkpointWorkerFile } from '../../worker-file.ts'
+import { checkpointWorkerFile } from '../../platform/worker-file.ts'
 import { guard } from './sqlite-error.ts'
 
 /** Pages in the log (16 MiB) that are copied at once: a page that was written often is copied once. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { createWorkBudget } from '../../../../server/src/overload/work-budget.ts'
+import { createWorkBudget } from '../../../../server/src/operations/overload/work-budget.ts'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { createPolicy, createRule, getPolicy } from '../policies.ts'
 import { apply, exported, post, rule, stateOf } from './documents.ts'

@@ -15,7 +15,7 @@ import {
   type Cluster,
 } from '../../postgres/cluster.ts'
 import { hasPostgres, place } from '../../postgres/test-postgres.ts'
-import { makeCertificate } from '../../tls/make-certificate.ts'
+import { makeCertificate } from '../../operations/tls/make-certificate.ts'
 
 /** The certificate is for `localhost` and 127.0.0.1; this is the same machine by another name. */
 const UNNAMED = '127.0.0.2'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { nextTurn } from '../../../../server/src/next-turn.ts'
+import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
 import {
   createReadingPool,
   type ReadingSession,

@@ -1,0 +1,26 @@
+import type { Config } from './config.ts'
+import type { Log } from '../operations/log/create-log.ts'
+import { isEveryAddress, isLoopback } from '../platform/origin.ts'
+import type { Store } from '../store/store.ts'
+
+/** Logs each setting that works and that an operator seldom means. */
+export async function warnAtStart(
+  log: Log,
+  config: Pick<Config, 'tls' | 'publicUrl'>,
+  address: string,
+  store: Pick<Store, 'read'>,
+): Promise<void> {
+  const { tls, publicUrl } = config
+  if (tls === null && !isLoopback(address) && publicUrl?.startsWith('https:') !== true)
+    log.warn(
+      'passwords and tokens cross the network in clear text: set `PALISADE_TLS_CERT` and `PALISADE_TLS_KEY`, or put a proxy with TLS in front and its origin into `PALISADE_PUBLIC_URL`',
+    )
+  if (publicUrl === null && isEveryAddress(address))
+    log.warn(
+      'no machine can be enrolled: set `PALISADE_PUBLIC_URL` to the origin under which machines reach this server',
+    )
+  if ((await store.read((reader) => reader.organizations.count())) === 0)
+    log.warn(
+      'there is no organization; make the first with `palisade-server init --org NAME --owner USER`',
+    )
+}

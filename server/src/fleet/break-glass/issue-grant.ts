@@ -1,0 +1,55 @@
+import { GRANT_LIMITS, type Grant, type IssueGrantRequest } from '@palisade/protocol'
+import { conflict, limitExceeded } from '../../platform/api-error.ts'
+import type { DeviceRecord, GrantRecord } from '../../store/distribution-records.ts'
+import type { StoreReader, StoreWriter } from '../../store/store.ts'
+import type { EnrolDeps } from '../enrolment/enrol-device.ts'
+import { ensureTrust } from '../../views/keys/trust.ts'
+import { signGrant } from './sign-grant.ts'
+
+/** That may still be begun or be in force, of one device; few, so their list has no pages. */
+const MAX_OUTSTANDING = 20
+
+export interface WantedGrant extends IssueGrantRequest {
+  /** `Author.actor` */
+  readonly issued_by: string
+}
+
+/** Stores that a grant was issued, and signs it. Throws ApiError 403 and 409. */
+export async function issueGrant(
+  deps: EnrolDeps,
+  writer: StoreWriter,
+  device: DeviceRecord,
+  { reason, duration_seconds, use_within_seconds, issued_by }: WantedGrant,
+): Promise<Grant> {
+  await requireLive(writer, device)
+  const now = deps.now()
+  const { org, id: device_id } = device
+  const others = await writer.grants.listOutstanding(org, device_id, now.toISOString())
+  if (others.length >= MAX_OUTSTANDING)
+    throw limitExceeded(`the device has ${MAX_OUTSTANDING} grants already that are not over`)
+  // Whole seconds, as they are signed.
+  const issuedMs = Math.floor(now.getTime() / 1000) * 1000
+  const useByMs = issuedMs + (use_within_seconds ?? GRANT_LIMITS.defaultUseWithin) * 1000
+  const record: GrantRecord = {
+    id: deps.newId(),
+    org,
+    device_id,
+    reason,
+    issued_by,
+    issued_at: new Date(issuedMs).toISOString(),
+    use_by: new Date(useByMs).toISOString(),
+    duration_seconds,
+    over_at: new Date(useByMs + duration_seconds * 1000).toISOString(),
+  }
+  const { keys } = await ensureTrust(writer, org, now)
+  await writer.grants.insert(record)
+  return signGrant(record, keys.targets)
+}
+
+/** As with its token: a device ends with the membership of its user. */
+async function requireLive(reader: StoreReader, device: DeviceRecord): Promise<void> {
+  const { org, username, revoked_at } = device
+  const isOut = username !== null && (await reader.memberships.find(org, username)) === null
+  if (revoked_at !== null || isOut)
+    throw conflict('the device was revoked; enrol the machine again')
+}

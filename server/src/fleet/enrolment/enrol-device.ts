@@ -1,0 +1,57 @@
+import type { Enrolment } from '@palisade/protocol'
+import { conflict } from '../../platform/api-error.ts'
+import type { DeviceRecord, RootRecord } from '../../store/distribution-records.ts'
+import type { StoreWriter } from '../../store/store.ts'
+import { ensureTrust } from '../../views/keys/trust.ts'
+
+export interface EnrolDeps {
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly newId: () => string
+}
+
+/** A machine that has proven to hold a key. */
+export interface NewDevice {
+  readonly org: string
+  readonly user: string | null
+  /** Of its key. */
+  readonly thumbprint: string
+  /** Null when it gave none. */
+  readonly name: string | null
+  readonly labels: readonly string[]
+  readonly enrolment_token_id: string | null
+}
+
+/**
+ * Stores a new device; one key is for one device, revoked ones too. Answers what the machine keeps,
+ * with the newest root unless another is given. Throws 409; judges nothing else.
+ */
+export async function enrolDevice(
+  deps: EnrolDeps,
+  writer: StoreWriter,
+  { user, ...made }: NewDevice,
+  { server, root }: { readonly server: string; readonly root?: RootRecord },
+): Promise<Enrolment> {
+  if ((await writer.devices.findByThumbprint(made.thumbprint)) !== null)
+    throw conflict('this key is that of another device; make a new one')
+  const device = {
+    ...made,
+    id: deps.newId(),
+    username: user,
+    created_at: deps.now().toISOString(),
+    revoked_at: null,
+  }
+  await writer.devices.insert(device)
+  return formatEnrolment(device, {
+    server,
+    root: root ?? (await ensureTrust(writer, made.org, deps.now())).root,
+  })
+}
+
+export function formatEnrolment(
+  { id, org, username }: Pick<DeviceRecord, 'id' | 'org' | 'username'>,
+  { server, root }: { readonly server: string; readonly root: RootRecord },
+): Enrolment {
+  const text = Buffer.from(root.body).toString()
+  return { server, org, user: username, device_id: id, root: text }
+}

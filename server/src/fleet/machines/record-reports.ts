@@ -1,0 +1,40 @@
+import type { DeviceReport } from '@palisade/protocol'
+import type { Log } from '../../operations/log/create-log.ts'
+import type { DeviceReportRecord } from '../../store/distribution-records.ts'
+import type { Store } from '../../store/store.ts'
+import { createWriteBehind } from '../../store/write-behind.ts'
+
+/** A fleet that reports at once is written with a few statements a second. */
+const INTERVAL_MS = 1000
+
+/** The newest report of each device. What a killed process had not written, the next one mends. */
+export interface ReportLog {
+  record(deviceId: string, report: DeviceReport, at: Date): void
+  /** Writes what is left; nothing may be recorded any more. */
+  close(): Promise<void>
+}
+
+export function openReportLog({ store, log }: { store: Store; log: Log }): ReportLog {
+  const reports = createWriteBehind<DeviceReportRecord>({
+    store,
+    intervalMs: INTERVAL_MS,
+    write: (writer, entries) => writer.deviceReports.put(entries.map(([, report]) => report)),
+    onFailure: (err) => log.warn({ err }, 'reports of devices could not be written'),
+  })
+  return {
+    record(device_id, { revision, state, error, break_glass, agent_version }, at) {
+      reports.record(device_id, {
+        device_id,
+        reported_at: at.toISOString(),
+        revision: revision ?? null,
+        state,
+        error_code: error?.code ?? null,
+        error_detail: error?.detail ?? null,
+        grant_id: break_glass?.grant_id ?? null,
+        grant_begun_at: break_glass?.begun_at ?? null,
+        agent_version,
+      })
+    },
+    close: () => reports.close(),
+  }
+}

@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto'
+import type { AuditedStore } from '../../history/audit/audited-store.ts'
+import type { Author } from '../../history/author.ts'
+import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import { nextTurn } from '../../platform/next-turn.ts'
+import type { RolloutRecord, RolloutWatchRecord } from '../../store/distribution-records.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import type { CountDeps } from '../machines/count-machines.ts'
+import { countStage } from './count-stage.ts'
+import { judgeStage } from './judge-stage.ts'
+import { stepRollout, type RolloutStep } from './rollout-machine.ts'
+
+const INTERVAL_MS = 10_000
+/** Of what judging took, so that large fleets take no more than a tenth of the time. */
+const REST = 9
+
+export interface RolloutWatchDeps {
+  readonly store: Pick<Store, 'read' | 'transaction'>
+  readonly audited: Pick<AuditedStore, 'write' | 'read'>
+  readonly views: CountDeps['views']
+  readonly now: () => Date
+  /** Told of what keeps it from judging, such as a store that does not answer. */
+  readonly onError: (error: unknown) => void
+}
+
+/** Pauses rollouts and lets them go on, by what machines have reported. */
+export interface RolloutWatch {
+  /** Judges every few seconds from now on. */
+  start(): void
+  /** Judges each rollout that runs, and that no server has judged within the last seconds. */
+  judgeDue(): Promise<void>
+  /** Begins nothing more, and resolves when what was begun is over. */
+  stop(): Promise<void>
+}
+
+export function createRolloutWatch(deps: RolloutWatchDeps): RolloutWatch {
+  const { store, onError } = deps
+  let isStopping = false
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | null = null
+
+  async function judgeDue(): Promise<void> {
+    const rollouts = await store.read((reader) => reader.rollouts.listRunning())
+    for (const rollout of rollouts) if (!isStopping) await judgeOne(deps, rollout).catch(onError)
+  }
+
+  function wait(ms: number): void {
+    if (!isStopping) timer = setTimeout(look, ms).unref()
+  }
+
+  function look(): void {
+    const startedMs = performance.now()
+    running = judgeDue()
+      .catch(onError)
+      .finally(() => wait(Math.max(INTERVAL_MS, REST * (performance.now() - startedMs))))
+  }
+
+  return {
+    start: () => wait(INTERVAL_MS),
+    judgeDue,
+    async stop() {
+      isStopping = true
+      clearTimeout(timer)
+      await running
+    },
+  }
+}
+
+async function judgeOne(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise<void> {
+  const watch = await claim(deps, rollout)
+  if (watch === null) return
+  const author = authorOf(rollout)
+  const { machines } = await countStage({ ...deps, store: deps.audited }, rollout, nextTurn)
+  const step = judgeStage(rollout, {
+    machines,
+    actor: author.actor,
+    settledMs: Date.parse(watch.policies_since),
+    nowMs: deps.now().getTime(),
+  })
+  if (step === null) return
+  await deps.audited.write(author, async (writer) => {
+    const current = await writer.rollouts.find(rollout.org, rollout.id)
+    // Whatever somebody has done since, he has done knowing what he does.
+    if (current === null || !isSame(current, rollout)) return
+    // Nobody has reported anything of what was changed just now.
+    if (goesOn(step) && (await hashPolicies(writer, rollout.org)) !== watch.policies_hash) return
+    const stepped = stepRollout(current, step, deps.now().toISOString())
+    if (stepped.ok) await writer.rollouts.update({ ...current, ...stepped.rollout })
+  })
+}
+
+/** Null when another server judges it. */
+function claim(
+  { store, now }: RolloutWatchDeps,
+  { id, org }: RolloutRecord,
+): Promise<RolloutWatchRecord | null> {
+  return store.transaction(async (writer) => {
+    const before = await writer.rollouts.watch(id)
+    const nowMs = now().getTime()
+    const passedMs = before === null ? INTERVAL_MS : nowMs - Date.parse(before.evaluated_at)
+    // A time to come is that of a clock that was ahead.
+    if (passedMs >= 0 && passedMs < INTERVAL_MS / 2) return null
+    const at = new Date(nowMs).toISOString()
+    const policies_hash = await hashPolicies(writer, org)
+    const policies_since = before?.policies_hash === policies_hash ? before.policies_since : at
+    const watch = { evaluated_at: at, policies_hash, policies_since }
+    await writer.rollouts.putWatch(id, watch)
+    return watch
+  })
+}
+
+/** Every change of a policy gives it another revision; teams and settings change it not. */
+async function hashPolicies(reader: StoreReader, org: string): Promise<string> {
+  const page = { afterId: '', limit: Number.MAX_SAFE_INTEGER }
+  const heads = await reader.policies.list(org, page)
+  return hash('sha256', JSON.stringify(heads.map(({ id, revision }) => [id, revision])))
+}
+
+function isSame(one: RolloutRecord, other: RolloutRecord): boolean {
+  return formatCanonicalJson(one) === formatCanonicalJson(other)
+}
+
+function goesOn({ kind }: RolloutStep): boolean {
+  return kind === 'advance' || kind === 'finish'
+}
+
+function authorOf({ org, id }: RolloutRecord): Author {
+  return { actor: `rollout:${org}:${id}`, address: null, request_id: null }
+}

@@ -1,0 +1,114 @@
+import {
+  describePathCost,
+  MAX_PATH_COST,
+  pathCost,
+  sumPathLoads,
+  type PathLoad,
+} from '@palisade/policy-core'
+import { authorize } from '../../identity/authorize.ts'
+import { ApiError, invalidArgument } from '../../platform/api-error.ts'
+import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import type { PolicyCall } from '../governance-call.ts'
+import {
+  findPathLoads,
+  hasPathStars,
+  readCommittedLoads,
+  readPathLoad,
+  readRuleLoad,
+  type PathLoadDeps,
+} from './path-loads.ts'
+import { listHeads } from '../policy-lookup.ts'
+
+/** The policies of an organization before and after a write. */
+export interface PathChange {
+  /** Of those that stay as they are. */
+  readonly others: readonly PathLoad[]
+  /** Of those that are written or deleted, as they are, and as they become. */
+  readonly before: readonly PathLoad[]
+  readonly after: readonly PathLoad[]
+  /** Of the written rules: a refusal names one of their patterns. */
+  readonly written: PathLoad
+}
+
+/**
+ * Throws 400, naming the pattern that costs most, where the path patterns of an organization would cost
+ * more together than one decision may. The policies of any user are among them. A write that does not
+ * raise the cost is accepted: policies of an older server stay, and can be mended.
+ */
+export function requirePathRoom(
+  { others, before, after, written }: PathChange,
+  fieldOf: (pattern: string) => string | undefined = () => undefined,
+): void {
+  const all = [...others, ...after]
+  // Policies share classes of patterns, so the sum of their costs is an upper bound.
+  if (all.reduce((sum, load) => sum + pathCost(load), 0) <= MAX_PATH_COST) return
+  const cost = pathCost(sumPathLoads(all))
+  if (cost <= MAX_PATH_COST || cost <= pathCost(sumPathLoads([...others, ...before]))) return
+  const pattern = written.dearest ?? ''
+  throw invalidArgument(describePathCost(pattern, cost), {
+    field: fieldOf(pattern),
+    reason: 'path_cost',
+  })
+}
+
+/** A rule of a policy, as it becomes. */
+export interface WrittenRule {
+  /** As it is. */
+  readonly policy: PolicyRecord
+  readonly rule: RuleRecord
+}
+
+/**
+ * Judges a rule that is added to its policy, or takes the place of the one with its id. Answers the load
+ * of the policy as it becomes.
+ */
+export async function requireRuleRoom(
+  deps: PathLoadDeps,
+  reader: StoreReader,
+  { policy, rule }: WrittenRule,
+): Promise<PathLoad> {
+  const { knownRules } = deps
+  const { org, id, rules } = policy
+  const before = await readPathLoad(knownRules, rules)
+  const isNew = rules.every((other) => other.id !== rule.id)
+  const written = await readRuleLoad(knownRules, rule)
+  if (isNew && !hasPathStars(rule)) return before
+  const loads = [written]
+  if (isNew) loads.push(before)
+  else
+    for (const other of rules)
+      if (other.id !== rule.id) loads.push(await readRuleLoad(knownRules, other))
+  const after = sumPathLoads(loads)
+  if (!hasPathStars(rule)) return after
+  const heads = (await listHeads(reader, org)).filter((head) => head.id !== id)
+  const others = await findPathLoads(deps, heads, (head) => reader.policies.find(org, head.id))
+  requirePathRoom(
+    { others, before: [before], after: [after], written },
+    (pattern) => `resources[${rule.resources.indexOf(pattern)}]`,
+  )
+  return after
+}
+
+/**
+ * Reads the loads that are not known yet, one policy at a time and before other writers have to wait,
+ * for a body that has a path with `*`. The write itself judges the caller again.
+ */
+export async function readAheadOfRoom(
+  deps: PathLoadDeps & { readonly store: Pick<Store, 'read'> },
+  { principal, org, body }: Pick<PolicyCall, 'principal' | 'org' | 'body'>,
+): Promise<void> {
+  const { buffer, byteOffset, byteLength } = body.bytes
+  const bytes = Buffer.from(buffer, byteOffset, byteLength)
+  const has = (text: string): boolean => bytes.includes(text)
+  if (!has('*') || (!has('"/') && !has('"~'))) return
+  try {
+    const heads = await deps.store.read(async (reader) => {
+      await authorize(reader, principal, org, 'policies:write')
+      return listHeads(reader, org)
+    })
+    await readCommittedLoads(deps, heads)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+  }
+}

@@ -1,0 +1,180 @@
+import type { Decision } from '@palisade/policy-core'
+import type { PolicyBody } from '@palisade/protocol'
+import { Worker } from 'node:worker_threads'
+import { ApiError } from '../../platform/api-error.ts'
+import { policyWorkerFile } from '../../platform/worker-file.ts'
+import { READY, type WorkerJob, type WorkerReply, type WorkerRequest } from './worker-messages.ts'
+
+/** Enough for all sets that are kept, and for one more that is being compiled. */
+const MAX_HEAP_MIB = 256
+/** Patterns can be written so that they compile for many seconds. */
+const TIME_LIMIT_MS = 10_000
+/** A thread that starts on a busy machine takes seconds, which are no fault of its first set. */
+const START_LIMIT_MS = 30_000
+
+const UTF8 = new TextEncoder()
+
+/** A set of policies in the worker. */
+export interface WorkerSet {
+  add(policy: PolicyBody): void
+  /**
+   * Compiles what was added; answers for how long. Throws `UncompilableError` where the worker had to be
+   * ended for it.
+   */
+  compile(resolveUnlistedNames: boolean): Promise<number>
+  decide(request: unknown): Promise<Decision>
+  drop(): void
+  /** Whether it was dropped, or the worker that had it has ended. */
+  isLost(): boolean
+}
+
+/** Compiles policies and decides by them in a thread of its own, which takes seconds for large sets. */
+export interface PolicyWorker {
+  open(): WorkerSet
+  close(): Promise<void>
+}
+
+/** The set takes more time or memory than there is for it; `tookMs` were spent on it. */
+export class UncompilableError extends Error {
+  override readonly name = 'UncompilableError'
+  readonly tookMs: number
+
+  constructor(tookMs: number) {
+    super('the policies take too much time or memory to compile')
+    this.tookMs = tookMs
+  }
+}
+
+interface Job {
+  readonly kind: 'compile' | 'decide'
+  readonly resolve: (reply: WorkerReply) => void
+  readonly reject: (error: Error) => void
+}
+
+/** One thread, begun with the first set and again after it had to be ended. */
+interface Thread {
+  readonly worker: Worker
+  /** In the order that they were sent, which is that of the replies. */
+  readonly jobs: Map<number, Job>
+  isReady: boolean
+  hasEnded: boolean
+  /** When the first job began. */
+  startedMs: number
+  timer: NodeJS.Timeout | undefined
+}
+
+export function createPolicyWorker({
+  file = policyWorkerFile(),
+  timeLimitMs = TIME_LIMIT_MS,
+}: { readonly file?: URL; readonly timeLimitMs?: number } = {}): PolicyWorker {
+  let current: Thread | null = null
+  let numbers = 0
+
+  function begin(): Thread {
+    const worker = new Worker(file, {
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+      execArgv: [],
+    })
+    // A server that stops does not wait for it.
+    worker.unref()
+    const thread: Thread = {
+      worker,
+      jobs: new Map(),
+      isReady: false,
+      hasEnded: false,
+      startedMs: 0,
+      timer: undefined,
+    }
+    worker.on('message', (reply: WorkerReply | typeof READY) => {
+      if (reply === READY) {
+        thread.isReady = true
+        watch(thread)
+        return
+      }
+      const job = thread.jobs.get(reply.job)
+      thread.jobs.delete(reply.job)
+      watch(thread)
+      job?.resolve(reply)
+    })
+    const ended = () => end(thread)
+    worker.once('error', ended)
+    worker.once('exit', ended)
+    return thread
+  }
+
+  /** The first job is the one that is being done, so that it is at fault. */
+  function end(thread: Thread): void {
+    if (thread.hasEnded) return
+    thread.hasEnded = true
+    if (current === thread) current = null
+    clearTimeout(thread.timer)
+    const tookMs = performance.now() - thread.startedMs
+    for (const [index, { kind, reject }] of [...thread.jobs.values()].entries())
+      reject(index === 0 && kind === 'compile' ? new UncompilableError(tookMs) : tryAgain())
+    void thread.worker.terminate()
+  }
+
+  function watch(thread: Thread): void {
+    clearTimeout(thread.timer)
+    thread.startedMs = performance.now()
+    const limitMs = thread.isReady ? timeLimitMs : START_LIMIT_MS
+    if (thread.jobs.size > 0) thread.timer = setTimeout(() => end(thread), limitMs).unref()
+  }
+
+  async function ask(thread: Thread, message: WorkerJob): Promise<WorkerReply> {
+    if (thread.hasEnded) throw tryAgain()
+    const { promise, resolve, reject } = Promise.withResolvers<WorkerReply>()
+    thread.jobs.set(message.job, { kind: message.kind, resolve, reject })
+    if (thread.jobs.size === 1) watch(thread)
+    thread.worker.postMessage(message, [])
+    const reply = await promise
+    if (reply.kind === 'failed') throw new Error(reply.message)
+    return reply
+  }
+
+  function open(): WorkerSet {
+    const thread = (current ??= begin())
+    const set = (numbers += 1)
+    let isDropped = false
+    return {
+      add(policy) {
+        // Bytes change hands at once, where all its strings would be copied one by one.
+        const bytes = UTF8.encode(JSON.stringify(policy))
+        const message: WorkerRequest = { kind: 'add', set, policy: bytes }
+        thread.worker.postMessage(message, [bytes.buffer])
+      },
+      async compile(resolve_unlisted_names) {
+        const job = (numbers += 1)
+        const reply = await ask(thread, { kind: 'compile', set, job, resolve_unlisted_names })
+        return reply.kind === 'compiled' ? reply.tookMs : 0
+      },
+      async decide(request) {
+        const reply = await ask(thread, { kind: 'decide', set, job: (numbers += 1), request })
+        if (reply.kind !== 'decided') throw new TypeError('the worker answered something else')
+        return reply.decision
+      },
+      drop() {
+        isDropped = true
+        const message: WorkerRequest = { kind: 'drop', set }
+        thread.worker.postMessage(message, [])
+      },
+      isLost: () => isDropped || thread.hasEnded,
+    }
+  }
+
+  return {
+    open,
+    async close() {
+      const thread = current
+      if (thread === null) return
+      end(thread)
+      await thread.worker.terminate()
+    },
+  }
+}
+
+function tryAgain(): ApiError {
+  return new ApiError(429, 'limit_exceeded', 'the policies have to be compiled again; try again', {
+    headers: { 'retry-after': '1' },
+  })
+}

@@ -1,0 +1,119 @@
+import type { EventKind } from '@palisade/protocol'
+import { formatPolicy, formatRule } from '../format-policy.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { PolicyRecord, RuleRecord } from '../../store/records.ts'
+import type { PolicyReader, PolicyWriter } from '../../store/contract/policies.ts'
+import type { Change, RecordChange, Writes } from '../change.ts'
+
+/** Writes of policies and rules that leave events. */
+export function auditPolicies(
+  policies: PolicyWriter,
+  record: RecordChange,
+): Writes<PolicyWriter, PolicyReader> {
+  async function current(org: string, id: string): Promise<PolicyRecord> {
+    const policy = await policies.find(org, id)
+    if (policy === null)
+      throw new StoreError('ERR_STORE_NOT_FOUND', `policy \`${id}\` is not there`)
+    return policy
+  }
+
+  return {
+    async insert(head) {
+      const policy = await policies.insert(head)
+      await record({ ...subjectOf('policy.created', policy), before: null, after: show(policy) })
+      return policy
+    },
+    async update(head) {
+      const old = await current(head.org, head.id)
+      const policy = await policies.update(head)
+      const change = subjectOf('policy.updated', policy)
+      await record({ ...change, before: show(old), after: show(policy) })
+      return policy
+    },
+    async delete(org, id) {
+      const old = await current(org, id)
+      await policies.delete(org, id)
+      await record({ ...subjectOf('policy.deleted', old), before: formatPolicy(old), after: null })
+    },
+    async insertRule(at, rule) {
+      const policy = await policies.insertRule(at, rule)
+      const after = formatRule(rule)
+      await record({ ...ruleChange('rule.created', policy, rule), before: null, after })
+      return policy
+    },
+    async updateRule(at, rule) {
+      const old = findRule(await current(at.org, at.policyId), rule.id)
+      const policy = await policies.updateRule(at, rule)
+      const change = ruleChange('rule.updated', policy, rule)
+      await record({ ...change, before: formatRule(old), after: formatRule(rule) })
+      return policy
+    },
+    async deleteRule(at, ruleId) {
+      const old = findRule(await current(at.org, at.policyId), ruleId)
+      const policy = await policies.deleteRule(at, ruleId)
+      const before = formatRule(old)
+      await record({ ...ruleChange('rule.deleted', policy, old), before, after: null })
+      return policy
+    },
+    async replaceRules(at, rules) {
+      const old = await current(at.org, at.policyId)
+      const policy = await policies.replaceRules(at, rules)
+      for (const change of replacements(old, policy)) await record(change)
+      return policy
+    },
+  }
+}
+
+/** One by one what became of each rule, and then their order when that is not the outcome. */
+function replacements(old: PolicyRecord, policy: PolicyRecord): Change[] {
+  const [before, after] = [byId(old), byId(policy)]
+  const deleted = old.rules
+    .filter(({ id }) => !after.has(id))
+    .map((rule) => ({ ...ruleChange('rule.deleted', policy, rule), before: rule, after: null }))
+  const updated = policy.rules.flatMap((rule) => {
+    const previous = before.get(rule.id)
+    if (previous === undefined) return []
+    return { ...ruleChange('rule.updated', policy, rule), before: previous, after: rule }
+  })
+  const created = policy.rules
+    .filter(({ id }) => !before.has(id))
+    .map((rule) => ({ ...ruleChange('rule.created', policy, rule), before: null, after: rule }))
+  const changes = [...deleted, ...updated, ...created].map((change) => ({
+    ...change,
+    before: change.before === null ? null : formatRule(change.before),
+    after: change.after === null ? null : formatRule(change.after),
+  }))
+
+  const order = policy.rules.map(({ id }) => id)
+  const kept = old.rules.filter(({ id }) => after.has(id))
+  const outcome = [...kept.map(({ id }) => id), ...created.map(({ subject }) => subject.id)]
+  if (order.every((id, index) => id === outcome[index])) return changes
+  const shown = { before: { rules: old.rules.map(({ id }) => id) }, after: { rules: order } }
+  return [...changes, { ...subjectOf('policy.rules_reordered', policy), ...shown }]
+}
+
+function byId({ rules }: PolicyRecord): Map<string, RuleRecord> {
+  return new Map(rules.map((rule) => [rule.id, rule]))
+}
+
+/**
+ * The policy without its rules, which have events of their own: a new name of a large policy
+ * would be kept as two copies of all of them.
+ */
+function show(policy: PolicyRecord) {
+  return formatPolicy({ ...policy, rules: [] })
+}
+
+function subjectOf(kind: EventKind, { org, id, name }: PolicyRecord) {
+  return { place: { org }, kind, subject: { id, name } }
+}
+
+function ruleChange(kind: EventKind, policy: PolicyRecord, { id, name }: RuleRecord) {
+  return { place: { org: policy.org }, kind, subject: { id, name, policy_id: policy.id } }
+}
+
+function findRule(policy: PolicyRecord, id: string): RuleRecord {
+  const rule = policy.rules.find((candidate) => candidate.id === id)
+  if (rule === undefined) throw new StoreError('ERR_STORE_NOT_FOUND', `rule \`${id}\` is not there`)
+  return rule
+}

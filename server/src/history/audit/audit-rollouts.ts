@@ -1,0 +1,49 @@
+import type { EventKind } from '@palisade/protocol'
+import { formatRollout } from '../format-rollout.ts'
+import type { RolloutReader, RolloutWriter } from '../../store/contract/rollouts.ts'
+import type { RolloutRecord } from '../../store/distribution-records.ts'
+import { StoreError } from '../../store/store-error.ts'
+import type { RecordChange, Writes } from '../change.ts'
+
+/** The policies that a rollout began with are in the history as they came about. */
+export function auditRollouts(
+  rollouts: RolloutWriter,
+  record: RecordChange,
+): Omit<Writes<RolloutWriter, RolloutReader>, 'putWatch'> {
+  return {
+    async insert(rollout) {
+      await rollouts.insert(rollout)
+      const change = { ...ofRollout(rollout), kind: 'rollout.started' as const }
+      await record({ ...change, before: null, after: formatRollout(rollout) })
+    },
+    async update(rollout) {
+      const before = await rollouts.find(rollout.org, rollout.id)
+      if (before === null)
+        throw new StoreError('ERR_STORE_NOT_FOUND', `rollout \`${rollout.id}\` is not there`)
+      await rollouts.update(rollout)
+      await record({
+        ...ofRollout(rollout),
+        kind: kindOf(before, rollout),
+        before: formatRollout(before),
+        after: formatRollout(rollout),
+      })
+    },
+  }
+}
+
+function kindOf(before: RolloutRecord, { state }: RolloutRecord): EventKind {
+  switch (state) {
+    case 'finished':
+      return 'rollout.finished'
+    case 'rolled_back':
+      return 'rollout.rolled_back'
+    case 'paused':
+      return 'rollout.paused'
+    case 'running':
+      return before.state === 'paused' ? 'rollout.resumed' : 'rollout.advanced'
+  }
+}
+
+function ofRollout({ id, org }: RolloutRecord) {
+  return { place: { org }, subject: { id, name: null } }
+}

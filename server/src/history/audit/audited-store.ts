@@ -1,0 +1,44 @@
+import type { Store, StoreWriter } from '../../store/store.ts'
+import { createAuditedWriter } from './audited-writer.ts'
+import { laneOf, type Author } from '../author.ts'
+import { createChangeLog } from '../change-log.ts'
+import type { RequireHistoryRoom } from '../../identity/limits/history-quota.ts'
+
+/**
+ * The store as services have it: there is no way to write without saying who does, and every
+ * change that goes through `write` leaves its event in the same transaction.
+ */
+export interface AuditedStore extends Pick<Store, 'read' | 'generation'> {
+  /** As `Store.transaction`. */
+  write<T>(author: Author, work: (writer: StoreWriter) => Promise<T>): Promise<T>
+}
+
+export interface AuditedStoreDeps {
+  readonly store: Store
+  readonly now: () => Date
+  /** No bound without it, as for commands of the operator. */
+  readonly requireRoom?: RequireHistoryRoom
+  /** Told after the commit whose history has grown. */
+  readonly onEvents?: (orgs: readonly string[]) => void
+}
+
+export function createAuditedStore({
+  store,
+  now,
+  requireRoom,
+  onEvents,
+}: AuditedStoreDeps): AuditedStore {
+  return {
+    read: (work) => store.read(work),
+    generation: (of) => store.generation(of),
+    async write(author, work) {
+      const { result, orgs } = await store.transaction(async (writer) => {
+        const log = createChangeLog(writer, requireRoom)
+        const audited = createAuditedWriter(writer, (change) => log.record(change))
+        return { result: await work(audited), orgs: await log.append(author, now()) }
+      }, laneOf(author))
+      if (orgs.length > 0) onEvents?.(orgs)
+      return result
+    },
+  }
+}

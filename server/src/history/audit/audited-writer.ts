@@ -1,0 +1,194 @@
+import type { StoreWriter } from '../../store/store.ts'
+import {
+  auditAccessTokens,
+  auditDevices,
+  auditEnrolmentTokens,
+  auditGrants,
+  auditSigningKeys,
+} from './audit-credentials.ts'
+import { auditEvents } from './audit-events.ts'
+import { auditOrganizations } from './audit-organizations.ts'
+import {
+  auditInvitations,
+  auditKnownNetworks,
+  auditMemberships,
+  auditTeams,
+  auditUsers,
+} from './audit-people.ts'
+import { auditPolicies } from './audit-policies.ts'
+import { auditRollouts } from './audit-rollouts.ts'
+import { auditTrust } from './audit-trust.ts'
+import { auditWebhooks } from './audit-webhooks.ts'
+import type { RecordChange } from '../change.ts'
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+/**
+ * A writer whose every write tells `record` what it changed. Each `audit…` answers all methods that
+ * write and no others, so that the compiler refuses a new one until somebody has said what it is
+ * in the history.
+ *
+ * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
+ * was used, when a rollout was judged, and how far deliveries have come, which are no change of anything.
+ */
+export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
+  return new AuditedWriter(writer, record)
+}
+
+/**
+ * For one transaction. Each part is made when it is first used: most transactions write one. A class,
+ * because its getters are made once, where those of an object took as long as writing a row.
+ */
+class AuditedWriter implements StoreWriter {
+  readonly #writer: StoreWriter
+  readonly #record: RecordChange
+  readonly #made: Partial<Mutable<StoreWriter>> = {}
+
+  constructor(writer: StoreWriter, record: RecordChange) {
+    this.#writer = writer
+    this.#record = record
+  }
+
+  get organizations() {
+    return (this.#made.organizations ??= {
+      ...this.#writer.organizations,
+      ...auditOrganizations(this.#writer.organizations, this.#record),
+    })
+  }
+
+  get users() {
+    return (this.#made.users ??= {
+      ...this.#writer.users,
+      ...auditUsers(this.#writer.users, this.#record),
+    })
+  }
+
+  get knownNetworks() {
+    return (this.#made.knownNetworks ??= {
+      ...this.#writer.knownNetworks,
+      ...auditKnownNetworks(this.#writer.knownNetworks, this.#record),
+    })
+  }
+
+  get memberships() {
+    return (this.#made.memberships ??= {
+      ...this.#writer.memberships,
+      ...auditMemberships(this.#writer, this.#record),
+    })
+  }
+
+  get invitations() {
+    return (this.#made.invitations ??= {
+      ...this.#writer.invitations,
+      ...auditInvitations(this.#writer, this.#record),
+    })
+  }
+
+  get teams() {
+    return (this.#made.teams ??= {
+      ...this.#writer.teams,
+      ...auditTeams(this.#writer, this.#record),
+    })
+  }
+
+  get policies() {
+    return (this.#made.policies ??= {
+      ...this.#writer.policies,
+      ...auditPolicies(this.#writer.policies, this.#record),
+    })
+  }
+
+  get accessTokens() {
+    return (this.#made.accessTokens ??= {
+      ...this.#writer.accessTokens,
+      ...auditAccessTokens(this.#writer.accessTokens, this.#record),
+    })
+  }
+
+  get enrolmentTokens() {
+    return (this.#made.enrolmentTokens ??= {
+      ...this.#writer.enrolmentTokens,
+      ...auditEnrolmentTokens(this.#writer.enrolmentTokens, this.#record),
+    })
+  }
+
+  get devices() {
+    return (this.#made.devices ??= {
+      ...this.#writer.devices,
+      ...auditDevices(this.#writer.devices, this.#record),
+    })
+  }
+
+  get grants() {
+    return (this.#made.grants ??= {
+      ...this.#writer.grants,
+      ...auditGrants(this.#writer.grants, this.#record),
+    })
+  }
+
+  get signingKeys() {
+    return (this.#made.signingKeys ??= {
+      ...this.#writer.signingKeys,
+      ...auditSigningKeys(this.#writer.signingKeys, this.#record),
+    })
+  }
+
+  get webhooks() {
+    return (this.#made.webhooks ??= {
+      ...this.#writer.webhooks,
+      ...auditWebhooks(this.#writer.webhooks, this.#record),
+    })
+  }
+
+  get trust() {
+    return (this.#made.trust ??= {
+      ...this.#writer.trust,
+      ...auditTrust(this.#writer.trust, this.#record),
+    })
+  }
+
+  get rollouts() {
+    return (this.#made.rollouts ??= {
+      ...this.#writer.rollouts,
+      ...auditRollouts(this.#writer.rollouts, this.#record),
+    })
+  }
+
+  // That a device polls, reports or follows its user changes nothing that anybody decided.
+  get devicePolls() {
+    return this.#writer.devicePolls
+  }
+
+  get deviceAssignments() {
+    return this.#writer.deviceAssignments
+  }
+
+  get deviceReports() {
+    return this.#writer.deviceReports
+  }
+
+  get deliveries() {
+    return this.#writer.deliveries
+  }
+
+  // What is signed follows from what was changed, and that is in the history.
+  get views() {
+    return this.#writer.views
+  }
+
+  get idempotency() {
+    return this.#writer.idempotency
+  }
+
+  get secrets() {
+    return this.#writer.secrets
+  }
+
+  get events() {
+    return (this.#made.events ??= {
+      ...this.#writer.events,
+      ...auditEvents(this.#writer.events, this.#record),
+      append: () => Promise.reject(new TypeError('events are written by the audited store alone')),
+    })
+  }
+}

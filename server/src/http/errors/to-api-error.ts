@@ -1,0 +1,59 @@
+import { StoreError } from '../../store/store-error.ts'
+import {
+  ApiError,
+  conflict,
+  internal,
+  invalidArgument,
+  notFound,
+} from '../../platform/api-error.ts'
+
+/**
+ * The refusal that answers whatever was thrown while a request was served. What is not meant for
+ * the caller becomes `internal`, without a word of its message.
+ */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  if (error instanceof StoreError) return refusalOfStore(error)
+  return refusalOfFramework(error) ?? internal()
+}
+
+function refusalOfStore(error: StoreError): ApiError {
+  switch (error.code) {
+    case 'ERR_STORE_UNAVAILABLE':
+    case 'ERR_STORE_SCHEMA_CHANGED':
+      return new ApiError(503, 'internal', 'the service is not available at the moment', {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      })
+    case 'ERR_STORE_SCHEMA_DAMAGED':
+      return new ApiError(
+        503,
+        'internal',
+        "the database's schema is damaged; its operator must restore a backup",
+        { headers: { 'retry-after': '5' }, cause: error },
+      )
+    case 'ERR_STORE_CONFLICT':
+      return conflict('this contradicts what another request has just stored')
+    case 'ERR_STORE_NOT_FOUND':
+      return notFound('this is not there any more')
+    case 'ERR_STORE_SCHEMA_TOO_NEW':
+    case 'ERR_STORE_SCHEMA_TOO_OLD':
+    case 'ERR_STORE_ABSENT':
+    case 'ERR_STORE_FOREIGN':
+      return internal()
+  }
+}
+
+/** Fastify's own refusals that a client can cause. */
+function refusalOfFramework(error: unknown): ApiError | null {
+  switch (error instanceof Error && 'code' in error ? error.code : null) {
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return notFound('no such path')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'ECONNRESET':
+      return invalidArgument('the body ended too early')
+    default:
+      return null
+  }
+}

@@ -1,0 +1,74 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { invalidArgument } from '../../platform/api-error.ts'
+import type { Store } from '../../store/store.ts'
+import { ensureSecret } from '../../store/ensure-secret.ts'
+
+const SECRET_NAME = 'page_token_mac'
+const MAC_BYTES = 16
+const MAX_PAGE_SIZE = 100
+
+/** The server's own key for page tokens; kept, so that tokens outlive a restart. */
+export async function loadPageTokenKey(
+  store: Store,
+  random: (bytes: number) => Uint8Array,
+): Promise<Uint8Array> {
+  return ensureSecret(store, SECRET_NAME, random)
+}
+
+/** The number of entries asked for: absent or 0 means 100, and so does more than that. */
+export function readPageSize(text: string | undefined): number {
+  const wanted = Number(text ?? 0)
+  return wanted === 0 ? MAX_PAGE_SIZE : Math.min(wanted, MAX_PAGE_SIZE)
+}
+
+/** What a token is good for: one list, of one owner. */
+export interface PageList {
+  readonly of:
+    | 'policies'
+    | 'events'
+    | 'devices'
+    | 'organization_tokens'
+    | 'personal_tokens'
+    | 'members'
+    | 'teams'
+    | 'organization_invitations'
+    | 'user_invitations'
+    | 'user_organizations'
+    | 'enrolment_tokens'
+    | 'webhooks'
+    | 'deliveries'
+    | 'rollouts'
+  /** The organization, the user or the webhook whose list it is. */
+  readonly owner: string
+  /** The query parameter that carries the token. */
+  readonly parameter: string
+}
+
+/** A token for the page after what `after` names. */
+export function formatPageToken(key: Uint8Array, list: PageList, after: string): string {
+  return Buffer.concat([macOf(key, list, after), Buffer.from(after)]).toString('base64url')
+}
+
+/** What a page starts after; throws 400 for a token that is not ours or of this place. */
+export function readPageToken(key: Uint8Array, list: PageList, token: string): string {
+  const bytes = Buffer.from(token, 'base64url')
+  const after = bytes.subarray(MAC_BYTES).toString()
+  const expected = formatPageToken(key, list, after)
+  // The texts are compared, not the bytes: base64url has several spellings of the same bytes.
+  if (isSameText(token, expected)) return after
+  const { parameter } = list
+  throw invalidArgument(`\`${parameter}\` is not one of this list; start from the first page`, {
+    field: parameter,
+  })
+}
+
+function isSameText(a: string, b: string): boolean {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+function macOf(key: Uint8Array, { of, owner }: PageList, after: string): Buffer {
+  const text = JSON.stringify([of, owner, after])
+  return createHmac('sha256', key).update(text).digest().subarray(0, MAC_BYTES)
+}

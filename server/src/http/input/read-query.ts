@@ -1,0 +1,42 @@
+import type { z } from 'zod'
+import { invalidArgument } from '../../platform/api-error.ts'
+import { describeIssue, quote, shorten } from './describe-issue.ts'
+
+/** A query string as it was sent; every value of a name in order. */
+export type RawQuery = ReadonlyMap<string, readonly string[]>
+
+const EMPTY: RawQuery = new Map()
+
+/** Splits a query string (without `?`) without judging it. Never throws. */
+export function parseQuery(text: string): RawQuery {
+  // Nearly always; `URLSearchParams` takes a hundredth of a small request to find that out.
+  if (text === '') return EMPTY
+  const query = new Map<string, string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const values = query.get(name)
+    if (values === undefined) query.set(name, [value])
+    else values.push(value)
+  }
+  return query
+}
+
+/** Judges a query; an unknown, empty or repeated member is 400. */
+export function readQuery<S extends z.ZodType>(schema: S, query: RawQuery): z.output<S> {
+  const members: [string, string][] = []
+  for (const [name, values] of query) {
+    if (values.length > 1)
+      throw invalidArgument(`query parameter ${quote(name)} stands twice`, { field: shorten(name) })
+    const value = values[0] ?? ''
+    if (value === '')
+      throw invalidArgument(`query parameter ${quote(name)} must not be empty`, {
+        field: shorten(name),
+      })
+    members.push([name, value])
+  }
+  const result = schema.safeParse(Object.fromEntries(members), { reportInput: true })
+  if (result.success) return result.data
+  const [issue] = result.error.issues
+  if (issue === undefined) throw invalidArgument('the query is invalid')
+  const { message, field } = describeIssue(issue)
+  throw invalidArgument(`query: ${message}`, { field })
+}

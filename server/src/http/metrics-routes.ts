@@ -1,0 +1,53 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { parseBearer } from '../identity/bearer.ts'
+import { unauthenticated } from '../platform/api-error.ts'
+import { errorResponses } from './errors/error-responses.ts'
+import { METRICS_MEDIA_TYPE, type Metrics } from '../operations/metrics/create-metrics.ts'
+
+export interface MetricsRouteDeps {
+  readonly metrics: Metrics
+  /** What a caller has to send as bearer; null for nothing. */
+  readonly token: string | null
+}
+
+/** `GET /metrics`, for Prometheus. */
+export function metricsRoutes({ metrics, token }: MetricsRouteDeps): FastifyPluginAsyncZod {
+  return async (app) => {
+    app.get(
+      '/metrics',
+      {
+        config: { quiet: true },
+        onRequest: async (request) => {
+          if (token !== null) requireToken(token, request.headers.authorization)
+        },
+        schema: {
+          operationId: 'getMetrics',
+          tags: ['health'],
+          summary: 'What the server counts, in the text format of Prometheus',
+          security: token === null ? [] : [{ metrics_token: [] }],
+          response: {
+            200: {
+              description: 'text format 0.0.4',
+              content: { 'text/plain': { schema: z.string() } },
+            },
+            ...errorResponses(token === null ? [400] : [400, 401]),
+          },
+        },
+      },
+      async (_request, reply) => reply.type(METRICS_MEDIA_TYPE).send(await metrics.render()),
+    )
+  }
+}
+
+/** Hashes have one length, so that comparing them takes the same time for every guess. */
+function requireToken(expected: string, authorizationHeader: string | undefined): void {
+  const sent = parseBearer(authorizationHeader)
+  if (!timingSafeEqual(sha256(sent), sha256(expected)))
+    throw unauthenticated('the metrics token is wrong')
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

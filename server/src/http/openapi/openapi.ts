@@ -1,0 +1,107 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import Fastify, { type FastifyInstance, type RouteHandlerMethod, type RouteOptions } from 'fastify'
+import {
+  createJsonSchemaTransform,
+  createJsonSchemaTransformObject,
+} from 'fastify-type-provider-zod'
+import { describeHeaders } from './describe-headers.ts'
+import { describeQueries } from './describe-queries.ts'
+import { openAnswers } from '../open-answers.ts'
+import { nameComponents, pruneComponents } from './prune-components.ts'
+
+/**
+ * An application that describes `routes` and has no others of its own than `/openapi.json` for programs
+ * and `/docs` for people. It listens nowhere; requests are injected.
+ */
+export async function createDocuments(routes: readonly RouteOptions[]): Promise<FastifyInstance> {
+  const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory } })
+  // An answer without a body has a schema that JSON Schema cannot say.
+  const zodToJsonConfig = { unrepresentable: 'any' } as const
+  const addComponents = createJsonSchemaTransformObject({ zodToJsonConfig })
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Palisade',
+        description:
+          'Governance policies of an organization, and what they mean on a machine. A path answers methods that it does not take with 405 and `Allow`, and OPTIONS with 204 and `Allow`.',
+        version: '1',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      // Of the server that the document comes from.
+      servers: [{ url: '/' }],
+      tags: [
+        { name: 'policies', description: 'Policies of an organization' },
+        { name: 'rules', description: 'Rules of a policy' },
+        { name: 'what-if', description: 'What the policies mean for one user' },
+        { name: 'tokens', description: 'Credentials' },
+        { name: 'organizations', description: 'Settings of organizations' },
+        { name: 'members', description: 'Who belongs to an organization' },
+        { name: 'teams', description: 'Groups that a policy can be limited to' },
+        { name: 'devices', description: 'Machines and what they fetch' },
+        { name: 'events', description: 'What was changed, by whom and when' },
+        { name: 'rollouts', description: 'Changes that reach machines in stages' },
+        { name: 'webhooks', description: 'Where events are delivered to' },
+        { name: 'health', description: 'State of the server' },
+      ],
+      components: {
+        securitySchemes: {
+          access_token: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description:
+              'From `POST /v2/auth/token`, or of the external OIDC issuer when one is configured.',
+          },
+          device_token: {
+            type: 'http',
+            scheme: 'dpop',
+            bearerFormat: 'pal_dat_…',
+            description:
+              'From `POST /api/v1/device/token`; with a proof for each request in the header `DPoP` (RFC 9449), but for the timestamp of a view.',
+          },
+          device_proof: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'DPoP',
+            description: 'A proof of the key of the machine (RFC 9449, Ed25519).',
+          },
+          ...(routes.some(asksForMetricsToken)
+            ? { metrics_token: { type: 'http' as const, scheme: 'bearer' } }
+            : {}),
+        },
+      },
+      security: [{ access_token: [] }],
+    },
+    transform: createJsonSchemaTransform({ zodToJsonConfig }),
+    transformObject: (document) => {
+      const known = openAnswers(pruneComponents(addComponents(document)))
+      return describeQueries(describeHeaders(nameComponents(known)))
+    },
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    // Over plain HTTP a browser would ask for scripts by a TLS that is not there.
+    transformStaticCSP: (policy) => policy.replace(/\s*upgrade-insecure-requests;?/, ''),
+    theme: { title: 'Palisade API' },
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  for (const { method, url, schema } of routes)
+    app.route({ method, url, ...(schema === undefined ? {} : { schema }), handler: describeOnly })
+  await app.ready()
+  return app
+}
+
+function asksForMetricsToken({ schema }: RouteOptions): boolean {
+  return schema?.security?.some((scheme) => 'metrics_token' in scheme) === true
+}
+
+/** Nothing is judged here, and the framework's own compilers are 120 files. */
+const compilersFactory = {
+  buildValidator: (() => () => () => true) as never,
+  buildSerializer: () => () => (answer: unknown) => JSON.stringify(answer),
+}
+
+const describeOnly: RouteHandlerMethod = (_request, reply) => reply.callNotFound()

@@ -1,0 +1,102 @@
+import { PERMISSIONS } from '@palisade/protocol'
+import { unauthenticated } from '../platform/api-error.ts'
+import type { RequestOrigin } from '../history/author.ts'
+import type { AccessTokenRecord } from '../store/records.ts'
+import type { Store, StoreReader } from '../store/store.ts'
+import type { AccessTokenSubject } from './tokens/access-token-jwt.ts'
+import { parseBearer } from './bearer.ts'
+import { isEnded } from './oidc/ended-sessions.ts'
+import type { SessionTokens } from './oidc/external-sessions.ts'
+import type { Principal } from './principal.ts'
+
+export type Authenticate = (
+  authorizationHeader: string | undefined,
+  from?: RequestOrigin,
+) => Promise<Principal>
+
+const UNKNOWN_ORIGIN: RequestOrigin = { address: null, request_id: null }
+
+/** What the store said of a subject, and until when that stands by itself. */
+interface Found {
+  readonly principal: Principal
+  readonly untilMs: number
+}
+
+/**
+ * Turns an `Authorization` header into the caller, or throws 401. Besides the signature the store
+ * must say that user and secret token are still good. What it said is kept until something is
+ * committed, so a revocation counts at once; the same principal is then the same object.
+ */
+export function createAuthenticator(deps: {
+  readonly store: Pick<Store, 'read' | 'generation'>
+  readonly accessTokens: SessionTokens
+  readonly now: () => Date
+}): Authenticate {
+  const known = new WeakMap<AccessTokenSubject, Found & { readonly generation: number }>()
+  return async (authorizationHeader, from = UNKNOWN_ORIGIN) => {
+    const token = parseBearer(authorizationHeader)
+    const subject = await deps.accessTokens.verify(token, from)
+    if (subject === null) throw invalidToken()
+    // Asked first: what is committed while the store is read makes the answer an old one.
+    const generation = deps.store.generation('accounts')
+    const kept = known.get(subject)
+    if (kept?.generation === generation && deps.now().getTime() < kept.untilMs)
+      return kept.principal
+    const found = await deps.store.read((reader) => findPrincipal(reader, subject, deps.now()))
+    // Who exists here is nothing that a stranger with a token of the issuer may learn.
+    if (found === null && subject.external) throw invalidToken()
+    if (found === null) throw unauthenticated('the access token has been revoked')
+    known.set(subject, { ...found, generation })
+    return found.principal
+  }
+}
+
+/** Tells whether a secret token may still be used. */
+export function isLive(token: AccessTokenRecord, now: Date): boolean {
+  return token.revoked_at === null && now.toISOString() < token.expires_at
+}
+
+async function findPrincipal(
+  reader: StoreReader,
+  subject: AccessTokenSubject,
+  now: Date,
+): Promise<Found | null> {
+  const { kind, name: username, tokenId, passwordGeneration = 0 } = subject
+  if (subject.external) return findExternal(reader, subject)
+  if (tokenId === null) {
+    const user = kind === 'user' ? await reader.users.find(username) : null
+    if (kind !== 'user' || user?.password_generation !== passwordGeneration) return null
+    const principal = { kind, username, tokenId, permissions: PERMISSIONS }
+    return { principal, untilMs: Number.POSITIVE_INFINITY }
+  }
+  const token = await reader.accessTokens.find(tokenId)
+  if (token === null || !isLive(token, now)) return null
+  return { principal: principalOf(token), untilMs: Date.parse(token.expires_at) }
+}
+
+async function findExternal(
+  reader: StoreReader,
+  { name: username, issuedAt = 0 }: AccessTokenSubject,
+): Promise<Found | null> {
+  const user = await reader.users.find(username)
+  if (user === null || isEnded(user, issuedAt)) return null
+  const principal = {
+    kind: 'user' as const,
+    username,
+    tokenId: null,
+    external: true as const,
+    permissions: PERMISSIONS,
+  }
+  return { principal, untilMs: Number.POSITIVE_INFINITY }
+}
+
+function invalidToken() {
+  return unauthenticated('the access token is invalid or has expired')
+}
+
+function principalOf(token: AccessTokenRecord): Principal {
+  const { id: tokenId, permissions } = token
+  return token.kind === 'personal'
+    ? { kind: 'user', username: token.username, tokenId, permissions }
+    : { kind: 'organization', org: token.org, tokenId, permissions }
+}

@@ -1,0 +1,52 @@
+import { permissionDenied, unauthenticatedDevice, type ApiError } from '../../platform/api-error.ts'
+import type { DeviceRecord } from '../../store/distribution-records.ts'
+import type { OrganizationRecord } from '../../store/records.ts'
+import type { StoreReader } from '../../store/store.ts'
+import type { DeviceTokens } from './device-tokens.ts'
+
+/** A device that may fetch, with its organization as of the same snapshot. */
+export interface AdmittedDevice {
+  readonly device: DeviceRecord
+  readonly organization: OrganizationRecord
+}
+
+/**
+ * The device that a device token is of, and when the token ends. Throws 401 when the token is none
+ * of ours, or is over, or its device was revoked, or belongs to a user who has left the organization;
+ * 403 when the organization may not use governance.
+ */
+export async function authenticateDevice(
+  reader: StoreReader,
+  tokens: Pick<DeviceTokens, 'read'>,
+  token: string,
+): Promise<AdmittedDevice & { readonly expiresMs: number }> {
+  const claims = tokens.read(token)
+  const device = claims === null ? null : await reader.devices.findById(claims.deviceId)
+  const thumbprint = device?.thumbprint ?? null
+  const isBound = thumbprint !== null && claims?.isOf(thumbprint) === true
+  const admitted = await findLiveDevice(reader, isBound ? device : null, refusal)
+  return { ...admitted, expiresMs: claims?.expiresMs ?? 0 }
+}
+
+/** The device while it may fetch; otherwise throws `refuse()`, or 403 as above. */
+export async function findLiveDevice(
+  reader: StoreReader,
+  device: DeviceRecord | null,
+  refuse: () => ApiError,
+): Promise<AdmittedDevice> {
+  if (device === null || device.revoked_at !== null) throw refuse()
+  const organization = await reader.organizations.find(device.org)
+  if (organization === null) throw refuse()
+  if (
+    device.username !== null &&
+    (await reader.memberships.find(device.org, device.username)) === null
+  )
+    throw refuse()
+  if (!organization.entitled)
+    throw permissionDenied(`organization \`${device.org}\` is not entitled to use governance`)
+  return { device, organization }
+}
+
+function refusal(): ApiError {
+  return unauthenticatedDevice('the device token is invalid, over, or of a revoked device')
+}

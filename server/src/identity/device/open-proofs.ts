@@ -1,0 +1,26 @@
+import type { Config } from '../../config/config.ts'
+import type { Sources } from '../../platform/sources.ts'
+import type { Store } from '../../store/store.ts'
+import { createDeviceTokens, loadDeviceTokenKey, type DeviceTokens } from './device-tokens.ts'
+import { createReplayGuard } from './replay-guard.ts'
+import { createProofs, type Proofs } from './require-proof.ts'
+
+/** What machines prove who they are by, as the settings say. */
+export async function openProofs(deps: {
+  readonly config: Pick<Config, 'publicUrl' | 'deviceTokenMinutes'>
+  readonly store: Store
+  readonly sources: Sources
+}): Promise<{ readonly tokens: DeviceTokens; readonly proofs: Proofs }> {
+  const { now, random } = deps.sources
+  const { publicUrl, deviceTokenMinutes } = deps.config
+  const key = await loadDeviceTokenKey(deps.store, random)
+  const tokens = createDeviceTokens({ key, lifeSeconds: deviceTokenMinutes * 60, now })
+  const proofs = createProofs({
+    replays: createReplayGuard(now),
+    enrolments: createReplayGuard(now),
+    tokens,
+    now,
+    publicUrl,
+  })
+  return { tokens, proofs }
+}

@@ -1,0 +1,71 @@
+import type { FastifyRequest } from 'fastify'
+import { z } from 'zod'
+import type { Admission } from '../admission.ts'
+import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import type { Answer } from '../../http/answer.ts'
+import type { StoreWriter } from '../../store/store.ts'
+import { answerOnce, readOnceRequest, type OnceRequest } from './answer-once.ts'
+
+/** The header in a route's schema; it is judged by `onceOf`. */
+export const idempotencyKeyShape = {
+  'idempotency-key': z.string().optional().meta({
+    description:
+      'Kept for 24 hours: a repeated request gets the first answer again, or 409 when that held a secret',
+  }),
+}
+/** Loose, because what is not in the schema would be missing from the request. */
+export const idempotencyKeySchema = z.looseObject(idempotencyKeyShape)
+
+/**
+ * The key of an admitted POST whose body has been judged; throws 400 for one that is none. `of` is
+ * what it belongs to beside caller and path.
+ */
+export function onceOf(
+  admission: Admission,
+  request: FastifyRequest,
+  { hasSecret = false, of }: { readonly hasSecret?: boolean; readonly of?: string } = {},
+): OnceRequest {
+  const key = request.headers['idempotency-key']
+  const { method, routeOptions, params, body } = request
+  return readOnceRequest({
+    key: Array.isArray(key) ? key.join(', ') : key,
+    principal: admission.principalOf(request),
+    place: [
+      method,
+      routeOptions.url ?? '',
+      ...Object.values(params as Record<string, string>),
+      ...(of === undefined ? [] : [of]),
+    ],
+    body: Buffer.from(body === undefined ? '' : formatCanonicalJson(body)),
+    hasSecret,
+  })
+}
+
+/** Answers 201 with what `create` makes, or with what it made for an earlier request of that key. */
+export function createOnce(
+  writer: StoreWriter,
+  once: OnceRequest,
+  now: Date,
+  create: () => Promise<object>,
+): Promise<Answer> {
+  return doOnce(writer, once, now, async () => ({ status: 201, headers: {}, body: await create() }))
+}
+
+/** The same for a POST that creates nothing, and answers 200. */
+export function changeOnce(
+  writer: StoreWriter,
+  once: OnceRequest,
+  now: Date,
+  change: () => Promise<object>,
+): Promise<Answer> {
+  return doOnce(writer, once, now, async () => ({ status: 200, headers: {}, body: await change() }))
+}
+
+function doOnce(
+  writer: StoreWriter,
+  once: OnceRequest,
+  now: Date,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  return answerOnce(writer, once, now, { judge: async () => undefined, act })
+}

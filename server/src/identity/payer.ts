@@ -1,0 +1,12 @@
+import type { Payer } from '../operations/overload/work-budget.ts'
+import type { Access } from './authorize.ts'
+import { formatPrincipal, type Principal } from './principal.ts'
+
+/** Who pays for work that is done for the principal. */
+export function payerOf(principal: Principal, { organization, permissions }: Access): Payer {
+  return {
+    org: organization.name,
+    caller: formatPrincipal(principal),
+    isWriter: permissions.includes('policies:write'),
+  }
+}

@@ -1,0 +1,77 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
+import { migrate } from '../../store/sqlite/migrate.ts'
+
+interface SchemaItem {
+  readonly type: string
+  readonly name: string
+  readonly table: string
+  readonly sql: string
+}
+
+/**
+ * Indexes of constraints have no SQL: they follow from that of their table. Statistics are left by
+ * `ANALYZE`, which an operator may run; they change no result. SQLite would read SQL in a BLOB, too.
+ */
+const ITEMS = `
+  SELECT type, name, tbl_name AS "table", CASE typeof(sql) WHEN 'text' THEN sql ELSE '' END AS sql
+  FROM sqlite_schema
+  WHERE sql IS NOT NULL AND NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
+  ORDER BY name`
+
+/**
+ * Names the first table, index, trigger or view that is not as the migrations up to version `schema`
+ * make it; null where there is none. Rows and history show no such difference: without a UNIQUE
+ * constraint two records may have the same key, and a trigger brings a removed member back.
+ */
+export function findSchemaDifference(database: Database, schema: number): string | null {
+  // Text is compared by its bytes, so another encoding is another order.
+  const encoding = database.pragma('encoding', { simple: true })
+  if (encoding !== 'UTF-8') return `has text in ${String(encoding)}, and releases write UTF-8`
+  const expected = new Map(itemsOfMigrations(schema).map((item) => [item.name, item]))
+  for (const item of itemsOf(database)) {
+    const { type, name, table, sql } = item
+    const released = expected.get(name)
+    if (released === undefined)
+      return `holds the ${type} \`${name}\`, which no release makes with schema ${schema}`
+    expected.delete(name)
+    if (
+      type !== released.type ||
+      table !== released.table ||
+      normaliseSql(sql) !== normaliseSql(released.sql)
+    )
+      return `holds the ${type} \`${name}\` otherwise than a release makes it with schema ${schema}`
+  }
+  for (const { type, name } of expected.values())
+    return `lacks the ${type} \`${name}\` of schema ${schema}`
+  return null
+}
+
+/**
+ * Tokens, as SQLite splits SQL: quoted text with all that is in it, a word, any other character. Blanks
+ * and comments stand outside the group. None but the last takes a NUL, where SQLite stops reading: text
+ * behind one must not count.
+ */
+const TOKENS =
+  /[ \t\n\f\r]+|--[^\n\0]*|\/\*[^\0]*?\*\/|('(?:[^'\0]|'')*'|"(?:[^"\0]|"")*"|`(?:[^`\0]|``)*`|\[[^\]\0]*\]|[\w$\u0080-\uffff]+|[^])/g
+
+/** Equal for statements that differ only in blanks and comments. */
+function normaliseSql(sql: string): string {
+  return Array.from(sql.matchAll(TOKENS), ([, token]) => token ?? '')
+    .filter((token) => token !== '')
+    .join(' ')
+}
+
+function itemsOf(database: Database): SchemaItem[] {
+  return database.prepare<[], SchemaItem>(ITEMS).all()
+}
+
+function itemsOfMigrations(schema: number): SchemaItem[] {
+  const database = new Sqlite(':memory:')
+  try {
+    migrate(database, MIGRATIONS.slice(0, schema))
+    return itemsOf(database)
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,77 @@
+import { createFairQueue, type LanePath } from '../../platform/fair-queue.ts'
+import { ApiError } from '../../platform/api-error.ts'
+
+/** Large answers in the making at once; each may hold 40 MB until it is sent. */
+const MAX_RUNNING = 2
+/** Of each organization. */
+const MAX_WAITING_EACH = 4
+const MAX_WAITING = 64
+
+/** Who makes a large answer when. */
+export interface AnswerTurns {
+  /**
+   * Runs `work` when it is the organization's turn: one of each at a time, `maxRunning` of all, so
+   * that none takes the server from the others; callers of one organization take turns too. Throws
+   * 429 when `maxWaitingEach` of it wait already, or `maxWaiting` of all, and no other caller or
+   * organization has so many more waiting that its last one is refused instead.
+   */
+  run<T>(org: string, work: () => Promise<T>, caller?: string): Promise<T>
+}
+
+interface Waiting {
+  readonly org: string
+  readonly begin: () => void
+  readonly refuse: (error: ApiError) => void
+}
+
+export function createAnswerTurns(
+  maxWaitingEach = MAX_WAITING_EACH,
+  maxRunning = MAX_RUNNING,
+  maxWaiting = MAX_WAITING,
+): AnswerTurns {
+  const running = new Set<string>()
+  const waiting = createFairQueue<Waiting>()
+
+  async function enter(path: readonly [org: string, caller: string]): Promise<void> {
+    const [org] = path
+    if (running.size < maxRunning && !running.has(org)) return void running.add(org)
+    if (waiting.size([org]) >= maxWaitingEach) makeRoom(path, 1)
+    else if (waiting.size() >= maxWaiting) makeRoom(path, 0)
+    await new Promise<void>((begin, refuse) => waiting.push(path, { org, begin, refuse }))
+  }
+
+  function makeRoom(path: LanePath, shared: number): void {
+    const refused = waiting.makeRoom(path, shared)
+    if (refused === undefined) throw tooMany()
+    refused.refuse(tooMany())
+  }
+
+  /** The next in line whose organization has no turn; the place is taken before any other looks. */
+  function leave(org: string): void {
+    running.delete(org)
+    const next = waiting.shift((other) => !running.has(other))
+    if (next === undefined) return
+    running.add(next.org)
+    next.begin()
+  }
+
+  return {
+    async run(org, work, caller = '') {
+      await enter([org, caller])
+      try {
+        return await work()
+      } finally {
+        leave(org)
+      }
+    },
+  }
+}
+
+function tooMany(): ApiError {
+  return new ApiError(
+    429,
+    'limit_exceeded',
+    'too many large requests are being served; wait and try again',
+    { headers: { 'retry-after': '1' } },
+  )
+}

@@ -1,0 +1,135 @@
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Span,
+  type Tracer,
+} from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '../log/create-log.ts'
+import { isStoreDown } from '../../store/store-error.ts'
+import type { Store } from '../../store/store.ts'
+import { reportExport } from './report-export.ts'
+import { parseTraceParent } from './trace-parent.ts'
+import type { Tracing } from './tracing.ts'
+
+const EXPORT_TIMEOUT_MS = 3_000
+const CLOSE_WITHIN_MS = 5_000
+
+/**
+ * Records spans and sends them by OTLP over HTTP to where the `OTEL_EXPORTER_OTLP_*` variables of
+ * the process say, which the exporter reads by itself. Nothing is registered globally.
+ */
+export function createTracing(options: {
+  readonly serviceName: string
+  readonly version: string
+  /** Share of the traces that are recorded, from 0 to 1. */
+  readonly ratio: number
+  readonly log: Log
+}): Tracing {
+  const provider = createProvider(options)
+  const tracer = provider.getTracer('palisade-server', options.version)
+  const active = new AsyncLocalStorage<Span>()
+  const spans = new WeakMap<FastifyRequest, Span>()
+  return {
+    observeRequests(app) {
+      app.addHook('onRequest', (request, reply, done) => {
+        const span = startRequestSpan(tracer, request)
+        spans.set(request, span)
+        reply.raw.on('close', () => endRequestSpan(span, reply))
+        active.run(span, done)
+      })
+    },
+    observeStore: (store) => observeStore(store, tracer, active),
+    traceIdOf(request) {
+      const context = spans.get(request)?.spanContext()
+      // Not `isRecording`: the line is written when the span has ended.
+      const isSampled = ((context?.traceFlags ?? 0) & TraceFlags.SAMPLED) !== 0
+      return isSampled ? (context?.traceId ?? null) : null
+    },
+    async close() {
+      const isOver = provider.shutdown().catch(() => undefined)
+      await Promise.race([isOver, pause(CLOSE_WITHIN_MS, undefined, { ref: false })])
+    },
+  }
+}
+
+function createProvider(options: Parameters<typeof createTracing>[0]): TracerProvider {
+  // A caller's flag does not count: it would let him fill the collector, or keep out of it.
+  const root = new TraceIdRatioBasedSampler(options.ratio)
+  const sampler = new ParentBasedSampler({
+    root,
+    remoteParentSampled: root,
+    remoteParentNotSampled: root,
+  })
+  const exporter = reportExport(
+    new OTLPTraceExporter({ timeoutMillis: EXPORT_TIMEOUT_MS }),
+    options.log,
+  )
+  return new TracerProvider({
+    sampler,
+    resource: resourceFromAttributes({
+      'service.name': options.serviceName,
+      'service.version': options.version,
+    }),
+    spanProcessors: [new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_TIMEOUT_MS })],
+  })
+}
+
+/** Names the route and never the path, which is the client's text. */
+function startRequestSpan(tracer: Tracer, request: FastifyRequest): Span {
+  const route = request.is404 ? undefined : request.routeOptions.url
+  const parent = parseTraceParent(request.headers['traceparent'])
+  return tracer.startSpan(
+    route === undefined ? request.method : `${request.method} ${route}`,
+    {
+      kind: SpanKind.SERVER,
+      attributes: {
+        'http.request.method': request.method,
+        ...(route === undefined ? {} : { 'http.route': route }),
+        'palisade.request_id': request.id,
+      },
+    },
+    parent === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent),
+  )
+}
+
+function endRequestSpan(span: Span, reply: FastifyReply): void {
+  span.setAttribute('http.response.status_code', reply.statusCode)
+  if (reply.statusCode >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+  span.end()
+}
+
+function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Span>): Store {
+  async function observe<T>(name: string, run: () => Promise<T>): Promise<T> {
+    const parent = active.getStore()
+    // What the server does on its own account belongs to no trace.
+    if (parent === undefined) return run()
+    const span = tracer.startSpan(name, {}, trace.setSpan(ROOT_CONTEXT, parent))
+    try {
+      return await run()
+    } catch (error) {
+      if (isStoreDown(error)) span.setStatus({ code: SpanStatusCode.ERROR })
+      throw error
+    } finally {
+      span.end()
+    }
+  }
+  return {
+    ...store,
+    read: (work) => observe('store.read', () => store.read(work)),
+    transaction: (work, lane) => observe('store.transaction', () => store.transaction(work, lane)),
+  }
+}

@@ -1,0 +1,82 @@
+import type {
+  ListUserOrganizationsResponse,
+  OrganizationBody,
+  PageQuery,
+  UpdateOrganizationRequest,
+  UserOrganization,
+} from '@palisade/protocol'
+import { permissionDenied } from '../platform/api-error.ts'
+import { readPage } from '../http/input/read-page.ts'
+import type { AuditedStore } from '../history/audit/audited-store.ts'
+import type { OrganizationRecord } from '../store/records.ts'
+import type { StoreReader } from '../store/store.ts'
+import { authorize } from '../identity/authorize.ts'
+import { updateDistribution } from './update-distribution.ts'
+import type { Caller } from '../identity/principal.ts'
+import { permissionsOf } from '../identity/roles.ts'
+
+/** An organization's settings, and the organizations of a user. Everything throws ApiError. */
+export interface OrganizationService {
+  /** For every member. */
+  get(caller: Caller, org: string): Promise<OrganizationBody>
+  /** A change that changes nothing writes nothing. */
+  update(caller: Caller, org: string, request: UpdateOrganizationRequest): Promise<OrganizationBody>
+  /** By name, with what the caller may do in each. */
+  listOfUser(caller: Caller, query: PageQuery): Promise<ListUserOrganizationsResponse>
+}
+
+export function createOrganizationService(deps: {
+  readonly store: AuditedStore
+  readonly pageTokenKey: Uint8Array
+}): OrganizationService {
+  const { store } = deps
+  return {
+    get: (caller, org) =>
+      store.read(async (reader) =>
+        formatOrganization(reader, (await authorize(reader, caller, org, null)).organization),
+      ),
+
+    update: (caller, org, { resolve_unlisted_names, distribution }) =>
+      store.write(caller.author, async (writer) => {
+        const { organization } = await authorize(writer, caller, org, 'organization:admin')
+        if (distribution !== undefined) await updateDistribution(writer, org, distribution)
+        if (
+          resolve_unlisted_names !== undefined &&
+          organization.resolve_unlisted_names !== resolve_unlisted_names
+        )
+          await writer.organizations.updateSettings(org, { resolve_unlisted_names })
+        return formatOrganization(writer, (await writer.organizations.find(org)) ?? organization)
+      }),
+
+    listOfUser: (caller, query) =>
+      store.read(async (reader) => {
+        if (caller.kind !== 'user')
+          throw permissionDenied('an organization token is no user; sign in as one')
+        const { username } = caller
+        const list = { of: 'user_organizations', owner: username } as const
+        const { rows, next_page_token } = await readPage(deps, list, query, {
+          read: (page) => reader.memberships.pageOfUser(username, page),
+          placeOf: ({ org }) => org,
+        })
+        const data: UserOrganization[] = []
+        for (const { org, role } of rows) {
+          const organization = await reader.organizations.find(org)
+          if (organization === null) continue
+          const permissions = permissionsOf(role).filter((held) =>
+            caller.permissions.includes(held),
+          )
+          data.push({ name: org, role, permissions, entitled: organization.entitled })
+        }
+        return { data, next_page_token }
+      }),
+  }
+}
+
+async function formatOrganization(
+  reader: StoreReader,
+  record: OrganizationRecord,
+): Promise<OrganizationBody> {
+  const { name, entitled, resolve_unlisted_names, revision, created_at } = record
+  const distribution = await reader.organizations.distribution(name)
+  return { name, entitled, resolve_unlisted_names, distribution, revision, created_at }
+}

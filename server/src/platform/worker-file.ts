@@ -1,0 +1,17 @@
+/** Where the worker that compiles policies is. */
+export function policyWorkerFile(): URL {
+  return workerFile('policy-worker')
+}
+
+/** Where the worker that copies the log of SQLite is. */
+export function checkpointWorkerFile(): URL {
+  return workerFile('checkpoint-worker')
+}
+
+/** At the root of the sources, or of what they compile to; a bundle is beside the other bundles. */
+function workerFile(name: string): URL {
+  const here = import.meta.url
+  const extension = here.slice(here.lastIndexOf('.'))
+  const folder = extension === '.cjs' ? './palisade-' : '../'
+  return new URL(`${folder}${name}${extension}`, here)
+}

@@ -1,0 +1,79 @@
+import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
+import type { Store, StoreReader } from '../store/store.ts'
+import { authenticateDevice } from '../identity/device/authenticate-device.ts'
+import { parseDeviceToken } from '../identity/device/device-authorization.ts'
+import type { DeviceTokens } from '../identity/device/device-tokens.ts'
+import { placeDevice, readWhereabouts } from './device-place.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { createRecent } from '../platform/recent.ts'
+
+/** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
+const MAX_DEVICES = 250_000
+
+/** A device whose token is good, and where it belongs. */
+export interface Admitted {
+  /** `Store.generation` of accounts, from before the store was asked. */
+  readonly generation: number
+  /** Of the device token. */
+  readonly expiresMs: number
+  readonly deviceId: string
+  readonly user: string | null
+  readonly place: ViewPlace
+  /** The newest one that was kept, which may be of a former view; null before the first. */
+  readonly assignment: DeviceAssignmentRecord | null
+}
+
+export interface Admissions {
+  /** Without asking the store: null for a token that was not seen since accounts were changed. */
+  find(token: string): Admitted | null
+  /** Throws ApiError 401 or 403. */
+  admit(authorizationHeader: string | undefined): Promise<Admitted>
+}
+
+/**
+ * Devices by their tokens: asked of the store once, and again after whatever may have changed it.
+ *
+ * By the text of a token, not its hash, which took a twentieth of a poll. A `Map` compares two texts only
+ * when their hashes by a seed of this process are equal, so time tells nobody a part of a token; and
+ * whoever reads this memory reads the key that makes them.
+ */
+export function createAdmissions(deps: {
+  readonly store: Store
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly tokens: Pick<DeviceTokens, 'read'>
+}): Admissions {
+  const { store, now } = deps
+  const devices = createRecent<Admitted>(MAX_DEVICES, () => 1)
+
+  function find(token: string): Admitted | null {
+    const device = devices.find(token)
+    if (device?.generation !== store.generation('accounts')) return null
+    return device.expiresMs > now().getTime() ? device : null
+  }
+
+  async function admit(authorizationHeader: string | undefined): Promise<Admitted> {
+    const token = parseDeviceToken(authorizationHeader)
+    const known = find(token)
+    if (known !== null) return known
+    const generation = store.generation('accounts')
+    const { device, expiresMs, whereabouts, assignment } = await store.read((reader) =>
+      readDevice(reader, deps.tokens, token),
+    )
+    const { id: deviceId, username: user } = device
+    const place = await placeDevice(deps, whereabouts)
+    const admitted = { generation, expiresMs, deviceId, user, place, assignment }
+    devices.keep(token, admitted)
+    return admitted
+  }
+
+  return { find, admit }
+}
+
+async function readDevice(reader: StoreReader, tokens: Pick<DeviceTokens, 'read'>, token: string) {
+  const authenticated = await authenticateDevice(reader, tokens, token)
+  const { id } = authenticated.device
+  const whereabouts = await readWhereabouts(reader, authenticated.device)
+  const assignment = (await reader.deviceAssignments.list([id])).get(id) ?? null
+  return { ...authenticated, whereabouts, assignment }
+}

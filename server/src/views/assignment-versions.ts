@@ -1,0 +1,133 @@
+import { conflict } from '../platform/api-error.ts'
+import { createFairQueue } from '../platform/fair-queue.ts'
+import { nextTurn } from '../platform/next-turn.ts'
+import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
+import type { Store, StoreWriter } from '../store/store.ts'
+import { findPlace, readWhereabouts } from './device-place.ts'
+import { secondsOf } from './keys/due.ts'
+import type { ViewPlace } from './inspect-view.ts'
+
+/** Each takes a read or two; other writers wait for no more than these. */
+const DEVICES_OF_TRANSACTION = 16
+/** Those that wait together share a commit. */
+const TRANSACTIONS_AT_ONCE = 4
+
+/** A device for which an assignment is to be signed. */
+export interface Assignee {
+  readonly deviceId: string
+  readonly place: ViewPlace
+  /** The newest version that it says to have accepted; 0 before the first. */
+  readonly heldVersion: number
+}
+
+/**
+ * The stored assignment of the device, or a new one after a change of its view. Throws ApiError 409 when the
+ * view is not the requested one any more.
+ */
+export type FindAssignment = (assignee: Assignee) => Promise<DeviceAssignmentRecord>
+
+interface Waiting extends Assignee {
+  readonly resolve: (assignment: DeviceAssignmentRecord) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * Machines tell the order of assignments by their versions. So that a recorded one never follows one of another view,
+ * a version is durable before anything is signed with it, and the view is judged anew in the same transaction: of
+ * two servers, or before and after a restart, the later always knows of the earlier, independent of their clocks.
+ */
+export function createAssignmentVersions(deps: {
+  readonly store: Pick<Store, 'transaction'>
+  readonly now: () => Date
+}): FindAssignment {
+  const { store, now } = deps
+  const waiting = createFairQueue<Waiting>()
+  let isRunning = false
+
+  async function run(): Promise<void> {
+    isRunning = true
+    while (waiting.size() > 0) {
+      // Those of the same turn share a transaction.
+      await nextTurn()
+      await Promise.all(Array.from({ length: TRANSACTIONS_AT_ONCE }, settleAll))
+    }
+    isRunning = false
+  }
+
+  async function settleAll(): Promise<void> {
+    while (waiting.size() > 0) await settle(takeSome())
+  }
+
+  function takeSome(): Waiting[] {
+    const some: Waiting[] = []
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      some.push(next)
+      if (some.length === DEVICES_OF_TRANSACTION) break
+    }
+    return some
+  }
+
+  async function settle(some: readonly Waiting[]): Promise<void> {
+    try {
+      const found = await store.transaction((writer) => assign(writer, some, secondsOf(now())))
+      for (const [index, { resolve, reject }] of some.entries()) {
+        const assignment = found[index] ?? null
+        if (assignment === null) reject(conflict('the view was changed meanwhile; ask again'))
+        else resolve(assignment)
+      }
+    } catch (error) {
+      for (const { reject } of some) reject(error)
+    }
+  }
+
+  return (assignee) =>
+    new Promise((resolve, reject) => {
+      waiting.push([assignee.place.org], { ...assignee, resolve, reject })
+      if (!isRunning) void run()
+    })
+}
+
+/** Null for each device whose view has changed. */
+async function assign(
+  writer: StoreWriter,
+  some: readonly Assignee[],
+  nowSeconds: number,
+): Promise<(DeviceAssignmentRecord | null)[]> {
+  const known = await writer.deviceAssignments.list(some.map(({ deviceId }) => deviceId))
+  const found: (DeviceAssignmentRecord | null)[] = []
+  const made = new Map<string, DeviceAssignmentRecord>()
+  for (const { deviceId, place, heldVersion } of some) {
+    const before = made.get(deviceId) ?? known.get(deviceId) ?? null
+    if (!(await isOwn(writer, deviceId, place))) found.push(null)
+    else if (before !== null && isGood(before, { place, heldVersion }, nowSeconds))
+      found.push(before)
+    else {
+      const least = heldVersion > nowSeconds ? 0 : heldVersion + 1
+      const version = Math.max(nowSeconds, (before?.version ?? 0) + 1, least)
+      const assignment = { device_id: deviceId, view_id: place.id, version }
+      made.set(deviceId, assignment)
+      found.push(assignment)
+    }
+  }
+  await writer.deviceAssignments.put([...made.values()])
+  return found
+}
+
+async function isOwn(writer: StoreWriter, deviceId: string, place: ViewPlace): Promise<boolean> {
+  const device = await writer.devices.find(place.org, deviceId)
+  if (device === null) return false
+  return findPlace(await readWhereabouts(writer, device))?.id === place.id
+}
+
+/**
+ * Whether an assignment may be signed with that version. A machine knows a later one than the store after the
+ * store was restored from a backup. A version of the future is ignored: it comes from a wrong clock or an
+ * attacker, who must not use up the versions of a machine.
+ */
+export function isGood(
+  { view_id, version }: DeviceAssignmentRecord,
+  { place, heldVersion }: Pick<Assignee, 'place' | 'heldVersion'>,
+  nowSeconds: number,
+): boolean {
+  return view_id === place.id && (version >= heldVersion || heldVersion > nowSeconds)
+}

@@ -1,0 +1,141 @@
+import type { DeviceView } from '@palisade/protocol'
+import { isDeepStrictEqual } from 'node:util'
+import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
+import type { Store, StoreWriter } from '../store/store.ts'
+import type { Admitted } from './admissions.ts'
+import { createAssignmentVersions, isGood } from './assignment-versions.ts'
+import { secondsOf } from './keys/due.ts'
+import type { OpenKey } from './keys/opened-keys.ts'
+import type { RoleKey } from './keys/role-key.ts'
+import { createRecent } from '../platform/recent.ts'
+import { signDeviceView } from './publication/sign-device-view.ts'
+import { ensureTrust } from './keys/trust.ts'
+
+const MAX_SIGNERS = 10_000
+/** Half of them are found even while others come in turns; each takes about a kilobyte. */
+const MAX_ASSIGNMENTS = 20_000
+/** A machine is stale by so much sooner; an assignment lives an hour at least. */
+const REUSE_MS = 5 * 60 * 1000
+
+/** What an organization signs with. */
+interface Signer {
+  /** `Store.generation` from before the store was asked. */
+  readonly generation: number
+  readonly key: RoleKey
+  readonly lifeMs: number
+}
+
+type Content = Parameters<typeof signDeviceView>[0]
+
+interface Making extends Omit<Signer, 'generation'> {
+  readonly issuedMs: number
+  /** The stored version that is signed. */
+  readonly kept: DeviceAssignmentRecord
+  readonly content: Content
+}
+
+interface Made extends Making {
+  readonly assignment: DeviceView
+}
+
+/** Content of an assignment that a machine asks for. */
+export interface AskedAssignment {
+  /** The newest version that it has accepted, 0 before the first; null for an earlier release. */
+  readonly heldVersion: number | null
+  /** To be signed; null unless the machine is revoked. */
+  readonly nonce: string | null
+}
+
+/** Signs which view is a device's own; as of now, or of some minutes ago when it was the same. */
+export type Assign = (device: Device, asked: AskedAssignment) => Promise<DeviceView>
+
+type Device = Pick<Admitted, 'deviceId' | 'user' | 'place' | 'assignment'>
+
+/**
+ * The store is asked for the key again after anything was written: a fleet that fetches one change asks for
+ * thousands of assignments in between. A machine that fetches several changes within minutes gets the
+ * same one, which it has verified already; a signature is a tenth of what an update costs. The store is
+ * written to when a device asks for a view that is not the one that it was assigned to last.
+ */
+export function createAssignments(deps: {
+  readonly store: Store
+  readonly now: () => Date
+  readonly openKey: OpenKey
+}): Assign {
+  const { store, now, openKey } = deps
+  const signers = createRecent<Signer>(MAX_SIGNERS, () => 1)
+  const assignments = createRecent<Made>(MAX_ASSIGNMENTS, () => 1)
+  const findAssignment = createAssignmentVersions(deps)
+  const makeKey = (org: string): Promise<RoleKey> =>
+    store.transaction((writer) => makeTargetsKey(writer, org, now()))
+
+  async function readSigner(org: string): Promise<Signer> {
+    const generation = store.generation()
+    const { keys, distribution } = await store.read(async (reader) => ({
+      keys: await reader.trust.keys(org),
+      distribution: await reader.organizations.distribution(org),
+    }))
+    const known = keys.find(({ role }) => role === 'targets')
+    const key = known === undefined ? await makeKey(org) : openKey(known)
+    return { generation, key, lifeMs: distribution.fresh_for_seconds * 1000 }
+  }
+
+  async function findSigner(org: string): Promise<Signer> {
+    const known = signers.find(org)
+    if (known?.generation === store.generation()) return known
+    const signer = await readSigner(org)
+    signers.keep(org, signer)
+    return signer
+  }
+
+  /** From memory while the view is the same. */
+  async function findCurrent(
+    { deviceId, place, assignment }: Device,
+    before: Made | null,
+    heldVersion: number,
+  ): Promise<DeviceAssignmentRecord> {
+    const assignee = { deviceId, place, heldVersion }
+    const known = newerOf(assignment, before?.kept ?? null)
+    if (known !== null && isGood(known, assignee, secondsOf(now()))) return known
+    return findAssignment(assignee)
+  }
+
+  return async (device, { heldVersion, nonce }) => {
+    const { deviceId, user, place } = device
+    const before = assignments.find(deviceId)
+    const kept = await findCurrent(device, before, heldVersion ?? 0)
+    const { key, lifeMs } = await findSigner(place.org)
+    const issuedMs = now().getTime()
+    const content: Content = {
+      org: place.org,
+      device_id: deviceId,
+      user,
+      view: place.id,
+      ...(heldVersion === null ? {} : { version: kept.version }),
+      ...(nonce === null ? {} : { nonce }),
+    }
+    const making = { key, lifeMs, issuedMs, kept, content }
+    if (before !== null && isReusable(before, making)) return before.assignment
+    const assignment = signDeviceView(content, key, new Date(issuedMs), lifeMs)
+    assignments.keep(deviceId, { ...making, assignment })
+    return assignment
+  }
+}
+
+/** A device that was admitted some time ago may have been assigned to a view since. */
+function newerOf(
+  one: DeviceAssignmentRecord | null,
+  other: DeviceAssignmentRecord | null,
+): DeviceAssignmentRecord | null {
+  return (other?.version ?? 0) > (one?.version ?? 0) ? other : one
+}
+
+function isReusable(before: Made, { key, lifeMs, content, issuedMs }: Making): boolean {
+  if (before.key !== key || before.lifeMs !== lifeMs) return false
+  if (issuedMs < before.issuedMs || issuedMs >= before.issuedMs + REUSE_MS) return false
+  return isDeepStrictEqual(before.content, content)
+}
+
+async function makeTargetsKey(writer: StoreWriter, org: string, now: Date): Promise<RoleKey> {
+  return (await ensureTrust(writer, org, now)).keys.targets
+}

@@ -1,0 +1,103 @@
+import { effectivePolicies } from '@palisade/policy-core'
+import { MAX_POLICIES_OF_VIEW, type ViewSettings } from '@palisade/protocol'
+import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import { limitExceeded, notFound } from '../../platform/api-error.ts'
+import type { OrganizationRecord } from '../../store/records.ts'
+import type { Store, StoreReader } from '../../store/store.ts'
+import {
+  createPolicyFormats,
+  isOpen,
+  type FormattedPolicies,
+  type ViewBase,
+} from './formatted-policies.ts'
+import { sha256 } from '../keys/metadata.ts'
+import { joinEntries } from './targets-text.ts'
+import type { ViewDocument } from './view-document.ts'
+
+/** What is not the organization's to choose: machines poll by a timetable of their own. */
+const POLL_SECONDS = 5 * 60
+
+/** Everything that a view says, whenever it says it. */
+export interface ViewContent {
+  readonly documents: readonly ViewDocument[]
+  /** `targets` of the targets file, in canonical JSON. */
+  readonly listing: string
+  readonly settings: ViewSettings
+  /** Equal exactly when documents and settings are, apart from the revision they are read at. */
+  readonly hash: string
+}
+
+/** What of a view decides what it says. */
+export interface ViewSource {
+  readonly teams: readonly string[]
+  readonly base: ViewBase | null
+}
+
+export type ReadContent = (
+  reader: StoreReader,
+  organization: OrganizationRecord,
+  source: ViewSource,
+) => Promise<ViewContent>
+
+export interface ViewContents {
+  /** Does in turns what `read` would do in one, for every view of the organization with that base. */
+  prepare(store: Pick<Store, 'read'>, org: string, base: ViewBase | null): Promise<void>
+  /**
+   * What machines of somebody in exactly `teams` enforce: the policies for everybody and those of
+   * these teams, and nothing by which another policy could be told to exist. `organization` is as
+   * `reader` has it. Throws ApiError 403 for more policies than a view may have, 404 for those of a
+   * rollout that has ended.
+   */
+  read: ReadContent
+  /**
+   * The same for the reader of a transaction. Nothing is remembered: what it sees may be undone
+   * together with it, and its revision be given to something else.
+   */
+  readUncommitted: ReadContent
+}
+
+/** Puts the contents of views together; policies are formatted once for all of them. */
+export function createViewContents(): ViewContents {
+  const formats = createPolicyFormats()
+
+  return {
+    prepare: (store, org, base) => formats.prepare(store, org, base),
+    async read(reader, organization, source) {
+      await requireOpen(reader, organization.name, source.base)
+      const formatted = await formats.read(reader, organization, source.base)
+      return select(formatted, organization, source)
+    },
+    async readUncommitted(reader, organization, source) {
+      await requireOpen(reader, organization.name, source.base)
+      const formatted = await formats.readUncommitted(reader, organization, source.base)
+      return select(formatted, organization, source)
+    },
+  }
+}
+
+/** Who asks for the policies of a rollout that has ended must not be told that there are none. */
+async function requireOpen(reader: StoreReader, org: string, base: ViewBase | null): Promise<void> {
+  if (base !== null && !(await isOpen(reader, org, base))) throw notFound('view not found')
+}
+
+function select(
+  { policies, distribution }: FormattedPolicies,
+  { revision: current, resolve_unlisted_names }: OrganizationRecord,
+  { teams, base }: ViewSource,
+): ViewContent {
+  const effective = effectivePolicies(policies, teams)
+  const documents = effective.map(({ document }) => document)
+  if (documents.length > MAX_POLICIES_OF_VIEW)
+    throw limitExceeded(`a machine may have at most ${MAX_POLICIES_OF_VIEW} policies`)
+  const { offline_allow, ...times } = distribution
+  const lasting = {
+    ...times,
+    poll_seconds: POLL_SECONDS,
+    resolve_unlisted_names,
+    ...(offline_allow.length === 0 ? {} : { offline_allow }),
+  }
+  const listing = joinEntries(documents.map(({ entry }) => entry))
+  const hash = sha256(`${formatCanonicalJson(lasting)}\n${listing}`)
+  const revision = base?.revision ?? current
+  return { documents, listing, settings: { ...lasting, revision }, hash }
+}

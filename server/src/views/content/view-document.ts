@@ -1,0 +1,62 @@
+import { makeSelfTest } from '@palisade/policy-core'
+import {
+  formatSelfTest,
+  POLICY_DOCUMENT_SCHEMA,
+  type PolicyBody,
+  type ViewPolicy,
+} from '@palisade/protocol'
+import { formatPolicy } from '../../history/format-policy.ts'
+import type { DocumentRecord } from '../../store/distribution-records.ts'
+import type { PolicyRecord } from '../../store/records.ts'
+import { sha256 } from '../keys/metadata.ts'
+import { createRecent } from '../../platform/recent.ts'
+import { formatEntry, type Listed } from './targets-text.ts'
+
+/** Of self-tests in characters; most have about a thousand, so ten thousand policies are remembered. */
+const MAX_SELF_TESTS = 16 * 1024 * 1024
+/** What keeping one costs beside its text. */
+const KEY_WEIGHT = 200
+
+/** A policy of the view, named by what it holds and by its own id, which tells nothing of others. */
+export interface ViewDocument extends DocumentRecord, Listed {}
+
+/** A policy, and what machines get of it. */
+export interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {
+  readonly document: ViewDocument
+}
+
+/**
+ * Formats policies for machines, each with a self-test. That takes some milliseconds to make, of the worst
+ * policies 130 on a busy machine, and a change is of one policy among many: so it is remembered by what the policy says, for all
+ * organizations together.
+ */
+export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolicy {
+  const selfTests = createRecent<string>(MAX_SELF_TESTS, (text) => KEY_WEIGHT + text.length)
+
+  function selfTestOf(policy: PolicyBody, hash: string): string {
+    const known = selfTests.find(hash)
+    if (known !== null) return known
+    const vectors = makeSelfTest(policy)
+    const lines = JSON.stringify(formatSelfTest(vectors))
+    const text = vectors.length === 0 ? '' : `,"self_test":${lines}`
+    selfTests.keep(hash, text)
+    return text
+  }
+
+  return (record) => {
+    const policy = formatPolicy(record)
+    const { scope, ...shown } = policy
+    const { id, name } = policy
+    const text = JSON.stringify(shown satisfies ViewPolicy)
+    const body = Buffer.from(`${text.slice(0, -1)}${selfTestOf(policy, sha256(text))}}`)
+    const hash = sha256(body)
+    const document = {
+      name: `policies/${id}.json`,
+      path: `policies/${hash}.${id}.json`,
+      sha256: hash,
+      body,
+      custom: { mode: 'enforce', revision: record.revision, schema: POLICY_DOCUMENT_SCHEMA },
+    } as const
+    return { id, name, scope, document: { ...document, entry: formatEntry(document) } }
+  }
+}

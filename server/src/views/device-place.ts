@@ -1,0 +1,61 @@
+import type { DeviceRecord, RolloutRecord } from '../store/distribution-records.ts'
+import type { Store, StoreReader } from '../store/store.ts'
+import { createDraw, isReached } from './reached.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { ensureViewSecret, findViewSecret, formatViewId } from './content/view-id.ts'
+import type { ViewSource } from './content/view-content.ts'
+
+/** What decides which view is a device's own, as of one snapshot of the store. */
+export interface Whereabouts {
+  readonly device: DeviceRecord
+  /** Of its user. */
+  readonly teams: readonly string[]
+  /** The one that has not ended. */
+  readonly rollout: RolloutRecord | null
+  /** Null before the first view of the organization was made. */
+  readonly secret: Uint8Array | null
+}
+
+export async function readWhereabouts(
+  reader: StoreReader,
+  device: DeviceRecord,
+): Promise<Whereabouts> {
+  const { org, username } = device
+  return {
+    device,
+    teams: username === null ? [] : await reader.teams.listOfUser(org, username),
+    rollout: await reader.rollouts.findOpen(org),
+    secret: await findViewSecret(reader, org),
+  }
+}
+
+/** The view of the device; makes the secret of the organization where it is missing. */
+export async function placeDevice(
+  deps: { readonly store: Store; readonly random: (bytes: number) => Uint8Array },
+  whereabouts: Whereabouts,
+): Promise<ViewPlace> {
+  const { org } = whereabouts.device
+  const secret = whereabouts.secret ?? (await ensureViewSecret(deps.store, org, deps.random))
+  return placeBy(secret, whereabouts)
+}
+
+/** The same without writing; null where the secret is missing. */
+export function findPlace(whereabouts: Whereabouts): ViewPlace | null {
+  const { secret } = whereabouts
+  return secret === null ? null : placeBy(secret, whereabouts)
+}
+
+function placeBy(secret: Uint8Array, { device, teams, rollout }: Whereabouts): ViewPlace {
+  const { org } = device
+  const isHeldBack =
+    rollout !== null && !isReached(rollout, createDraw(org, rollout.id, secret), device)
+  return placeOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })
+}
+
+export function placeOf(secret: Uint8Array, org: string, { teams, base }: ViewSource): ViewPlace {
+  return { org, id: formatViewId(secret, org, { teams, base }), teams, base }
+}
+
+export function baseOf({ id, base_revision }: RolloutRecord): NonNullable<ViewSource['base']> {
+  return { rollout: id, revision: base_revision }
+}

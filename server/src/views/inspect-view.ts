@@ -1,0 +1,85 @@
+import type { RootRecord, ViewRecord } from '../store/distribution-records.ts'
+import type { OrganizationRecord } from '../store/records.ts'
+import { StoreError } from '../store/store-error.ts'
+import type { StoreReader } from '../store/store.ts'
+import { findDue, type Inspection } from './keys/due.ts'
+import type { ViewBase } from './content/formatted-policies.ts'
+import type { ViewContent, ViewContents } from './content/view-content.ts'
+
+/** Which set of teams, and which policies, by name and by what the name stands for. */
+export interface ViewPlace {
+  readonly org: string
+  readonly id: string
+  readonly teams: readonly string[]
+  /** Those that a rollout began with; null for the policies as they are. */
+  readonly base: ViewBase | null
+}
+
+/** A view with everything in it that was committed before somebody asked. */
+export interface FoundView {
+  /** `Store.generation` from before the store was asked. */
+  readonly generation: number
+  /** Revision at which the content was compared last. */
+  readonly revision: number
+  readonly record: ViewRecord
+}
+
+/** Which view somebody asks for. */
+export interface Question {
+  readonly place: ViewPlace
+  /** As it was when it was last found. */
+  readonly before: FoundView | null
+  /** Whether a timestamp that is some minutes old does not do. */
+  readonly isRenewal: boolean
+}
+
+/** What one snapshot of the store says of the organization. */
+export interface Seen {
+  readonly reader: StoreReader
+  readonly contents: ViewContents
+  readonly organization: OrganizationRecord
+  readonly root: RootRecord | null
+  /** There is none, or the next one is to be signed. */
+  readonly isRootMissing: boolean
+  readonly now: Date
+}
+
+/** The view as it is, or what it is to hold. */
+export type Inspected =
+  { readonly content: null; readonly record: ViewRecord } | { readonly content: ViewContent }
+
+/** Reads the policies only when something was changed since they were compared with the view. */
+export async function inspectView(
+  { reader, contents, organization, now, ...trust }: Seen,
+  { place, before, isRenewal }: Question,
+): Promise<Inspected> {
+  const record = await reader.views.find(place.org, place.id)
+  const isCompared =
+    before?.revision === organization.revision &&
+    before.record.content_hash === record?.content_hash
+  const content = isCompared ? null : await contents.read(reader, organization, place)
+  const contentHash = content?.hash ?? record?.content_hash ?? ''
+  const nowMs = now.getTime()
+  if (record !== null && isNothingDue(record, trust, { contentHash, nowMs, isRenewal }))
+    return { content: null, record }
+  return { content: content ?? (await contents.read(reader, organization, place)) }
+}
+
+/** Throws `ERR_STORE_NOT_FOUND`. */
+export async function requireOrganization(
+  reader: StoreReader,
+  org: string,
+): Promise<OrganizationRecord> {
+  const organization = await reader.organizations.find(org)
+  if (organization !== null) return organization
+  throw new StoreError('ERR_STORE_NOT_FOUND', `organization \`${org}\` is not there`)
+}
+
+function isNothingDue(
+  record: ViewRecord,
+  { root, isRootMissing }: Pick<Seen, 'root' | 'isRootMissing'>,
+  inspection: Omit<Inspection, 'root'>,
+): boolean {
+  if (root === null || isRootMissing) return false
+  return findDue(record, { root, ...inspection }) === 'nothing'
+}

@@ -1,0 +1,43 @@
+import type { Store, StoreReader } from '../../store/store.ts'
+import { baseOf, placeOf } from '../device-place.ts'
+import type { ViewPlace } from '../inspect-view.ts'
+import { findViewSecret } from '../content/view-id.ts'
+import { createViewPublisher } from './view-publisher.ts'
+
+export interface SignedViews {
+  readonly signed: number
+  /** Why the others could not be signed, each reason once. */
+  readonly refused: readonly string[]
+}
+
+/** Signs now what is due of every view that a machine of the organization may fetch. */
+export async function signAllViews(
+  store: Store,
+  org: string,
+  now: () => Date,
+): Promise<SignedViews> {
+  const places = await store.read((reader) => listPlaces(reader, org))
+  const publisher = createViewPublisher({ store, now })
+  const outcomes = await Promise.allSettled(places.map((place) => publisher.current(place)))
+  const refused = outcomes.flatMap((outcome) =>
+    outcome.status === 'rejected' ? [(outcome.reason as Error).message] : [],
+  )
+  return { signed: outcomes.length - refused.length, refused: [...new Set(refused)] }
+}
+
+/** Those of the users of all machines; a view of nobody is signed when somebody asks for it. */
+async function listPlaces(reader: StoreReader, org: string): Promise<ViewPlace[]> {
+  const secret = await findViewSecret(reader, org)
+  if (secret === null) return []
+  const rollout = await reader.rollouts.findOpen(org)
+  const bases = rollout === null ? [null] : [null, baseOf(rollout)]
+  const places = new Map<string, ViewPlace>()
+  for (const username of await reader.devices.listLiveUsers(org)) {
+    const teams = username === null ? [] : await reader.teams.listOfUser(org, username)
+    for (const base of bases) {
+      const place = placeOf(secret, org, { teams, base })
+      places.set(place.id, place)
+    }
+  }
+  return [...places.values()]
+}

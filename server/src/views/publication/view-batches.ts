@@ -1,0 +1,188 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ApiError } from '../../platform/api-error.ts'
+import type { ViewRecord } from '../../store/distribution-records.ts'
+import type { Store, StoreWriter } from '../../store/store.ts'
+import type { ViewBase } from '../content/formatted-policies.ts'
+import { inspectView, requireOrganization, type FoundView, type Question } from '../inspect-view.ts'
+import type { OpenKey } from '../keys/opened-keys.ts'
+import { placeDocuments } from './place-documents.ts'
+import { signView, type SignedView } from './publish-view.ts'
+import { createViewStorage } from '../store-views.ts'
+import { ensureTrust, isRootMissing } from '../keys/trust.ts'
+import { createViewContents, type ViewContent } from '../content/view-content.ts'
+
+/** So long is read, or signed, before everybody else has a turn. */
+const SLICE_MS = 10
+/** A view takes a third of a millisecond to sign and to write. */
+const VIEWS_OF_TRANSACTION = 32
+/** Those that wait together share a commit; whoever else writes waits for no more than these. */
+const TRANSACTIONS_AT_ONCE = 4
+
+/**
+ * Finds the view, signed now where that is due. Throws ApiError 403 for more policies than a view may
+ * have, and StoreError.
+ */
+export type FindView = (question: Question) => Promise<FoundView>
+
+interface Inquiry extends Question {
+  readonly resolve: (found: FoundView) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What is to be signed; the content is that of `revision`. */
+interface Changed {
+  readonly inquiry: Inquiry
+  readonly generation: number
+  readonly revision: number
+  readonly content: ViewContent
+}
+
+/**
+ * Those who ask in the same turn of the event loop about views of one organization are answered
+ * together: a change is signed for five hundred views with a few commits instead of as many.
+ */
+export function createViewBatches(deps: {
+  readonly store: Pick<Store, 'read' | 'transaction' | 'generation'>
+  readonly now: () => Date
+  readonly openKey: OpenKey
+}): FindView {
+  const { store, now, openKey } = deps
+  const contents = createViewContents()
+  const storeViews = createViewStorage()
+
+  async function answer(org: string, inquiries: readonly Inquiry[]): Promise<void> {
+    for (const base of basesOf(inquiries)) await contents.prepare(store, org, base)
+    const changed: Changed[] = []
+    const left = [...inquiries]
+    while (left.length > 0) {
+      changed.push(...(await inspectSlice(org, left)))
+      if (left.length > 0) await nextTurn()
+    }
+    const documents = new Set(changed.flatMap(({ content }) => content.documents))
+    await placeDocuments(store, org, [...documents], now)
+    // In the order of their rows: each commit then writes other pages of the database.
+    const inOrder = changed.toSorted((a, b) => (a.inquiry.place.id < b.inquiry.place.id ? -1 : 1))
+    const parts = split(inOrder, VIEWS_OF_TRANSACTION)
+    const publishParts = async (): Promise<void> => {
+      for (let part = parts.shift(); part !== undefined; part = parts.shift())
+        await publishPart(org, part)
+    }
+    await Promise.all(Array.from({ length: TRANSACTIONS_AT_ONCE }, publishParts))
+  }
+
+  /** Takes as many from `left` as there is time for; answers those that are to be signed. */
+  async function inspectSlice(org: string, left: Inquiry[]): Promise<Changed[]> {
+    const generation = store.generation()
+    return store.read(async (reader) => {
+      const untilMs = performance.now() + SLICE_MS
+      const organization = await requireOrganization(reader, org)
+      const root = await reader.trust.newestRoot(org)
+      const at = now()
+      const isMissing = await isRootMissing(reader, org, root, at.getTime())
+      const seen = { reader, contents, organization, root, isRootMissing: isMissing, now: at }
+      const changed: Changed[] = []
+      while (left[0] !== undefined && performance.now() < untilMs) {
+        const inquiry = left[0]
+        const found = await settleRefusal(inquiry, () => inspectView(seen, inquiry))
+        left.shift()
+        if (found === null) continue
+        const { revision } = organization
+        if (found.content === null) inquiry.resolve({ generation, revision, record: found.record })
+        else changed.push({ inquiry, generation, revision, content: found.content })
+      }
+      return changed
+    })
+  }
+
+  /** One that cannot be signed must not keep the others from it. */
+  async function publishPart(org: string, part: readonly Changed[]): Promise<void> {
+    try {
+      const records = await store.transaction((writer) => publish(writer, org, part))
+      for (const [index, { inquiry, generation, revision }] of part.entries()) {
+        const record = records[index]
+        if (record) inquiry.resolve({ generation, revision, record })
+      }
+    } catch (error) {
+      if (part.length > 1) for (const each of part) await publishPart(org, [each])
+      else part[0]?.inquiry.reject(error)
+    }
+  }
+
+  /** What was committed since it was inspected is read again, so that it is in the view as well. */
+  async function publish(
+    writer: StoreWriter,
+    org: string,
+    part: readonly Changed[],
+  ): Promise<(ViewRecord | null)[]> {
+    const organization = await requireOrganization(writer, org)
+    const at = now()
+    const publishing = { writer, trust: await ensureTrust(writer, org, at, openKey), now: at }
+    const signed: (SignedView | null)[] = []
+    for (const { inquiry, revision, content: inspected } of part) {
+      const { place, isRenewal } = inquiry
+      const content =
+        organization.revision === revision
+          ? inspected
+          : await settleRefusal(inquiry, () =>
+              contents.readUncommitted(writer, organization, place),
+            )
+      signed.push(content && (await signView({ ...publishing, isRenewal }, place, content)))
+    }
+    await storeViews(
+      publishing,
+      org,
+      signed.filter((each) => each !== null),
+    )
+    return signed.map((each) => each && (each.publication?.view ?? each.former))
+  }
+
+  const gather = createGathering((org, inquiries: readonly Inquiry[]) => {
+    answer(org, inquiries).catch((error: unknown) => {
+      for (const { reject } of inquiries) reject(error)
+    })
+  })
+  return (question) =>
+    new Promise((resolve, reject) => gather(question.place.org, { ...question, resolve, reject }))
+}
+
+function basesOf(inquiries: readonly Inquiry[]): Iterable<ViewBase | null> {
+  return new Map(inquiries.map(({ place: { base } }) => [base?.rollout, base])).values()
+}
+
+/** Hands over together what comes by one key in one turn of the event loop. */
+function createGathering<T>(
+  ready: (key: string, values: readonly T[]) => void,
+): (key: string, value: T) => void {
+  const gathered = new Map<string, T[]>()
+  return (key, value) => {
+    const values = gathered.get(key)
+    if (values !== undefined) {
+      values.push(value)
+      return
+    }
+    const first = [value]
+    gathered.set(key, first)
+    setImmediate(() => {
+      gathered.delete(key)
+      ready(key, first)
+    })
+  }
+}
+
+/** Null for what was refused to this one alone. */
+async function settleRefusal<T>({ reject }: Inquiry, work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    reject(error)
+    return null
+  }
+}
+
+function split<T>(values: readonly T[], length: number): T[][] {
+  const parts: T[][] = []
+  for (let start = 0; start < values.length; start += length)
+    parts.push(values.slice(start, start + length))
+  return parts
+}

@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ViewPlace } from '../inspect-view.ts'
+
+/** A machine that polls asks for the next timestamp within the hour. */
+const LATELY_MS = 2 * 60 * 60 * 1000
+const MAX_VIEWS = 20_000
+/** Of what a sweep took, so that changes without end take no more than a quarter of the time. */
+const PAUSE = 3
+
+/** Signs changes for machines before they ask. */
+export interface ViewSweeper {
+  /** Somebody has asked for this view and not found it known. */
+  asked(place: ViewPlace): void
+  /** Something was committed in these organizations. Returns at once. */
+  changed(orgs: readonly string[]): void
+  /** Begins nothing more, and resolves when what was begun is over. */
+  close(): Promise<void>
+}
+
+interface Asked {
+  readonly place: ViewPlace
+  readonly atMs: number
+}
+
+/** `sign` brings one view up to date; those that are asked in one turn are signed together. */
+export function createViewSweeper(deps: {
+  readonly sign: (place: ViewPlace) => Promise<unknown>
+  readonly now: () => Date
+}): ViewSweeper {
+  const asked = new Map<string, Asked>()
+  const waiting = new Set<string>()
+  const closing = new AbortController()
+  let running: Promise<void> | null = null
+
+  function listAsked(orgs: ReadonlySet<string>): ViewPlace[] {
+    const sinceMs = deps.now().getTime() - LATELY_MS
+    const places: ViewPlace[] = []
+    for (const [id, { place, atMs }] of asked)
+      if (atMs < sinceMs) asked.delete(id)
+      else if (orgs.has(place.org)) places.push(place)
+    return places
+  }
+
+  async function sweep(): Promise<void> {
+    // First of all whoever made the change is answered.
+    for (let restMs = 0; waiting.size > 0;) {
+      if (!(await rest(restMs))) return
+      const orgs = new Set(waiting)
+      waiting.clear()
+      const startedMs = performance.now()
+      // What cannot be signed is told to whoever asks for it.
+      await Promise.allSettled(listAsked(orgs).map(deps.sign))
+      restMs = PAUSE * (performance.now() - startedMs)
+    }
+    running = null
+  }
+
+  /** False once it is closed. */
+  async function rest(ms: number): Promise<boolean> {
+    try {
+      await pause(ms, undefined, { ref: false, signal: closing.signal })
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  return {
+    asked(place) {
+      if (asked.size >= MAX_VIEWS) asked.clear()
+      asked.set(place.id, { place, atMs: deps.now().getTime() })
+    },
+    changed(orgs) {
+      if (asked.size === 0 || closing.signal.aborted) return
+      for (const org of orgs) waiting.add(org)
+      running ??= sweep()
+    },
+    async close() {
+      closing.abort()
+      await running
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import type { DeviceView } from '@palisade/protocol'
+import { notFound } from '../platform/api-error.ts'
+import type { Work } from '../operations/overload/work-budget.ts'
+import type { Store } from '../store/store.ts'
+import { findDeviceToken } from '../identity/device/device-authorization.ts'
+import type { DeviceTokens } from '../identity/device/device-tokens.ts'
+import type { LastSeen } from './last-seen.ts'
+import { createAdmissions, type Admitted } from './admissions.ts'
+import { createAssignments, type AskedAssignment } from './assignments.ts'
+import { startOfKept } from './keys/due.ts'
+import { createRecent } from '../platform/recent.ts'
+import { placeOf } from './device-place.ts'
+import type { ViewPlace } from './inspect-view.ts'
+import { rememberOpenedKeys } from './keys/opened-keys.ts'
+import { packBundle } from './pack-bundle.ts'
+import { createUpdates, joinUpdate, type Held } from './pack-update.ts'
+import { ensureViewSecret } from './content/view-id.ts'
+import { createViewPublisher, type ServedTimestamp } from './publication/view-publisher.ts'
+
+const MAX_FILE_BYTES = 64 * 1024 * 1024
+
+/** Where a request says that a file is. */
+export interface Requested {
+  readonly org: string
+  readonly view: string
+}
+
+/** A request for an update. */
+export interface Asked {
+  readonly held: Held
+  readonly assignment: AskedAssignment
+  /** The device needs a timestamp issued after this, in milliseconds since 1970; null for any. */
+  readonly issuedAfterMs: number | null
+  readonly hasTag: (etag: string) => boolean
+}
+
+export interface DeviceIdentity {
+  readonly org: string
+  readonly deviceId: string
+  /** When its token ends. */
+  readonly expiresMs: number
+}
+
+/** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
+export interface ViewService {
+  /** Which device asks, for what is answered beside the views. */
+  identify(authorizationHeader: string | undefined): Promise<DeviceIdentity>
+  /**
+   * The revision that a machine of a user in exactly these teams has once it has all that is there,
+   * and no rollout holds it back.
+   * Throws ApiError 403 for more policies than a view may have.
+   */
+  revisionOf(org: string, teams: readonly string[]): Promise<number>
+  /**
+   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed. Throws
+   * ApiError 409 when it has become another one meanwhile.
+   */
+  assign(authorizationHeader: string | undefined, asked: AskedAssignment): Promise<DeviceView>
+  /**
+   * The timestamp without asking the store, for a device admitted since the last commit; null for
+   * every other caller, also for one who is to be refused.
+   */
+  known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
+  timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
+  /**
+   * All that the device lacks, as JSON, with the entity tag of the timestamp in it; `body` is null
+   * when it has that one and the view is still its own. Throws ApiError 409 when somebody has changed
+   * policies or the device's view meanwhile.
+   */
+  update(
+    authorizationHeader: string | undefined,
+    asked: Asked,
+  ): Promise<{ readonly etag: string; readonly body: string | null }>
+  /** `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for what is not there, or no more. */
+  metadata(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+    name: string,
+  ): Promise<Uint8Array>
+  /** A policy document of the view by its path, `policies/{sha256}.{id}.json`. */
+  document(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+    path: string,
+  ): Promise<Uint8Array>
+  /** For whoever administers the device, which does not reach this server. See `packBundle`. */
+  bundle(
+    device: { readonly org: string; readonly deviceId: string },
+    work: Pick<Work, 'turn'>,
+  ): Promise<Buffer>
+  /** Something was committed here by these organizations. */
+  changed(orgs: readonly string[]): void
+  close(): Promise<void>
+}
+
+export interface ViewServiceDeps {
+  readonly store: Store
+  readonly now: () => Date
+  readonly random: (bytes: number) => Uint8Array
+  readonly tokens: Pick<DeviceTokens, 'read'>
+  /** Told of every device that asks for a timestamp. */
+  readonly lastSeen: Pick<LastSeen, 'record'>
+}
+
+export function createViewService(deps: ViewServiceDeps): ViewService {
+  const { store, now } = deps
+  const openKey = rememberOpenedKeys()
+  const publisher = createViewPublisher({ store, now, openKey })
+  const admissions = createAdmissions(deps)
+  const assignTo = createAssignments({ store, now, openKey })
+  const updates = createUpdates({ store, now })
+  const files = createRecent<Uint8Array>(MAX_FILE_BYTES, (body) => body.byteLength)
+
+  async function enter(
+    authorizationHeader: string | undefined,
+    requested: Requested,
+  ): Promise<Admitted> {
+    const device = await admissions.admit(authorizationHeader)
+    if (!isOwn(device.place, requested)) throw notFound('view not found')
+    return device
+  }
+
+  /** What has a version or a hash in its name never changes, so it may be remembered. */
+  async function readFile(
+    key: string,
+    find: () => Promise<Uint8Array | null>,
+  ): Promise<Uint8Array> {
+    const known = files.find(key)
+    if (known !== null) return known
+    const body = await find()
+    if (body === null) throw notFound('file not found')
+    files.keep(key, body)
+    return body
+  }
+
+  return {
+    changed: (orgs) => publisher.changed(orgs),
+    close: () => publisher.close(),
+
+    async revisionOf(org, teams) {
+      const secret = await ensureViewSecret(store, org, deps.random)
+      return publisher.revision(placeOf(secret, org, { teams, base: null }))
+    },
+
+    async identify(authorizationHeader) {
+      const { deviceId, place, expiresMs } = await admissions.admit(authorizationHeader)
+      return { org: place.org, deviceId, expiresMs }
+    },
+
+    async assign(authorizationHeader, asked) {
+      return assignTo(await admissions.admit(authorizationHeader), asked)
+    },
+
+    bundle: (device, work) => packBundle({ ...deps, publisher, assign: assignTo }, device, work),
+
+    known(authorizationHeader, requested) {
+      const token = findDeviceToken(authorizationHeader)
+      const device = token === null ? null : admissions.find(token)
+      if (device === null || !isOwn(device.place, requested)) return null
+      const timestamp = publisher.known(device.place)
+      if (timestamp !== null) deps.lastSeen.record(device.deviceId, now().getTime())
+      return timestamp
+    },
+
+    async timestamp(authorizationHeader, requested) {
+      const device = await enter(authorizationHeader, requested)
+      const timestamp = await publisher.current(device.place)
+      deps.lastSeen.record(device.deviceId, now().getTime())
+      return timestamp
+    },
+
+    async update(authorizationHeader, { held, assignment: asked, issuedAfterMs, hasTag }) {
+      const device = await admissions.admit(authorizationHeader)
+      const { deviceId, place } = device
+      const timestamp =
+        issuedAfterMs === null
+          ? await publisher.current(place)
+          : await publisher.renewed(place, issuedAfterMs)
+      deps.lastSeen.record(deviceId, now().getTime())
+      const { etag } = timestamp
+      if (held.view === place.id && hasTag(etag)) return { etag, body: null }
+      const missing = await updates.files(place, timestamp, held)
+      return { etag, body: joinUpdate(await assignTo(device, asked), missing) }
+    },
+
+    async metadata(authorizationHeader, requested, name) {
+      const { org, id } = (await enter(authorizationHeader, requested)).place
+      const version = /^([1-9]\d{0,14})\.root\.json$/.exec(name)?.[1]
+      return readFile(`${org}/${id}/${name}`, () =>
+        store.read(async (reader) =>
+          version === undefined
+            ? reader.views.file(org, id, name, startOfKept(now()))
+            : ((await reader.trust.root(org, Number(version)))?.body ?? null),
+        ),
+      )
+    },
+
+    async document(authorizationHeader, requested, path) {
+      const { org, id } = (await enter(authorizationHeader, requested)).place
+      return readFile(`${org}/${id}/${path}`, () =>
+        store.read((reader) => reader.views.document(org, id, path, startOfKept(now()))),
+      )
+    },
+  }
+}
+
+/** Letter for letter: another spelling of a name is another name. */
+function isOwn(place: ViewPlace, requested: Requested): boolean {
+  return requested.org === place.org && requested.view === place.id
+}

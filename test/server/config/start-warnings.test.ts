@@ -1,0 +1,81 @@
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { runServerCommand, startServerProcess } from '../server-process.ts'
+import { temporaryDirectory } from '../temporary-directory.ts'
+import { openTestServer } from '../test-server.ts'
+
+async function warningsOf(settings: Record<string, string>): Promise<string[]> {
+  const server = await startServerProcess({
+    PALISADE_DATA_DIR: join(temporaryDirectory(), 'data'),
+    ...settings,
+  })
+  const { stdout } = await server.stop('SIGTERM')
+  const lines = stdout.trimEnd().split('\n')
+  return lines.flatMap((line) => {
+    const { level, msg } = JSON.parse(line) as { level: number; msg: string }
+    return level === 40 ? [msg] : []
+  })
+}
+
+const CLEAR_TEXT = expect.stringContaining('clear text')
+const NO_ENROLMENT = expect.stringContaining('no machine can be enrolled')
+const EMPTY = expect.stringContaining('palisade-server init')
+
+describe('a start warns', () => {
+  it.each([
+    ['of an empty store', { PALISADE_HOST: '127.0.0.1' }, [EMPTY]],
+    [
+      'of plain HTTP beyond this machine, and of an origin that is not known',
+      { PALISADE_HOST: '0.0.0.0' },
+      [CLEAR_TEXT, NO_ENROLMENT, EMPTY],
+    ],
+    [
+      'of plain HTTP alone when the origin is plain HTTP too',
+      { PALISADE_HOST: '0.0.0.0', PALISADE_PUBLIC_URL: 'http://palisade.example.com' },
+      [CLEAR_TEXT, EMPTY],
+    ],
+    [
+      'of neither behind a proxy with TLS',
+      { PALISADE_HOST: '0.0.0.0', PALISADE_PUBLIC_URL: 'https://palisade.example.com' },
+      [EMPTY],
+    ],
+  ])('%s', async (_title, settings, expected) => {
+    expect(await warningsOf(settings)).toEqual(expected)
+  })
+
+  it('of nothing on loopback with an organization', async () => {
+    const settings = { PALISADE_DATA_DIR: join(temporaryDirectory(), 'data') }
+    await runServerCommand(['init', '--org', 'acme', '--owner', 'alice'], settings)
+
+    expect(await warningsOf(settings)).toEqual([])
+  })
+})
+
+describe('a server on every address', () => {
+  it('names the address that it listens on', async () => {
+    const server = await startServerProcess({
+      PALISADE_DATA_DIR: join(temporaryDirectory(), 'data'),
+      PALISADE_HOST: '0.0.0.0',
+    })
+
+    expect(server.url).toMatch(/^http:\/\/0\.0\.0\.0:\d+$/)
+    await server.stop('SIGTERM')
+  })
+
+  it.each([
+    [{}, 409],
+    [{ PALISADE_PUBLIC_URL: 'https://palisade.example.com' }, 201],
+  ])('with %j makes an enrolment token: %i', async (settings, status) => {
+    const test = await openTestServer(undefined, {
+      settings: { PALISADE_HOST: '0.0.0.0', ...settings },
+    })
+    const { personal_token } = await test.createOrganization('acme', 'alice')
+    const as = await test.signIn('alice', personal_token)
+    const payload = { name: 'laptops', max_uses: 1, expires_in_days: 1 }
+
+    const response = await test.send('POST', '/api/v1/orgs/acme/enrolment-tokens', { as, payload })
+
+    expect(response.statusCode).toBe(status)
+    expect(response.body.includes('sets `PALISADE_PUBLIC_URL`')).toBe(status === 409)
+  })
+})

@@ -1,0 +1,291 @@
+import type { HistoryEvent, ListEventsResponse } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { OPERATOR } from '../../../server/src/history/author.ts'
+import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
+import { hashEvent } from '../../../server/src/history/event-hash.ts'
+import { enrolTestDevice } from '../test-device.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const EVENTS = '/api/v1/orgs/acme/events'
+const POLICIES = '/v2/orgs/acme/governance/policies'
+
+describe('the feed of events', () => {
+  let test: TestServer
+  let owner: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    const { username, password } = await test.createOrganization('acme', 'alice')
+    owner = await test.signIn(username, password ?? '')
+  })
+
+  async function feed(query = '', as = owner): Promise<ListEventsResponse> {
+    const response = await test.send('GET', `${EVENTS}${query}`, { as })
+    expect(response.statusCode, response.body).toBe(200)
+    return response.json()
+  }
+  const kinds = (events: readonly HistoryEvent[]) => events.map(({ kind }) => kind)
+  const createPolicy = (name: string) =>
+    test.send('POST', POLICIES, { as: owner, payload: { name } })
+  async function memberWith(role: string): Promise<string> {
+    const password = 'correct horse battery'
+    const payload = { username: role, role, password }
+    await test.send('POST', '/api/v1/orgs/acme/members', { as: owner, payload })
+    return test.signIn(role, password)
+  }
+
+  it('shows who changed what, from where, with the request that did it', async () => {
+    const created = await createPolicy('web')
+
+    const { data } = await feed('?kind=policy.created')
+
+    expect(data).toEqual([
+      expect.objectContaining({
+        org: 'acme',
+        at: '2026-11-21T08:00:00.250Z',
+        actor: 'user:alice',
+        address: '127.0.0.1',
+        request_id: created.headers['x-request-id'],
+        subject: { id: created.json().id, name: 'web' },
+        before: null,
+        after: created.json(),
+      }),
+    ])
+  })
+
+  it('begins with the making of the organization by its operator', async () => {
+    const { data } = await feed()
+
+    expect(kinds(data)).toEqual([
+      'organization.created',
+      'user.created',
+      'member.added',
+      'access_token.created',
+    ])
+    expect(data[0]).toMatchObject({ sequence: 1, actor: 'operator', address: null })
+  })
+
+  it('is all that is needed to check the chain', async () => {
+    await createPolicy('web')
+
+    const { data } = await feed()
+
+    for (const [index, { hash, ...event }] of data.entries()) {
+      expect(hashEvent(event)).toBe(hash)
+      expect(event.previous_hash).toBe(data[index - 1]?.hash ?? '0'.repeat(64))
+    }
+  })
+
+  it('holds no secret', async () => {
+    const { personal_token, password } = await test.createOrganization('other', 'bob')
+    await test.send('POST', '/api/v1/orgs/acme/members', {
+      as: owner,
+      payload: { username: 'carol', role: 'editor', password: 'a secret of carol' },
+    })
+    const made = await test.send('POST', '/api/v1/orgs/acme/access-tokens', {
+      as: owner,
+      payload: { name: 'ci', permissions: [], expires_in_days: 1 },
+    })
+    const device = await enrolTestDevice(test, owner, 'acme')
+
+    const text = JSON.stringify(await feed())
+
+    expect(text).toContain('device.enrolled')
+    expect(text).not.toMatch(/pal_(?:pat|oat|enr|dat)_|argon2|hash"?:"?[0-9a-f]{64}.{0,20}secret/)
+    for (const secret of [
+      personal_token,
+      password ?? '',
+      'a secret of carol',
+      made.json().token,
+      device.token,
+    ])
+      expect(text).not.toContain(secret)
+  })
+
+  it('goes on after a cursor, also later', async () => {
+    const first = await feed('?page_size=3')
+    expect(first).toMatchObject({ has_more: true })
+    expect(first.data.map(({ sequence }) => sequence)).toEqual([1, 2, 3])
+    const second = await feed(`?cursor=${first.next_cursor}`)
+    expect(second).toMatchObject({ has_more: false, data: [{ sequence: 4 }] })
+    const nothing = await feed(`?cursor=${second.next_cursor}`)
+    expect(nothing).toMatchObject({ has_more: false, data: [] })
+
+    await createPolicy('web')
+
+    const later = await feed(`?cursor=${nothing.next_cursor}`)
+    expect(later.data.map(({ sequence }) => sequence)).toEqual([5])
+  })
+
+  it('filters by kind, actor and time', async () => {
+    test.advance(1000)
+    await createPolicy('one')
+    test.advance(1000)
+    await createPolicy('two')
+
+    const names = async (query: string) =>
+      (await feed(query)).data.map(({ subject }) => subject.name)
+    expect(await names('?kind=policy.created')).toEqual(['one', 'two'])
+    expect(await names('?actor=user:alice')).toEqual(['one', 'two'])
+    expect(await names('?actor=user:bob')).toEqual([])
+    expect(await names('?since=2026-11-21T08:00:02Z')).toEqual(['two'])
+    const window = '?since=2026-11-21T09:00:01%2B01:00&until=2026-11-21T08:00:02Z'
+    expect(await names(window)).toEqual(['one'])
+  })
+
+  it('passes over many events in steps, and says that there are more', async () => {
+    const audited = createAuditedStore({ store: test.store, now: () => new Date(0) })
+    await audited.write(OPERATOR, async (writer) => {
+      for (let index = 0; index < 10_100; index += 1)
+        await writer.teams.insert({ id: `team ${index}`, org: 'acme', name: `team ${index}` })
+    })
+    await createPolicy('needle')
+
+    const first = await feed('?kind=policy.created')
+    expect(first).toMatchObject({ data: [], has_more: true })
+    const second = await feed(`?kind=policy.created&cursor=${first.next_cursor}`)
+    expect(second).toMatchObject({ data: [{ subject: { name: 'needle' } }], has_more: false })
+  })
+
+  it('ends a page early when its events are large, and leaves none out', async () => {
+    const rules = Array.from({ length: 80 }, (_, index) => ({
+      id: `rule_${index}`,
+      name: `rule ${index}`,
+      actions: ['connect:tcp' as const],
+      decision: 'allow' as const,
+      resources: [`${'a'.repeat(4000)}.example`],
+    }))
+    const audited = createAuditedStore({ store: test.store, now: () => new Date(0) })
+    for (let index = 0; index < 5; index += 1) {
+      const id = `pol_${index}`
+      const stamp = '2026-11-21T08:00:00Z'
+      await audited.write(OPERATOR, async (writer) => {
+        const head = { id, org: 'acme', name: id, teams: [] }
+        await writer.policies.insert({ ...head, created_at: stamp, updated_at: stamp })
+        const at = { org: 'acme', policyId: id, updated_at: stamp }
+        await writer.policies.replaceRules(at, rules)
+        await writer.policies.delete('acme', id)
+      })
+    }
+
+    const found: string[] = []
+    let page = await feed('?kind=policy.deleted')
+    expect(page.has_more).toBe(true)
+    expect(JSON.stringify(page).length).toBeLessThan(1.1 * 1024 * 1024)
+    for (;;) {
+      found.push(...page.data.map(({ subject }) => subject.id))
+      if (!page.has_more) break
+      page = await feed(`?kind=policy.deleted&cursor=${page.next_cursor}`)
+    }
+    expect(found).toEqual(['pol_0', 'pol_1', 'pol_2', 'pol_3', 'pol_4'])
+  })
+
+  it.each([
+    'operator',
+    'server',
+    'user:b.o+b@example.com',
+    'organization:acme:3f1c8a52-4f0e-4d8c-9a50-3a2a7f6b1c11',
+    'enrolment:acme:3f1c8a52-4f0e-4d8c-9a50-3a2a7f6b1c11',
+    'rollout:acme:rol_01JDTB7C3QK8M4',
+    'issuer:https://id.example.com/realms/one',
+    'issuer:HTTPS:/id.example.com',
+  ])('finds nothing for the actor %s, who has changed nothing', async (actor) => {
+    expect(await feed(`?actor=${encodeURIComponent(actor)}`)).toMatchObject({
+      data: actor === 'operator' ? [{}, {}, {}, {}] : [],
+    })
+  })
+
+  it.each([
+    'alice',
+    'Operator',
+    'user:',
+    'user:Alice',
+    'user:alice:1',
+    'users:alice',
+    'organization:acme',
+    'organization::x',
+    'enrolment:acme:',
+    'rollout:acme:a b',
+    'issuer:',
+    'server ',
+  ])(
+    'refuses the actor `%s`, which no event can have, and says how one is written',
+    async (actor) => {
+      const query = `?actor=${encodeURIComponent(actor)}`
+
+      const response = await test.send('GET', `${EVENTS}${query}`, { as: owner })
+
+      expect([response.statusCode, response.json().error]).toMatchObject([
+        400,
+        {
+          code: 'invalid_argument',
+          field: 'actor',
+          message: expect.stringContaining(
+            '`actor` must be `user:NAME`, `organization:NAME:TOKEN_ID`',
+          ),
+        },
+      ])
+    },
+  )
+
+  it.each([
+    ['auditor', 200],
+    ['editor', 403],
+    ['member', 403],
+  ])('answers a member who is %s with %i', async (role, status) => {
+    const as = await memberWith(role)
+
+    expect((await test.send('GET', EVENTS, { as })).statusCode).toBe(status)
+  })
+
+  it('is open to a token with `audit:read` and to no other', async () => {
+    const tokenWith = async (permissions: string[]) => {
+      const payload = { name: permissions.join(), permissions, expires_in_days: 1 }
+      const url = '/api/v1/orgs/acme/access-tokens'
+      const { token } = (await test.send('POST', url, { as: owner, payload })).json()
+      return test.signIn('acme', token)
+    }
+
+    const may = await tokenWith(['audit:read'])
+    const mayNot = await tokenWith(['policies:read', 'policies:write', 'organization:admin'])
+
+    expect((await test.send('GET', EVENTS, { as: may })).statusCode).toBe(200)
+    expect((await test.send('GET', EVENTS, { as: mayNot })).statusCode).toBe(403)
+  })
+
+  it('is 401 for a stranger and 404 for another organization, whatever else is wrong', async () => {
+    const { username, password } = await test.createOrganization('rival', 'rita')
+    const rita = await test.signIn(username, password ?? '')
+
+    expect((await test.send('GET', `${EVENTS}?x=1`)).statusCode).toBe(401)
+    const foreign = await test.send('GET', `${EVENTS}?x=1`, { as: rita })
+    const absent = await test.send('GET', '/api/v1/orgs/absent/events?x=1', { as: rita })
+    expect(foreign.statusCode).toBe(404)
+    expect(foreign.json().error.message).toBe(absent.json().error.message)
+  })
+
+  it('takes no cursor of another organization', async () => {
+    const { username, password } = await test.createOrganization('rival', 'rita')
+    const rita = await test.signIn(username, password ?? '')
+    const { next_cursor } = await feed('?page_size=1')
+
+    const url = `/api/v1/orgs/rival/events?cursor=${next_cursor}`
+    expect((await test.send('GET', url, { as: rita })).statusCode).toBe(400)
+  })
+
+  it.each([
+    ['page_size=-1', 'page_size'],
+    ['cursor=MQ', 'cursor'],
+    ['cursor=', 'cursor'],
+    ['kind=policy.invented', 'kind'],
+    ['since=yesterday', 'since'],
+    ['until=2026-11-21', 'until'],
+    ['page_token=x', 'page_token'],
+    ['kind=rule.created&kind=rule.created', 'kind'],
+  ])('refuses `%s` naming `%s`', async (query, field) => {
+    const response = await test.send('GET', `${EVENTS}?${query}`, { as: owner })
+
+    expect(response.statusCode).toBe(400)
+    expect(response.json().error).toMatchObject({ code: 'invalid_argument', field })
+  })
+})

@@ -1,0 +1,157 @@
+import type { Bundle } from '@palisade/protocol'
+import { randomBytes } from 'node:crypto'
+import fastify from 'fastify'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { bundleRoutes } from '../../../server/src/fleet/bundle-routes.ts'
+import { createViewService, type ViewService } from '../../../server/src/views/view-service.ts'
+import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
+import { ApiError } from '../../../server/src/platform/api-error.ts'
+import { nextTurn } from '../../../server/src/platform/next-turn.ts'
+import type { Payer, WorkBudget } from '../../../server/src/operations/overload/work-budget.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import { openOwner, type Owner } from '../owner.ts'
+import { enrolTestDevice } from '../test-device.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const POLICIES = '/v2/orgs/acme/governance/policies'
+const ALICE = { kind: 'user', username: 'alice', tokenId: null } as const
+const PERMISSIONS = ['organization:admin', 'policies:read', 'policies:write'] as const
+
+describe('a bundle', () => {
+  let test: TestServer
+  let owner: Owner
+  let deviceId: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    owner = await openOwner(test, 'acme', 'alice')
+    deviceId = (await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })).enrolment
+      .device_id
+    for (const name of ['one', 'two', 'three']) await createPolicy(name)
+  })
+
+  async function createPolicy(name: string): Promise<void> {
+    const made = await test.send('POST', POLICIES, { as: owner.as, payload: { name } })
+    expect(made.statusCode, made.body).toBe(201)
+  }
+
+  const urlOf = (org = 'acme') => `/api/v1/orgs/${org}/devices/${deviceId}/bundle`
+
+  /** Counts reads that are open. */
+  function openViews(): { readonly views: ViewService; readonly open: () => number } {
+    let open = 0
+    const store: Store = {
+      ...test.store,
+      async read(work) {
+        open += 1
+        try {
+          return await test.store.read(work)
+        } finally {
+          open -= 1
+        }
+      },
+    }
+    const views = createViewService({
+      store,
+      now: () => new Date(test.now()),
+      random: randomBytes,
+      tokens: { read: () => null },
+      lastSeen: { record: () => undefined },
+    })
+    onTestFinished(() => views.close())
+    return { views, open: () => open }
+  }
+
+  it('is read and put into words a file at a time, and holds no snapshot in between', async () => {
+    const { views, open } = openViews()
+    let [turns, held] = [0, 0]
+    const turn = async () => {
+      turns += 1
+      if (open() > 0) held += 1
+      await nextTurn()
+    }
+
+    const text = (await views.bundle({ org: 'acme', deviceId }, { turn })).toString()
+
+    const bundle = JSON.parse(text) as Bundle
+    expect(text).toBe(JSON.stringify(bundle))
+    const count = Object.keys(bundle.files).length
+    expect(count).toBe(7)
+    expect([turns >= count, held]).toEqual([true, 0])
+  })
+
+  it('holds together although policies are changed while it is made', async () => {
+    const { views } = openViews()
+    let isChanged = false
+    const turn = async () => {
+      if (!isChanged) await createPolicy('four')
+      isChanged = true
+    }
+
+    const text = (await views.bundle({ org: 'acme', deviceId }, { turn })).toString()
+
+    const { files } = JSON.parse(text) as Bundle
+    const documents = Object.keys(files).filter((name) => name.startsWith('targets/'))
+    expect(documents).toHaveLength(3)
+  })
+
+  it('is made once at a time in an organization, and beyond four that wait refused', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 7 }, () => test.send('GET', urlOf(), { as: owner.as })),
+    )
+
+    const statuses = answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
+    expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429])
+    const refused = answers.filter(({ statusCode }) => statusCode === 429)
+    expect(refused.map(({ headers }) => headers['retry-after'])).toEqual(['1', '1'])
+  })
+
+  describe('is charged to who asks', () => {
+    async function ask(budget: Pick<WorkBudget, 'begin'>) {
+      const app = fastify()
+      onTestFinished(() => app.close())
+      app.setValidatorCompiler(() => () => true)
+      app.setSerializerCompiler(() => JSON.stringify)
+      await app.register(
+        bundleRoutes({
+          store: createAuditedStore({ store: test.store, now: () => new Date(test.now()) }),
+          authenticate: async () => ({ ...ALICE, permissions: PERMISSIONS }),
+          budget,
+          views: openViews().views,
+        }),
+      )
+      app.setErrorHandler((error, _request, reply) =>
+        reply.code(error instanceof ApiError ? error.status : 500).send(),
+      )
+      return app.inject({ method: 'GET', url: urlOf() })
+    }
+
+    it('turn by turn, and to the end', async () => {
+      const told: (Payer | 'turn' | 'end')[] = []
+      const answer = await ask({
+        begin(payer) {
+          told.push(payer)
+          return {
+            turn: async () => void told.push('turn'),
+            end: () => void told.push('end'),
+            charge: () => undefined,
+          }
+        },
+      })
+
+      expect(answer.statusCode).toBe(200)
+      expect(told[0]).toEqual({ org: 'acme', caller: 'user:alice', isWriter: true })
+      expect(told.slice(1)).toEqual([...Array.from({ length: 7 }, () => 'turn'), 'end'])
+    })
+
+    it('and refused while nothing is left', async () => {
+      const answer = await ask({
+        begin() {
+          throw new ApiError(429, 'limit_exceeded', 'nothing is left')
+        },
+      })
+
+      expect(answer.statusCode).toBe(429)
+    })
+  })
+})

@@ -1,0 +1,263 @@
+import { listDevicesResponseSchema, type DeviceView, type Enrolment } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+
+const DEVICES = '/api/v1/orgs/acme/devices'
+const RIVAL_DEVICES = '/api/v1/orgs/rival/devices'
+const PASSWORD = 'a long enough password'
+const UNKNOWN = '00000000-0000-4000-8000-000000000000'
+const START = '2026-11-21T08:00:00.250Z'
+
+type Machine = TestDevice & Enrolment
+
+describe('the devices of an organization', () => {
+  let test: TestServer
+  let owner: Owner
+  let rival: Owner
+  let alice: string
+  let bob: string
+  let rita: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    owner = await openOwner(test, 'acme', 'alice')
+    rival = await openOwner(test, 'rival', 'rita')
+    ;[alice, rita] = [owner.as, rival.as]
+    bob = await owner.addMember('bob', 'member', PASSWORD)
+  })
+
+  async function enrol(payload: object = {}, org = 'acme', as = alice): Promise<Machine> {
+    const machine = await enrolTestDevice(test, as, org, payload)
+    return { ...machine, ...machine.enrolment }
+  }
+
+  const list = (as?: string, url = DEVICES) => test.send('GET', url, as === undefined ? {} : { as })
+
+  async function revoke(as: string | undefined, id: string, url = DEVICES): Promise<number> {
+    return (await test.send('DELETE', `${url}/${id}`, as === undefined ? {} : { as })).statusCode
+  }
+
+  /** Of a poll; of asking for the view when even that is refused. */
+  const pollStatus = async (as: Machine) => {
+    const assigned = await test.send('GET', '/api/v1/device/view', { as })
+    if (assigned.statusCode !== 200) return assigned.statusCode
+    const { org, view } = assigned.json<DeviceView>().signed
+    const url = `/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`
+    return (await test.send('GET', url, { as })).statusCode
+  }
+
+  it('are listed with their last poll, once that is written', async () => {
+    const [seen, unseen] = [await enrol(), await enrol()]
+    await test.store.transaction((writer) => writer.devicePolls.record(seen.device_id, START))
+
+    const { data } = listDevicesResponseSchema.parse((await list(alice)).json())
+
+    const lastSeenOf = (id: string) => data.find((device) => device.id === id)?.last_seen_at
+    expect(lastSeenOf(seen.device_id)).toBe(START)
+    expect(lastSeenOf(unseen.device_id)).toBeUndefined()
+  })
+
+  it('are known to have polled after the server was stopped', async () => {
+    const [seen, refused] = [await enrol(), await enrol()]
+    await revoke(alice, refused.device_id)
+    expect([await pollStatus(seen), await pollStatus(refused)]).toEqual([200, 401])
+    test.advance(1_000)
+    expect(await pollStatus(seen)).toBe(200)
+
+    await test.server.close()
+
+    const polls = await test.store.read((reader) =>
+      reader.devicePolls.list([seen.device_id, refused.device_id]),
+    )
+    expect(polls).toEqual(new Map([[seen.device_id, '2026-11-21T08:00:01.250Z']]))
+  })
+
+  it('are listed by ascending id, without secrets, and with the revoked ones', async () => {
+    const enrolled = [await enrol(), await enrol({ user: 'bob' }), await enrol({ user: 'alice' })]
+    await enrol({}, 'rival', rita)
+    const lost = enrolled[1]?.device_id ?? ''
+    test.advance(1_000)
+    await revoke(alice, lost)
+
+    const listed = await list(alice)
+
+    expect(listed.statusCode).toBe(200)
+    expect(listDevicesResponseSchema.parse(listed.json()).data).toEqual(
+      enrolled
+        .map(({ device_id: id, user }) => ({
+          id,
+          user,
+          labels: [],
+          created_at: START,
+          ...(id === lost ? { revoked_at: '2026-11-21T08:00:01.250Z' } : {}),
+        }))
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    )
+    expect(listed.body).not.toMatch(/pal_d|thumbprint|hash/)
+  })
+
+  it('are shown to administrators alone', async () => {
+    expect((await list(await owner.organizationToken(['organization:admin']))).statusCode).toBe(200)
+    for (const as of [
+      bob,
+      await owner.addMember('ed', 'editor', PASSWORD),
+      await owner.addMember('audrey', 'auditor', PASSWORD),
+      await owner.organizationToken(['policies:read', 'policies:write', 'audit:read']),
+    ])
+      expect((await list(as)).statusCode).toBe(403)
+    expect((await list()).statusCode).toBe(401)
+    expect((await list((await enrol()).token)).statusCode).toBe(401)
+    expect((await list(rita)).statusCode).toBe(404)
+    expect((await list(alice, `${DEVICES}?x=1`)).statusCode).toBe(400)
+  })
+
+  it('fetch nothing from the next request after they were revoked', async () => {
+    const [lost, kept] = [await enrol({ user: 'bob' }), await enrol({ user: 'bob' })]
+    expect(await pollStatus(lost)).toBe(200)
+
+    const revoked = await test.send('DELETE', `${DEVICES}/${lost.device_id}`, { as: alice })
+
+    expect([revoked.statusCode, revoked.body]).toEqual([204, ''])
+    expect(await pollStatus(lost)).toBe(401)
+    expect(await pollStatus(kept)).toBe(200)
+  })
+
+  it('stay revoked since the first time', async () => {
+    const { device_id } = await enrol()
+    await revoke(alice, device_id)
+    test.advance(60_000)
+
+    expect(await revoke(alice, device_id)).toBe(204)
+
+    expect((await list(alice)).json().data).toMatchObject([{ revoked_at: START }])
+  })
+
+  it('are revoked by administrators, and by the user whose device it is', async () => {
+    const admin = await owner.organizationToken(['organization:admin'])
+    for (const [as, user] of [
+      [admin, 'bob'],
+      [alice, undefined],
+      [bob, 'bob'],
+    ] as const) {
+      const device = await enrol(user === undefined ? {} : { user })
+
+      expect(await revoke(as, device.device_id)).toBe(204)
+      expect(await pollStatus(device)).toBe(401)
+    }
+  })
+
+  it('are enrolled and revoked for a person by no token that leaves out a part of his role', async () => {
+    const ofAlice = await enrol({ user: 'alice' })
+    const sessionOf = async (as: string, username: string, permissions: readonly string[]) => {
+      const payload = { name: 'x', permissions, expires_in_days: 1 }
+      const made = await test.send('POST', '/api/v1/user/access-tokens', { as, payload })
+      return test.signIn(username, made.json<{ token: string }>().token)
+    }
+    const narrow = await sessionOf(alice, 'alice', ['policies:read'])
+    const whole = await sessionOf(bob, 'bob', [])
+
+    await expect(enrol({ user: 'alice' }, 'acme', narrow)).rejects.toThrow('permission_denied')
+    expect(await revoke(narrow, ofAlice.device_id)).toBe(403)
+    expect(await pollStatus(ofAlice)).toBe(200)
+    const ofBob = await enrol({ user: 'bob' }, 'acme', whole)
+    expect(await revoke(whole, ofBob.device_id)).toBe(204)
+  })
+
+  it('are revoked by nobody else, who does not learn which ones there are either', async () => {
+    const [ofAlice, ofNobody] = [await enrol({ user: 'alice' }), await enrol()]
+    const others = [
+      bob,
+      await owner.addMember('ed', 'editor', PASSWORD),
+      await owner.organizationToken(['policies:read', 'policies:write', 'audit:read']),
+    ]
+
+    for (const as of others)
+      for (const id of [ofAlice.device_id, ofNobody.device_id, UNKNOWN])
+        expect(await revoke(as, id)).toBe(403)
+
+    expect(await revoke(undefined, ofAlice.device_id)).toBe(401)
+    expect(await revoke(ofAlice.token, ofAlice.device_id)).toBe(401)
+    for (const device of [ofAlice, ofNobody]) expect(await pollStatus(device)).toBe(200)
+  })
+
+  it('are out of reach for another organization', async () => {
+    const ours = await enrol({ user: 'bob' })
+    const theirs = await enrol({}, 'rival', rita)
+    await rival.addKnown('bob', 'member')
+
+    expect(await revoke(rita, ours.device_id)).toBe(404)
+    expect(await revoke(rita, ours.device_id, RIVAL_DEVICES)).toBe(404)
+    expect(await revoke(alice, theirs.device_id)).toBe(404)
+    // His own, but reached through the wrong organization.
+    expect(await revoke(bob, ours.device_id, RIVAL_DEVICES)).toBe(403)
+
+    expect(await pollStatus(ours)).toBe(200)
+    expect(await pollStatus(theirs)).toBe(200)
+    expect((await list(rita, RIVAL_DEVICES)).json().data).toMatchObject([{ id: theirs.device_id }])
+  })
+
+  it('are unknown under any id that is none', async () => {
+    await enrol()
+
+    for (const id of [UNKNOWN, 'x', '%25', "'%20OR%201=1"])
+      expect(await revoke(alice, id)).toBe(404)
+  })
+
+  it('can be revoked when the organization has lost governance', async () => {
+    await test.createOrganization('poor', 'alice', false)
+    await test.store.transaction((writer) =>
+      writer.devices.insert({
+        id: 'd1',
+        org: 'poor',
+        username: null,
+        thumbprint: 'hash',
+        name: null,
+        labels: [],
+        enrolment_token_id: null,
+        created_at: START,
+        revoked_at: null,
+      }),
+    )
+
+    expect(await revoke(alice, 'd1', '/api/v1/orgs/poor/devices')).toBe(204)
+  })
+
+  it('are listed page by page', async () => {
+    const ids = [await enrol(), await enrol(), await enrol()].map(({ device_id }) => device_id)
+    await enrol({}, 'rival', rita)
+    const page = async (query: string) => {
+      const answer = await list(alice, `${DEVICES}?${query}`)
+      return listDevicesResponseSchema.parse(answer.json())
+    }
+
+    const first = await page('page_size=2')
+    const second = await page(`page_size=2&cursor=${first.next_cursor}`)
+
+    const listed = [...first.data, ...second.data].map(({ id }) => id)
+    expect(listed).toEqual(ids.toSorted())
+    expect([first.data.length, second.next_cursor]).toEqual([2, null])
+    expect((await page('page_size=3')).next_cursor).toBeNull()
+    const foreign = await list(rita, `${RIVAL_DEVICES}?cursor=${first.next_cursor}`)
+    expect([foreign.statusCode, foreign.json().error.field]).toEqual([400, 'cursor'])
+    expect((await list(alice, `${DEVICES}?cursor=`)).statusCode).toBe(400)
+  })
+
+  it('are labelled by administrators, in order and each label once', async () => {
+    const { device_id } = await enrol({ user: 'bob' })
+    const label = (as: string, labels: unknown, url = DEVICES) =>
+      test.send('PATCH', `${url}/${device_id}`, { as, payload: { labels } })
+
+    const changed = await label(alice, ['vm', 'ci'])
+
+    expect([changed.statusCode, changed.json().labels]).toEqual([200, ['ci', 'vm']])
+    expect((await list(alice)).json().data).toMatchObject([{ labels: ['ci', 'vm'] }])
+    expect((await label(bob, [])).statusCode).toBe(403)
+    expect((await label(rita, [])).statusCode).toBe(404)
+    expect((await label(rita, [], RIVAL_DEVICES)).statusCode).toBe(404)
+    for (const labels of [['CI'], ['a', 'a'], [''], 'ci', ['x'.repeat(64)]])
+      expect((await label(alice, labels)).statusCode).toBe(400)
+    expect((await list(alice)).json().data).toMatchObject([{ labels: ['ci', 'vm'] }])
+  })
+})

@@ -1,0 +1,188 @@
+import {
+  createdEnrolmentTokenSchema,
+  listEnrolmentTokensResponseSchema,
+  parseEnrolmentToken,
+  type CreatedEnrolmentToken,
+} from '@palisade/protocol'
+import { createHash } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { kindOfSecretToken } from '../../../../server/src/identity/tokens/secret-token.ts'
+import { enrolTestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+const TOKENS = `${ACME}/enrolment-tokens`
+const PASSWORD = 'a long enough password'
+const REQUEST = { name: 'build machines', labels: ['linux', 'ci'], max_uses: 3, expires_in_days: 7 }
+
+describe('the enrolment tokens of an organization', () => {
+  let test: TestServer
+  let alice: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    const { personal_token } = await test.createOrganization('acme', 'alice')
+    alice = await test.signIn('alice', personal_token)
+  })
+
+  const post = (payload: object, as = alice, url = TOKENS) =>
+    test.send('POST', url, { as, payload })
+
+  async function created(payload: object = REQUEST, as = alice): Promise<CreatedEnrolmentToken> {
+    const response = await post(payload, as)
+    expect(response.statusCode, response.body).toBe(201)
+    return createdEnrolmentTokenSchema.parse(response.json())
+  }
+
+  async function list(as = alice) {
+    const response = await test.send('GET', TOKENS, { as })
+    return listEnrolmentTokensResponseSchema.parse(response.json()).data
+  }
+
+  async function addMember(username: string, role: string): Promise<string> {
+    const payload = { username, role, password: PASSWORD }
+    await test.send('POST', `${ACME}/members`, { as: alice, payload })
+    return test.signIn(username, PASSWORD)
+  }
+
+  async function organizationToken(permissions: string[]) {
+    const payload = { name: 'ci', permissions, expires_in_days: 2 }
+    const response = await test.send('POST', `${ACME}/access-tokens`, { as: alice, payload })
+    const { id, token } = response.json<{ id: string; token: string }>()
+    return { id, as: await test.signIn('acme', token) }
+  }
+
+  it('hold all that a machine needs: a secret, the organization, its root and the server', async () => {
+    const { token } = await created()
+
+    const parts = parseEnrolmentToken(token)
+    expect(parts).toMatchObject({ org: 'acme', server: 'http://127.0.0.1:8420' })
+    expect(kindOfSecretToken(parts?.secret ?? '')).toBe('enrolment')
+    const root = await test.store.read((reader) => reader.trust.newestRoot('acme'))
+    expect(parts?.root_sha256).toBe(
+      createHash('sha256')
+        .update(root?.body ?? '')
+        .digest('hex'),
+    )
+    for (const spoilt of [token.slice(0, 80), ` ${token}`, `${token}/x`, `${token}\n`, ''])
+      expect(parseEnrolmentToken(spoilt), spoilt).toBeNull()
+  })
+
+  it('are listed without their secret, with what is known of them', async () => {
+    const { token, ...shown } = await created()
+
+    expect(await list()).toEqual([shown])
+    expect(shown).toMatchObject({
+      name: 'build machines',
+      labels: ['ci', 'linux'],
+      prefix: token.slice(0, 12),
+      max_uses: 3,
+      uses: 0,
+      last_used_at: null,
+      created_by: 'user:alice',
+      expires_at: '2026-11-28T08:00:00.250Z',
+      expired: false,
+    })
+    test.advance(7 * 24 * 60 * 60 * 1000)
+    const later = await test.signIn('alice', await renewedToken())
+    expect(await list(later)).toMatchObject([{ expired: true }])
+  })
+
+  /** Access tokens are over after so long, the owner's personal token is not. */
+  async function renewedToken(): Promise<string> {
+    return (await test.createOrganization('other', 'alice')).personal_token
+  }
+
+  it.each([
+    ['no name', { name: ' ' }],
+    ['no use', { max_uses: 0 }],
+    ['half a use', { max_uses: 1.5 }],
+    ['a life of no day', { expires_in_days: 0 }],
+    ['a life of more than 30 days', { expires_in_days: 31 }],
+    ['a label twice', { labels: ['ci', 'ci'] }],
+    ['a label that is none', { labels: ['CI!'] }],
+    ['17 labels', { labels: Array.from({ length: 17 }, (_, n) => `l${n}`) }],
+  ])('are refused with %s', async (_title, change) => {
+    const response = await post({ ...REQUEST, ...change })
+
+    expect(response.statusCode).toBe(400)
+    expect(response.json().error.field).toMatch(new RegExp(`^${Object.keys(change)[0]}`))
+    expect(await list()).toEqual([])
+  })
+
+  it('are for administrators alone, in an organization with governance', async () => {
+    const { as: admin } = await organizationToken(['organization:admin'])
+    const { id } = await created(REQUEST, admin)
+    const others = [
+      await addMember('bob', 'member'),
+      await addMember('ed', 'editor'),
+      await addMember('audrey', 'auditor'),
+      (await organizationToken(['policies:read', 'policies:write', 'audit:read'])).as,
+    ]
+
+    for (const as of others) {
+      expect((await post(REQUEST, as)).statusCode).toBe(403)
+      expect((await test.send('GET', TOKENS, { as })).statusCode).toBe(403)
+      expect((await test.send('DELETE', `${TOKENS}/${id}`, { as })).statusCode).toBe(403)
+    }
+    await test.createOrganization('poor', 'alice', false)
+    const inPoor = await post(REQUEST, alice, '/api/v1/orgs/poor/enrolment-tokens')
+    expect(inPoor.statusCode).toBe(403)
+    expect((await list()).map((token) => token.id)).toEqual([id])
+  })
+
+  it('are revoked once, and gone', async () => {
+    const [lost, kept] = [await created(), await created()]
+
+    const revoke = (id: string) => test.send('DELETE', `${TOKENS}/${id}`, { as: alice })
+    expect((await revoke(lost.id)).statusCode).toBe(204)
+    expect((await revoke(lost.id)).statusCode).toBe(404)
+
+    expect((await list()).map(({ id }) => id)).toEqual([kept.id])
+  })
+
+  it('end with the access token whose session made them', async () => {
+    const { id, as } = await organizationToken(['organization:admin'])
+    const made = await created(REQUEST, as)
+    expect(made.expires_at).toBe('2026-11-23T08:00:00.250Z')
+
+    await test.send('DELETE', `${ACME}/access-tokens/${id}`, { as: alice })
+
+    expect(await list()).toEqual([])
+  })
+
+  it('end when the member who made them leaves', async () => {
+    const olga = await addMember('olga', 'owner')
+    const [ofOlga, ofAlice] = [await created(REQUEST, olga), await created()]
+
+    await test.send('DELETE', `${ACME}/members/olga`, { as: alice })
+
+    expect((await list()).map(({ id }) => id)).toEqual([ofAlice.id])
+    const stored = await test.store.read((reader) =>
+      reader.events.list('acme', { after: 0, through: 1000, limit: 100 }),
+    )
+    const revoked = stored.filter(({ kind }) => kind === 'enrolment_token.revoked')
+    expect(revoked.map(({ subject }) => subject.id)).toEqual([ofOlga.id])
+  })
+
+  it('end when the member who made them is no owner any more', async () => {
+    const olga = await addMember('olga', 'owner')
+    const ofAlice = await created()
+    await created(REQUEST, olga)
+
+    const payload = { role: 'editor' }
+    await test.send('PATCH', `${ACME}/members/olga`, { as: alice, payload })
+
+    expect((await list()).map(({ id }) => id)).toEqual([ofAlice.id])
+  })
+
+  it('pin the root that enrolled devices have', async () => {
+    const { token } = await created()
+
+    const { root } = (await enrolTestDevice(test, alice, 'acme')).enrolment
+
+    expect(parseEnrolmentToken(token)?.root_sha256).toBe(
+      createHash('sha256').update(root).digest('hex'),
+    )
+  })
+})

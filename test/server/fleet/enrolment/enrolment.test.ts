@@ -1,0 +1,131 @@
+import { enrolmentSchema } from '@palisade/protocol'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  enrolTestDevice,
+  newProver,
+  sendEnrolment,
+  TEST_ORIGIN,
+  type TestDevice,
+} from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+
+const ACME = '/api/v1/orgs/acme'
+const PASSWORD = 'a long enough password'
+
+describe('a device', () => {
+  let test: TestServer
+  let alice: string
+  let bob: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    const created = await test.createOrganization('acme', 'alice')
+    alice = await test.signIn('alice', created.personal_token)
+    await post(`${ACME}/members`, { username: 'bob', role: 'member', password: PASSWORD })
+    bob = await test.signIn('bob', PASSWORD)
+  })
+
+  async function post(url: string, payload: object): Promise<{ id: string }> {
+    const response = await test.send('POST', url, { as: alice, payload })
+    expect(response.statusCode, response.body).toBe(201)
+    return response.json()
+  }
+
+  const enrol = (as: string, payload: object, org = 'acme') => sendEnrolment(test, as, org, payload)
+
+  const machine = (user?: string) =>
+    enrolTestDevice(test, alice, 'acme', user === undefined ? {} : { user })
+  const enrolled = async (user?: string) => (await machine(user)).enrolment
+
+  const ask = (as?: string | TestDevice) =>
+    test.send('GET', '/api/v1/device/view', as === undefined ? {} : { as })
+  const statusOf = async (device: TestDevice) => (await ask(device)).statusCode
+
+  describe('is enrolled', () => {
+    it('with the root of its organization, and no other’s', async () => {
+      const rival = await test.createOrganization('rival', 'rita')
+      const rita = await test.signIn('rita', rival.personal_token)
+      const theirs = enrolmentSchema.parse((await enrol(rita, {}, 'rival')).json())
+      const [one, two] = [await enrolled('bob'), await enrolled()]
+
+      expect(one.root).toBe(two.root)
+      expect(JSON.parse(one.root)).toMatchObject({ signed: { _type: 'root', 'x-org': 'acme' } })
+      expect(theirs.root).not.toBe(one.root)
+    })
+
+    it('by an administrator for any member, or for nobody', async () => {
+      expect(await enrolled('bob')).toMatchObject({ org: 'acme', user: 'bob' })
+      expect(await enrolled()).toMatchObject({ org: 'acme', user: null })
+      expect(await enrolled()).toMatchObject({ server: 'http://127.0.0.1:8420' })
+    })
+
+    it('by a member for himself alone', async () => {
+      expect((await enrol(bob, { user: 'bob' })).statusCode).toBe(201)
+      expect((await enrol(bob, { user: 'alice' })).statusCode).toBe(403)
+      expect((await enrol(bob, { user: 'nobody' })).statusCode).toBe(403)
+      expect((await enrol(bob, {})).statusCode).toBe(403)
+    })
+
+    it('with a proof that no refusal has used up, once', async () => {
+      const url = `${ACME}/devices`
+      const dpop = newProver(test)({ method: 'POST', url: TEST_ORIGIN + url })
+      const sendAgain = async (user: string) =>
+        (await test.send('POST', url, { as: bob, payload: { user }, headers: { dpop } })).statusCode
+
+      expect([await sendAgain('alice'), await sendAgain('bob')]).toEqual([403, 201])
+      expect(await sendAgain('bob')).toBe(400)
+    })
+
+    it('never for a stranger, by a stranger, or without governance', async () => {
+      const rival = await test.createOrganization('rival', 'rita')
+      const rita = await test.signIn('rita', rival.personal_token)
+      await test.createOrganization('poor', 'alice', false)
+
+      const stranger = await enrol(alice, { user: 'rita' })
+      expect([stranger.statusCode, stranger.json().error.field]).toEqual([400, 'user'])
+      expect((await enrol(rita, {})).statusCode).toBe(404)
+      expect((await enrol('x', {})).statusCode).toBe(401)
+      expect((await enrol(alice, {}, 'poor')).statusCode).toBe(403)
+      expect((await enrol(alice, { user: null })).statusCode).toBe(400)
+      expect((await enrol(alice, { extra: 1 })).statusCode).toBe(400)
+    })
+  })
+
+  describe('is answered', () => {
+    it('401 for a token that is not its own', async () => {
+      const device = await machine('bob')
+      const flipped = device.token.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))
+
+      for (const token of [flipped, 'pal_dat_', 'x', alice])
+        expect(await statusOf({ ...device, token })).toBe(401)
+      for (const as of [device.token, alice, undefined])
+        expect((await ask(as)).statusCode).toBe(401)
+      const elsewhere = await test.send('GET', `${ACME}/members`, { as: device.token })
+      expect(elsewhere.statusCode).toBe(401)
+    })
+
+    it('401 while its user is no member, however the membership ended', async () => {
+      const device = await machine('bob')
+
+      await test.store.transaction((writer) => writer.memberships.delete('acme', 'bob'))
+
+      expect(await statusOf(device)).toBe(401)
+    })
+
+    it('401 once it is revoked or its user has left, also when he comes back', async () => {
+      const [ofBob, ofNobody] = [await machine('bob'), await machine()]
+      expect(await statusOf(ofBob)).toBe(200)
+
+      await test.send('DELETE', `${ACME}/members/bob`, { as: alice })
+      expect(await statusOf(ofBob)).toBe(401)
+      await post(`${ACME}/members`, { username: 'bob', role: 'member' })
+      expect(await statusOf(ofBob)).toBe(401)
+
+      expect(await statusOf(ofNobody)).toBe(200)
+      await test.store.transaction((writer) =>
+        writer.devices.revoke(ofNobody.enrolment.device_id, '2026-11-21T08:00:00.000Z'),
+      )
+      expect(await statusOf(ofNobody)).toBe(401)
+    })
+  })
+})

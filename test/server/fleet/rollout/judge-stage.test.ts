@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest'
+import { judgeStage, type StageFacts } from '../../../../server/src/fleet/rollout/judge-stage.ts'
+import {
+  beginRollout,
+  type RolloutProgress,
+} from '../../../../server/src/fleet/rollout/rollout-machine.ts'
+
+const START = '2026-11-21T08:00:00.000Z'
+const START_MS = Date.parse(START)
+const ACTOR = 'rollout:acme:r1'
+const STAGES = [{ label: 'canary' }, { percent: 100 }]
+
+const rollout = (changes: Partial<RolloutProgress> = {}): RolloutProgress => ({
+  ...beginRollout({ stages: STAGES, max_rejected: { machines: 1 }, wait_seconds: 60 }, START),
+  ...changes,
+})
+
+/** An hour later by default, with ten machines that have everything. */
+function facts(machines: Partial<StageFacts['machines']>, after = 3600, settled = 0): StageFacts {
+  const all = { devices: 10, applied: 10, rejected: 0, pending: 0, silent: 0 }
+  return {
+    machines: { ...all, rejected_by_code: [], ...machines },
+    actor: ACTOR,
+    settledMs: START_MS + settled * 1000,
+    nowMs: START_MS + after * 1000,
+  }
+}
+const kindOf = (progress: RolloutProgress, given: StageFacts) =>
+  judgeStage(progress, given)?.kind ?? null
+
+describe('a rollout that runs', () => {
+  it.each([
+    [{ machines: 0 }, 0, null],
+    [{ machines: 0 }, 1, 'pause'],
+    [{ machines: 2 }, 2, null],
+    [{ machines: 2 }, 3, 'pause'],
+    [{ percent: 20 }, 2, null],
+    [{ percent: 20 }, 3, 'pause'],
+    [{ percent: 0 }, 1, 'pause'],
+    [{ percent: 100 }, 10, null],
+  ] as const)('within %j and with %i that refuse it: %s', (max_rejected, rejected, kind) => {
+    const progress = rollout({ max_rejected, wait_seconds: null })
+
+    expect(kindOf(progress, facts({ rejected, applied: 10 - rejected }))).toBe(kind)
+  })
+
+  it('says by whom and why it pauses', () => {
+    const rejected_by_code = [
+      { code: 'not_compilable', devices: 2 },
+      { code: 'mixed', devices: 1 },
+    ]
+
+    expect(judgeStage(rollout(), facts({ rejected: 3, rejected_by_code }))).toEqual({
+      kind: 'pause',
+      by: ACTOR,
+      reason: '3 of 10 machines refuse it, at most 1 may: 2 not_compilable, 1 mixed',
+    })
+  })
+
+  it('advances once it has waited, since the stage was reached and the policies were changed', () => {
+    expect(kindOf(rollout(), facts({}, 59))).toBeNull()
+    expect(kindOf(rollout(), facts({}, 60))).toBe('advance')
+    expect(kindOf(rollout(), facts({}, 60, 30))).toBeNull()
+    expect(kindOf(rollout(), facts({}, 90, 30))).toBe('advance')
+    expect(kindOf(rollout({ wait_seconds: null }), facts({}))).toBeNull()
+  })
+
+  it('advances to the next stage alone', () => {
+    expect(judgeStage(rollout(), facts({}))).toEqual({ kind: 'advance', to: 2 })
+  })
+
+  it.each([
+    ['half have it and the others were not seen', { applied: 5, silent: 5 }, 'advance'],
+    ['fewer than half have it', { applied: 4, silent: 6 }, null],
+    ['one polls without a word of it, which may be', { applied: 9, pending: 1 }, 'advance'],
+    ['two do', { applied: 8, pending: 2 }, null],
+    ['one does and one refuses it', { applied: 8, pending: 1, rejected: 1 }, null],
+    ['there is no machine', { devices: 0, applied: 0 }, null],
+  ])('where %s', (_name, machines, kind) => {
+    expect(kindOf(rollout(), facts(machines))).toBe(kind)
+  })
+
+  it('is finished after a last stage that is everybody, and otherwise waits for people', () => {
+    const last = { stage: 2 }
+
+    expect(kindOf(rollout(last), facts({}))).toBe('finish')
+    expect(kindOf(rollout({ stages: [{ label: 'a' }, { percent: 99 }], ...last }), facts({}))).toBe(
+      null,
+    )
+  })
+})
+
+it.each(['paused', 'finished', 'rolled_back'] as const)('a %s rollout does nothing', (state) => {
+  for (const machines of [{}, { rejected: 10, applied: 0 }])
+    expect(kindOf(rollout({ state }), facts(machines))).toBeNull()
+})

@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { rollBack } from '../../../../server/src/fleet/rollout/roll-back.ts'
+import { createKnownRules } from '../../../../server/src/governance/known-rules.ts'
+import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
+import { ApiError } from '../../../../server/src/platform/api-error.ts'
+import { nextTurn } from '../../../../server/src/platform/next-turn.ts'
+import type { Store } from '../../../../server/src/store/store.ts'
+import { openRolloutScene, ROLLOUTS, type RolloutScene } from './rollout-scene.ts'
+
+const PRINCIPAL = { kind: 'user', username: 'alice', tokenId: null } as const
+const PERMISSIONS = ['policies:read', 'policies:write'] as const
+const AUTHOR = { actor: 'user:alice', address: null, request_id: null }
+const ONCE = { scope: null, caller: 'user:olga', bodyHash: '', hasSecret: false }
+
+/** Rolls back with `ifMatch`; answers how many turns were ended, and how many within a read. */
+async function countTurns({ test }: RolloutScene, id: string, ifMatch: string | undefined) {
+  let [open, turns, held] = [0, 0, 0]
+  const store: Store = {
+    ...test.store,
+    async read(work) {
+      open += 1
+      try {
+        return await test.store.read(work)
+      } finally {
+        open -= 1
+      }
+    },
+  }
+  const work = {
+    async turn() {
+      turns += 1
+      if (open > 0) held += 1
+      await nextTurn()
+    },
+    end: () => undefined,
+    charge: () => undefined,
+  }
+  const now = () => new Date(test.now())
+  const answer = rollBack(
+    {
+      store: createAuditedStore({ store, now }),
+      now,
+      random: randomBytes,
+      budget: { require: () => undefined, begin: () => work },
+      limits: { maxPolicies: 100, maxRules: 250, maxPolicyBytes: 409_600 },
+      knownRules: createKnownRules(),
+    },
+    { ...PRINCIPAL, permissions: PERMISSIONS, author: AUTHOR },
+    { org: 'acme', id, ifMatch },
+    ONCE,
+  )
+  const refused = (error: unknown) => (error instanceof ApiError ? error.status : 500)
+  const status = await answer.then((done) => done.status).catch(refused)
+  return { status, turns, held }
+}
+
+it('rolling back holds no snapshot of the store while others have their turns', async () => {
+  const scene = await openRolloutScene()
+  const { id } = await scene.start()
+  await scene.createPolicy('second')
+
+  const counted = await countTurns(scene, id, undefined)
+
+  expect(counted).toMatchObject({ status: 200, held: 0 })
+  expect(counted.turns).toBeGreaterThan(1)
+})
+
+it('rolling back reads no policies for a caller who saw others', async () => {
+  const scene = await openRolloutScene()
+  const { id } = await scene.start()
+
+  expect(await countTurns(scene, id, '"1"')).toEqual({ status: 412, turns: 0, held: 0 })
+})
+
+it('rolling back is done once at a time in an organization, and beyond four that wait refused', async () => {
+  const scene = await openRolloutScene()
+  const { id } = await scene.start()
+  const url = `${ROLLOUTS}/${id}/roll-back`
+
+  const answers = await Promise.all(
+    Array.from({ length: 7 }, () => scene.test.send('POST', url, { as: scene.owner.as })),
+  )
+
+  const statuses = answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
+  expect(statuses).toEqual([200, 409, 409, 409, 409, 429, 429])
+})

@@ -1,0 +1,97 @@
+import type { Rollout, RolloutStatus } from '@palisade/protocol'
+import { expect } from 'vitest'
+import { openOwner, type Owner } from '../../owner.ts'
+import { enrolTestDevice, type TestDevice } from '../../test-device.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+import { openViewDevice } from '../../views/view-device.ts'
+
+export const ACME = '/api/v1/orgs/acme'
+export const ROLLOUTS = `${ACME}/rollouts`
+export const POLICIES = '/v2/orgs/acme/governance/policies'
+export const STAGES = [{ label: 'canary' }, { percent: 100 }]
+
+/** An organization with a machine in the ring and one outside. */
+export interface RolloutScene {
+  readonly test: TestServer
+  readonly owner: Owner
+  readonly ring: TestDevice
+  readonly other: TestDevice
+  /** With the labels; `user` null for nobody's. */
+  enrol(labels: readonly string[], user?: string): Promise<TestDevice>
+  label(device: TestDevice, labels: readonly string[]): Promise<void>
+  createPolicy(name: string, scope?: object): Promise<string>
+  start(request?: object): Promise<Rollout>
+  /** Posts to the rollout; expects 200. */
+  take(rollout: Rollout, action: string, payload?: object): Promise<Rollout>
+  status(rollout: Rollout): Promise<RolloutStatus>
+  /** What a machine would enforce now. */
+  enforced(device: TestDevice): Promise<{ readonly names: string[]; readonly revision: number }>
+  revision(): Promise<number>
+  /** What a server has written of a machine's report. */
+  report(device: TestDevice, revision: number, code?: string): Promise<void>
+}
+
+export async function openRolloutScene(): Promise<RolloutScene> {
+  const settings = { PALISADE_ACCESS_TOKEN_MINUTES: '60', PALISADE_DEVICE_TOKEN_MINUTES: '60' }
+  const test = await openTestServer(undefined, { settings })
+  const owner = await openOwner(test, 'acme', 'alice')
+  const { as } = owner
+
+  async function label({ enrolment }: TestDevice, labels: readonly string[]): Promise<void> {
+    const url = `${ACME}/devices/${enrolment.device_id}`
+    const answer = await test.send('PATCH', url, { as, payload: { labels } })
+    expect(answer.statusCode, answer.body).toBe(200)
+  }
+  async function enrol(labels: readonly string[], user?: string): Promise<TestDevice> {
+    const device = await enrolTestDevice(test, as, 'acme', user === undefined ? {} : { user })
+    if (labels.length > 0) await label(device, labels)
+    return device
+  }
+  const scene = {
+    test,
+    owner,
+    enrol,
+    label,
+    async createPolicy(name: string, scope: object = {}) {
+      const answer = await test.send('POST', POLICIES, { as, payload: { name, scope } })
+      expect(answer.statusCode, answer.body).toBe(201)
+      return answer.json<{ id: string }>().id
+    },
+    async start(request: object = {}) {
+      const payload = { stages: STAGES, max_rejected: { machines: 0 }, ...request }
+      const answer = await test.send('POST', ROLLOUTS, { as, payload })
+      expect(answer.statusCode, answer.body).toBe(201)
+      return answer.json<Rollout>()
+    },
+    async take({ id }: Rollout, action: string, payload?: object) {
+      const body = payload === undefined ? {} : { payload }
+      const answer = await test.send('POST', `${ROLLOUTS}/${id}/${action}`, { as, ...body })
+      expect(answer.statusCode, answer.body).toBe(200)
+      return answer.json<Rollout>()
+    },
+    async status({ id }: Rollout) {
+      const answer = await test.send('GET', `${ROLLOUTS}/${id}`, { as })
+      expect(answer.statusCode, answer.body).toBe(200)
+      return answer.json<RolloutStatus>()
+    },
+    async enforced(device: TestDevice) {
+      const view = await openViewDevice(test, device)
+      const names = (await view.policies()).map(({ name }) => name).toSorted()
+      return { names, revision: Number((await view.targets())['x-settings']['revision']) }
+    },
+    async revision() {
+      return (await test.send('GET', ACME, { as })).json<{ revision: number }>().revision
+    },
+    async report({ enrolment: { device_id } }: TestDevice, revision: number, code?: string) {
+      const reported_at = new Date(test.now()).toISOString()
+      const error = { error_code: code ?? null, error_detail: code === undefined ? null : '' }
+      const state = code === undefined ? ('fresh' as const) : ('rejected' as const)
+      const grant = { grant_id: null, grant_begun_at: null }
+      const machine = { device_id, agent_version: '0.1.0', ...grant }
+      const report = { ...machine, reported_at, revision, state, ...error }
+      await test.store.transaction((writer) => writer.deviceReports.put([report]))
+    },
+  }
+  await scene.createPolicy('first')
+  return { ...scene, ring: await enrol(['canary']), other: await enrol(['x']) }
+}

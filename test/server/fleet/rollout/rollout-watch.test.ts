@@ -1,0 +1,258 @@
+import type { HistoryEvent } from '@palisade/protocol'
+import { randomBytes } from 'node:crypto'
+import { beforeEach, describe, expect, it } from 'vitest'
+import {
+  createRolloutWatch,
+  type RolloutWatch,
+} from '../../../../server/src/fleet/rollout/rollout-watch.ts'
+import { createViewPublisher } from '../../../../server/src/views/publication/view-publisher.ts'
+import { ensureViewSecret } from '../../../../server/src/views/content/view-id.ts'
+import { placeOf } from '../../../../server/src/views/device-place.ts'
+import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
+import { ACME, openRolloutScene, type RolloutScene } from './rollout-scene.ts'
+
+let scene: RolloutScene
+let watch: RolloutWatch
+let errors: unknown[]
+
+/** What one server does by itself; each call is another server on the same store. */
+function openWatch(): RolloutWatch {
+  const { store, now: nowMs } = scene.test
+  const now = () => new Date(nowMs())
+  const publisher = createViewPublisher({ store, now })
+  const revisionOf = async (org: string, teams: readonly string[]) => {
+    const secret = await ensureViewSecret(store, org, (bytes) => randomBytes(bytes))
+    return publisher.revision(placeOf(secret, org, { teams, base: null }))
+  }
+  const audited = createAuditedStore({ store, now })
+  const onError = (error: unknown) => void errors.push(error)
+  return createRolloutWatch({ store, audited, views: { revisionOf }, now, onError })
+}
+
+beforeEach(async () => {
+  errors = []
+  scene = await openRolloutScene()
+  watch = openWatch()
+})
+
+/** Once everything that was reported may be judged again. */
+async function judge(): Promise<void> {
+  scene.test.advance(10_000)
+  await watch.judgeDue()
+  expect(errors).toEqual([])
+}
+async function eventsOf(kind: string): Promise<HistoryEvent[]> {
+  const as = scene.owner.as
+  const feed = await scene.test.send('GET', `${ACME}/events?kind=${kind}`, { as })
+  return feed.json().data
+}
+
+describe('a rollout by itself', () => {
+  it('pauses when more machines refuse it than may, and says so in the history', async () => {
+    const rollout = await scene.start({ max_rejected: { machines: 1 } })
+    const second = await scene.enrol(['canary'])
+    await scene.createPolicy('bad')
+    await scene.report(scene.ring, await scene.revision(), 'not_compilable')
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('running')
+
+    await scene.report(second, rollout.base_revision, 'not_compilable')
+    await scene.report(scene.ring, rollout.base_revision, 'not_compilable')
+    await judge()
+
+    const actor = `rollout:acme:${rollout.id}`
+    const reason = '2 of 2 machines refuse it, at most 1 may: 2 not_compilable'
+    expect(await scene.status(rollout)).toMatchObject({
+      state: 'paused',
+      paused: { by: actor, reason },
+      machines: { devices: 2, rejected: 2, held_back: 1 },
+    })
+    expect(await eventsOf('rollout.paused')).toMatchObject([
+      { actor, address: null, subject: { id: rollout.id }, after: { paused: { reason } } },
+    ])
+    await judge()
+    expect(await eventsOf('rollout.paused')).toHaveLength(1)
+  })
+
+  it('hears of machines within its stages alone, and of policy alone', async () => {
+    const { other, ring } = scene
+    const rollout = await scene.start()
+    await scene.createPolicy('second')
+    await scene.report(other, rollout.base_revision, 'not_compilable')
+    await scene.report(ring, rollout.base_revision)
+    await scene.test.store.transaction(async (writer) => {
+      const device_id = ring.enrolment.device_id
+      const reports = await writer.deviceReports.list([device_id])
+      const report = reports.get(device_id)
+      if (report === undefined) throw new Error('there is no report')
+      await writer.deviceReports.put([{ ...report, error_code: 'unreachable', error_detail: '' }])
+    })
+
+    await judge()
+    expect(await scene.status(rollout)).toMatchObject({
+      state: 'running',
+      machines: { rejected: 0, pending: 1, held_back: 1 },
+    })
+
+    await scene.take(rollout, 'advance', { stage: 2 })
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('paused')
+  })
+
+  it('forgives what was refused before it was started, and before it was resumed', async () => {
+    const { ring, test } = scene
+    await scene.report(ring, 0, 'bad_signature')
+    test.advance(1)
+    const rollout = await scene.start()
+    await scene.createPolicy('second')
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('running')
+
+    await scene.report(ring, 0, 'bad_signature')
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('paused')
+    test.advance(1)
+    await scene.take(rollout, 'resume', {})
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('running')
+    await scene.report(ring, 0, 'bad_signature')
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('paused')
+  })
+
+  it('counts no machine that was revoked, so that one that lies can be put out', async () => {
+    const { owner, ring, test } = scene
+    const rollout = await scene.start()
+    await scene.createPolicy('second')
+    await scene.report(ring, 0, 'not_compilable')
+    await test.send('DELETE', `${ACME}/devices/${ring.enrolment.device_id}`, { as: owner.as })
+
+    await judge()
+
+    expect((await scene.status(rollout)).state).toBe('running')
+  })
+
+  it('counts no machine that was never heard of, so that keys alone hold nothing up', async () => {
+    const { ring, test } = scene
+    const rollout = await scene.start({ wait_seconds: 60 })
+    await judge()
+    const [first] = [await scene.enrol(['canary']), await scene.enrol(['canary'])]
+    await scene.report(ring, await scene.revision())
+    expect((await scene.status(rollout)).machines).toMatchObject({
+      devices: 1,
+      applied: 1,
+      never_seen: 2,
+      held_back: 1,
+    })
+
+    await scene.report(first, 0)
+    await scene.enrol(['canary'])
+    const heard = { devices: 2, applied: 1, pending: 1, never_seen: 2 }
+    expect((await scene.status(rollout)).machines).toMatchObject(heard)
+
+    test.advance(60_000)
+    await scene.report(first, 0)
+    await judge()
+    // The one that was heard of, and has it not, is within no limit of 0.
+    expect((await scene.status(rollout)).stage).toBe(1)
+    await scene.report(first, await scene.revision())
+    await judge()
+    expect((await scene.status(rollout)).stage).toBe(2)
+  })
+
+  it('goes on when the wait is over and its machines have it, and is finished with the last', async () => {
+    const { other, ring, test } = scene
+    const rollout = await scene.start({ wait_seconds: 60 })
+    await scene.report(other, rollout.base_revision)
+    await judge()
+    await scene.createPolicy('second')
+    const revision = await scene.revision()
+    test.advance(50_000)
+    await scene.report(ring, revision)
+    // Seen only now to have been changed: the wait begins anew.
+    await judge()
+    expect((await scene.status(rollout)).stage).toBe(1)
+    test.advance(50_000)
+    await judge()
+
+    expect(await scene.status(rollout)).toMatchObject({ stage: 2, state: 'running' })
+    expect((await scene.enforced(other)).names).toEqual(['first', 'second'])
+    test.advance(60_000)
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('running')
+    await scene.report(other, revision)
+    await judge()
+    expect((await scene.status(rollout)).state).toBe('finished')
+    const actors = [
+      ...(await eventsOf('rollout.advanced')),
+      ...(await eventsOf('rollout.finished')),
+    ]
+    expect(actors.map(({ actor }) => actor)).toEqual(
+      Array.from({ length: 2 }, () => `rollout:acme:${rollout.id}`),
+    )
+  })
+
+  it('does not go on while it is paused, nor without a word of its machines', async () => {
+    const { ring, test } = scene
+    const rollout = await scene.start({ wait_seconds: 60 })
+    await judge()
+    test.advance(120_000)
+    await judge()
+    expect((await scene.status(rollout)).stage).toBe(1)
+
+    await scene.report(ring, await scene.revision())
+    await scene.take(rollout, 'pause')
+    await judge()
+
+    expect(await scene.status(rollout)).toMatchObject({ stage: 1, state: 'paused' })
+  })
+
+  it('goes on by one stage however many servers judge it', async () => {
+    const stages = [{ label: 'canary' }, { percent: 50 }, { percent: 100 }]
+    const rollout = await scene.start({ stages, wait_seconds: 60 })
+    await judge()
+    await scene.report(scene.ring, await scene.revision())
+    await scene.report(scene.other, await scene.revision())
+    scene.test.advance(120_000)
+
+    const servers = Array.from({ length: 4 }, openWatch)
+    await Promise.all(servers.map((server) => server.judgeDue()))
+    await Promise.all(servers.map((server) => server.judgeDue()))
+
+    expect(errors).toEqual([])
+    expect(await scene.status(rollout)).toMatchObject({ stage: 2, state: 'running' })
+    expect(await eventsOf('rollout.advanced')).toHaveLength(1)
+  })
+
+  it('does nothing that somebody has made out of date meanwhile', async () => {
+    const { ring, test } = scene
+    const rollout = await scene.start({ wait_seconds: 60 })
+    await judge()
+    await scene.report(ring, await scene.revision())
+    test.advance(120_000)
+    const { store } = test
+    // Between the counting and the write somebody changes a policy.
+    const audited = createAuditedStore({ store, now: () => new Date(test.now()) })
+    const now = () => new Date(test.now())
+    let isChanged = false
+    const late = createRolloutWatch({
+      store,
+      now,
+      views: { revisionOf: async () => 0 },
+      onError: (error) => void errors.push(error),
+      audited: {
+        ...audited,
+        async write(author, work) {
+          if (!isChanged) await scene.createPolicy('in between')
+          isChanged = true
+          return audited.write(author, work)
+        },
+      },
+    })
+
+    await late.judgeDue()
+
+    expect([errors, isChanged]).toEqual([[], true])
+    expect((await scene.status(rollout)).stage).toBe(1)
+  })
+})

@@ -1,0 +1,28 @@
+import { expect } from 'vitest'
+import type { StoreWriter } from '../../../../server/src/store/store.ts'
+import { LATER } from './audited-records.ts'
+
+type Case = [
+  work: (writer: StoreWriter) => Promise<unknown>,
+  expected: [kind: string, subject: object, before: unknown, after: unknown][],
+]
+
+const CHECKPOINT = { sequence: 3, hash: 'h3', is_whole: true }
+
+/** Every write of events but appending, and the event that it leaves. */
+export function eventWrites(): Record<string, Case> {
+  const items = new Map<string, string>()
+  const after = {
+    removed_through: 3,
+    hash: 'h3',
+    is_whole: true,
+    items_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    skipped: [{ webhook_id: 'w0', events: 3 }],
+  }
+  return {
+    prune: [
+      (writer) => writer.events.prune('acme', { checkpoint: CHECKPOINT, items, at: LATER }),
+      [['history.pruned', { id: 'acme', name: 'acme' }, null, after]],
+    ],
+  }
+}

@@ -1,0 +1,538 @@
+import { createHmac } from 'node:crypto'
+import { createServer, readConfig } from '@palisade/server'
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { revokeUser } from '../../../../server/src/organizations/revoke-user.ts'
+import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
+import { OPERATOR } from '../../../../server/src/history/author.ts'
+import { systemSources } from '../../../../server/src/platform/sources.ts'
+import type { StoreWriter } from '../../../../server/src/store/store.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+import { openTestServer, type TestServer } from '../../test-server.ts'
+import {
+  AUDIENCE,
+  createKey,
+  NOW_SECONDS,
+  signToken,
+  startTestIssuer,
+  type KeyPair,
+  type TestIssuer,
+} from './test-issuer.ts'
+
+const POLICIES = '/v2/orgs/acme/governance/policies'
+const MEMBERS = '/api/v1/orgs/acme/members'
+const TEAMS = '/api/v1/orgs/acme/teams'
+
+describe('a session of the external issuer', () => {
+  let issuer: TestIssuer
+  let key: KeyPair
+  let test: TestServer
+  /** A session of the owner alice, from a personal token of this server. */
+  let alice: string
+  let logged: string
+
+  beforeEach(async () => {
+    issuer = await startTestIssuer()
+    key = await createKey('k1')
+    issuer.publish(key)
+    logged = ''
+    test = await openTestServer(undefined, {
+      settings: settings(),
+      log: { level: 'trace', stream: { write: (line) => void (logged += line) } },
+    })
+    const { personal_token } = await test.createOrganization('acme', 'alice')
+    // Without a secret of his own: hashing one takes longer than all the rest.
+    await test.store.transaction(async (writer) => {
+      const made = { created_at: '2026-11-21T08:00:00.000Z' }
+      const settings = { entitled: true, resolve_unlisted_names: false }
+      await writer.organizations.insert({ name: 'initech', ...settings, ...made })
+      await writer.users.insert({ username: 'mallory', password_hash: null, ...made })
+      await writer.memberships.insert({ org: 'initech', username: 'mallory', role: 'owner' })
+    })
+    alice = await test.signIn('alice', personal_token)
+    await asAlice('POST', MEMBERS, { username: 'ed', role: 'editor' })
+    await asAlice('POST', MEMBERS, { username: 'max', role: 'member' })
+  })
+
+  const settings = () => ({
+    PALISADE_OIDC_ISSUER: issuer.url,
+    PALISADE_OIDC_AUDIENCE: AUDIENCE,
+    PALISADE_OIDC_TEAMS_CLAIM: 'groups',
+  })
+
+  const asAlice = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) =>
+    test.send(method, url, { as: alice, ...(payload === undefined ? {} : { payload }) })
+
+  const tokenOf = (sub: string, claims: object = {}, header: Record<string, unknown> = {}) =>
+    signToken(key, { iss: issuer.url, sub, ...claims }, header)
+
+  const read = async (as: string, org = 'acme') =>
+    (await test.send('GET', POLICIES.replace('acme', org), { as })).statusCode
+
+  const forged = (header: object, claims: object, sign: (text: string) => string): string => {
+    const parts = [
+      header,
+      {
+        iss: issuer.url,
+        sub: 'ed',
+        aud: AUDIENCE,
+        iat: NOW_SECONDS,
+        exp: NOW_SECONDS + 300,
+        ...claims,
+      },
+    ]
+    const text = parts
+      .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+      .join('.')
+    return `${text}.${sign(text)}`
+  }
+
+  it('has the rights that its user has, as the user', async () => {
+    const ed = await tokenOf('ed')
+
+    const response = await test.send('POST', POLICIES, { as: ed, payload: { name: 'mine' } })
+    const events = await asAlice('GET', '/api/v1/orgs/acme/events?kind=policy.created')
+
+    expect(response.statusCode).toBe(201)
+    expect(events.json().data).toMatchObject([{ actor: 'user:ed' }])
+  })
+
+  it.each([
+    ['403 beyond its role', 'max', 'acme', 403],
+    ['404 in an organization of others', 'ed', 'initech', 404],
+    ['404 where a user of another organization asks', 'mallory', 'acme', 404],
+    ['401 for a user who does not exist', 'nobody', 'acme', 401],
+    ['401 for a name in other letters', 'Ed', 'acme', 401],
+    ['401 for an organization as user', 'acme', 'acme', 401],
+  ])('gets %s', async (_title, sub, org, status) => {
+    expect(await read(await tokenOf(sub), org)).toBe(status)
+  })
+
+  it('gets the same answer for an unknown user as for a bad signature', async () => {
+    const unknown = await test.send('GET', POLICIES, { as: await tokenOf('nobody') })
+    const token = await tokenOf('ed')
+    const bad = await test.send('GET', POLICIES, { as: `${token.slice(0, -8)}AAAAAAAA` })
+
+    expect([unknown.statusCode, bad.statusCode]).toEqual([401, 401])
+    const errorOf = (response: typeof bad) => ({ ...response.json().error, request_id: '' })
+    expect(errorOf(unknown)).toEqual(errorOf(bad))
+    expect(unknown.headers['www-authenticate']).toBe(bad.headers['www-authenticate'])
+  })
+
+  it('ends at the next request when its user leaves the organization', async () => {
+    const ed = await tokenOf('ed')
+    expect(await read(ed)).toBe(200)
+
+    await asAlice('DELETE', `${MEMBERS}/ed`)
+
+    expect(await read(ed)).toBe(404)
+  })
+
+  it.each([
+    ['the audience in a list', { aud: ['other', AUDIENCE] }, {}],
+    ['the type JWT', {}, { typ: 'JWT' }],
+    ['the long form of its type', {}, { typ: 'application/at+jwt' }],
+    ['no type', {}, { typ: undefined }],
+    ['the claim `typ` of Keycloak', { typ: 'Bearer' }, { typ: 'JWT' }],
+    ['a clock 30 s behind', { exp: NOW_SECONDS - 29 }, {}],
+    ['a clock 30 s ahead', { iat: NOW_SECONDS + 30, nbf: NOW_SECONDS + 30 }, {}],
+  ])('is accepted with %s', async (_title, claims, header) => {
+    expect(await read(await tokenOf('ed', claims, header))).toBe(200)
+  })
+
+  it.each([
+    ['of another audience', { aud: 'https://other.example' }, {}],
+    ['without audience', { aud: undefined }, {}],
+    ['with an audience of another case', { aud: AUDIENCE.toUpperCase() }, {}],
+    ['that has expired', { exp: NOW_SECONDS - 31 }, {}],
+    ['that never expires', { exp: undefined }, {}],
+    ['that is not good yet', { nbf: NOW_SECONDS + 60 }, {}],
+    ['from the future', { iat: NOW_SECONDS + 60 }, {}],
+    ['of unknown age', { iat: undefined }, {}],
+    ['that is older than a day', { iat: NOW_SECONDS - 86_431 }, {}],
+    ['without `sub`', { sub: undefined }, {}],
+    ['with a `sub` that is no text', { sub: ['ed'] }, {}],
+    ['that is an ID token', { at_hash: 'x' }, { typ: 'JWT' }],
+    ['that is an ID token of Keycloak', { typ: 'ID' }, { typ: 'JWT' }],
+    ['that is a logout token', { events: {} }, { typ: 'JWT' }],
+    ['with the type of another document', {}, { typ: 'logout+jwt' }],
+    ['with a key that is not published', {}, { kid: 'k2' }],
+    ['without `kid`', {}, { kid: undefined }],
+    ['that brings its own key', {}, { kid: 'k2', jwk: { kty: 'EC' } }],
+    ['longer than 16 KiB', { pad: 'x'.repeat(13_000) }, {}],
+  ])('is refused with a token %s', async (_title, claims, header) => {
+    expect(await read(await tokenOf('ed', claims, header))).toBe(401)
+  })
+
+  it.each([
+    ['with a trailing slash', () => `${issuer.url}/`],
+    ['in other letters', () => issuer.url.toUpperCase()],
+    ['of ours', () => 'palisade-server'],
+    ['in a list', () => [issuer.url]],
+    ['left out', () => undefined],
+  ])('is refused with an `iss` %s', async (_title, iss) => {
+    expect(await read(await signToken(key, { iss: iss(), sub: 'ed' }))).toBe(401)
+    expect(issuer.seen).toEqual([])
+  })
+
+  it('is refused without signature, and with one made from the public key', async () => {
+    const publicText = JSON.stringify(key.jwk)
+    const hmac = (text: string) => createHmac('sha256', publicText).update(text).digest('base64url')
+
+    expect(await read(forged({ alg: 'none', kid: 'k1' }, {}, () => ''))).toBe(401)
+    expect(await read(forged({ alg: 'HS256', kid: 'k1' }, {}, hmac))).toBe(401)
+    expect(await read(forged({ alg: 'ES256', kid: 'k1' }, {}, hmac))).toBe(401)
+  })
+
+  it('is refused when the key set offers a symmetric key', async () => {
+    const secret = Buffer.from('0123456789abcdef0123456789abcdef')
+    const jwk = { kty: 'oct', kid: 'k9', alg: 'HS256', k: secret.toString('base64url') }
+    issuer.answer('/keys', (_request, response) => response.end(JSON.stringify({ keys: [jwk] })))
+    const hmac = (text: string) => createHmac('sha256', secret).update(text).digest('base64url')
+
+    expect(await read(forged({ alg: 'HS256', kid: 'k9' }, {}, hmac))).toBe(401)
+  })
+
+  it.each(['RS256', 'PS256', 'EdDSA'])('is accepted when signed with %s', async (alg) => {
+    const other = await createKey('k2', alg)
+    issuer.publish(other)
+
+    expect(await read(await signToken(other, { iss: issuer.url, sub: 'ed' }))).toBe(200)
+  })
+
+  it('is refused when signed with an algorithm that is not listed', async () => {
+    const other = await createKey('k2', 'ES384')
+    issuer.publish(other)
+
+    expect(await read(await signToken(other, { iss: issuer.url, sub: 'ed' }))).toBe(401)
+  })
+
+  it('makes no tokens of this server, which would outlive it', async () => {
+    const payload = { name: 'x', permissions: ['policies:read'], expires_in_days: 1 }
+    const owner = await tokenOf('alice')
+    const urls = ['/api/v1/user/access-tokens', '/api/v1/orgs/acme/access-tokens']
+
+    for (const url of urls) {
+      expect((await test.send('POST', url, { as: owner, payload })).statusCode).toBe(403)
+      expect((await test.send('POST', url, { as: alice, payload })).statusCode).toBe(201)
+    }
+  })
+
+  it('never has to do with our own tokens, nor they with the issuer', async () => {
+    expect(await read(alice)).toBe(200)
+    expect(issuer.seen).toEqual([])
+
+    await issuer.stop()
+    expect(await read(await tokenOf('ed'))).toBe(401)
+    expect(await read(alice)).toBe(200)
+  })
+
+  it('ends when its token has expired, though it is remembered', async () => {
+    const ed = await tokenOf('ed')
+    expect(await read(ed)).toBe(200)
+
+    test.advance(329_000)
+    expect(await read(ed)).toBe(200)
+    test.advance(1000)
+
+    expect(await read(ed)).toBe(401)
+  })
+
+  it('ends when its key is withdrawn, though its token is remembered', async () => {
+    const ed = await tokenOf('ed', { exp: NOW_SECONDS + 7200 })
+    expect(await read(ed)).toBe(200)
+    issuer.publish(await createKey('k2'))
+
+    test.advance(10 * 60_000)
+
+    expect(await read(ed)).toBe(401)
+  })
+
+  it('ends when another key takes the name of its own', async () => {
+    const ed = await tokenOf('ed', { exp: NOW_SECONDS + 7200 })
+    expect(await read(ed)).toBe(200)
+    issuer.publish(await createKey('k1'))
+
+    test.advance(10 * 60_000)
+
+    expect(await read(ed)).toBe(401)
+  })
+
+  it('goes on for an hour while the issuer is away, and then not', async () => {
+    const ed = await tokenOf('ed', { exp: NOW_SECONDS + 7200 })
+    expect(await read(ed)).toBe(200)
+    await issuer.stop()
+
+    test.advance(59 * 60_000)
+    expect(await read(ed)).toBe(200)
+    test.advance(60_000)
+
+    expect(await read(ed)).toBe(401)
+  })
+
+  it('is let in when the issuer comes up after the server', async () => {
+    await issuer.stop()
+    expect(await read(await tokenOf('ed'))).toBe(401)
+
+    await issuer.start()
+    test.advance(30_000)
+
+    expect(await read(await tokenOf('ed'))).toBe(200)
+  })
+
+  it('is not ended by a new password, which is not what opened it', async () => {
+    const ed = await tokenOf('ed')
+    await test.store.transaction((writer) => writer.users.updatePassword('ed', null))
+
+    expect(await read(ed)).toBe(200)
+  })
+
+  it('is ended by the revocation of its user, and one that was issued later is not', async () => {
+    const known = await tokenOf('ed')
+    const unseen = await tokenOf('ed', { jti: 'unseen' })
+    const max = await tokenOf('max')
+    expect([await read(known), await read(max)]).toEqual([200, 403])
+
+    const revoke = (writer: StoreWriter) => revokeUser(writer, 'ed', new Date(NOW_SECONDS * 1000))
+    await createAuditedStore({ store: test.store, now: () => new Date() }).write(OPERATOR, revoke)
+
+    expect([await read(known), await read(unseen), await read(max)]).toEqual([401, 401, 403])
+    // Whoever's clock is ahead, as far as it may be, gains nothing by it.
+    const ahead = await tokenOf('ed', { iat: NOW_SECONDS + 30 })
+    expect(await read(ahead)).toBe(401)
+    test.advance(31_000)
+    expect(await read(await tokenOf('ed', { iat: NOW_SECONDS + 31 }))).toBe(200)
+    const events = await asAlice('GET', '/api/v1/orgs/acme/events?kind=user.sessions_ended')
+    expect(events.json().data).toMatchObject([{ actor: 'operator', subject: { id: 'ed' } }])
+  })
+
+  it('leaves nothing of its token in the log', async () => {
+    const tokens = [await tokenOf('ed'), await tokenOf('nobody'), await tokenOf('ed', { aud: 'x' })]
+    for (const as of tokens) await read(as)
+
+    expect(logged).toContain('a token of the OIDC issuer was refused')
+    for (const token of tokens)
+      for (const part of token.split('.').slice(1)) expect(logged).not.toContain(part)
+  })
+
+  describe('with a teams claim', () => {
+    let backend: string
+    let research: string
+    let both: string
+
+    beforeEach(async () => {
+      backend = (await asAlice('POST', TEAMS, { name: 'backend' })).json().id
+      research = (await asAlice('POST', TEAMS, { name: 'research' })).json().id
+      both = (await asAlice('POST', TEAMS, { name: 'both' })).json().id
+    })
+
+    const teamsOf = async (username: string): Promise<string[]> => {
+      const members = (await asAlice('GET', MEMBERS)).json().data
+      return members.find((member: { username: string }) => member.username === username).teams
+    }
+
+    it('is in the teams that the claim names, by name or UUID, and in no others', async () => {
+      await read(await tokenOf('ed', { groups: ['backend', 'unknown', research.toUpperCase()] }))
+      expect((await teamsOf('ed')).toSorted()).toEqual([backend, research].toSorted())
+
+      await read(await tokenOf('ed', { groups: ['research'], iat: NOW_SECONDS + 1 }))
+      expect(await teamsOf('ed')).toEqual([research])
+
+      await read(await tokenOf('ed', { groups: [], iat: NOW_SECONDS + 2 }))
+      expect(await teamsOf('ed')).toEqual([])
+    })
+
+    const ORDERS = [
+      ['backend', 'research'],
+      ['research', 'backend'],
+    ] as const
+    it.each(ORDERS)(
+      'is in what all tokens of one second name, first %s: the other brings nothing back',
+      async (first, second) => {
+        await read(await tokenOf('ed', { groups: [first, 'both'] }))
+        await read(await tokenOf('ed', { groups: ['both', second] }))
+        expect(await teamsOf('ed')).toEqual([both])
+
+        // As another server sees it, or this one after a restart.
+        await read(await tokenOf('ed', { groups: [first, 'both'], jti: 'again' }))
+        expect(await teamsOf('ed')).toEqual([both])
+
+        await read(await tokenOf('ed', { groups: [first], iat: NOW_SECONDS + 1 }))
+        expect(await teamsOf('ed')).toEqual([first === 'backend' ? backend : research])
+      },
+    )
+
+    it('is in what both name when both are first seen at the same time', async () => {
+      const tokens = await Promise.all([
+        tokenOf('ed', { groups: ['backend', 'both'] }),
+        tokenOf('ed', { groups: ['both', 'research'] }),
+        tokenOf('ed', { groups: ['both'] }),
+      ])
+
+      await Promise.all(tokens.map((token) => read(token)))
+
+      expect(await teamsOf('ed')).toEqual([both])
+    })
+
+    it('changes no team by a token from before its user was revoked', async () => {
+      const stolen = await tokenOf('ed', { groups: ['backend'] })
+      await test.store.transaction((writer) =>
+        revokeUser(writer, 'ed', new Date(NOW_SECONDS * 1000)),
+      )
+
+      expect(await read(stolen)).toBe(401)
+      expect(await teamsOf('ed')).toEqual([])
+    })
+
+    it('leaves in the history that the issuer put its user into the team', async () => {
+      await read(await tokenOf('ed', { groups: ['backend'] }))
+
+      const events = await asAlice('GET', '/api/v1/orgs/acme/events?kind=team.member_added')
+      expect(events.json().data).toMatchObject([
+        { actor: `issuer:${issuer.url}`, address: '127.0.0.1', subject: { id: backend } },
+      ])
+    })
+
+    it('writes nothing when nothing differs, nor twice for one token', async () => {
+      const ed = await tokenOf('ed', { groups: ['backend'] })
+      await read(ed)
+      await asAlice('DELETE', `${TEAMS}/${backend}/members/ed`)
+      await read(ed)
+      expect(await teamsOf('ed')).toEqual([])
+
+      const before = (await asAlice('GET', '/api/v1/orgs/acme/events')).json().data.length
+      await read(await tokenOf('ed', { groups: [] }))
+
+      const after = (await asAlice('GET', '/api/v1/orgs/acme/events')).json().data.length
+      expect(after).toBe(before)
+    })
+
+    it('is not moved back by an older token', async () => {
+      const older = await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 60 })
+      await read(await tokenOf('ed', { groups: ['research'] }))
+
+      expect(await read(older)).toBe(200)
+
+      expect(await teamsOf('ed')).toEqual([research])
+    })
+
+    it('is not moved back by an older token after a restart, nor by another server', async () => {
+      const older = await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 60 })
+      await read(await tokenOf('ed', { groups: ['backend'], iat: NOW_SECONDS - 120 }))
+      await read(await tokenOf('ed', { groups: [] }))
+      const second = await createServer({
+        config: readConfig(settings(), temporaryDirectory()),
+        sources: { ...systemSources(), now: () => new Date(test.now()) },
+        store: test.store,
+        logger: false,
+      })
+      onTestFinished(() => second.close())
+
+      const headers = { authorization: `Bearer ${older}` }
+      const answer = await second.app.inject({ method: 'GET', url: POLICIES, headers })
+
+      expect(answer.statusCode).toBe(200)
+      expect(await teamsOf('ed')).toEqual([])
+    })
+
+    it.each([
+      ['is left out', {}],
+      ['is a text', { groups: 'research' }],
+      ['is null', { groups: null }],
+      ['is an object', { groups: { research: true } }],
+      ['holds other than texts', { groups: ['research', 7] }],
+      ['holds more than 500 texts', { groups: Array.from({ length: 501 }, String) }],
+    ])('keeps its teams when the claim %s', async (_title, claims) => {
+      await asAlice('PUT', `${TEAMS}/${backend}/members/ed`)
+
+      expect(await read(await tokenOf('ed', claims))).toBe(200)
+
+      expect(await teamsOf('ed')).toEqual([backend])
+    })
+
+    it('is refused with 5,000 teams, which no token may carry', async () => {
+      const groups = Array.from({ length: 5000 }, (_, index) => `team ${index}`)
+
+      expect(await read(await tokenOf('ed', { groups }))).toBe(401)
+    })
+
+    it('touches no organization that its user is not in', async () => {
+      await test.store.transaction((writer) =>
+        writer.teams.insert({
+          org: 'initech',
+          id: backend.replace(/^.{8}/, '00000000'),
+          name: 'backend',
+        }),
+      )
+
+      await read(await tokenOf('ed', { groups: ['backend'] }))
+
+      const users = await test.store.read((reader) => reader.teams.listOfUsers('initech'))
+      expect(users.size).toBe(0)
+    })
+
+    it('gets its teams once when many requests come at the same time', async () => {
+      const ed = await tokenOf('ed', { groups: ['backend'] })
+
+      const statuses = await Promise.all(Array.from({ length: 8 }, () => read(ed)))
+
+      const events = await asAlice('GET', '/api/v1/orgs/acme/events?kind=team.member_added')
+      expect(new Set(statuses)).toEqual(new Set([200]))
+      expect(events.json().data).toHaveLength(1)
+    })
+  })
+})
+
+describe('a session by another claim', () => {
+  const open = async (claim: string) => {
+    const issuer = await startTestIssuer()
+    const key = await createKey('k1')
+    issuer.publish(key)
+    const test = await openTestServer(undefined, {
+      settings: {
+        PALISADE_OIDC_ISSUER: issuer.url,
+        PALISADE_OIDC_AUDIENCE: AUDIENCE,
+        PALISADE_OIDC_USERNAME_CLAIM: claim,
+      },
+    })
+    await test.createOrganization('acme', 'alice@acme.example')
+    return async (claims: object) => {
+      const as = await signToken(key, { iss: issuer.url, sub: '7', ...claims })
+      return (await test.send('GET', POLICIES, { as })).statusCode
+    }
+  }
+
+  it('is that of the user whom the claim names, never of `sub`', async () => {
+    const read = await open('preferred_username')
+
+    expect(await read({ preferred_username: 'alice@acme.example' })).toBe(200)
+    expect(await read({ sub: 'alice@acme.example' })).toBe(401)
+    expect(await read({ preferred_username: ['alice@acme.example'] })).toBe(401)
+  })
+
+  it('by e-mail asks for an address that the issuer has verified', async () => {
+    const read = await open('email')
+    const email = 'alice@acme.example'
+
+    expect(await read({ email, email_verified: true })).toBe(200)
+    expect(await read({ email, email_verified: 'true' })).toBe(401)
+    expect(await read({ email })).toBe(401)
+  })
+
+  it('never reads what every object has', async () => {
+    const read = await open('constructor')
+
+    expect(await read({})).toBe(401)
+  })
+})
+
+it('accepts no token of any issuer while none is configured', async () => {
+  const issuer = await startTestIssuer()
+  const key = await createKey('k1')
+  issuer.publish(key)
+  const test = await openTestServer()
+  await test.createOrganization('acme', 'alice')
+  const as = await signToken(key, { iss: issuer.url, sub: 'alice' })
+
+  expect((await test.send('GET', POLICIES, { as })).statusCode).toBe(401)
+  expect(issuer.seen).toEqual([])
+})

@@ -1,0 +1,243 @@
+import Sqlite from 'better-sqlite3'
+import { execFileSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { restore, type RestoreRequest } from '../../../../server/src/operations/backup/restore.ts'
+import { REVISIONS_SKIPPED } from '../../../../server/src/operations/backup/raise-revisions.ts'
+import { verifyHistory } from '../../../../server/src/history/verify-history.ts'
+import { MIGRATIONS } from '../../../../server/src/store/sql/migrations/migrations.ts'
+import { migrate } from '../../../../server/src/store/sqlite/migrate.ts'
+import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { alter, makeDatabase, newPath, organizationsOf } from './databases.ts'
+
+const request = (file: string, database: string, replace = false): RestoreRequest => ({
+  file,
+  database,
+  replace,
+  sha256: null,
+  unverified: true,
+  suffix: randomUUID(),
+  nowMs: 0,
+  onProgress: () => undefined,
+})
+
+describe('into an empty place', () => {
+  it('makes a private database that a server opens', async () => {
+    const file = await makeDatabase('acme', 'initech')
+    const database = join(dirname(newPath()), 'data', 'server.db')
+
+    const restored = await restore(request(file, database))
+
+    expect(restored).toMatchObject({
+      database,
+      aside: null,
+      schema: { from: MIGRATIONS.length, to: MIGRATIONS.length },
+    })
+    expect(statSync(database).mode & 0o777).toBe(0o600)
+    expect(statSync(dirname(database)).mode & 0o777).toBe(0o700)
+    expect(readdirSync(dirname(database))).toEqual(['server.db'])
+    const store = openSqliteStore(database)
+    expect(await store.read((reader) => reader.organizations.count())).toBe(2)
+    await store.close()
+  })
+
+  it('jumps ahead in revisions, so that devices and entity tags never meet one twice', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+
+    await restore(request(file, database))
+
+    expect(organizationsOf(database)).toEqual(
+      organizationsOf(file).map(({ name, revision }) => ({
+        name,
+        revision: revision + REVISIONS_SKIPPED,
+      })),
+    )
+  })
+
+  it('jumps ahead of what was served since the same backup was restored before', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+    const first = Date.parse('2026-11-21T08:00:00Z')
+    const served = 50
+    await restore({ ...request(file, database), nowMs: first })
+    alter(database, `UPDATE organizations SET revision = revision + ${served}`)
+
+    await restore({ ...request(file, database, true), nowMs: first + 60_000 })
+
+    expect(organizationsOf(database)[0]?.revision).toBeGreaterThan(first + served)
+  })
+
+  it('says in every history that it was restored', async () => {
+    const file = await makeDatabase('acme', 'initech')
+    const [acme] = organizationsOf(file)
+    const database = newPath()
+    const nowMs = Date.parse('2026-11-22T08:00:00.000Z')
+
+    await restore({ ...request(file, database), nowMs })
+
+    const store = openSqliteStore(database)
+    for (const org of ['acme', 'initech'])
+      expect(await store.read((reader) => verifyHistory(reader, org))).toMatchObject({
+        intact: true,
+      })
+    const events = await store.read((reader) =>
+      reader.events.list('acme', { after: 0, through: 1000, limit: 1000 }),
+    )
+    expect(events.at(-1)).toMatchObject({
+      kind: 'organization.restored',
+      at: '2026-11-22T08:00:00.000Z',
+      actor: 'operator',
+      subject: { id: 'acme', name: 'acme' },
+      before: { revision: acme?.revision },
+      after: { revision: nowMs },
+      revision: nowMs,
+    })
+    await store.close()
+  })
+
+  it('brings the backup of an older release up to date, and leaves the backup as it is', async () => {
+    const file = newPath('old.db')
+    const old = new Sqlite(file)
+    migrate(old, MIGRATIONS.slice(0, 1))
+    old.exec("INSERT INTO organizations VALUES ('acme', 1, 7, 0, '2026-11-21T08:00:00Z')")
+    old.close()
+    const before = readFileSync(file)
+    const database = newPath()
+
+    const { schema } = await restore(request(file, database))
+
+    expect(schema).toEqual({ from: 1, to: MIGRATIONS.length })
+    expect(organizationsOf(database)).toEqual([{ name: 'acme', revision: 7 + REVISIONS_SKIPPED }])
+    expect(readFileSync(file).equals(before)).toBe(true)
+  })
+
+  it('refuses what is not a whole backup, and makes nothing', async () => {
+    const damaged = await makeDatabase('acme')
+    writeFileSync(damaged, readFileSync(damaged).fill(0xff, 3 * 4096, 6 * 4096))
+    const cut = await makeDatabase('acme')
+    writeFileSync(cut, readFileSync(cut).subarray(0, 5 * 4096))
+    const text = newPath('text')
+    writeFileSync(text, 'not a database '.repeat(1000))
+    const foreign = newPath()
+    alter(foreign, 'CREATE TABLE places (url TEXT)')
+    const newer = await makeDatabase('acme')
+    alter(newer, 'PRAGMA user_version = 1000')
+    const pipe = newPath('pipe')
+    execFileSync('mkfifo', [pipe])
+    const triggered = await makeDatabase('acme')
+    alter(triggered, 'CREATE TRIGGER back AFTER DELETE ON memberships BEGIN SELECT 1; END')
+    const directory = join(dirname(newPath()), 'data')
+
+    for (const [file, reason] of [
+      [triggered, 'holds the trigger `back`'],
+      [newPath('absent'), 'is not there'],
+      [pipe, 'is not an ordinary file'],
+      [damaged, 'is damaged'],
+      [cut, 'is damaged'],
+      [text, 'is not a database'],
+      [foreign, 'is not a database of palisade-server'],
+      [newer, 'has schema 1000 and this release knows'],
+    ] as const)
+      await expect(restore(request(file, join(directory, 'server.db'))), reason).rejects.toThrow(
+        reason,
+      )
+    expect(existsSync(directory)).toBe(false)
+  })
+})
+
+describe('over a database', () => {
+  it('is refused, unless it is told to put it aside', async () => {
+    const file = await makeDatabase('acme')
+    const database = await makeDatabase('initech')
+    const names = (path: string) => organizationsOf(path).map(({ name }) => name)
+
+    await expect(restore(request(file, database))).rejects.toThrow('use --force to put it aside')
+    expect(names(database)).toEqual(['initech'])
+
+    const { aside } = await restore(request(file, database, true))
+    expect(names(database)).toEqual(['acme'])
+    expect(names(String(aside))).toEqual(['initech'])
+    expect(readdirSync(dirname(database))).toHaveLength(2)
+  })
+
+  it('is refused where no ordinary file is', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+    execFileSync('mkfifo', [database])
+
+    await expect(restore(request(file, database, true))).rejects.toThrow('is not an ordinary file')
+
+    expect(statSync(database).isFIFO()).toBe(true)
+    expect(readdirSync(dirname(database))).toEqual(['server.db'])
+  })
+
+  it('is refused while a server uses it, which goes on as before', async () => {
+    const file = await makeDatabase('acme')
+    const database = await makeDatabase('initech')
+    const store = openSqliteStore(database)
+    await store.ping()
+
+    await expect(restore(request(file, database, true))).rejects.toThrow(
+      'a server or command is using',
+    )
+
+    expect(await store.read((reader) => reader.organizations.find('initech'))).not.toBeNull()
+    await store.transaction((writer) =>
+      writer.users.insert({ username: 'bob', password_hash: null, created_at: 'now' }),
+    )
+    await store.close()
+    expect(readdirSync(dirname(database))).toEqual(['server.db'])
+  })
+
+  it('puts aside one that cannot be read', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+    writeFileSync(database, 'not a database '.repeat(1000))
+
+    const { aside } = await restore(request(file, database, true))
+
+    expect(readFileSync(String(aside), 'utf8')).toMatch(/^not a database/)
+    expect(organizationsOf(database)).toHaveLength(1)
+  })
+
+  it('never plays a log that was left there into the new one', async () => {
+    const file = await makeDatabase('acme')
+    const database = await makeDatabase('initech')
+    const store = openSqliteStore(database)
+    await store.transaction((writer) =>
+      writer.organizations.updateSettings('initech', { resolve_unlisted_names: true }),
+    )
+    const log = readFileSync(`${database}-wal`)
+    const left = newPath()
+    copyFileSync(database, left)
+    await store.close()
+    writeFileSync(`${left}-wal`, log)
+
+    await restore(request(file, left, true))
+
+    expect(organizationsOf(left).map(({ name }) => name)).toEqual(['acme'])
+    expect(existsSync(`${left}-wal`)).toBe(false)
+  })
+
+  it('notices a log without its database', async () => {
+    const file = await makeDatabase('acme')
+    const database = newPath()
+    writeFileSync(`${database}-wal`, 'what is left')
+
+    await expect(restore(request(file, database))).rejects.toThrow('use --force')
+    const { aside } = await restore(request(file, database, true))
+
+    expect(readFileSync(`${String(aside)}-wal`, 'utf8')).toBe('what is left')
+    expect(organizationsOf(database)).toHaveLength(1)
+  })
+})

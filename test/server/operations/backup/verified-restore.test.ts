@@ -1,0 +1,145 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { backUp } from '../../../../server/src/operations/backup/back-up.ts'
+import { restore, type RestoreRequest } from '../../../../server/src/operations/backup/restore.ts'
+import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
+import { OPERATOR } from '../../../../server/src/history/author.ts'
+import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { AT, POLICY, RULE } from '../../history/audit/audited-records.ts'
+import { alter, makeDatabase, newPath, organizationsOf } from './databases.ts'
+
+const COPIES = 40
+const SEAL_BYTES = 88
+const NOW = new Date('2026-11-21T08:00:00.000Z')
+
+let source: string
+let backup: string
+let sha256: string
+
+/** Throws what `restore` throws. */
+const restored = (file: string, options: Partial<RestoreRequest> = {}) =>
+  restore({
+    file,
+    database: newPath(),
+    replace: false,
+    sha256: null,
+    unverified: false,
+    suffix: randomUUID(),
+    nowMs: 0,
+    onProgress: () => undefined,
+    ...options,
+  })
+
+const backedUp = (database: string) =>
+  backUp({
+    database,
+    file: newPath('backup.db'),
+    replace: false,
+    suffix: randomUUID(),
+    onProgress: () => undefined,
+  })
+
+beforeEach(async () => {
+  source = await makeDatabase('acme', 'initech')
+  const store = openSqliteStore(source)
+  await createAuditedStore({ store, now: () => NOW }).write(OPERATOR, async (writer) => {
+    await writer.policies.insert(POLICY)
+    await writer.policies.insertRule(AT, RULE)
+  })
+  await store.close()
+  const made = await backedUp(source)
+  backup = made.file
+  sha256 = made.sha256
+})
+
+/** A copy of the backup with each byte of `length` bytes at `offset` turned. */
+function damage(offset: number, length: number): string {
+  const bytes = readFileSync(backup)
+  for (let index = offset; index < offset + length; index += 1)
+    bytes[index] = (bytes[index] ?? 0) ^ 0xff
+  const copy = newPath('damaged.db')
+  writeFileSync(copy, bytes)
+  return copy
+}
+
+describe('a sealed backup', () => {
+  it('is restored, also by the digest that `backup` printed', async () => {
+    expect(sha256).toBe(createHash('sha256').update(readFileSync(backup)).digest('hex'))
+
+    expect(await restored(backup)).toMatchObject({ faults: [] })
+    expect(await restored(backup, { sha256 })).toMatchObject({ faults: [] })
+  })
+
+  it('is refused wherever bytes of it were turned, and replaces nothing', async () => {
+    const database = await makeDatabase('live')
+    const size = readFileSync(backup).byteLength
+    for (let copy = 0; copy < COPIES; copy += 1) {
+      const length = copy % 2 === 0 ? 1 : 16
+      const offset = Math.floor(((size - length) * copy) / (COPIES - 1))
+      const attempt = restored(damage(offset, length), { database, replace: true })
+      await expect(attempt, `${length} at ${offset}`).rejects.toThrow(/is damaged|has no seal/)
+    }
+    expect(readdirSync(dirname(database))).toEqual(['server.db'])
+    expect(organizationsOf(database).map(({ name }) => name)).toEqual(['live'])
+  })
+
+  it('is refused when it was cut, or is not the file whose digest was given', async () => {
+    const cut = damage(0, 0)
+    truncateSync(cut, readFileSync(cut).byteLength - 1)
+
+    await expect(restored(cut)).rejects.toThrow('has no seal of `backup`')
+    await expect(restored(backup, { sha256: '0'.repeat(64), unverified: true })).rejects.toThrow(
+      `has the SHA-256 ${sha256}; it is damaged, or another file`,
+    )
+  })
+
+  it('is restored with turned bytes only as unverified, which says so', async () => {
+    const { faults } = await restored(damage(readFileSync(backup).byteLength - 10, 1), {
+      unverified: true,
+    })
+
+    expect(faults).toEqual([expect.stringContaining('is damaged: it has other bytes')])
+  })
+})
+
+describe('a copy without a seal', () => {
+  it('is restored by its digest, or as unverified', async () => {
+    const copy = damage(0, 0)
+    truncateSync(copy, readFileSync(copy).byteLength - SEAL_BYTES)
+    const digest = createHash('sha256').update(readFileSync(copy)).digest('hex')
+
+    await expect(restored(copy)).rejects.toThrow('has no seal of `backup`')
+    expect(await restored(copy, { sha256: digest })).toMatchObject({ faults: [] })
+    expect(await restored(copy, { unverified: true })).toMatchObject({
+      faults: [expect.stringContaining('has no seal')],
+    })
+  })
+})
+
+describe('a whole backup of a database that somebody changed', () => {
+  it.each([
+    [
+      'in its history',
+      "UPDATE events SET actor = 'user:x' WHERE org = 'acme' AND sequence = 2",
+      'history of `acme`: event 2 was edited',
+    ],
+    [
+      'past its history',
+      `UPDATE rules SET resources = '["**"]'`,
+      '`acme`: rule `web`: `resources` not as in event',
+    ],
+  ])('%s is restored only as unverified', async (_title, statement, fault) => {
+    alter(source, statement)
+    const { file } = await backedUp(source)
+    const database = newPath()
+
+    await expect(restored(file, { database })).rejects.toThrow(fault)
+    expect(readdirSync(dirname(database))).toEqual([])
+
+    expect(await restored(file, { database, unverified: true })).toMatchObject({
+      faults: [expect.stringContaining(fault)],
+    })
+  })
+})

@@ -1,0 +1,134 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { HistoryEvent } from '@palisade/protocol'
+import { createOrganization } from '../../../server/src/organizations/create-organization.ts'
+import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
+import { systemSources } from '../../../server/src/platform/sources.ts'
+import { openOwner, type Owner } from '../owner.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const PASSWORD = 'a password that the rival chose'
+const ACME = '/api/v1/orgs/acme'
+const MINE = '/api/v1/user/invitations'
+const ACCEPT = `${MINE}/acme/accept`
+
+describe('the user of another organization', () => {
+  let test: TestServer
+  let acme: Owner
+  let rival: Owner
+  /** Of `rival`. */
+  let carol: string
+
+  beforeEach(async () => {
+    test = await openTestServer()
+    acme = await openOwner(test, 'acme', 'alice')
+    rival = await openOwner(test, 'rival', 'rita')
+    carol = await rival.addMember('carol', 'auditor', PASSWORD)
+  })
+
+  const add = (payload: object) => test.send('POST', `${ACME}/members`, { as: acme.as, payload })
+  const invite = (role = 'owner') => add({ username: 'carol', role })
+  const statusOf = async (method: 'GET' | 'POST' | 'DELETE', url: string, as: string) =>
+    (await test.send(method, url, { as })).statusCode
+  const dataOf = async (url: string, as: string) =>
+    (await test.send('GET', url, { as })).json().data
+  const kinds = async (): Promise<string[]> => {
+    const events: HistoryEvent[] = await dataOf(`${ACME}/events`, acme.as)
+    return events.map(({ kind, actor }) => `${kind} ${actor}`)
+  }
+
+  it('is invited, and no member before he accepts', async () => {
+    const answer = await invite()
+
+    expect([answer.statusCode, answer.json()]).toEqual([
+      201,
+      { username: 'carol', role: 'owner', teams: [], status: 'invited' },
+    ])
+    expect(await statusOf('GET', `${ACME}/members`, carol)).toBe(404)
+    expect(await dataOf(`${ACME}/members`, acme.as)).toHaveLength(1)
+    const [invitation] = await dataOf(MINE, carol)
+    expect(invitation).toMatchObject({ org: 'acme', role: 'owner', invited_by: 'user:alice' })
+    expect(await dataOf(`${ACME}/invitations`, acme.as)).toEqual([invitation])
+  })
+
+  it('is a member once he accepts, by himself', async () => {
+    await invite()
+
+    expect(await statusOf('POST', ACCEPT, acme.as)).toBe(200)
+    expect(await statusOf('GET', `${ACME}/members`, carol)).toBe(404)
+    expect(await statusOf('POST', ACCEPT, carol)).toBe(200)
+
+    expect(await statusOf('GET', `${ACME}/members`, carol)).toBe(200)
+    expect(await dataOf(MINE, carol)).toEqual([])
+    expect((await kinds()).slice(-3)).toEqual([
+      'invitation.created user:alice',
+      'invitation.ended user:carol',
+      'member.added user:carol',
+    ])
+  })
+
+  it('stays out when he declines, or when the invitation is withdrawn', async () => {
+    await invite()
+    expect(await statusOf('DELETE', `${MINE}/acme`, carol)).toBe(204)
+    expect(await statusOf('POST', ACCEPT, carol)).toBe(404)
+    await invite()
+    expect(await statusOf('DELETE', `${ACME}/invitations/carol`, rival.as)).toBe(404)
+    expect(await statusOf('DELETE', `${ACME}/invitations/carol`, acme.as)).toBe(204)
+
+    expect(await statusOf('POST', ACCEPT, carol)).toBe(404)
+    expect(await statusOf('GET', `${ACME}/members`, carol)).toBe(404)
+  })
+
+  it('is not asked twice at a time, and has no password chosen for him', async () => {
+    await invite()
+
+    expect((await invite('member')).statusCode).toBe(409)
+    const withPassword = await add({ username: 'rita', role: 'member', password: PASSWORD })
+    expect(withPassword.statusCode).toBe(409)
+  })
+
+  it('accepts and declines by no token that leaves out what he may do', async () => {
+    await invite()
+    const sessionOf = async (permissions: readonly string[]) => {
+      const payload = { name: 'x', permissions, expires_in_days: 1 }
+      const made = await test.send('POST', '/api/v1/user/access-tokens', { as: carol, payload })
+      return test.signIn('carol', made.json<{ token: string }>().token)
+    }
+    const narrow = await sessionOf(['policies:read'])
+
+    expect(await statusOf('POST', ACCEPT, narrow)).toBe(403)
+    expect(await statusOf('DELETE', `${MINE}/acme`, narrow)).toBe(403)
+    expect(await statusOf('POST', ACCEPT, await sessionOf(['policies:read', 'audit:read']))).toBe(
+      200,
+    )
+  })
+
+  it('is a member at once where his account was made, and so is a new user', async () => {
+    await test.send('DELETE', '/api/v1/orgs/rival/members/carol', { as: rival.as })
+    const again = await test.send('POST', '/api/v1/orgs/rival/members', {
+      as: rival.as,
+      payload: { username: 'carol', role: 'member' },
+    })
+    const fresh = await add({ username: 'dora', role: 'member' })
+
+    expect([again.json().status, fresh.json().status]).toEqual(['active', 'active'])
+  })
+
+  it('is invited as an owner by the operator, who gets no token of his', async () => {
+    const sources = { ...systemSources(), now: () => new Date(test.now()) }
+    const created = await createOrganization(
+      { store: createAuditedStore({ store: test.store, ...sources }), ...sources },
+      { name: 'third', owner: 'carol', entitled: true },
+    )
+
+    expect(created).toEqual({
+      org: 'third',
+      username: 'carol',
+      password: null,
+      personal_token: null,
+      status: 'invited',
+    })
+    expect(await statusOf('GET', '/api/v1/orgs/third/members', carol)).toBe(404)
+    expect(await statusOf('POST', `${MINE}/third/accept`, carol)).toBe(200)
+    expect(await statusOf('GET', '/api/v1/orgs/third/members', carol)).toBe(200)
+  })
+})

@@ -1,0 +1,152 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { openOwner, type Owner } from '../owner.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+import { countSlowHashes } from '../identity/sign-in/count-slow-hashes.ts'
+
+const MEMBERS = '/api/v1/orgs/acme/members'
+const PASSWORD = 'the first long sentence'
+/** Below the 64 hashes that may wait. */
+const AT_ONCE = 50
+const MEMBERS_A_MINUTE = 300
+
+let test: TestServer
+let owner: Owner
+let hashes: string[]
+
+beforeEach(async () => {
+  test = await openTestServer(undefined, { settings: { PALISADE_MAX_MEMBERS: '400' } })
+  owner = await openOwner(test, 'acme', 'alice')
+})
+
+/** From here on. */
+function countHashes(): void {
+  hashes = []
+  countSlowHashes((parameters) => hashes.push(parameters))
+}
+
+const add = (as: string, body: object, key?: string) =>
+  test.send('POST', MEMBERS, {
+    as,
+    payload: { role: 'member', password: PASSWORD, ...body },
+    headers: key === undefined ? {} : { 'idempotency-key': key },
+  })
+
+describe('the password of a new member', () => {
+  it('is hashed once, and not for a request that cannot add the member', async () => {
+    const bob = await owner.addMember('bob', 'member', PASSWORD)
+    const ci = await owner.organizationToken(['organization:admin'])
+    const rival = await openOwner(test, 'rival', 'rita')
+    await add(owner.as, { username: 'rita', password: undefined })
+    await openOwner(test, 'other', 'olga')
+    expect((await add(owner.as, { username: 'carol' }, 'k1')).statusCode).toBe(201)
+    countHashes()
+
+    for (const [as, body, status, message, key] of [
+      [rival.as, { username: 'dan' }, 404, 'organization not found'],
+      [bob, { username: 'dan' }, 403, 'this needs the permission `organization:admin`'],
+      [ci, { username: 'dan', role: 'owner' }, 403, 'the role `owner` holds'],
+      [ci, { username: 'bob', role: 'owner' }, 403, 'the role `owner` holds'],
+      [
+        ci,
+        { username: 'dan', role: 'owner', password: 'pal_pat_x1234567890' },
+        400,
+        '`password` must not look like an access token',
+      ],
+      [owner.as, { username: 'carol' }, 409, 'this `Idempotency-Key` has had its effect', 'k1'],
+      [owner.as, { username: 'bob' }, 409, '`bob` is a member already', 'k2'],
+      [owner.as, { username: 'rita' }, 409, '`rita` is invited already'],
+      [owner.as, { username: 'olga' }, 409, 'user `olga` exists already; leave out `password`'],
+    ] as const) {
+      const answer = await add(as, body, key)
+      expect([answer.statusCode, answer.json().error.message]).toEqual([
+        status,
+        expect.stringContaining(message),
+      ])
+    }
+    expect(hashes).toEqual([])
+
+    expect((await add(owner.as, { username: 'dan' }, 'k3')).statusCode).toBe(201)
+    expect(hashes).toHaveLength(1)
+  })
+
+  it('is hashed no more where a key came with a request without one, or for a full organization', async () => {
+    test = await openTestServer(undefined, { settings: { PALISADE_MAX_MEMBERS: '2' } })
+    owner = await openOwner(test, 'acme', 'alice')
+    await add(owner.as, { username: 'bob', password: undefined }, 'k1')
+    countHashes()
+
+    const sameKey = await add(owner.as, { username: 'bob' }, 'k1')
+    const member = await add(owner.as, { username: 'bob' })
+    const full = await add(owner.as, { username: 'carol' })
+
+    expect(sameKey.json().error.message).toContain('came with another body before')
+    expect(member.json().error.message).toContain('is a member already')
+    expect([full.statusCode, full.json().error.code]).toEqual([403, 'limit_exceeded'])
+    expect(hashes).toEqual([])
+  })
+
+  it(
+    'is hashed 300 times a minute for an organization, whoever asks; refused requests do not count',
+    { timeout: 120_000 },
+    async () => {
+      const ci = await owner.organizationToken(['organization:admin'])
+      const rival = await openOwner(test, 'rival', 'rita')
+      for (let index = 0; index < MEMBERS_A_MINUTE; index += 1)
+        expect((await add(owner.as, { username: 'alice' })).statusCode).toBe(409)
+      countHashes()
+      for (let first = 0; first < MEMBERS_A_MINUTE; first += AT_ONCE) {
+        const answers = await Promise.all(
+          Array.from({ length: AT_ONCE }, (_, index) =>
+            add(owner.as, { username: `user-${first + index}` }),
+          ),
+        )
+        expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([201]))
+      }
+
+      const refused = [await add(owner.as, { username: 'dan' }), await add(ci, { username: 'dan' })]
+
+      for (const answer of refused)
+        expect([answer.statusCode, answer.headers['retry-after']]).toEqual([429, '60'])
+      expect(hashes).toHaveLength(MEMBERS_A_MINUTE)
+      expect((await add(owner.as, { username: 'eve', password: undefined })).statusCode).toBe(201)
+      const elsewhere = await test.send('POST', '/api/v1/orgs/rival/members', {
+        as: rival.as,
+        payload: { username: 'dan', role: 'member', password: PASSWORD },
+      })
+      expect(elsewhere.statusCode).toBe(201)
+      test.advance(60_000)
+      expect((await add(owner.as, { username: 'frank' })).statusCode).toBe(201)
+    },
+  )
+})
+
+describe('a new password of one’s own', () => {
+  it('is hashed twenty times a minute; wrong old ones have a bound of their own', async () => {
+    const bob = await owner.addMember('bob', 'member', PASSWORD)
+    const token = await test.send('POST', '/api/v1/user/access-tokens', {
+      as: bob,
+      payload: { name: 'x', permissions: [], expires_in_days: 1 },
+    })
+    // A session by a token outlives the password.
+    const as = await test.signIn('bob', token.json().token)
+    let current = PASSWORD
+    const change = async (new_password: string) => {
+      const answer = await test.send('PUT', '/api/v1/user/password', {
+        as,
+        payload: { password: current, new_password },
+      })
+      if (answer.statusCode === 200) current = new_password
+      return answer
+    }
+    for (let times = 0; times < 20; times += 1)
+      expect((await change(`${PASSWORD} ${times}`)).statusCode).toBe(200)
+    countHashes()
+
+    const refused = await change(PASSWORD)
+
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60'])
+    expect(hashes, 'of the old one').toHaveLength(1)
+    test.advance(60_000)
+    expect((await change(PASSWORD)).statusCode).toBe(200)
+  })
+})

@@ -1,0 +1,79 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import { createRecent } from '../../../server/src/platform/recent.ts'
+
+describe('recent values', () => {
+  it('are found by their keys, the last one of each', () => {
+    const recent = createRecent<string>(4, () => 1)
+    recent.keep('a', 'first')
+    recent.keep('a', 'second')
+
+    expect(recent.find('a')).toBe('second')
+    expect(recent.find('b')).toBeNull()
+  })
+
+  it('stay while they are used, however many others come', () => {
+    const recent = createRecent<number>(10, () => 1)
+    recent.keep('used', 0)
+    recent.keep('unused', 0)
+    for (let other = 1; other <= 100; other += 1) {
+      recent.keep(`other ${other}`, other)
+      expect(recent.find('used')).toBe(0)
+    }
+
+    expect(recent.find('unused')).toBeNull()
+  })
+
+  it('are all found in turns, again and again, while they weigh half of it', () => {
+    const recent = createRecent<number>(20, () => 1)
+    const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
+    for (const [index, key] of keys.entries()) recent.keep(key, index)
+
+    for (let turn = 0; turn < 5; turn += 1)
+      expect(keys.map((key) => recent.find(key))).toEqual(keys.map((_, index) => index))
+  })
+
+  it('weigh no more than they may, also when the weight of a key changes', () => {
+    const recent = createRecent<{ weight: number }>(10, ({ weight }) => weight)
+    const keys = Array.from({ length: 30 }, (_, index) => `key ${index % 7}`)
+    for (const [index, key] of keys.entries()) {
+      recent.keep(key, { weight: 1 + (index % 5) })
+      const kept = new Set(keys.slice(0, index + 1))
+      // Finding moves; a copy of the sum is taken before the next one is kept.
+      const found = [...kept].map((each) => recent.find(each)?.weight ?? 0)
+      expect(found.reduce((sum, weight) => sum + weight, 0)).toBeLessThanOrEqual(10)
+    }
+  })
+
+  it('leave out what is heavier than half, and forget what it replaces', () => {
+    const recent = createRecent<number>(10, (value) => value)
+    recent.keep('a', 5)
+    recent.keep('a', 6)
+
+    expect(recent.find('a')).toBeNull()
+  })
+
+  it('hold on to no text that a key was cut out of, neither when kept nor when found', () => {
+    const recent = createRecent<number>(4_000, () => 1)
+    const cut = (index: number) =>
+      `${' '.repeat(20_000)}a key of some length: ${index}`.slice(20_000)
+    const keys = Array.from({ length: 1_500 }, (_, index) => index)
+    const before = heapBytes()
+    for (const index of keys) recent.keep(cut(index), index)
+    for (let other = 0; other < 1_000; other += 1) recent.keep(`other ${other}`, 0)
+
+    expect(keys.filter((index) => recent.find(cut(index)) === index)).toHaveLength(1_500)
+
+    expect(heapBytes() - before).toBeLessThan(8_000_000)
+    expect(recent.find(cut(0))).toBe(0)
+  })
+})
+
+/** After everything that is not held was let go. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  return process.memoryUsage().heapUsed
+}

@@ -1,0 +1,144 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import {
+  createAssignmentVersions,
+  type FindAssignment,
+} from '../../../server/src/views/assignment-versions.ts'
+import { placeDevice, readWhereabouts } from '../../../server/src/views/device-place.ts'
+import type { ViewPlace } from '../../../server/src/views/inspect-view.ts'
+import type { Store } from '../../../server/src/store/store.ts'
+import { openOwner, type Owner } from '../owner.ts'
+import { enrolTestDevice } from '../test-device.ts'
+import { openTestServer, type TestServer } from '../test-server.ts'
+
+const TEAMS = '/api/v1/orgs/acme/teams'
+
+describe('versions of assignments', () => {
+  let test: TestServer
+  let owner: Owner
+  let deviceId: string
+  let transactions: number
+
+  beforeEach(async () => {
+    test = await openTestServer(onTestFinished)
+    owner = await openOwner(test, 'acme', 'alice')
+    deviceId = await enrol()
+    transactions = 0
+  })
+
+  async function enrol(): Promise<string> {
+    const { enrolment } = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    return enrolment.device_id
+  }
+
+  /** As a server has them whose clock is so much ahead. */
+  function openServer(aheadMs = 0): FindAssignment {
+    const store: Pick<Store, 'transaction'> = {
+      transaction(work) {
+        transactions += 1
+        return test.store.transaction(work)
+      },
+    }
+    return createAssignmentVersions({ store, now: () => new Date(test.now() + aheadMs) })
+  }
+
+  async function placeOf(id = deviceId): Promise<ViewPlace> {
+    const whereabouts = await test.store.read(async (reader) => {
+      const device = await reader.devices.find('acme', id)
+      if (device === null) throw new Error('no device')
+      return readWhereabouts(reader, device)
+    })
+    return placeDevice({ store: test.store, random: () => new Uint8Array(32) }, whereabouts)
+  }
+
+  async function joinTeam(): Promise<() => Promise<void>> {
+    const made = await test.send('POST', TEAMS, { as: owner.as, payload: { name: 'lax' } })
+    const url = `${TEAMS}/${made.json<{ id: string }>().id}/members/alice`
+    expect((await test.send('PUT', url, { as: owner.as })).statusCode).toBeLessThan(300)
+    return async () => {
+      expect((await test.send('DELETE', url, { as: owner.as })).statusCode).toBeLessThan(300)
+    }
+  }
+
+  it.each([-600_000, 0, 600_000])(
+    'grow with each other view, when the next server is %i ms ahead',
+    async (aheadMs) => {
+      const [one, other] = [openServer(), openServer(aheadMs)]
+      const find = async (server: FindAssignment) =>
+        server({ deviceId, place: await placeOf(), heldVersion: 0 })
+
+      const first = await find(one)
+      const leave = await joinTeam()
+      const second = await find(other)
+      await leave()
+      const third = await find(one)
+
+      expect(second.view_id).not.toBe(first.view_id)
+      expect(second.version).toBeGreaterThan(first.version)
+      expect(third.version).toBeGreaterThan(second.version)
+    },
+  )
+
+  it('make none for a view that the device has left, whoever asks late', async () => {
+    const find = openServer()
+    const leave = await joinTeam()
+    const place = await placeOf()
+    const inTeam = await find({ deviceId, place, heldVersion: 0 })
+    await leave()
+    const outside = await find({ deviceId, place: await placeOf(), heldVersion: 0 })
+
+    await expect(find({ deviceId, place, heldVersion: 0 })).rejects.toMatchObject({ status: 409 })
+
+    const kept = await test.store.read((reader) => reader.deviceAssignments.list([deviceId]))
+    expect(kept.get(deviceId)).toEqual(outside)
+    expect(outside.version).toBeGreaterThan(inTeam.version)
+  })
+
+  it('of many devices that ask at once are written with few transactions', async () => {
+    const find = openServer()
+    const ids = [deviceId]
+    while (ids.length < 20) ids.push(await enrol())
+    const place = await placeOf()
+
+    const found = await Promise.all(ids.map((id) => find({ deviceId: id, place, heldVersion: 0 })))
+
+    expect(found.map(({ device_id }) => device_id)).toEqual(ids)
+    expect(transactions).toBe(2)
+  })
+
+  it('are one for a device that asks twice at once', async () => {
+    const find = openServer()
+    const place = await placeOf()
+
+    const found = await Promise.all([1, 2].map(() => find({ deviceId, place, heldVersion: 0 })))
+
+    expect(found[0]).toEqual(found[1])
+  })
+
+  it('are told to nobody when they could not be written', async () => {
+    const broken: FindAssignment = createAssignmentVersions({
+      store: { transaction: () => Promise.reject(new Error('the disk is full')) },
+      now: () => new Date(test.now()),
+    })
+    const place = await placeOf()
+
+    await expect(broken({ deviceId, place, heldVersion: 0 })).rejects.toThrow('the disk is full')
+    await expect(broken({ deviceId, place, heldVersion: 0 })).rejects.toThrow('the disk is full')
+  })
+
+  it('are written once for a machine that polls, and asks for updates of its view', async () => {
+    const device = await enrolTestDevice(test, owner.as, 'acme', { user: 'alice' })
+    const id = device.enrolment.device_id
+    const ask = (headers: Record<string, string> = {}) =>
+      test.send('GET', '/api/v1/device/update?root=1', { as: device, headers })
+    const kept = async () =>
+      (await test.store.read((reader) => reader.deviceAssignments.list([id]))).get(id)
+
+    const first = await ask()
+    const before = await kept()
+    test.advance(600_000)
+    const again = await ask({ 'palisade-assignment-version': String(before?.version) })
+
+    expect([first.statusCode, again.statusCode]).toEqual([200, 200])
+    expect(await kept()).toEqual(before)
+  })
+})

@@ -1,0 +1,423 @@
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { ViewPlace } from '../../../../server/src/views/inspect-view.ts'
+import { createViewPublisher } from '../../../../server/src/views/publication/view-publisher.ts'
+import { openPostgresStore } from '../../../../server/src/store/postgres/open-postgres-store.ts'
+import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
+import { StoreError } from '../../../../server/src/store/store-error.ts'
+import type { Store } from '../../../../server/src/store/store.ts'
+import { hasPostgres, testDatabase } from '../../postgres/test-postgres.ts'
+import type { OpenStore } from '../../store/open-again.ts'
+import { temporaryDirectory } from '../../temporary-directory.ts'
+
+const NOW = '2026-11-21T08:00:00Z'
+const HOUR_MS = 60 * 60 * 1000
+const DAY_MS = 24 * HOUR_MS
+const TEAM = '11111111-1111-4111-8111-111111111111'
+const BASE: ViewPlace = { org: 'acme', id: '0'.repeat(32), teams: [], base: null }
+const OF_TEAM: ViewPlace = { org: 'acme', id: 'f'.repeat(32), teams: [TEAM], base: null }
+
+interface File {
+  readonly version: number
+  readonly hashes: { readonly sha256: string }
+}
+interface Metadata {
+  readonly signed: {
+    readonly version: number
+    readonly expires: string
+    readonly 'x-issued': string
+    readonly meta: Readonly<Record<string, File | undefined>>
+    readonly targets: Readonly<Record<string, unknown>>
+  }
+}
+
+const parse = (body: Uint8Array | string): Metadata['signed'] =>
+  (JSON.parse(Buffer.from(body).toString()) as Metadata).signed
+
+function policy(id: string, teams: string[] = []) {
+  return { id, org: 'acme', name: id, teams, created_at: NOW, updated_at: NOW }
+}
+
+async function seed(store: Store): Promise<void> {
+  await store.transaction(async (writer) => {
+    const settings = { entitled: true, resolve_unlisted_names: false, created_at: NOW }
+    await writer.organizations.insert({ name: 'acme', ...settings })
+    await writer.teams.insert({ id: TEAM, org: 'acme', name: 'backend' })
+    await writer.policies.insert(policy('pol_1'))
+  })
+}
+
+/** The targets that a served timestamp leads to; every step is what the step before says. */
+async function follow(store: Store, { org, id }: ViewPlace, timestamp: string) {
+  const read = async (file: File | undefined, kind: string) => {
+    const name = `${file?.version}.${kind}.json`
+    const body = await store.read((reader) => reader.views.file(org, id, name, 0))
+    if (body === null) throw new Error(`${name} is not there`)
+    expect(createHash('sha256').update(body).digest('hex')).toBe(file?.hashes.sha256)
+    return parse(body)
+  }
+  const snapshot = await read(parse(timestamp).meta['snapshot.json'], 'snapshot')
+  return { snapshot, targets: await read(snapshot.meta['targets.json'], 'targets') }
+}
+
+describeRaces('on SQLite', () => {
+  const path = join(temporaryDirectory(), 'server.db')
+  return () => openSqliteStore(path)
+})
+
+describe.skipIf(!hasPostgres())('PostgreSQL', () => {
+  describeRaces('on PostgreSQL', async () => {
+    const { url } = await testDatabase()
+    return () => openPostgresStore(url)
+  })
+})
+
+function describeRaces(name: string, prepare: () => OpenStore | Promise<OpenStore>): void {
+  describe(`two servers ${name}`, () => {
+    it('never serve two bodies by one version, nor an older one after a newer', async () => {
+      const open = await prepare()
+      const stores = [await open(), await open()] as const
+      for (const store of stores) onTestFinished(() => store.close())
+      await seed(stores[0])
+      let nowMs = Date.parse(NOW)
+      const servers = stores.map((store) => ({
+        store,
+        publisher: createViewPublisher({ store, now: () => new Date(nowMs) }),
+      }))
+      const bodies = new Map<string, string>()
+      const newest = new Map<string, number>()
+      let served = 0
+
+      async function poll(index: number, place: ViewPlace): Promise<void> {
+        const server = servers[index % 2]
+        if (server === undefined) throw new Error('there is no such server')
+        // Another server knows of a commit a moment later; of its own it knows at once.
+        const floor = index < 2 ? (newest.get(place.id) ?? 0) : 0
+        const { body } = await server.publisher.current(place)
+        const { version } = parse(body)
+        const key = `${place.id} ${version}`
+        const text = Buffer.from(body).toString()
+        expect(bodies.get(key) ?? text).toBe(text)
+        bodies.set(key, text)
+        expect(version).toBeGreaterThanOrEqual(floor)
+        newest.set(place.id, Math.max(version, newest.get(place.id) ?? 0))
+        await follow(server.store, place, body)
+        served += 1
+      }
+
+      for (let round = 0; round < 8; round += 1) {
+        if (round % 3 === 2) nowMs += HOUR_MS
+        const id = `pol_x${round}`
+        await Promise.all([
+          stores[0].transaction((writer) => writer.policies.insert(policy(id))),
+          stores[1].transaction((writer) => writer.policies.insert(policy(`${id}t`, [TEAM]))),
+          ...[2, 3, 4, 5].flatMap((index) => [poll(index, BASE), poll(index, OF_TEAM)]),
+        ])
+        for (const index of [0, 1]) await Promise.all([poll(index, BASE), poll(index, OF_TEAM)])
+      }
+
+      expect(served).toBe(96)
+      for (const [place, policies] of [[BASE, 9] as const, [OF_TEAM, 17] as const])
+        await expect
+          .poll(async () => {
+            const both = servers.map(async ({ store, publisher }) => {
+              const { body } = await publisher.current(place)
+              return Object.keys((await follow(store, place, body)).targets.targets).length
+            })
+            return Promise.all(both)
+          })
+          .toEqual([policies, policies])
+    })
+  })
+}
+
+describe('a publisher', () => {
+  async function open() {
+    const store = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    onTestFinished(() => store.close())
+    await seed(store)
+    let nowMs = Date.parse(NOW)
+    const publisher = createViewPublisher({ store, now: () => new Date(nowMs) })
+    const look = async (place = BASE) => {
+      const { body } = await publisher.current(place)
+      return { timestamp: parse(body), ...(await follow(store, place, body)) }
+    }
+    return { store, publisher, look, advance: (ms: number) => (nowMs += ms) }
+  }
+  const versions = ({ timestamp, snapshot, targets }: Record<string, Metadata['signed']>) => [
+    timestamp?.version,
+    snapshot?.version,
+    targets?.version,
+  ]
+
+  it('signs the timestamp every hour, the snapshot every day, the targets every month', async () => {
+    const { look, advance } = await open()
+    const first = await look()
+
+    advance(HOUR_MS)
+    const hour = await look()
+    expect(hour.timestamp.version).toBeGreaterThan(first.timestamp.version)
+    expect(versions(hour).slice(1)).toEqual(versions(first).slice(1))
+
+    advance(DAY_MS)
+    const day = await look()
+    expect(day.snapshot.version).toBeGreaterThan(hour.snapshot.version)
+    expect(day.targets.version).toBe(hour.targets.version)
+
+    advance(30 * DAY_MS)
+    expect((await look()).targets.version).toBeGreaterThan(day.targets.version)
+  })
+
+  it('gives each view a minute of its own, and signs no more than once in an hour', async () => {
+    const { look, advance } = await open()
+    const changes: (readonly [number, boolean, boolean])[] = []
+    let [base, ofTeam] = [await look(), await look(OF_TEAM)]
+    for (let minute = 1; minute <= 120; minute += 1) {
+      advance(60_000)
+      const [nextBase, nextOfTeam] = [await look(), await look(OF_TEAM)]
+      const changed = (before: typeof base, after: typeof base) =>
+        before.timestamp.version !== after.timestamp.version
+      changes.push([minute, changed(base, nextBase), changed(ofTeam, nextOfTeam)])
+      ;[base, ofTeam] = [nextBase, nextOfTeam]
+    }
+    const minutesOf = (column: 1 | 2) =>
+      changes.filter((change) => change[column]).map(([minute]) => minute)
+
+    expect(minutesOf(1)).toHaveLength(2)
+    expect(minutesOf(2)).toHaveLength(2)
+    expect(minutesOf(1)).not.toEqual(minutesOf(2))
+  })
+
+  it('lets a timestamp expire a day after it was issued', async () => {
+    const { look } = await open()
+
+    expect((await look()).timestamp).toMatchObject({
+      'x-issued': '2026-11-21T08:00:00Z',
+      expires: '2026-11-22T08:00:00Z',
+    })
+  })
+
+  it('signs again with the right time once a clock that ran ahead is set right', async () => {
+    const { look, advance } = await open()
+    advance(3 * DAY_MS)
+    const ahead = await look()
+
+    advance(-3 * DAY_MS)
+    const right = await look()
+
+    expect(right.timestamp['x-issued']).toBe('2026-11-21T08:00:00Z')
+    expect(right.timestamp.version).toBeGreaterThan(ahead.timestamp.version)
+  })
+
+  it('writes nothing when a change does not concern the view', async () => {
+    const { store, look } = await open()
+    const before = await look()
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2', [TEAM])))
+    const generation = store.generation()
+
+    expect(versions(await look())).toEqual(versions(before))
+    expect(store.generation()).toBe(generation)
+  })
+
+  it('keeps what was superseded for a day, for those in the middle of an update', async () => {
+    const { store, look, advance } = await open()
+    const before = await look()
+    const name = `${before.targets.version}.targets.json`
+    const isThere = async () =>
+      (await store.read((reader) => reader.views.file('acme', BASE.id, name, 0))) !== null
+    await store.transaction((writer) => writer.policies.delete('acme', 'pol_1'))
+    await look()
+
+    expect(await isThere()).toBe(true)
+
+    advance(DAY_MS + HOUR_MS)
+    await look()
+    // The renewal of the day after finds it superseded for more than a day.
+    expect(await isThere()).toBe(false)
+  })
+
+  it('forgets a view that nobody has asked for in a month, and what only that one showed', async () => {
+    const { store, look, advance } = await open()
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2', [TEAM])))
+    await look(OF_TEAM)
+    const counts = () =>
+      store.read(async (reader) => [
+        (await reader.views.find('acme', OF_TEAM.id)) === null,
+        (await reader.views.find('acme', BASE.id)) === null,
+      ])
+
+    for (let day = 0; day < 31; day += 1) {
+      await look()
+      advance(DAY_MS)
+    }
+    expect(await counts()).toEqual([false, false])
+    advance(DAY_MS + HOUR_MS)
+    await look()
+    advance(DAY_MS + HOUR_MS)
+    await look()
+
+    expect(await counts()).toEqual([true, false])
+    const again = await look(OF_TEAM)
+    expect(Object.keys(again.targets.targets)).toEqual([
+      'policies/pol_1.json',
+      'policies/pol_2.json',
+    ])
+  })
+
+  it('goes on above what was served when its store forgets, as after a restoration', async () => {
+    const { store, look, advance } = await open()
+    for (let change = 2; change < 6; change += 1) {
+      await store.transaction((writer) => writer.policies.insert(policy(`pol_${change}`)))
+      await look()
+    }
+    const served = await look()
+
+    advance(60_000)
+    const restored = openSqliteStore(join(temporaryDirectory(), 'server.db'))
+    onTestFinished(() => restored.close())
+    await seed(restored)
+    const now = () => new Date(Date.parse(NOW) + 60_000)
+    const { body } = await createViewPublisher({ store: restored, now }).current(BASE)
+
+    const after = { timestamp: parse(body), ...(await follow(restored, BASE, body)) }
+    for (const [index, version] of versions(after).entries())
+      expect(version).toBeGreaterThan(versions(served)[index] ?? Infinity)
+  })
+
+  it('refuses a view of more than 300 policies', async () => {
+    const { store, publisher } = await open()
+    await store.transaction(async (writer) => {
+      for (let index = 0; index < 300; index += 1)
+        await writer.policies.insert(policy(`pol_m${index}`))
+    })
+
+    await expect(publisher.current(BASE)).rejects.toMatchObject({
+      status: 403,
+      code: 'limit_exceeded',
+    })
+  })
+
+  it('signs once for many who ask at once', async () => {
+    const { store } = await open()
+    const { counted, transactions } = countTransactions(store)
+    const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
+
+    const bodies = await Promise.all(
+      Array.from({ length: 50 }, async () => (await publisher.current(BASE)).body),
+    )
+
+    expect(new Set(bodies).size).toBe(1)
+    expect(transactions()).toBe(1)
+  })
+
+  it('signs a change for many views in few transactions, each view its own', async () => {
+    const { store } = await open()
+    const { counted, transactions } = countTransactions(store)
+    const publisher = createViewPublisher({ store: counted, now: () => new Date(NOW) })
+    const places = Array.from({ length: 100 }, (_, index) => ({
+      ...BASE,
+      id: String(index).padStart(32, '0'),
+    }))
+
+    const bodies = await Promise.all(places.map((place) => publisher.current(place)))
+
+    expect(transactions()).toBeLessThan(10)
+    for (const [index, place] of places.entries()) {
+      const body = bodies[index]?.body ?? ''
+      expect(parse(body)).toMatchObject({ 'x-view': place.id })
+      expect(Object.keys((await follow(store, place, body)).targets.targets)).toHaveLength(1)
+    }
+  })
+
+  it('signs a change before machines ask, but for those that have not asked for hours', async () => {
+    const { store, publisher, advance } = await open()
+    const [gone, lately] = [OF_TEAM, BASE]
+    await publisher.current(gone)
+    advance(3 * HOUR_MS)
+    await publisher.current(lately)
+    const versionOf = async ({ org, id }: ViewPlace) =>
+      (await store.read((reader) => reader.views.find(org, id)))?.targets_version ?? 0
+    const before = { gone: await versionOf(gone), lately: await versionOf(lately) }
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2')))
+
+    publisher.changed(['rival'])
+    publisher.changed(['acme'])
+
+    await expect.poll(() => versionOf(lately)).toBeGreaterThan(before.lately)
+    await publisher.close()
+    expect(await versionOf(gone)).toBe(before.gone)
+  })
+
+  it('begins nothing after it was closed', async () => {
+    const { store, publisher } = await open()
+    await publisher.current(BASE)
+    await store.transaction((writer) => writer.policies.insert(policy('pol_2')))
+    const generation = store.generation()
+
+    await publisher.close()
+    publisher.changed(['acme'])
+    await publisher.close()
+
+    expect(store.generation()).toBe(generation)
+  })
+
+  it('signs every other view when one of them has more than 300 policies', async () => {
+    const { store, publisher } = await open()
+    await store.transaction(async (writer) => {
+      for (let index = 0; index < 300; index += 1)
+        await writer.policies.insert(policy(`pol_m${index}`, [TEAM]))
+    })
+
+    const [ofTeam, base] = await Promise.allSettled([
+      publisher.current(OF_TEAM),
+      publisher.current(BASE),
+    ])
+
+    expect(ofTeam).toMatchObject({ status: 'rejected', reason: { code: 'limit_exceeded' } })
+    expect(base.status).toBe('fulfilled')
+  })
+
+  it('signs every other view when one of them cannot be written', async () => {
+    const { store } = await open()
+    const failing: Store = {
+      ...store,
+      transaction: (work) =>
+        store.transaction((writer) =>
+          work({
+            ...writer,
+            views: {
+              ...writer.views,
+              async publish(org, publications) {
+                if (publications.some(({ view }) => view.id === OF_TEAM.id))
+                  throw new StoreError('ERR_STORE_CONFLICT', 'no')
+                await writer.views.publish(org, publications)
+              },
+            },
+          }),
+        ),
+    }
+    const publisher = createViewPublisher({ store: failing, now: () => new Date(NOW) })
+
+    const [base, ofTeam] = await Promise.allSettled([
+      publisher.current(BASE),
+      publisher.current(OF_TEAM),
+    ])
+
+    expect(ofTeam).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORE_CONFLICT' } })
+    if (base.status === 'rejected') throw base.reason
+    await follow(store, BASE, base.value.body)
+  })
+})
+
+function countTransactions(store: Store) {
+  let transactions = 0
+  const counted: Store = {
+    ...store,
+    transaction(work) {
+      transactions += 1
+      return store.transaction(work)
+    },
+  }
+  return { counted, transactions: () => transactions }
+}
