@@ -8,6 +8,7 @@ import {
   wrongArrows,
   wrongDependencies,
 } from './architecture/import-rules.ts'
+import { wrongFloors } from './architecture/server-floors.ts'
 import {
   emptyNames,
   impurities,
@@ -46,6 +47,11 @@ describe('the workspace', () => {
   it('has sources that import downwards only, through the front door', () => {
     const why = 'server and agent meet on the wire; the evaluator knows neither'
     expect(wrongArrows(files), why).toEqual([])
+  })
+
+  it('has a server whose rooms import lower floors only', () => {
+    const why = 'the order of the rooms is the way of a request, and the map in ARCHITECTURE.md'
+    expect(wrongFloors(files), why).toEqual([])
   })
 
   it('declares every package that it imports', () => {
@@ -107,6 +113,12 @@ describe('each rule can fail', () => {
       wrongArrows(sample('agent/src/a.ts', `import type {\n  X,\n} from '@palisade/cli'`)),
     ],
     ['dynamic import', wrongArrows(sample('agent/src/a.ts', `await import('@palisade/cli')`))],
+    ['floor', wrongFloors(sample('server/src/store/a.ts', `import '../http/b.ts'`))],
+    [
+      'same floor',
+      wrongFloors(sample('server/src/views/a.ts', `import x from '../webhooks/b.ts'`)),
+    ],
+    ['loose file', wrongFloors(sample('server/src/a.ts', 'export {}'))],
     [
       'undeclared',
       undeclaredImports(sample('server/src/a.ts', `import 'pg'`), one('server', 'zod')),
@@ -147,6 +159,7 @@ describe('each rule can fail', () => {
 describe('each rule lets pass what is meant', () => {
   it.each<[string, readonly string[]]>([
     ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
+    ['lower floor', wrongFloors(sample('server/src/fleet/a.ts', `import '../store/b.ts'`))],
     ['own file', wrongArrows(sample('agent/src/sync/a.ts', `import x from '../b.ts'`))],
     [
       'container',

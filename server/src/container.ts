@@ -116,7 +116,7 @@ export async function createServer(options: ServerOptions): Promise<Server> {
 
   const pageTokenKey = await loadPageTokenKey(store, sources.random)
   const webhooks = createWebhooks({ store, networks: config.webhookNetworks, log, sources })
-  const machines = await openMachines({ config, store, log, sources })
+  const machines = await openMachines({ settings: config, store, log, sources })
   const { views, hints } = machines
   const onEvents = tellOfEvents(webhooks.courier, views, hints)
   const requireRoom = createHistoryQuota(config.maxHistoryMib)

@@ -1,12 +1,11 @@
-import type { Config } from '../config/config.ts'
 import type { Log } from '../operations/log/create-log.ts'
 import type { Sources } from '../platform/sources.ts'
 import type { Store } from '../store/store.ts'
 import { openReportLog, type ReportLog } from './machines/record-reports.ts'
-import { createHints, type Hints } from './hint/hints.ts'
+import { createHints, type HintLimits, type Hints } from './hint/hints.ts'
 import { rememberLastSeen, type LastSeen } from '../views/last-seen.ts'
 import type { DeviceTokens } from '../identity/device/device-tokens.ts'
-import { openProofs } from '../identity/device/open-proofs.ts'
+import { openProofs, type ProofSettings } from '../identity/device/open-proofs.ts'
 import type { Proofs } from '../identity/device/require-proof.ts'
 import { createViewService, type ViewService } from '../views/view-service.ts'
 
@@ -26,26 +25,32 @@ export interface Machines {
   close(): Promise<void>
 }
 
+/** How machines prove who they are, and how fast they hear of changes. */
+export interface MachineSettings extends ProofSettings {
+  /** How exactly the time of the last poll is kept. */
+  readonly lastSeenMs: number
+  /** Null for SQLite, where every change is made by this server. */
+  readonly databaseUrl: string | null
+  readonly hints: HintLimits
+}
+
 export async function openMachines(deps: {
-  readonly config: Pick<
-    Config,
-    'publicUrl' | 'deviceTokenMinutes' | 'lastSeenMs' | 'databaseUrl' | 'hints'
-  >
+  readonly settings: MachineSettings
   readonly store: Store
   readonly log: Log
   readonly sources: Sources
 }): Promise<Machines> {
-  const { config, store, log, sources } = deps
-  const lastSeen = rememberLastSeen({ store, intervalMs: config.lastSeenMs, log })
+  const { settings, store, log, sources } = deps
+  const lastSeen = rememberLastSeen({ store, intervalMs: settings.lastSeenMs, log })
   const reports = openReportLog({ store, log })
-  const proving = await openProofs({ config, store, sources })
+  const proving = await openProofs({ settings, store, sources })
   const views = createViewService({ store, lastSeen, ...proving, ...sources })
   return {
     ...proving,
     lastSeen,
     reports,
     views,
-    hints: openHints(config, store),
+    hints: openHints(settings, store),
     async close() {
       await views.close()
       await lastSeen.close()
@@ -55,7 +60,7 @@ export async function openMachines(deps: {
 }
 
 function openHints(
-  { hints, databaseUrl }: Pick<Config, 'databaseUrl' | 'hints'>,
+  { hints, databaseUrl }: Pick<MachineSettings, 'databaseUrl' | 'hints'>,
   store: Store,
 ): Hints | null {
   if (hints.longestMs === 0) return null

@@ -21,11 +21,6 @@ export function findRule(policy: PolicyRecord, ruleId: string): RuleRecord {
   return rule
 }
 
-/** All policies without their rules, by ascending id. */
-export async function listHeads(reader: StoreReader, org: string): Promise<PolicyHeadRecord[]> {
-  return reader.policies.list(org, { afterId: '', limit: await reader.policies.count(org) })
-}
-
 /** Finds the policy of a head; null when it is another one by now. */
 export type FindPolicy = (head: PolicyHeadRecord) => Promise<PolicyRecord | null>
 

@@ -1,7 +1,7 @@
 import { createRecent } from '../platform/recent.ts'
 import type { OrganizationRecord, PolicyHeadRecord } from '../store/records.ts'
 import type { StoreReader } from '../store/store.ts'
-import { listHeads } from './policy-lookup.ts'
+import { listHeads } from '../store/list-heads.ts'
 
 /** Of all organizations together. */
 const MAX_HEADS = 100_000

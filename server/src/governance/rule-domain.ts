@@ -3,16 +3,9 @@ import { createRuleRequestSchema, MAX_RESOURCE_LENGTH } from '@palisade/protocol
 import { z } from 'zod'
 import { invalidArgument } from '../platform/api-error.ts'
 import { readInput } from '../http/body/read-body.ts'
-import type { RuleRecord } from '../store/records.ts'
 
 /** Made once: zod compiles an object schema at its first use, which takes longer than a rule. */
 const actionsSchema = z.object({ actions: createRuleRequestSchema.shape.actions })
-
-/** The domain that all rules of a policy share; null while there are none. */
-export function ruleDomain(rules: readonly Pick<RuleRecord, 'actions'>[]): Domain | null {
-  const action = rules[0]?.actions[0]
-  return action === undefined ? null : domainOf(action)
-}
 
 /** Throws 400 `domain_mismatch` unless all `actions` are of one domain, and of `domain` if given. */
 export function requireDomain(actions: readonly Action[], domain: Domain | null): void {

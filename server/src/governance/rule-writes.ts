@@ -7,7 +7,7 @@ import { formatEntityTag, readEntityTags, requireMatch } from '../http/input/ent
 import { readQuery } from '../http/input/read-query.ts'
 import type { PolicyRecord, RuleRecord } from '../store/records.ts'
 import type { RulePlace } from '../store/contract/policies.ts'
-import { formatRule } from '../history/format-policy.ts'
+import { formatRule, ruleDomain } from '../history/format-policy.ts'
 import {
   noQuerySchema,
   type GovernanceDeps,
@@ -21,7 +21,6 @@ import { readAheadOfRoom, requireRuleRoom } from './compilation/path-room.ts'
 import { findPolicy, findRule } from './policy-lookup.ts'
 import { requireCompilable, requireCompilableWith } from './compilation/require-compilable.ts'
 import { knowChecked } from './checked-resources.ts'
-import { ruleDomain } from './rule-domain.ts'
 import { readRuleInput, requireJsonOf, requireRuleOf } from './rule-input.ts'
 import { nextTimestamp } from '../platform/timestamp.ts'
 

@@ -1,16 +1,22 @@
 import type { EventRecord } from '../store/records.ts'
 import { nextTurn } from '../platform/next-turn.ts'
-import type { StoreWriter } from '../store/store.ts'
+import type { StoreReader, StoreWriter } from '../store/store.ts'
 import type { Author } from './author.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 import type { Change, ChangePlace } from './change.ts'
 import { EMPTY_HISTORY, eventText, hashEventText } from './event-hash.ts'
-import type { RequireHistoryRoom } from '../identity/limits/history-quota.ts'
 
 /** Events written in one go: of a large document there are tens of thousands. */
 const SLICE = 250
 /** The same by their texts; one event of a policy may have 800 KB. */
 const SLICE_BYTES = 256 * 1024
+
+/** Throws 403 when the history of the organization has no room for such changes. */
+export type RequireHistoryRoom = (
+  reader: Pick<StoreReader, 'events'>,
+  org: string,
+  made: { readonly author: Author; readonly changes: readonly Change[] },
+) => Promise<void>
 
 /** The changes of one transaction, on their way into the histories of its organizations. */
 export interface ChangeLog {

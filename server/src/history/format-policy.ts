@@ -1,6 +1,6 @@
+import { domainOf, type Domain } from '@palisade/policy-core'
 import type { PolicyBody, PolicySummary, RuleBody, ScopeBody } from '@palisade/protocol'
 import type { PolicyHeadRecord, PolicyRecord, RuleRecord } from '../store/records.ts'
-import { ruleDomain } from '../governance/rule-domain.ts'
 
 /** The full representation; `allowlist_v0` only while there are rules. */
 export function formatPolicy(policy: PolicyRecord): PolicyBody {
@@ -9,6 +9,12 @@ export function formatPolicy(policy: PolicyRecord): PolicyBody {
     ...formatHead(policy),
     ...(domain === null ? {} : { allowlist_v0: { domain, rules: policy.rules.map(formatRule) } }),
   }
+}
+
+/** The domain that all rules of a policy share; null while there are none. */
+export function ruleDomain(rules: readonly Pick<RuleRecord, 'actions'>[]): Domain | null {
+  const action = rules[0]?.actions[0]
+  return action === undefined ? null : domainOf(action)
 }
 
 /** What a list shows of a policy. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
-import { parseBearer } from '../identity/bearer.ts'
+import { parseBearer } from './input/bearer.ts'
 import { unauthenticated } from '../platform/api-error.ts'
 import { errorResponses } from './errors/error-responses.ts'
 import { METRICS_MEDIA_TYPE, type Metrics } from '../operations/metrics/create-metrics.ts'

@@ -4,7 +4,8 @@ import type { RequestOrigin } from '../history/author.ts'
 import type { AccessTokenRecord } from '../store/records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { AccessTokenSubject } from './tokens/access-token-jwt.ts'
-import { parseBearer } from './bearer.ts'
+import { parseBearer } from '../http/input/bearer.ts'
+import { claimedKind } from './tokens/secret-token.ts'
 import { isEnded } from './oidc/ended-sessions.ts'
 import type { SessionTokens } from './oidc/external-sessions.ts'
 import type { Principal } from './principal.ts'
@@ -34,7 +35,7 @@ export function createAuthenticator(deps: {
 }): Authenticate {
   const known = new WeakMap<AccessTokenSubject, Found & { readonly generation: number }>()
   return async (authorizationHeader, from = UNKNOWN_ORIGIN) => {
-    const token = parseBearer(authorizationHeader)
+    const token = parseAccessToken(authorizationHeader)
     const subject = await deps.accessTokens.verify(token, from)
     if (subject === null) throw invalidToken()
     // Asked first: what is committed while the store is read makes the answer an old one.
@@ -88,6 +89,26 @@ async function findExternal(
     permissions: PERMISSIONS,
   }
   return { principal, untilMs: Number.POSITIVE_INFINITY }
+}
+
+/** The token of the header; throws 401, also for a secret that has not been exchanged for one. */
+function parseAccessToken(authorizationHeader: string | undefined): string {
+  const token = parseBearer(authorizationHeader)
+  const kind = claimedKind(token)
+  if (kind === 'personal' || kind === 'organization') throw notExchanged(kind)
+  return token
+}
+
+/** Goes by the prefix alone, and so does not tell whether the secret is valid. */
+function notExchanged(kind: 'personal' | 'organization') {
+  const body =
+    kind === 'personal'
+      ? '{"username":"NAME","password":"pal_pat_…"}'
+      : '{"identifier":"ORGANIZATION","secret":"pal_oat_…"}'
+  const token = kind === 'personal' ? 'a personal token' : 'an organization token'
+  return unauthenticated(
+    `${token} is not an access token; exchange it at \`POST /v2/auth/token\` with \`${body}\` and send the \`access_token\` of the answer`,
+  )
 }
 
 function invalidToken() {

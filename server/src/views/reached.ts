@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
-import type { DeviceRecord } from '../store/distribution-records.ts'
-import type { RolloutProgress } from '../fleet/rollout/rollout-machine.ts'
+import type { DeviceRecord, RolloutRecord } from '../store/distribution-records.ts'
 
 const WHOLE = 2 ** 32
 
@@ -25,7 +24,7 @@ export function createDraw(org: string, rollout: string, secret: Uint8Array): Dr
  * nobody can choose it and the same machines are not the first every time.
  */
 export function isReached(
-  { stages, stage }: Pick<RolloutProgress, 'stages' | 'stage'>,
+  { stages, stage }: Pick<RolloutRecord, 'stages' | 'stage'>,
   draw: Draw,
   { id, labels }: Pick<DeviceRecord, 'id' | 'labels'>,
 ): boolean {

@@ -18,7 +18,7 @@ import {
   readRuleLoad,
   type PathLoadDeps,
 } from './path-loads.ts'
-import { listHeads } from '../policy-lookup.ts'
+import { listHeads } from '../../store/list-heads.ts'
 
 /** The policies of an organization before and after a write. */
 export interface PathChange {

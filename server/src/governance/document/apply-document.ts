@@ -19,7 +19,8 @@ import type { AnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { noQuerySchema, type GovernanceCall, type GovernanceDeps } from '../governance-call.ts'
 import { answerOnce, readOnceRequest } from '../../identity/idempotency/answer-once.ts'
 import { readCommittedLoads } from '../compilation/path-loads.ts'
-import { listHeads, readAsOf, readInTurns } from '../policy-lookup.ts'
+import { readAsOf, readInTurns } from '../policy-lookup.ts'
+import { listHeads } from '../../store/list-heads.ts'
 import { formatPlan } from './format-document.ts'
 import {
   createPlanContext,

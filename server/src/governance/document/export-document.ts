@@ -12,7 +12,7 @@ import { readQuery } from '../../http/input/read-query.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { answerPolicies, type LargeAnswerDeps, type ShownPolicies } from '../answer-policies.ts'
 import { noQuerySchema, type GovernanceCall } from '../governance-call.ts'
-import { listHeads } from '../policy-lookup.ts'
+import { listHeads } from '../../store/list-heads.ts'
 import { byName, showPolicy } from './format-document.ts'
 import { createTeamNames, type TeamNames } from './team-names.ts'
 

@@ -13,7 +13,8 @@ import {
   requireRuleCount,
   type PolicyLimits,
 } from '../policy-limits.ts'
-import { readRuleBody, ruleDomain } from '../rule-domain.ts'
+import { readRuleBody } from '../rule-domain.ts'
+import { ruleDomain } from '../../history/format-policy.ts'
 import type { TeamNames } from './team-names.ts'
 import { withinPolicy } from './within-policy.ts'
 

@@ -1,8 +1,7 @@
 import type { Store, StoreWriter } from '../../store/store.ts'
 import { createAuditedWriter } from './audited-writer.ts'
 import { laneOf, type Author } from '../author.ts'
-import { createChangeLog } from '../change-log.ts'
-import type { RequireHistoryRoom } from '../../identity/limits/history-quota.ts'
+import { createChangeLog, type RequireHistoryRoom } from '../change-log.ts'
 
 /**
  * The store as services have it: there is no way to write without saying who does, and every

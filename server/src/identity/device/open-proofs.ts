@@ -1,18 +1,24 @@
-import type { Config } from '../../config/config.ts'
 import type { Sources } from '../../platform/sources.ts'
 import type { Store } from '../../store/store.ts'
 import { createDeviceTokens, loadDeviceTokenKey, type DeviceTokens } from './device-tokens.ts'
 import { createReplayGuard } from './replay-guard.ts'
 import { createProofs, type Proofs } from './require-proof.ts'
 
+/** How machines prove who they are. */
+export interface ProofSettings {
+  /** The origin under which machines reach the server; null when only the request names it. */
+  readonly publicUrl: string | null
+  readonly deviceTokenMinutes: number
+}
+
 /** What machines prove who they are by, as the settings say. */
 export async function openProofs(deps: {
-  readonly config: Pick<Config, 'publicUrl' | 'deviceTokenMinutes'>
+  readonly settings: ProofSettings
   readonly store: Store
   readonly sources: Sources
 }): Promise<{ readonly tokens: DeviceTokens; readonly proofs: Proofs }> {
   const { now, random } = deps.sources
-  const { publicUrl, deviceTokenMinutes } = deps.config
+  const { publicUrl, deviceTokenMinutes } = deps.settings
   const key = await loadDeviceTokenKey(deps.store, random)
   const tokens = createDeviceTokens({ key, lifeSeconds: deviceTokenMinutes * 60, now })
   const proofs = createProofs({

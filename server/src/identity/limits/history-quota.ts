@@ -1,8 +1,8 @@
 import type { EventKind } from '@palisade/protocol'
 import { missingPermissions, permissionsOf } from '../roles.ts'
 import { limitExceeded } from '../../platform/api-error.ts'
-import type { StoreReader } from '../../store/store.ts'
 import type { Author } from '../../history/author.ts'
+import type { RequireHistoryRoom } from '../../history/change-log.ts'
 import type { Change, ChangeState } from '../../history/change.ts'
 
 const MIB = 1024 * 1024
@@ -50,13 +50,6 @@ const ENDS_OF_ROLLOUTS: ReadonlySet<EventKind> = new Set<EventKind>([
   'rollout.finished',
   'rollout.rolled_back',
 ])
-
-/** Throws 403 when the history of the organization has no room for such changes. */
-export type RequireHistoryRoom = (
-  reader: Pick<StoreReader, 'events'>,
-  org: string,
-  made: { readonly author: Author; readonly changes: readonly Change[] },
-) => Promise<void>
 
 /** `maxMib` 0 is no quota. The last transaction before the quota may exceed it by its own events. */
 export function createHistoryQuota(maxMib: number): RequireHistoryRoom {

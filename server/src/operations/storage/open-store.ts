@@ -1,26 +1,35 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { ConfigError } from '../../platform/config-error.ts'
-import type { Config } from '../../config/config.ts'
 import { DATABASE_FILE, openDataDirectory } from './data-directory.ts'
 import { parseDatabaseUrl } from '../../store/postgres/database-url.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Opening } from '../../store/opening.ts'
 import type { Store } from '../../store/store.ts'
 
+/** Where the store is. */
+export interface StoreSettings {
+  /** Null for SQLite. */
+  readonly databaseUrl: string | null
+  /** The most connections to PostgreSQL. */
+  readonly databaseConnections: number
+  /** The folder of the SQLite database. */
+  readonly dataDir: string
+}
+
 /**
  * Opens the store that the settings name: the database of `DATABASE_URL`, or SQLite in the data
  * directory. Throws ConfigError when it can never be opened as it is, and StoreError when it does
  * not answer at the moment.
  */
-export async function openStore(config: Config, opening: Opening): Promise<Store> {
-  if (config.databaseUrl === null) return openDirectory(config.dataDir, opening)
+export async function openStore(settings: StoreSettings, opening: Opening): Promise<Store> {
+  if (settings.databaseUrl === null) return openDirectory(settings.dataDir, opening)
   // Loaded late: most servers have SQLite.
   const { openPostgresStore } = await import('../../store/postgres/open-postgres-store.ts')
-  const { label } = parseDatabaseUrl(config.databaseUrl)
+  const { label } = parseDatabaseUrl(settings.databaseUrl)
   try {
-    return await openPostgresStore(config.databaseUrl, {
-      connections: config.databaseConnections,
+    return await openPostgresStore(settings.databaseUrl, {
+      connections: settings.databaseConnections,
       opening,
     })
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { DistributionSettings } from '@palisade/protocol'
-import { listHeads } from '../../governance/policy-lookup.ts'
+import { listHeads } from '../../store/list-heads.ts'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { OrganizationRecord, PolicyRecord } from '../../store/records.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
