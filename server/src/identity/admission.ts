@@ -22,8 +22,8 @@ type LookUp = (
   reader: StoreReader,
   params: Params,
   caller: { readonly principal: Principal; readonly access: Access },
-) => Promise<void>
-type OwnLookUp = (reader: StoreReader, params: Params, user: UserPrincipal) => Promise<void>
+) => unknown
+type OwnLookUp = (reader: StoreReader, params: Params, user: UserPrincipal) => unknown
 
 /**
  * `onRequest` hooks that turn callers away before their body is read. Services ask again within
@@ -66,7 +66,8 @@ export function createAdmission(deps: {
       if (principal.kind !== 'user')
         throw permissionDenied('an organization token is no user; sign in as one')
       const params = request.params as Params
-      if (lookUp !== undefined) await deps.store.read((reader) => lookUp(reader, params, principal))
+      if (lookUp !== undefined)
+        await deps.store.read(async (reader) => lookUp(reader, params, principal))
     },
 
     organization: (permission, lookUp) => async (request) => {

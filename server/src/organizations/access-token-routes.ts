@@ -4,175 +4,113 @@ import {
   listAccessTokensResponseSchema,
   pageQuerySchema,
 } from '@palisade/protocol'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sendAnswer } from '../http/answer.ts'
-import { errorResponses } from '../http/errors/error-responses.ts'
-import { idempotencyKeySchema, onceOf } from '../identity/idempotency/idempotent-post.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
 import {
   requireOrganizationToken,
   requireWithin,
   type AccessTokenService,
 } from './access-token-service.ts'
-import type { Admission } from '../identity/admission.ts'
 
-export interface AccessTokenRouteDeps {
-  readonly admission: Admission
-  readonly tokens: AccessTokenService
-}
-
-const noQuery = z.strictObject({})
+const ORGANIZATION_TOKENS = '/api/v1/orgs/:org/access-tokens'
+const PERSONAL_TOKENS = '/api/v1/user/access-tokens'
+const tags = ['tokens']
+const permission = 'organization:admin'
 
 /** `/api/v1/orgs/:org/access-tokens` and `/api/v1/user/access-tokens` */
-export function accessTokenRoutes(deps: AccessTokenRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    await app.register(organizationTokenRoutes(deps))
-    await app.register(personalTokenRoutes(deps))
-  }
+export function accessTokenRoutes(tokens: AccessTokenService): Route[] {
+  return [...organizationTokenRoutes(tokens), ...personalTokenRoutes(tokens)]
 }
 
-function organizationTokenRoutes({
-  admission,
-  tokens,
-}: AccessTokenRouteDeps): FastifyPluginAsyncZod {
-  const onRequest = admission.organization('organization:admin')
-  const onTokenRequest = admission.organization('organization:admin', async (reader, params) => {
-    const { org = '', token = '' } = params
-    await requireOrganizationToken(reader, org, token)
-  })
-  const params = z.object({ org: z.string() })
-  return async (app) => {
-    app.get(
-      '/api/v1/orgs/:org/access-tokens',
+function organizationTokenRoutes(tokens: AccessTokenService): Route[] {
+  return [
+    defineRoute(
       {
-        onRequest,
-        schema: {
-          operationId: 'listOrganizationTokens',
-          tags: ['tokens'],
-          summary: 'List the access tokens of an organization, by creation',
-          params,
-          querystring: pageQuerySchema,
-          response: {
-            200: listAccessTokensResponseSchema,
-            ...errorResponses([400, 401, 403, 404]),
-          },
-        },
+        method: 'GET',
+        path: ORGANIZATION_TOKENS,
+        operationId: 'listOrganizationTokens',
+        tags,
+        summary: 'List the access tokens of an organization, by creation',
+        permission,
+        query: pageQuerySchema,
+        answers: { 200: listAccessTokensResponseSchema },
       },
-      async (request) =>
-        tokens.listOfOrganization(admission.callerOf(request), request.params.org, request.query),
-    )
-
-    app.post(
-      '/api/v1/orgs/:org/access-tokens',
+      async ({ caller, params, query }) => tokens.listOfOrganization(caller, params.org, query),
+    ),
+    defineRoute(
       {
-        onRequest,
-        schema: {
-          operationId: 'createOrganizationToken',
-          tags: ['tokens'],
-          summary: 'Create an access token of an organization; its secret is shown once',
-          params,
-          headers: idempotencyKeySchema,
-          querystring: noQuery,
-          body: createAccessTokenRequestSchema,
-          response: {
-            201: createdAccessTokenSchema,
-            ...errorResponses([400, 401, 403, 404, 409, 413, 415]),
-          },
-        },
+        method: 'POST',
+        path: ORGANIZATION_TOKENS,
+        operationId: 'createOrganizationToken',
+        tags,
+        summary: 'Create an access token of an organization; its secret is shown once',
+        permission,
+        body: createAccessTokenRequestSchema,
+        once: 'secret',
+        answers: { 201: createdAccessTokenSchema },
       },
-      async (request, reply) => {
-        const caller = admission.callerOf(request)
-        const { org } = request.params
-        const once = onceOf(admission, request, { hasSecret: true })
-        const answer = await tokens.createForOrganization(caller, org, request.body, once)
-        return sendAnswer(reply, answer)
-      },
-    )
-
-    app.delete(
-      '/api/v1/orgs/:org/access-tokens/:token',
+      async ({ caller, params, body, once, send }) =>
+        send(await tokens.createForOrganization(caller, params.org, body, once())),
+    ),
+    defineRoute(
       {
-        onRequest: onTokenRequest,
-        schema: {
-          operationId: 'revokeOrganizationToken',
-          tags: ['tokens'],
-          summary: 'Revoke an access token of an organization, with every token made from it',
-          params: params.extend({ token: z.string() }),
-          querystring: noQuery,
-          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'DELETE',
+        path: `${ORGANIZATION_TOKENS}/:token`,
+        operationId: 'revokeOrganizationToken',
+        tags,
+        summary: 'Revoke an access token of an organization, with every token made from it',
+        permission,
+        lookUp: (reader, { org, token }) => requireOrganizationToken(reader, org, token),
+        answers: { 204: z.null() },
       },
-      async (request, reply) => {
-        const { org, token } = request.params
-        await tokens.revokeOfOrganization(admission.callerOf(request), org, token)
-        return reply.code(204).send(null)
-      },
-    )
-  }
+      async ({ caller, params: { org, token } }) => tokens.revokeOfOrganization(caller, org, token),
+    ),
+  ]
 }
 
-function personalTokenRoutes({ admission, tokens }: AccessTokenRouteDeps): FastifyPluginAsyncZod {
-  const onRequest = admission.person()
-  const onTokenRequest = admission.person((reader, { token = '' }, user) =>
-    requireWithin(reader, user, token),
-  )
-  return async (app) => {
-    app.get(
-      '/api/v1/user/access-tokens',
+function personalTokenRoutes(tokens: AccessTokenService): Route[] {
+  return [
+    defineRoute(
       {
-        onRequest,
-        schema: {
-          operationId: 'listPersonalTokens',
-          tags: ['tokens'],
-          summary: 'List your personal tokens, those that may do no more than your credential',
-          querystring: pageQuerySchema,
-          response: { 200: listAccessTokensResponseSchema, ...errorResponses([400, 401, 403]) },
-        },
+        method: 'GET',
+        path: PERSONAL_TOKENS,
+        operationId: 'listPersonalTokens',
+        tags,
+        summary: 'List your personal tokens, those that may do no more than your credential',
+        callers: 'people',
+        query: pageQuerySchema,
+        answers: { 200: listAccessTokensResponseSchema },
       },
-      async (request) => tokens.listPersonal(admission.callerOf(request), request.query),
-    )
-
-    app.post(
-      '/api/v1/user/access-tokens',
+      async ({ caller, query }) => tokens.listPersonal(caller, query),
+    ),
+    defineRoute(
       {
-        onRequest,
-        schema: {
-          operationId: 'createPersonalToken',
-          tags: ['tokens'],
-          summary: 'Create a personal token; its secret is shown once',
-          headers: idempotencyKeySchema,
-          querystring: noQuery,
-          body: createAccessTokenRequestSchema,
-          response: {
-            201: createdAccessTokenSchema,
-            ...errorResponses([400, 401, 403, 409, 413, 415]),
-          },
-        },
+        method: 'POST',
+        path: PERSONAL_TOKENS,
+        operationId: 'createPersonalToken',
+        tags,
+        summary: 'Create a personal token; its secret is shown once',
+        callers: 'people',
+        body: createAccessTokenRequestSchema,
+        once: 'secret',
+        answers: { 201: createdAccessTokenSchema },
       },
-      async (request, reply) => {
-        const caller = admission.callerOf(request)
-        const once = onceOf(admission, request, { hasSecret: true })
-        return sendAnswer(reply, await tokens.createPersonal(caller, request.body, once))
-      },
-    )
-
-    app.delete(
-      '/api/v1/user/access-tokens/:token',
+      async ({ caller, body, once, send }) =>
+        send(await tokens.createPersonal(caller, body, once())),
+    ),
+    defineRoute(
       {
-        onRequest: onTokenRequest,
-        schema: {
-          operationId: 'revokePersonalToken',
-          tags: ['tokens'],
-          summary: 'Revoke one of your personal tokens, with every token made from it',
-          params: z.object({ token: z.string() }),
-          querystring: noQuery,
-          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'DELETE',
+        path: `${PERSONAL_TOKENS}/:token`,
+        operationId: 'revokePersonalToken',
+        tags,
+        summary: 'Revoke one of your personal tokens, with every token made from it',
+        callers: 'people',
+        lookUp: (reader, { token }, user) => requireWithin(reader, user, token),
+        answers: { 204: z.null() },
+        errors: [404],
       },
-      async (request, reply) => {
-        await tokens.revokePersonal(admission.callerOf(request), request.params.token)
-        return reply.code(204).send(null)
-      },
-    )
-  }
+      async ({ caller, params }) => tokens.revokePersonal(caller, params.token),
+    ),
+  ]
 }

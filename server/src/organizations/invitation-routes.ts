@@ -1,147 +1,100 @@
 import { listInvitationsResponseSchema, memberSchema, pageQuerySchema } from '@palisade/protocol'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sendAnswer } from '../http/answer.ts'
-import { errorResponses } from '../http/errors/error-responses.ts'
-import { idempotencyKeySchema, onceOf } from '../identity/idempotency/idempotent-post.ts'
-import type { Admission } from '../identity/admission.ts'
 import { requireWholePerson } from '../identity/authorize.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
 import { findInvitation, type InvitationService } from './invitation-service.ts'
 
-interface InvitationRouteDeps {
-  readonly admission: Admission
-  readonly invitations: InvitationService
-}
-
-const organizationParams = z.object({ org: z.string() })
-const invitationParams = z.object({ org: z.string(), invited: z.string() })
-const noQuery = z.strictObject({})
+const tags = ['members']
 
 /** `/api/v1/orgs/:org/invitations` and `/api/v1/user/invitations` */
-export function invitationRoutes(deps: InvitationRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    await app.register(organizationInvitationRoutes(deps))
-    await app.register(userInvitationRoutes(deps))
-  }
+export function invitationRoutes(invitations: InvitationService): Route[] {
+  return [...organizationInvitationRoutes(invitations), ...userInvitationRoutes(invitations)]
 }
 
-function organizationInvitationRoutes({
-  admission,
-  invitations,
-}: InvitationRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    app.get(
-      '/api/v1/orgs/:org/invitations',
+function organizationInvitationRoutes(invitations: InvitationService): Route[] {
+  return [
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin'),
-        schema: {
-          operationId: 'listInvitations',
-          tags: ['members'],
-          summary: 'List the invitations that wait for an answer',
-          params: organizationParams,
-          querystring: pageQuerySchema,
-          response: { 200: listInvitationsResponseSchema, ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'GET',
+        path: '/api/v1/orgs/:org/invitations',
+        operationId: 'listInvitations',
+        tags,
+        summary: 'List the invitations that wait for an answer',
+        permission: 'organization:admin',
+        query: pageQuerySchema,
+        answers: { 200: listInvitationsResponseSchema },
       },
-      async (request) => {
-        const { org } = request.params
-        return invitations.listOfOrganization(admission.callerOf(request), org, request.query)
-      },
-    )
-
-    app.delete(
-      '/api/v1/orgs/:org/invitations/:invited',
+      async ({ caller, params, query }) =>
+        invitations.listOfOrganization(caller, params.org, query),
+    ),
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin', async (reader, params) => {
-          await findInvitation(reader, params['org'] ?? '', params['invited'] ?? '')
-        }),
-        schema: {
-          operationId: 'withdrawInvitation',
-          tags: ['members'],
-          summary: 'Withdraw the invitation of a user',
-          params: invitationParams,
-          querystring: noQuery,
-          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'DELETE',
+        path: '/api/v1/orgs/:org/invitations/:invited',
+        operationId: 'withdrawInvitation',
+        tags,
+        summary: 'Withdraw the invitation of a user',
+        permission: 'organization:admin',
+        lookUp: (reader, { org, invited }) => findInvitation(reader, org, invited),
+        answers: { 204: z.null() },
       },
-      async (request, reply) => {
-        const { org, invited } = request.params
-        await invitations.withdraw(admission.callerOf(request), org, invited)
-        return reply.code(204).send(null)
-      },
-    )
-  }
+      async ({ caller, params: { org, invited } }) => invitations.withdraw(caller, org, invited),
+    ),
+  ]
 }
 
-function userInvitationRoutes({
-  admission,
-  invitations,
-}: InvitationRouteDeps): FastifyPluginAsyncZod {
-  const onDecline = admission.person(async (reader, { inviting = '' }, user) => {
-    await requireWholePerson(reader, user)
-    await findInvitation(reader, inviting, user.username)
-  })
-  const onAccept = admission.person(async (reader, { inviting = '' }, user) => {
-    await requireWholePerson(reader, user)
-    // One who has accepted may repeat the request, whose answer was lost.
-    const member = await reader.memberships.find(inviting, user.username)
-    if (member === null) await findInvitation(reader, inviting, user.username)
-  })
-  const params = z.object({ inviting: z.string() })
-  return async (app) => {
-    app.get(
-      '/api/v1/user/invitations',
+function userInvitationRoutes(invitations: InvitationService): Route[] {
+  return [
+    defineRoute(
       {
-        onRequest: admission.person(),
-        schema: {
-          operationId: 'listUserInvitations',
-          tags: ['members'],
-          summary: 'The organizations that would have you as a member',
-          querystring: pageQuerySchema,
-          response: { 200: listInvitationsResponseSchema, ...errorResponses([400, 401, 403]) },
-        },
+        method: 'GET',
+        path: '/api/v1/user/invitations',
+        operationId: 'listUserInvitations',
+        tags,
+        summary: 'The organizations that would have you as a member',
+        callers: 'people',
+        query: pageQuerySchema,
+        answers: { 200: listInvitationsResponseSchema },
       },
-      async (request) => invitations.listOfUser(admission.callerOf(request), request.query),
-    )
-
-    app.post(
-      '/api/v1/user/invitations/:inviting/accept',
+      async ({ caller, query }) => invitations.listOfUser(caller, query),
+    ),
+    defineRoute(
       {
-        onRequest: onAccept,
-        schema: {
-          operationId: 'acceptInvitation',
-          tags: ['members'],
-          summary: 'Accept an invitation and become a member',
-          params,
-          headers: idempotencyKeySchema,
-          querystring: noQuery,
-          response: { 200: memberSchema, ...errorResponses([400, 401, 403, 404, 409]) },
+        method: 'POST',
+        path: '/api/v1/user/invitations/:inviting/accept',
+        operationId: 'acceptInvitation',
+        tags,
+        summary: 'Accept an invitation and become a member',
+        callers: 'people',
+        async lookUp(reader, { inviting }, user) {
+          await requireWholePerson(reader, user)
+          // A member repeats the request when its answer was lost.
+          const member = await reader.memberships.find(inviting, user.username)
+          if (member === null) await findInvitation(reader, inviting, user.username)
         },
+        once: 'kept',
+        answers: { 200: memberSchema },
+        errors: [404],
       },
-      async (request, reply) => {
-        const once = onceOf(admission, request)
-        const caller = admission.callerOf(request)
-        return sendAnswer(reply, await invitations.accept(caller, request.params.inviting, once))
-      },
-    )
-
-    app.delete(
-      '/api/v1/user/invitations/:inviting',
+      async ({ caller, params, once, send }) =>
+        send(await invitations.accept(caller, params.inviting, once())),
+    ),
+    defineRoute(
       {
-        onRequest: onDecline,
-        schema: {
-          operationId: 'declineInvitation',
-          tags: ['members'],
-          summary: 'Decline an invitation',
-          params,
-          querystring: noQuery,
-          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
+        method: 'DELETE',
+        path: '/api/v1/user/invitations/:inviting',
+        operationId: 'declineInvitation',
+        tags,
+        summary: 'Decline an invitation',
+        callers: 'people',
+        async lookUp(reader, { inviting }, user) {
+          await requireWholePerson(reader, user)
+          await findInvitation(reader, inviting, user.username)
         },
+        answers: { 204: z.null() },
+        errors: [404],
       },
-      async (request, reply) => {
-        await invitations.decline(admission.callerOf(request), request.params.inviting)
-        return reply.code(204).send(null)
-      },
-    )
-  }
+      async ({ caller, params }) => invitations.decline(caller, params.inviting),
+    ),
+  ]
 }

@@ -7,117 +7,84 @@ import {
   updateMemberRequestSchema,
   updatedMemberSchema,
 } from '@palisade/protocol'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sendAnswer } from '../http/answer.ts'
-import { errorResponses } from '../http/errors/error-responses.ts'
-import { idempotencyKeySchema, onceOf } from '../identity/idempotency/idempotent-post.ts'
-import type { Admission } from '../identity/admission.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
 import { findMember, requireMayRemove, type MemberService } from './member-service.ts'
 
-const organizationParams = z.object({ org: z.string() })
-const memberParams = z.object({ org: z.string(), username: z.string() })
-const noQuery = z.strictObject({})
+const MEMBERS = '/api/v1/orgs/:org/members'
+const MEMBER = `${MEMBERS}/:username` as const
+const tags = ['members']
+const permission = 'organization:admin'
 
 /** `/api/v1/orgs/:org/members` */
-export function memberRoutes(deps: {
-  readonly admission: Admission
-  readonly members: MemberService
-}): FastifyPluginAsyncZod {
-  const { admission, members } = deps
-  const onMemberRequest = admission.organization('organization:admin', async (reader, params) => {
-    await findMember(reader, params['org'] ?? '', params['username'] ?? '')
-  })
-  return async (app) => {
-    app.get(
-      '/api/v1/orgs/:org/members',
+export function memberRoutes(members: MemberService): Route[] {
+  return [
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin'),
-        schema: {
-          operationId: 'listMembers',
-          tags: ['members'],
-          summary: 'List the members of an organization, by name',
-          params: organizationParams,
-          querystring: pageQuerySchema,
-          response: { 200: listMembersResponseSchema, ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'GET',
+        path: MEMBERS,
+        operationId: 'listMembers',
+        tags,
+        summary: 'List the members of an organization, by name',
+        permission,
+        query: pageQuerySchema,
+        answers: { 200: listMembersResponseSchema },
       },
-      async (request) =>
-        members.list(admission.callerOf(request), request.params.org, request.query),
-    )
-
-    app.post(
-      '/api/v1/orgs/:org/members',
+      async ({ caller, params, query }) => members.list(caller, params.org, query),
+    ),
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin'),
-        schema: {
-          operationId: 'createMember',
-          tags: ['members'],
-          summary:
-            'Add a member, making the user when new; invite the user of another organization',
-          params: organizationParams,
-          headers: idempotencyKeySchema,
-          querystring: noQuery,
-          body: createMemberRequestSchema,
-          response: {
-            201: createdMemberSchema,
-            ...errorResponses([400, 401, 403, 404, 409, 413, 415, 429]),
-          },
-        },
+        method: 'POST',
+        path: MEMBERS,
+        operationId: 'createMember',
+        tags,
+        summary: 'Add a member, making the user when new; invite the user of another organization',
+        permission,
+        body: createMemberRequestSchema,
+        once: 'kept',
+        answers: { 201: createdMemberSchema },
+        errors: [429],
       },
-      async (request, reply) => {
-        const { org } = request.params
-        const once = onceOf(admission, request, { hasSecret: request.body.password !== undefined })
-        const caller = admission.callerOf(request)
-        return sendAnswer(reply, await members.create(caller, org, request.body, once))
+      async ({ caller, params, body, once, send }) => {
+        const guard = once({ hasSecret: body.password !== undefined })
+        return send(await members.create(caller, params.org, body, guard))
       },
-    )
-
-    app.patch(
-      '/api/v1/orgs/:org/members/:username',
+    ),
+    defineRoute(
       {
-        onRequest: onMemberRequest,
-        schema: {
-          operationId: 'updateMember',
-          tags: ['members'],
-          summary: 'Change the role of a member',
-          params: memberParams,
-          querystring: madeTokensQuerySchema,
-          body: updateMemberRequestSchema,
-          response: {
-            200: updatedMemberSchema,
-            ...errorResponses([400, 401, 403, 404, 409, 413, 415]),
-          },
-        },
+        method: 'PATCH',
+        path: MEMBER,
+        operationId: 'updateMember',
+        tags,
+        summary: 'Change the role of a member',
+        permission,
+        lookUp: (reader, { org, username }) => findMember(reader, org, username),
+        query: madeTokensQuerySchema,
+        body: updateMemberRequestSchema,
+        answers: { 200: updatedMemberSchema },
+        errors: [409],
       },
-      async (request) => {
-        const { org, username } = request.params
-        const change = { ...request.query, ...request.body }
-        return members.updateRole(admission.callerOf(request), org, username, change)
-      },
-    )
-
-    app.delete(
-      '/api/v1/orgs/:org/members/:username',
+      async ({ caller, params: { org, username }, query, body }) =>
+        members.updateRole(caller, org, username, { ...query, ...body }),
+    ),
+    defineRoute(
       {
-        onRequest: admission.organization(null, async (reader, names, caller) => {
-          await requireMayRemove(reader, caller, names['username'] ?? '')
-          await findMember(reader, names['org'] ?? '', names['username'] ?? '')
-        }),
-        schema: {
-          operationId: 'deleteMember',
-          tags: ['members'],
-          summary: 'Remove a member and revoke his devices; anybody may so leave by himself',
-          params: memberParams,
-          querystring: madeTokensQuerySchema,
-          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404, 409]) },
+        method: 'DELETE',
+        path: MEMBER,
+        operationId: 'deleteMember',
+        tags,
+        summary: 'Remove a member and revoke his devices; anybody may so leave by himself',
+        permission: null,
+        async lookUp(reader, { org, username }, who) {
+          await requireMayRemove(reader, who, username)
+          await findMember(reader, org, username)
         },
+        query: madeTokensQuerySchema,
+        answers: { 204: z.null() },
+        errors: [403, 409],
       },
-      async (request, reply) => {
-        const { org, username } = request.params
-        await members.remove(admission.callerOf(request), org, username, request.query)
-        return reply.code(204).send(null)
-      },
-    )
-  }
+      async ({ caller, params: { org, username }, query }) =>
+        members.remove(caller, org, username, query),
+    ),
+  ]
 }
