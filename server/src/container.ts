@@ -14,7 +14,6 @@ import { adminRoutes } from './organizations/admin-routes.ts'
 import { createAuthenticator, type Authenticate } from './identity/authenticate.ts'
 import type { SessionTokens } from './identity/oidc/external-sessions.ts'
 import { openSessionTokens, type SessionTokenDeps } from './identity/oidc/open-session-tokens.ts'
-import { keySetRoutes } from './identity/key-set-routes.ts'
 import { createWriteLimits, type WriteLimits } from './identity/limits/write-limits.ts'
 import { createSignInJournal, type SignInJournal } from './identity/sign-in/sign-in-journal.ts'
 import { createPasswordQueue, type PasswordQueue } from './identity/sign-in/password-queue.ts'
@@ -27,7 +26,6 @@ import { distributionRoutes } from './fleet/distribution-routes.ts'
 import { openMachines, type Machines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/open-rollout-watch.ts'
 import { createPollShortcut } from './views/poll-shortcut.ts'
-import { documentSchemaRoutes } from './governance/document/schema-routes.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
 import { loadPageTokenKey } from './http/input/page-token.ts'
 import { createHistoryQuota } from './identity/limits/history-quota.ts'
@@ -143,7 +141,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
       const guards = { ...guardsOf(c), quotas: config.quotas }
       return [
         governanceRoutes({ store: audited, ...guards, ...policies, ...sources }),
-        documentSchemaRoutes(),
         tokenRoutes({
           store,
           ...guards,
@@ -154,7 +151,6 @@ export async function createServer(options: ServerOptions): Promise<Server> {
           accessTokenMinutes: config.accessTokenMinutes,
           ...sources,
         }),
-        keySetRoutes({ store, ...sources }),
         adminRoutes({ store: audited, ...guards, pageTokenKey, ...sources }),
         distributionRoutes({
           store: audited,

@@ -1,35 +1,42 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
+import type { Authenticate } from '../identity/authenticate.ts'
+import { registerRoutes } from '../identity/routes/register-routes.ts'
+import { viewRoutes, type ViewRouteDeps } from '../views/view-routes.ts'
 import { breakGlassRoutes, type BreakGlassRouteDeps } from './break-glass/break-glass-routes.ts'
+import { bundleRoute, type BundleRouteDeps } from './bundle-route.ts'
 import { deviceRoutes, type DeviceRouteDeps } from './devices/device-routes.ts'
 import { deviceTokenRoutes, type DeviceTokenRouteDeps } from './devices/device-token-routes.ts'
-import { reportRoutes, type ReportRouteDeps } from './machines/report-routes.ts'
-import { revisionRoutes, type RevisionRouteDeps } from './machines/revision-routes.ts'
-import { rolloutRoutes, type RolloutRouteDeps } from './rollout/rollout-routes.ts'
-import { bundleRoutes, type BundleRouteDeps } from './bundle-routes.ts'
+import { enrolmentTokenRoutes } from './enrolment/enrolment-token-routes.ts'
+import type { EnrolmentTokenServiceDeps } from './enrolment/enrolment-token-service.ts'
 import { hintRoutes, type HintRouteDeps } from './hint/hint-routes.ts'
-import { viewRoutes, type ViewRouteDeps } from '../views/view-routes.ts'
+import { reportRoute, type ReportRouteDeps } from './machines/report-route.ts'
+import { revisionRoute, type RevisionRouteDeps } from './machines/revision-route.ts'
+import { rolloutRoutes, type RolloutRouteDeps } from './rollout/rollout-routes.ts'
 
 export type DistributionRouteDeps = BreakGlassRouteDeps &
   BundleRouteDeps &
   DeviceRouteDeps &
   DeviceTokenRouteDeps &
+  EnrolmentTokenServiceDeps &
   HintRouteDeps &
   ReportRouteDeps &
   RevisionRouteDeps &
   RolloutRouteDeps &
-  ViewRouteDeps
+  ViewRouteDeps & { readonly authenticate: Authenticate }
 
 /** Machines: how they are enrolled and administered, and what they fetch. */
 export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    await app.register(deviceRoutes(deps))
-    await app.register(deviceTokenRoutes(deps))
-    await app.register(viewRoutes(deps))
-    await app.register(reportRoutes(deps))
-    await app.register(hintRoutes(deps))
-    await app.register(bundleRoutes(deps))
-    await app.register(breakGlassRoutes(deps))
-    await app.register(revisionRoutes(deps))
-    await app.register(rolloutRoutes(deps))
-  }
+  return async (app) =>
+    registerRoutes(app, deps, [
+      ...enrolmentTokenRoutes(deps),
+      ...deviceRoutes(deps),
+      ...deviceTokenRoutes(deps),
+      ...viewRoutes(deps),
+      reportRoute(deps),
+      ...hintRoutes(deps),
+      bundleRoute(deps),
+      ...breakGlassRoutes(deps),
+      revisionRoute(deps),
+      ...rolloutRoutes(deps),
+    ])
 }

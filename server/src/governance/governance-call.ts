@@ -1,8 +1,6 @@
-import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Admission } from '../identity/admission.ts'
-import type { Authenticate } from '../identity/authenticate.ts'
 import type { Principal } from '../identity/principal.ts'
+import type { RouteCall } from '../identity/routes/route.ts'
 import { emptyBody, type RawBody } from '../http/body/raw-body.ts'
 import type { RawQuery } from '../http/input/read-query.ts'
 import type { AuditedStore } from '../history/audit/audited-store.ts'
@@ -13,11 +11,13 @@ import type { PathLoadDeps } from './compilation/path-loads.ts'
 import type { PolicyLimits } from './policy-limits.ts'
 import type { PolicyViews } from './policy-views.ts'
 
+/** Of a body with one policy or rule, as the contract has it: 400 KB, escaped and indented. */
+export const MAX_POLICY_BODY_BYTES = 1024 * 1024
+
 /** What governance works with. */
 export interface GovernanceDeps extends PathLoadDeps {
   readonly limits: PolicyLimits
   readonly store: AuditedStore
-  readonly authenticate: Authenticate
   readonly budget: WorkBudget
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
@@ -27,7 +27,6 @@ export interface GovernanceDeps extends PathLoadDeps {
 export interface GovernanceRouteDeps extends GovernanceDeps, LargeAnswerDeps {
   readonly store: AuditedStore
   readonly budget: WorkBudget
-  readonly admission: Admission
   readonly pageTokenKey: Uint8Array
   readonly views: PolicyViews
 }
@@ -58,21 +57,27 @@ export interface RuleCall extends PolicyCall {
 /** For endpoints that take no query parameter at all. */
 export const noQuerySchema = z.strictObject({})
 
-/** The call that an admitted request makes. */
-export function callOf(
-  { admission }: Pick<GovernanceRouteDeps, 'admission'>,
-  request: FastifyRequest<{ Params: { org: string } }>,
-): GovernanceCall {
-  const caller = admission.callerOf(request)
+/** The call that an admitted request of a deferred route makes. */
+export function callOf({
+  principal,
+  caller,
+  params,
+  query,
+  body,
+  request,
+}: Pick<
+  RouteCall<'/:org', RawQuery, RawBody | undefined, unknown, undefined>,
+  'principal' | 'caller' | 'params' | 'query' | 'body' | 'request'
+>): GovernanceCall {
   // Once a schema has seen them, the framework copies all headers whenever they are asked for.
   const { headers } = request.raw
   const key = headers['idempotency-key']
   return {
-    principal: admission.principalOf(request),
+    principal,
     author: caller.author,
-    org: request.params.org,
-    query: request.query as RawQuery,
-    body: (request.body as RawBody | undefined) ?? emptyBody(request),
+    org: params.org,
+    query,
+    body: body ?? emptyBody(request),
     ifMatch: headers['if-match'],
     ifNoneMatch: headers['if-none-match'],
     idempotencyKey: Array.isArray(key) ? key.join(', ') : key,

@@ -1,42 +1,59 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { createAdmission } from '../identity/admission.ts'
-import { deferredValidator } from '../http/input/validation.ts'
-import { registerDocumentRoutes } from './document/document-routes.ts'
+import { createAnswersBeingSent } from '../http/body/answers-being-sent.ts'
+import type { Authenticate } from '../identity/authenticate.ts'
+import { registerRoutes } from '../identity/routes/register-routes.ts'
 import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
+import { createAnswersInFlight } from './answers-in-flight.ts'
+import { createCompiledPolicies } from './compilation/compiled-policies.ts'
+import { createKnownPathLoads } from './compilation/path-loads.ts'
+import { createPolicyWorker } from './compilation/policy-worker-client.ts'
+import { documentRoutes } from './document/document-routes.ts'
+import { documentSchemaRoute } from './document/schema-route.ts'
 import type { GovernanceDeps, GovernanceRouteDeps } from './governance-call.ts'
 import { createKnownRules } from './known-rules.ts'
-import { createKnownPathLoads } from './compilation/path-loads.ts'
-import { registerPolicyRoutes } from './policy-routes.ts'
+import { policyRoutes } from './policy-routes.ts'
 import { createPolicyViews } from './policy-views.ts'
-import { registerRuleRoutes } from './rule-routes.ts'
-import { createAnswersBeingSent } from '../http/body/answers-being-sent.ts'
-import { createAnswersInFlight } from './answers-in-flight.ts'
-import { registerWhatIfRoutes } from './what-if-routes.ts'
+import { rememberHeads } from './remembered-heads.ts'
+import { ruleRoutes } from './rule-routes.ts'
+import { whatIfRoutes } from './what-if-routes.ts'
 
 /** That wait, of each organization; the bytes of one may be 16 MiB. */
 const MAX_DOCUMENTS = 8
+/** So long may a small set hold up `check` in all organizations, before it is compiled with the large. */
+const SMALL_TIME_LIMIT_MS = 1_000
+
+export type GovernanceRoutesDeps = Omit<GovernanceDeps, 'knownRules' | 'pathLoads'> &
+  Pick<GovernanceRouteDeps, 'pageTokenKey'> & { readonly authenticate: Authenticate }
 
 /** The governance API and the questions about what its policies mean; a part of `AppDeps.routes`. */
-export function governanceRoutes(
-  deps: Omit<GovernanceDeps, 'knownRules' | 'pathLoads'> &
-    Pick<GovernanceRouteDeps, 'pageTokenKey'>,
-): FastifyPluginAsyncZod {
+export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsyncZod {
   return async (app) => {
-    const admission = createAdmission(deps)
-    const views = createPolicyViews(() => deps.store.generation())
-    const large = {
+    const routeDeps: GovernanceRouteDeps = {
+      ...deps,
+      knownRules: createKnownRules(),
+      pathLoads: createKnownPathLoads(),
+      views: createPolicyViews(() => deps.store.generation()),
       turns: createAnswerTurns(),
       inFlight: createAnswersInFlight(),
       beingSent: createAnswersBeingSent(),
     }
-    const known = { knownRules: createKnownRules(), pathLoads: createKnownPathLoads() }
-    const routeDeps = { ...deps, ...large, ...known, admission, views }
-    // Before the body is read, so that a stranger cannot make the server hold one.
-    app.addHook('onRequest', admission.signedIn)
-    app.setValidatorCompiler(deferredValidator)
-    registerPolicyRoutes(app, routeDeps)
-    registerRuleRoutes(app, routeDeps)
-    registerDocumentRoutes(app, { ...routeDeps, documents: createAnswerTurns(MAX_DOCUMENTS) })
-    registerWhatIfRoutes(app, routeDeps)
+    const workers = {
+      small: createPolicyWorker({ timeLimitMs: SMALL_TIME_LIMIT_MS }),
+      large: createPolicyWorker(),
+    }
+    app.addHook('onClose', async () => {
+      await workers.small.close()
+      await workers.large.close()
+    })
+    registerRoutes(app, deps, [
+      ...policyRoutes(routeDeps),
+      ...ruleRoutes(routeDeps),
+      ...documentRoutes({ ...routeDeps, documents: createAnswerTurns(MAX_DOCUMENTS) }),
+      ...whatIfRoutes(routeDeps, {
+        compiledPolicies: createCompiledPolicies({ workers }),
+        readHeads: rememberHeads(),
+      }),
+      documentSchemaRoute(),
+    ])
   }
 }

@@ -7,121 +7,102 @@ import {
   updatePolicyRequestSchema,
   updatePolicyResponseSchema,
 } from '@palisade/protocol'
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { sendAnswer } from '../http/answer.ts'
-import { policyBody } from './body-admission.ts'
-import { callOf, type GovernanceRouteDeps } from './governance-call.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
+import { callOf, MAX_POLICY_BODY_BYTES, type GovernanceRouteDeps } from './governance-call.ts'
 import { getPolicy, listPolicies } from './policy-reads.ts'
 import { createPolicy, deletePolicy, updatePolicy } from './policy-writes.ts'
-import {
-  deleteErrors,
-  getHeadersSchema,
-  ifMatchSchema,
-  orgParamsSchema,
-  policyParamsSchema,
-  postHeadersSchema,
-  readErrors,
-  writeErrors,
-  type OrgParams,
-  type PolicyParams,
-} from './route-schemas.ts'
+import { getHeadersSchema, ifMatchSchema } from './route-headers.ts'
 
-const LIST = '/v2/orgs/:org/governance/policies'
-const ONE = `${LIST}/:policy_id`
+const POLICIES = '/v2/orgs/:org/governance/policies'
+const POLICY = `${POLICIES}/:policy_id` as const
 const tags = ['policies']
 
 /** Endpoints 1 to 5 of the governance API. */
-export function registerPolicyRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
-  app.get<{ Params: OrgParams }>(
-    LIST,
-    {
-      schema: {
+export function policyRoutes(deps: GovernanceRouteDeps): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'GET',
+        path: POLICIES,
         operationId: 'listPolicies',
         tags,
         summary: 'Policies of the organization, by ascending id and without their rules',
-        params: orgParamsSchema,
-        querystring: pageQuerySchema,
-        response: { 200: listPoliciesResponseSchema, ...readErrors },
+        callers: 'signed_in',
+        query: pageQuerySchema,
+        deferred: true,
+        answers: { 200: listPoliciesResponseSchema },
+        errors: [403, 404],
       },
-    },
-    async (request, reply) => sendAnswer(reply, await listPolicies(deps, callOf(deps, request))),
-  )
-
-  app.post<{ Params: OrgParams }>(
-    LIST,
-    {
-      ...policyBody(deps),
-      schema: {
+      async (call) => call.send(await listPolicies(deps, callOf(call))),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: POLICIES,
         operationId: 'createPolicy',
         tags,
         summary: 'Create a policy without rules',
-        params: orgParamsSchema,
-        headers: postHeadersSchema,
+        permission: 'policies:write',
+        headers: ifMatchSchema,
         body: createPolicyRequestSchema,
-        response: { 201: policySchema, ...writeErrors },
+        bodyLimit: MAX_POLICY_BODY_BYTES,
+        deferred: true,
+        once: 'kept',
+        answers: { 201: policySchema },
+        errors: [412],
       },
-    },
-    async (request, reply) => sendAnswer(reply, await createPolicy(deps, callOf(deps, request))),
-  )
-
-  app.get<{ Params: PolicyParams }>(
-    ONE,
-    {
-      schema: {
+      async (call) => call.send(await createPolicy(deps, callOf(call))),
+    ),
+    defineRoute(
+      {
+        method: 'GET',
+        path: POLICY,
         operationId: 'getPolicy',
         tags,
         summary: 'A policy with its rules',
-        params: policyParamsSchema,
+        callers: 'signed_in',
         headers: getHeadersSchema,
-        response: {
-          200: policySchema,
-          304: z.null().describe('The caller has this policy'),
-          ...deleteErrors,
-        },
+        deferred: true,
+        answers: { 200: policySchema, 304: z.null().describe('The caller has this policy') },
+        errors: [403, 404, 412],
       },
-    },
-    async (request, reply) => {
-      const policyId = request.params.policy_id
-      return sendAnswer(reply, await getPolicy(deps, { ...callOf(deps, request), policyId }))
-    },
-  )
-
-  app.patch<{ Params: PolicyParams }>(
-    ONE,
-    {
-      ...policyBody(deps),
-      schema: {
+      async (call) =>
+        call.send(await getPolicy(deps, { ...callOf(call), policyId: call.params.policy_id })),
+    ),
+    defineRoute(
+      {
+        method: 'PATCH',
+        path: POLICY,
         operationId: 'updatePolicy',
         tags,
         summary: 'Change name or scope of a policy',
-        params: policyParamsSchema,
+        permission: 'policies:write',
         headers: ifMatchSchema,
         body: updatePolicyRequestSchema,
-        response: { 200: updatePolicyResponseSchema, ...writeErrors },
+        bodyLimit: MAX_POLICY_BODY_BYTES,
+        deferred: true,
+        answers: { 200: updatePolicyResponseSchema },
+        errors: [409, 412],
       },
-    },
-    async (request, reply) => {
-      const policyId = request.params.policy_id
-      return sendAnswer(reply, await updatePolicy(deps, { ...callOf(deps, request), policyId }))
-    },
-  )
-
-  app.delete<{ Params: PolicyParams }>(
-    ONE,
-    {
-      schema: {
+      async (call) =>
+        call.send(await updatePolicy(deps, { ...callOf(call), policyId: call.params.policy_id })),
+    ),
+    defineRoute(
+      {
+        method: 'DELETE',
+        path: POLICY,
         operationId: 'deletePolicy',
         tags,
         summary: 'Delete a policy with its rules',
-        params: policyParamsSchema,
+        callers: 'signed_in',
         headers: ifMatchSchema,
-        response: { 200: deletePolicyResponseSchema, ...deleteErrors },
+        deferred: true,
+        answers: { 200: deletePolicyResponseSchema },
+        errors: [403, 404, 412],
       },
-    },
-    async (request, reply) => {
-      const policyId = request.params.policy_id
-      return sendAnswer(reply, await deletePolicy(deps, { ...callOf(deps, request), policyId }))
-    },
-  )
+      async (call) =>
+        call.send(await deletePolicy(deps, { ...callOf(call), policyId: call.params.policy_id })),
+    ),
+  ]
 }

@@ -5,85 +5,74 @@ import {
   updateRuleRequestSchema,
   updateRuleResponseSchema,
 } from '@palisade/protocol'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { sendAnswer } from '../http/answer.ts'
-import { policyBody } from './body-admission.ts'
-import { callOf, type GovernanceRouteDeps, type RuleCall } from './governance-call.ts'
-import {
-  deleteErrors,
-  ifMatchSchema,
-  policyParamsSchema,
-  postHeadersSchema,
-  ruleParamsSchema,
-  writeErrors,
-  type PolicyParams,
-  type RuleParams,
-} from './route-schemas.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
+import { callOf, MAX_POLICY_BODY_BYTES, type GovernanceRouteDeps } from './governance-call.ts'
+import { ifMatchSchema } from './route-headers.ts'
 import { createRule, deleteRule, updateRule } from './rule-writes.ts'
 
-const LIST = '/v2/orgs/:org/governance/policies/:policy_id/rules'
-const ONE = `${LIST}/:rule_id`
+const RULES = '/v2/orgs/:org/governance/policies/:policy_id/rules'
+const RULE = `${RULES}/:rule_id` as const
 const tags = ['rules']
 
 /** Endpoints 6 to 8 of the governance API. */
-export function registerRuleRoutes(app: FastifyInstance, deps: GovernanceRouteDeps): void {
-  app.post<{ Params: PolicyParams }>(
-    LIST,
-    {
-      ...policyBody(deps),
-      schema: {
+export function ruleRoutes(deps: GovernanceRouteDeps): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'POST',
+        path: RULES,
         operationId: 'createRule',
         tags,
         summary: 'Add a rule to a policy',
-        params: policyParamsSchema,
-        headers: postHeadersSchema,
+        permission: 'policies:write',
+        headers: ifMatchSchema,
         body: createRuleRequestSchema,
-        response: { 201: ruleSchema, ...writeErrors },
+        bodyLimit: MAX_POLICY_BODY_BYTES,
+        deferred: true,
+        once: 'kept',
+        answers: { 201: ruleSchema },
+        errors: [412],
       },
-    },
-    async (request, reply) => {
-      const policyId = request.params.policy_id
-      return sendAnswer(reply, await createRule(deps, { ...callOf(deps, request), policyId }))
-    },
-  )
-
-  app.patch<{ Params: RuleParams }>(
-    ONE,
-    {
-      ...policyBody(deps),
-      schema: {
+      async (call) =>
+        call.send(await createRule(deps, { ...callOf(call), policyId: call.params.policy_id })),
+    ),
+    defineRoute(
+      {
+        method: 'PATCH',
+        path: RULE,
         operationId: 'updateRule',
         tags,
         summary: 'Change a rule in its place',
-        params: ruleParamsSchema,
+        permission: 'policies:write',
         headers: ifMatchSchema,
         body: updateRuleRequestSchema,
-        response: { 200: updateRuleResponseSchema, ...writeErrors },
+        bodyLimit: MAX_POLICY_BODY_BYTES,
+        deferred: true,
+        answers: { 200: updateRuleResponseSchema },
+        errors: [409, 412],
       },
-    },
-    async (request, reply) => sendAnswer(reply, await updateRule(deps, ruleCallOf(deps, request))),
-  )
-
-  app.delete<{ Params: RuleParams }>(
-    ONE,
-    {
-      schema: {
+      async (call) => {
+        const { policy_id: policyId, rule_id: ruleId } = call.params
+        return call.send(await updateRule(deps, { ...callOf(call), policyId, ruleId }))
+      },
+    ),
+    defineRoute(
+      {
+        method: 'DELETE',
+        path: RULE,
         operationId: 'deleteRule',
         tags,
         summary: 'Delete a rule; the policy stays',
-        params: ruleParamsSchema,
+        callers: 'signed_in',
         headers: ifMatchSchema,
-        response: { 200: deleteRuleResponseSchema, ...deleteErrors },
+        deferred: true,
+        answers: { 200: deleteRuleResponseSchema },
+        errors: [403, 404, 412],
       },
-    },
-    async (request, reply) => sendAnswer(reply, await deleteRule(deps, ruleCallOf(deps, request))),
-  )
-}
-
-function ruleCallOf(
-  deps: GovernanceRouteDeps,
-  request: FastifyRequest<{ Params: RuleParams }>,
-): RuleCall {
-  const { policy_id: policyId, rule_id: ruleId } = request.params
-  return { ...callOf(deps, request), policyId, ruleId }
+      async (call) => {
+        const { policy_id: policyId, rule_id: ruleId } = call.params
+        return call.send(await deleteRule(deps, { ...callOf(call), policyId, ruleId }))
+      },
+    ),
+  ]
 }

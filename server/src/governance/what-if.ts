@@ -93,15 +93,16 @@ export async function getEffectivePolicy(
   })
 }
 
-/** Throws 404 or 403 for a caller who may ask nothing here, whomever the question is about. */
-export async function enter(
-  reader: StoreReader,
-  call: Pick<GovernanceCall, 'principal' | 'org'>,
-): Promise<Access> {
-  const access = await authorize(reader, call.principal, call.org, null)
-  // A person may always ask about himself, so his 403 waits for whom he asks about.
-  if (call.principal.kind === 'organization') requireReadable(access)
+/** Throws 403 for a caller who may ask about no user of the organization. */
+export function requireMayAsk({ kind }: Pick<Principal, 'kind'>, access: Access): void {
+  // A person may always ask about themselves; `requireOwnOrReadable` judges the rest.
+  if (kind === 'organization') requireReadable(access)
   requireEntitled(access.organization)
+}
+
+async function enter(reader: StoreReader, call: GovernanceCall): Promise<Access> {
+  const access = await authorize(reader, call.principal, call.org, null)
+  requireMayAsk(call.principal, access)
   return access
 }
 

@@ -1,7 +1,10 @@
 import { tokenRequestSchema, tokenResponseSchema } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { errorResponses } from '../http/errors/error-responses.ts'
+import type { Authenticate } from './authenticate.ts'
 import { createTokenExchange, type ExchangeDeps } from './exchange-secret.ts'
+import { keySetRoute } from './key-set-route.ts'
+import { registerRoutes } from './routes/register-routes.ts'
+import { defineRoute, type Route } from './routes/route.ts'
 import type { SignInJournal } from './sign-in/sign-in-journal.ts'
 import {
   describeSignIn,
@@ -14,52 +17,58 @@ import {
 const MAX_BODY_BYTES = 64 * 1024
 
 export interface TokenRouteDeps extends ExchangeDeps {
+  readonly authenticate: Authenticate
   readonly observeSignIn: ObserveSignIn
   readonly journal: Pick<SignInJournal, 'close'>
 }
 
-/** `POST /v2/auth/token`: a secret for a short-lived access token. */
+/** Access tokens: `POST /v2/auth/token`, and the keys that verify them. */
 export function tokenRoutes(deps: TokenRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
-    const exchange = createTokenExchange(deps)
     app.addHook('onClose', async () => {
       await deps.tokenUse.flush()
       await deps.journal.close()
     })
-
-    app.post(
-      '/v2/auth/token',
-      {
-        bodyLimit: MAX_BODY_BYTES,
-        schema: {
-          operationId: 'createAccessToken',
-          tags: ['tokens'],
-          summary: 'Exchange a password, personal token or organization token',
-          security: [],
-          body: tokenRequestSchema,
-          response: { 200: tokenResponseSchema, ...errorResponses([400, 401, 413, 415, 429]) },
-        },
-      },
-      async (request) => {
-        const { body, ip: address, id: requestId } = request
-        const name = body.username ?? body.identifier ?? ''
-        const secret = body.password ?? body.secret ?? ''
-        const credentials = { name, secret, address, requestId }
-        const note = (result: SignInResult): void => {
-          const record = describeSignIn(credentials, result)
-          request.signIn = record
-          deps.observeSignIn(record.kind, result)
-        }
-        try {
-          const { answer, actor } = await exchange(credentials)
-          request.actor = actor
-          note('ok')
-          return answer
-        } catch (error) {
-          note(resultOf(error))
-          throw error
-        }
-      },
-    )
+    registerRoutes(app, deps, [exchangeRoute(deps), keySetRoute(deps)])
   }
+}
+
+/** `POST /v2/auth/token`: a secret for a short-lived access token. */
+function exchangeRoute(deps: TokenRouteDeps): Route {
+  const exchange = createTokenExchange(deps)
+  return defineRoute(
+    {
+      method: 'POST',
+      path: '/v2/auth/token',
+      operationId: 'createAccessToken',
+      tags: ['tokens'],
+      summary: 'Exchange a password, personal token or organization token',
+      callers: 'anyone',
+      query: null,
+      body: tokenRequestSchema,
+      bodyLimit: MAX_BODY_BYTES,
+      answers: { 200: tokenResponseSchema },
+      errors: [401, 429],
+    },
+    async ({ body, request }) => {
+      const { ip: address, id: requestId } = request
+      const name = body.username ?? body.identifier ?? ''
+      const secret = body.password ?? body.secret ?? ''
+      const credentials = { name, secret, address, requestId }
+      const note = (result: SignInResult): void => {
+        const record = describeSignIn(credentials, result)
+        request.signIn = record
+        deps.observeSignIn(record.kind, result)
+      }
+      try {
+        const { answer, actor } = await exchange(credentials)
+        request.actor = actor
+        note('ok')
+        return answer
+      } catch (error) {
+        note(resultOf(error))
+        throw error
+      }
+    },
+  )
 }

@@ -12,25 +12,23 @@ import {
   updateQuerySchema,
   viewPolicySchema,
 } from '@palisade/protocol'
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { isKnown, readEntityTags } from '../http/input/entity-tag.ts'
-import { errorResponses } from '../http/errors/error-responses.ts'
 import { ABOUT_BODIES } from '../http/security-headers.ts'
 import { proofSchema, type Proofs } from '../identity/device/require-proof.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
 import type { AskedAssignment } from './assignments.ts'
 import type { Held } from './pack-update.ts'
-import type { Requested, ViewService } from './view-service.ts'
+import type { ViewService } from './view-service.ts'
 
-const VIEW = '/api/v1/orgs/:org/views/:view'
+const VIEW = '/api/v1/orgs/:org/views/:view' as const
 /** What machines poll. */
-export const TIMESTAMP_ROUTE = `${VIEW}/metadata/timestamp.json`
+export const TIMESTAMP_ROUTE = `${VIEW}/metadata/timestamp.json` as const
 /** Each device asks with its own token, and no two views share a file. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
 /** Of what is asked for again and again, with `If-None-Match`. */
 export const VOLATILE = 'private, no-cache'
-
-type RequestedFile = Requested & { readonly file: string }
 
 /** Beside a proof; see the headers in `packages/protocol/src/machine/update.ts`. */
 const assignmentHeadersSchema = proofSchema.extend({
@@ -51,9 +49,9 @@ const updateHeadersSchema = assignmentHeadersSchema.extend({
 })
 type UpdateHeaders = z.infer<typeof updateHeadersSchema>
 
-const security = [{ device_token: [] }]
-const viewParams = z.object({ org: z.string(), view: z.string() })
-const fileParams = z.object({ org: z.string(), view: z.string(), file: z.string() })
+const tags = ['devices']
+const machines = { callers: 'machines', credential: 'device_token' } as const
+const notModified = z.undefined().describe('unchanged since the `ETag` in `If-None-Match`')
 const metadataResponse = {
   description: 'signed metadata of The Update Framework, version 1',
   content: {
@@ -84,47 +82,47 @@ export interface ViewRouteDeps {
 /**
  * What machines fetch, with a device token and a proof beside it. The timestamp is the exception: a
  * fleet asks for it all day, a proof would cost a signature and 500 bytes each time, and it shows
- * nothing but a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`. */
-export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync {
-  return async (app) => {
-    app.get<{ Headers: AssignmentHeaders }>(
-      '/api/v1/device/view',
+ * nothing but a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`.
+ */
+export function viewRoutes({ views, proofs }: ViewRouteDeps): Route[] {
+  return [...updateRoutes({ views, proofs }), ...fileRoutes({ views, proofs })]
+}
+
+function updateRoutes({ views, proofs }: ViewRouteDeps): Route[] {
+  return [
+    defineRoute(
       {
+        method: 'GET',
+        path: '/api/v1/device/view',
+        operationId: 'getDeviceView',
+        tags,
+        summary: 'Which view this device may fetch; another one once its user changes teams',
+        ...machines,
+        prove: proofs.beside,
+        headers: assignmentHeadersSchema,
+        query: null,
         config: { quiet: true, yields: 'completes' },
-        onRequest: proofs.beside,
-        schema: {
-          operationId: 'getDeviceView',
-          tags: ['devices'],
-          summary: 'Which view this device may fetch; another one once its user changes teams',
-          security,
-          headers: assignmentHeadersSchema,
-          response: { 200: deviceViewSchema, ...errorResponses([400, 401, 403, 409, 429]) },
-        },
+        answers: { 200: deviceViewSchema },
+        errors: [409],
       },
       async ({ headers }) => views.assign(headers.authorization, readAssignmentAsked(headers)),
-    )
-
-    app.get<{ Querystring: z.infer<typeof updateQuerySchema>; Headers: UpdateHeaders }>(
-      UPDATE_PATH,
+    ),
+    defineRoute(
       {
+        method: 'GET',
+        path: UPDATE_PATH,
+        operationId: 'getDeviceUpdate',
+        tags,
+        summary: 'Fetch all that this device lacks at once, signed',
+        ...machines,
+        prove: proofs.beside,
+        headers: updateHeadersSchema,
+        query: updateQuerySchema,
         config: { quiet: true, yields: 'completes' },
-        onRequest: proofs.beside,
-        schema: {
-          operationId: 'getDeviceUpdate',
-          tags: ['devices'],
-          summary: 'Fetch all that this device lacks at once, signed',
-          security,
-          headers: updateHeadersSchema,
-          querystring: updateQuerySchema,
-          response: {
-            200: bundleSchema,
-            304: z.undefined().describe('unchanged since the `ETag` in `If-None-Match`'),
-            ...errorResponses([400, 401, 403, 409, 429]),
-          },
-        },
+        answers: { 200: bundleSchema, 304: notModified },
+        errors: [409],
       },
-      async (request, reply) => {
-        const { headers, query } = request
+      async ({ headers, query, request, reply }) => {
         const update = await views.update(headers.authorization, {
           held: readHeld(query),
           assignment: readAssignmentAsked(headers),
@@ -133,76 +131,70 @@ export function viewRoutes({ views, proofs }: ViewRouteDeps): FastifyPluginAsync
         })
         return sendVolatile(reply, update)
       },
-    )
-
-    app.get<{ Params: Requested }>(
-      TIMESTAMP_ROUTE,
+    ),
+    defineRoute(
       {
+        method: 'GET',
+        path: TIMESTAMP_ROUTE,
+        operationId: 'getViewTimestamp',
+        tags,
+        summary: 'Fetch which snapshot of a view is the newest, signed at least hourly',
+        ...machines,
+        query: null,
         config: { quiet: true, yields: 'begins' },
-        schema: {
-          operationId: 'getViewTimestamp',
-          tags: ['devices'],
-          summary: 'Fetch which snapshot of a view is the newest, signed at least hourly',
-          params: viewParams,
-          security,
-          response: {
-            200: metadataResponse,
-            304: z.undefined().describe('unchanged since the `ETag` in `If-None-Match`'),
-            ...errorResponses([400, 401, 403, 404, 429]),
-          },
-        },
+        answers: { 200: metadataResponse, 304: notModified },
+        errors: [404],
       },
-      async (request, reply) => {
-        const timestamp = await views.timestamp(request.headers.authorization, request.params)
+      async ({ headers, params, request, reply }) => {
+        const timestamp = await views.timestamp(headers.authorization, params)
         const isSame = readCondition(request)(timestamp.etag)
         return sendVolatile(reply, isSame ? { ...timestamp, body: null } : timestamp)
       },
-    )
+    ),
+  ]
+}
 
-    app.get<{ Params: RequestedFile }>(
-      `${VIEW}/metadata/:file`,
+function fileRoutes({ views, proofs }: ViewRouteDeps): Route[] {
+  return [
+    defineRoute(
       {
+        method: 'GET',
+        path: `${VIEW}/metadata/:file`,
+        operationId: 'getViewMetadata',
+        tags,
+        summary: 'Fetch `N.root.json`, `N.snapshot.json` or `N.targets.json` of a view',
+        ...machines,
+        prove: proofs.beside,
+        headers: proofSchema,
+        query: null,
         config: { quiet: true, yields: 'completes' },
-        onRequest: proofs.beside,
-        schema: {
-          operationId: 'getViewMetadata',
-          tags: ['devices'],
-          summary: 'Fetch `N.root.json`, `N.snapshot.json` or `N.targets.json` of a view',
-          params: fileParams,
-          headers: proofSchema,
-          security,
-          response: { 200: metadataResponse, ...errorResponses([400, 401, 403, 404, 429]) },
-        },
+        answers: { 200: metadataResponse },
+        errors: [404],
       },
-      async (request, reply) => {
-        const { authorization } = request.headers
-        const { file } = request.params
-        return sendImmutable(reply, await views.metadata(authorization, request.params, file))
-      },
-    )
-
-    app.get<{ Params: RequestedFile }>(
-      `${VIEW}/targets/policies/:file`,
+      async ({ headers, params, reply }) =>
+        sendImmutable(reply, await views.metadata(headers.authorization, params, params.file)),
+    ),
+    defineRoute(
       {
+        method: 'GET',
+        path: `${VIEW}/targets/policies/:file`,
+        operationId: 'getViewPolicy',
+        tags,
+        summary: 'Fetch a policy of a view by its SHA-256 and id',
+        ...machines,
+        prove: proofs.beside,
+        headers: proofSchema,
+        query: null,
         config: { quiet: true, yields: 'completes' },
-        onRequest: proofs.beside,
-        schema: {
-          operationId: 'getViewPolicy',
-          tags: ['devices'],
-          summary: 'Fetch a policy of a view by its SHA-256 and id',
-          params: fileParams,
-          headers: proofSchema,
-          security,
-          response: { 200: documentResponse, ...errorResponses([400, 401, 403, 404, 429]) },
-        },
+        answers: { 200: documentResponse },
+        errors: [404],
       },
-      async (request, reply) => {
-        const { authorization } = request.headers
-        const path = `policies/${request.params.file}`
-        return sendImmutable(reply, await views.document(authorization, request.params, path))
+      async ({ headers, params, reply }) => {
+        const path = `policies/${params.file}`
+        return sendImmutable(reply, await views.document(headers.authorization, params, path))
       },
-    )
-  }
+    ),
+  ]
 }
 
 function readHeld({ view, root, targets }: z.infer<typeof updateQuerySchema>): Held {
@@ -227,9 +219,9 @@ function readIssuedAfter({ [RENEWAL_HEADER]: seconds }: UpdateHeaders): number |
 /** Whether who asks has what has a tag. Throws ApiError 400 for a header that cannot be read. */
 function readCondition(request: FastifyRequest): (etag: string) => boolean {
   const header = request.headers['if-none-match']
-  const tags = readEntityTags('if-none-match', header)
+  const known = readEntityTags('if-none-match', header)
   // What agents send; the list that the header may hold is for others.
-  return (etag) => header === etag || isKnown(tags, etag)
+  return (etag) => header === etag || isKnown(known, etag)
 }
 
 function sendVolatile(

@@ -11,228 +11,162 @@ import {
 } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { createAdmission, type Admission } from '../identity/admission.ts'
 import type { Authenticate } from '../identity/authenticate.ts'
-import { sendAnswer } from '../http/answer.ts'
-import { errorResponses } from '../http/errors/error-responses.ts'
-import { idempotencyKeySchema, onceOf } from '../identity/idempotency/idempotent-post.ts'
+import { registerRoutes } from '../identity/routes/register-routes.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
+import type { StoreReader } from '../store/store.ts'
 import { findWebhook } from './find-webhook.ts'
-import { createWebhookService, type WebhookServiceDeps } from './webhook-service.ts'
+import {
+  createWebhookService,
+  type WebhookService,
+  type WebhookServiceDeps,
+} from './webhook-service.ts'
 
 export interface WebhookRouteDeps extends WebhookServiceDeps {
   readonly authenticate: Authenticate
 }
 
-const LIST = '/api/v1/orgs/:org/webhooks'
-const ONE = `${LIST}/:webhook`
+const WEBHOOKS = '/api/v1/orgs/:org/webhooks'
+const WEBHOOK = `${WEBHOOKS}/:webhook` as const
 const tags = ['webhooks']
-const querystring = z.strictObject({})
-const params = z.object({ org: z.string() })
-const webhookParams = params.extend({ webhook: z.string() })
-const deliveryParams = webhookParams.extend({ delivery: z.string() })
-const readErrors = errorResponses([400, 401, 403, 404])
-const writeErrors = errorResponses([400, 401, 403, 404, 413, 415])
-const postErrors = errorResponses([400, 401, 403, 404, 409, 413, 415])
-/** Of a POST without a body. */
-const againErrors = errorResponses([400, 401, 403, 404, 409])
+const permission = 'organization:admin'
 
 /** `/api/v1/orgs/:org/webhooks` */
 export function webhookRoutes(deps: WebhookRouteDeps): FastifyPluginAsyncZod {
   return async (app) => {
-    const routes = { admission: createAdmission(deps), webhooks: createWebhookService(deps) }
-    await app.register(registrationRoutes(routes))
-    await app.register(deliveryRoutes(routes))
+    const webhooks = createWebhookService(deps)
+    registerRoutes(app, deps, [...registrationRoutes(webhooks), ...deliveryRoutes(webhooks)])
   }
 }
 
-interface Routes {
-  readonly admission: Admission
-  readonly webhooks: ReturnType<typeof createWebhookService>
+function registrationRoutes(webhooks: WebhookService): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'GET',
+        path: WEBHOOKS,
+        operationId: 'listWebhooks',
+        tags,
+        summary: 'List the webhooks of an organization, by creation',
+        permission,
+        query: pageQuerySchema,
+        answers: { 200: listWebhooksResponseSchema },
+      },
+      async ({ caller, params, query }) => webhooks.list(caller, params.org, query),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: WEBHOOKS,
+        operationId: 'createWebhook',
+        tags,
+        summary: 'Deliver every event from now on to a URL; its secret is shown once',
+        permission,
+        body: createWebhookRequestSchema,
+        once: 'secret',
+        answers: { 201: webhookWithSecretSchema },
+      },
+      async ({ caller, params, body, once, send }) =>
+        send(await webhooks.create(caller, params.org, body, once())),
+    ),
+    defineRoute(
+      {
+        method: 'GET',
+        path: WEBHOOK,
+        operationId: 'getWebhook',
+        tags,
+        summary: 'Show a webhook',
+        permission,
+        lookUp: lookUpWebhook,
+        answers: { 200: webhookSchema },
+      },
+      async ({ caller, params: { org, webhook } }) => webhooks.get(caller, org, webhook),
+    ),
+    defineRoute(
+      {
+        method: 'PATCH',
+        path: WEBHOOK,
+        operationId: 'updateWebhook',
+        tags,
+        summary: 'Change the URL of a webhook, or let its events wait',
+        permission,
+        lookUp: lookUpWebhook,
+        body: updateWebhookRequestSchema,
+        answers: { 200: webhookSchema },
+      },
+      async ({ caller, params: { org, webhook }, body }) =>
+        webhooks.update(caller, org, webhook, body),
+    ),
+    defineRoute(
+      {
+        method: 'DELETE',
+        path: WEBHOOK,
+        operationId: 'deleteWebhook',
+        tags,
+        summary: 'Delete a webhook with its deliveries',
+        permission,
+        lookUp: lookUpWebhook,
+        answers: { 204: z.null() },
+      },
+      async ({ caller, params: { org, webhook } }) => webhooks.remove(caller, org, webhook),
+    ),
+  ]
 }
 
-/** Admits administrators to a webhook that is there. */
-function ofWebhook({ admission }: Routes) {
-  return admission.organization('organization:admin', async (reader, names) => {
-    await findWebhook(reader, names['org'] ?? '', names['webhook'] ?? '')
-  })
+function deliveryRoutes(webhooks: WebhookService): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'POST',
+        path: `${WEBHOOK}/rotate-secret`,
+        operationId: 'rotateWebhookSecret',
+        tags,
+        summary: 'Sign with a new secret; the one before signs as well for a day',
+        permission,
+        lookUp: lookUpWebhook,
+        once: 'secret',
+        answers: { 200: webhookWithSecretSchema },
+      },
+      async ({ caller, params: { org, webhook }, once, send }) =>
+        send(await webhooks.rotateSecret(caller, org, webhook, once())),
+    ),
+    defineRoute(
+      {
+        method: 'GET',
+        path: `${WEBHOOK}/deliveries`,
+        operationId: 'listDeliveries',
+        tags,
+        summary: 'What became of events, the newest first',
+        permission,
+        lookUp: lookUpWebhook,
+        query: listDeliveriesQuerySchema,
+        answers: { 200: listDeliveriesResponseSchema },
+        errors: [429],
+      },
+      async ({ caller, params: { org, webhook: id }, query }) =>
+        webhooks.listDeliveries(caller, { org, id }, query),
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: `${WEBHOOK}/deliveries/:delivery/redeliver`,
+        operationId: 'redeliver',
+        tags,
+        summary: 'Deliver an event once more, out of order',
+        permission,
+        lookUp: lookUpWebhook,
+        once: 'kept',
+        answers: { 200: deliverySchema },
+      },
+      async ({ caller, params: { org, webhook: id, delivery }, once, send }) =>
+        send(await webhooks.redeliver(caller, { org, id, delivery }, once())),
+    ),
+  ]
 }
 
-function registrationRoutes(routes: Routes): FastifyPluginAsyncZod {
-  const { admission, webhooks } = routes
-  const onList = admission.organization('organization:admin')
-  const onOne = ofWebhook(routes)
-  return async (app) => {
-    app.get(
-      LIST,
-      {
-        onRequest: onList,
-        schema: {
-          operationId: 'listWebhooks',
-          tags,
-          summary: 'List the webhooks of an organization, by creation',
-          params,
-          querystring: pageQuerySchema,
-          response: { 200: listWebhooksResponseSchema, ...readErrors },
-        },
-      },
-      async (request) =>
-        webhooks.list(admission.callerOf(request), request.params.org, request.query),
-    )
-
-    app.post(
-      LIST,
-      {
-        onRequest: onList,
-        schema: {
-          operationId: 'createWebhook',
-          tags,
-          summary: 'Deliver every event from now on to a URL; its secret is shown once',
-          params,
-          headers: idempotencyKeySchema,
-          querystring,
-          body: createWebhookRequestSchema,
-          response: { 201: webhookWithSecretSchema, ...postErrors },
-        },
-      },
-      async (request, reply) => {
-        const caller = admission.callerOf(request)
-        const once = onceOf(admission, request, { hasSecret: true })
-        return sendAnswer(
-          reply,
-          await webhooks.create(caller, request.params.org, request.body, once),
-        )
-      },
-    )
-
-    app.get(
-      ONE,
-      {
-        onRequest: onOne,
-        schema: {
-          operationId: 'getWebhook',
-          tags,
-          summary: 'Show a webhook',
-          params: webhookParams,
-          querystring,
-          response: { 200: webhookSchema, ...readErrors },
-        },
-      },
-      async (request) => {
-        const { org, webhook } = request.params
-        return webhooks.get(admission.callerOf(request), org, webhook)
-      },
-    )
-
-    app.patch(
-      ONE,
-      {
-        onRequest: onOne,
-        schema: {
-          operationId: 'updateWebhook',
-          tags,
-          summary: 'Change the URL of a webhook, or let its events wait',
-          params: webhookParams,
-          querystring,
-          body: updateWebhookRequestSchema,
-          response: { 200: webhookSchema, ...writeErrors },
-        },
-      },
-      async (request) => {
-        const { org, webhook } = request.params
-        return webhooks.update(admission.callerOf(request), org, webhook, request.body)
-      },
-    )
-
-    app.delete(
-      ONE,
-      {
-        onRequest: onOne,
-        schema: {
-          operationId: 'deleteWebhook',
-          tags,
-          summary: 'Delete a webhook with its deliveries',
-          params: webhookParams,
-          querystring,
-          response: { 204: z.null(), ...readErrors },
-        },
-      },
-      async (request, reply) => {
-        const { org, webhook } = request.params
-        await webhooks.remove(admission.callerOf(request), org, webhook)
-        return reply.code(204).send(null)
-      },
-    )
-  }
-}
-
-function deliveryRoutes(routes: Routes): FastifyPluginAsyncZod {
-  const { admission, webhooks } = routes
-  const onRequest = ofWebhook(routes)
-  return async (app) => {
-    app.post(
-      `${ONE}/rotate-secret`,
-      {
-        onRequest,
-        schema: {
-          operationId: 'rotateWebhookSecret',
-          tags,
-          summary: 'Sign with a new secret; the one before signs as well for a day',
-          params: webhookParams,
-          headers: idempotencyKeySchema,
-          querystring,
-          response: { 200: webhookWithSecretSchema, ...againErrors },
-        },
-      },
-      async (request, reply) => {
-        const { org, webhook } = request.params
-        const once = onceOf(admission, request, { hasSecret: true })
-        const caller = admission.callerOf(request)
-        return sendAnswer(reply, await webhooks.rotateSecret(caller, org, webhook, once))
-      },
-    )
-
-    app.get(
-      `${ONE}/deliveries`,
-      {
-        onRequest,
-        schema: {
-          operationId: 'listDeliveries',
-          tags,
-          summary: 'What became of events, the newest first',
-          params: webhookParams,
-          querystring: listDeliveriesQuerySchema,
-          response: {
-            200: listDeliveriesResponseSchema,
-            ...errorResponses([400, 401, 403, 404, 429]),
-          },
-        },
-      },
-      async (request) => {
-        const { org, webhook: id } = request.params
-        return webhooks.listDeliveries(admission.callerOf(request), { org, id }, request.query)
-      },
-    )
-
-    app.post(
-      `${ONE}/deliveries/:delivery/redeliver`,
-      {
-        onRequest,
-        schema: {
-          operationId: 'redeliver',
-          tags,
-          summary: 'Deliver an event once more, out of order',
-          params: deliveryParams,
-          headers: idempotencyKeySchema,
-          querystring,
-          response: { 200: deliverySchema, ...againErrors },
-        },
-      },
-      async (request, reply) => {
-        const { org, webhook: id, delivery } = request.params
-        const at = { org, id, delivery }
-        const once = onceOf(admission, request)
-        return sendAnswer(reply, await webhooks.redeliver(admission.callerOf(request), at, once))
-      },
-    )
-  }
+function lookUpWebhook(
+  reader: StoreReader,
+  { org, webhook }: { readonly org: string; readonly webhook: string },
+): Promise<unknown> {
+  return findWebhook(reader, org, webhook)
 }

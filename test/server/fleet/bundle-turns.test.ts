@@ -2,7 +2,8 @@ import type { Bundle } from '@palisade/protocol'
 import { randomBytes } from 'node:crypto'
 import fastify from 'fastify'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { bundleRoutes } from '../../../server/src/fleet/bundle-routes.ts'
+import { bundleRoute } from '../../../server/src/fleet/bundle-route.ts'
+import { registerRoutes } from '../../../server/src/identity/routes/register-routes.ts'
 import { createViewService, type ViewService } from '../../../server/src/views/view-service.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { ApiError } from '../../../server/src/platform/api-error.ts'
@@ -112,14 +113,10 @@ describe('a bundle', () => {
       onTestFinished(() => app.close())
       app.setValidatorCompiler(() => () => true)
       app.setSerializerCompiler(() => JSON.stringify)
-      await app.register(
-        bundleRoutes({
-          store: createAuditedStore({ store: test.store, now: () => new Date(test.now()) }),
-          authenticate: async () => ({ ...ALICE, permissions: PERMISSIONS }),
-          budget,
-          views: openViews().views,
-        }),
-      )
+      const store = createAuditedStore({ store: test.store, now: () => new Date(test.now()) })
+      const authenticate = async () => ({ ...ALICE, permissions: PERMISSIONS })
+      const { views } = openViews()
+      registerRoutes(app, { authenticate, store }, [bundleRoute({ store, budget, views })])
       app.setErrorHandler((error, _request, reply) =>
         reply.code(error instanceof ApiError ? error.status : 500).send(),
       )

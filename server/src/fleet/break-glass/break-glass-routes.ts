@@ -4,19 +4,10 @@ import {
   listGrantsResponseSchema,
   type OutstandingGrant,
 } from '@palisade/protocol'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
-import { z } from 'zod'
-import { createAdmission } from '../../identity/admission.ts'
-import type { Authenticate } from '../../identity/authenticate.ts'
 import { authorize, requireEntitled } from '../../identity/authorize.ts'
+import { createOnce } from '../../identity/idempotency/idempotent-post.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { AuditedStore } from '../../history/audit/audited-store.ts'
-import { sendAnswer } from '../../http/answer.ts'
-import { errorResponses } from '../../http/errors/error-responses.ts'
-import {
-  createOnce,
-  idempotencyKeySchema,
-  onceOf,
-} from '../../identity/idempotency/idempotent-post.ts'
 import type { DeviceReportRecord, GrantRecord } from '../../store/distribution-records.ts'
 import { requireDevice } from '../devices/device-service.ts'
 import type { EnrolDeps } from '../enrolment/enrol-device.ts'
@@ -25,83 +16,68 @@ import { issueGrant } from './issue-grant.ts'
 
 export interface BreakGlassRouteDeps extends EnrolDeps {
   readonly store: AuditedStore
-  readonly authenticate: Authenticate
 }
 
-const PATH = '/api/v1/orgs/:org/devices/:device/break-glass'
-const params = z.object({ org: z.string(), device: z.string() })
-const querystring = z.strictObject({})
+const GRANTS = '/api/v1/orgs/:org/devices/:device/break-glass'
+const tags = ['devices']
+const permission = 'organization:admin'
 
 /** `/api/v1/orgs/:org/devices/:device/break-glass` */
-export function breakGlassRoutes(deps: BreakGlassRouteDeps): FastifyPluginAsyncZod {
+export function breakGlassRoutes(deps: BreakGlassRouteDeps): Route[] {
   const { store, now } = deps
-  return async (app) => {
-    const admission = createAdmission(deps)
-
-    app.get(
-      PATH,
+  return [
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin', async (reader, from) => {
-          const { org = '', device = '' } = from
-          requireDevice(await reader.devices.find(org, device))
-        }),
-        schema: {
-          operationId: 'listGrants',
-          tags: ['devices'],
-          summary: 'List break-glass grants of a device that may be begun, or be in force',
-          params,
-          querystring,
-          response: { 200: listGrantsResponseSchema, ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'GET',
+        path: GRANTS,
+        operationId: 'listGrants',
+        tags,
+        summary: 'List break-glass grants of a device that may be begun, or be in force',
+        permission,
+        lookUp: async (reader, { org, device }) =>
+          requireDevice(await reader.devices.find(org, device)),
+        answers: { 200: listGrantsResponseSchema },
       },
-      async (request) => {
-        const { org, device: id } = request.params
-        return store.read(async (reader) => {
-          await authorize(reader, admission.callerOf(request), org, 'organization:admin')
+      async ({ caller, params: { org, device: id } }) =>
+        store.read(async (reader) => {
+          await authorize(reader, caller, org, permission)
           const device = requireDevice(await reader.devices.find(org, id))
           const { report } = await readMachine(reader, device)
           const grants = await reader.grants.listOutstanding(org, id, now().toISOString())
           return { data: grants.map((grant) => formatGrant(grant, report)) }
-        })
-      },
-    )
-
-    app.post(
-      PATH,
-      {
-        onRequest: admission.organization('organization:admin', async (reader, from, caller) => {
-          const { org = '', device = '' } = from
-          requireEntitled(caller.access.organization)
-          requireDevice(await reader.devices.find(org, device))
         }),
-        schema: {
-          operationId: 'createGrant',
-          tags: ['devices'],
-          summary:
-            'Issue a break-glass grant: once, for a while, expired policies of the device count',
-          params,
-          headers: idempotencyKeySchema,
-          querystring,
-          body: issueGrantRequestSchema,
-          response: { 201: grantSchema, ...errorResponses([400, 401, 403, 404, 409, 413, 415]) },
+    ),
+    defineRoute(
+      {
+        method: 'POST',
+        path: GRANTS,
+        operationId: 'createGrant',
+        tags,
+        summary:
+          'Issue a break-glass grant: once, for a while, expired policies of the device count',
+        permission,
+        async lookUp(reader, { org, device }, { access }) {
+          requireEntitled(access.organization)
+          requireDevice(await reader.devices.find(org, device))
         },
+        body: issueGrantRequestSchema,
+        once: 'kept',
+        answers: { 201: grantSchema },
       },
-      async (request, reply) => {
-        const caller = admission.callerOf(request)
-        const { org, device: id } = request.params
-        const once = onceOf(admission, request)
+      async ({ caller, params: { org, device: id }, body, once, send }) => {
+        const guard = once()
         const answer = await store.write(caller.author, async (writer) => {
-          const { organization } = await authorize(writer, caller, org, 'organization:admin')
+          const { organization } = await authorize(writer, caller, org, permission)
           requireEntitled(organization)
           const device = requireDevice(await writer.devices.find(org, id))
-          return createOnce(writer, once, now(), () =>
-            issueGrant(deps, writer, device, { ...request.body, issued_by: caller.author.actor }),
+          return createOnce(writer, guard, now(), () =>
+            issueGrant(deps, writer, device, { ...body, issued_by: caller.author.actor }),
           )
         })
-        return sendAnswer(reply, answer)
+        return send(answer)
       },
-    )
-  }
+    ),
+  ]
 }
 
 function formatGrant(

@@ -1,20 +1,14 @@
 import {
-  enrolDeviceRequestSchema,
   deviceSchema,
+  enrolDeviceRequestSchema,
   enrolmentSchema,
   listDevicesQuerySchema,
   listDevicesResponseSchema,
   updateDeviceRequestSchema,
 } from '@palisade/protocol'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { createAdmission } from '../../identity/admission.ts'
-import type { Authenticate } from '../../identity/authenticate.ts'
-import { sendAnswer } from '../../http/answer.ts'
-import { errorResponses } from '../../http/errors/error-responses.ts'
-import { idempotencyKeySchema, onceOf } from '../../identity/idempotency/idempotent-post.ts'
-import { enrolmentTokenRoutes } from '../enrolment/enrolment-token-routes.ts'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import {
   createDeviceService,
   requireDevice,
@@ -23,116 +17,82 @@ import {
 } from './device-service.ts'
 
 export interface DeviceRouteDeps extends DeviceServiceDeps {
-  readonly authenticate: Authenticate
   readonly proofs: Pick<Proofs, 'keyOf'>
 }
 
-const organizationParams = z.object({ org: z.string() })
-const deviceParams = z.object({ org: z.string(), device: z.string() })
-const noQuery = z.strictObject({})
+const DEVICES = '/api/v1/orgs/:org/devices'
+const DEVICE = `${DEVICES}/:device` as const
+const tags = ['devices']
 
-/** `/api/v1/orgs/:org/devices` and `/api/v1/orgs/:org/enrolment-tokens` */
-export function deviceRoutes(deps: DeviceRouteDeps): FastifyPluginAsyncZod {
-  return async (app) => {
-    const admission = createAdmission(deps)
-    const devices = createDeviceService(deps)
-    await app.register(enrolmentTokenRoutes(deps))
-
-    app.get(
-      '/api/v1/orgs/:org/devices',
+/** `/api/v1/orgs/:org/devices` */
+export function deviceRoutes(deps: DeviceRouteDeps): Route[] {
+  const devices = createDeviceService(deps)
+  return [
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin'),
-        schema: {
-          operationId: 'listDevices',
-          tags: ['devices'],
-          summary: 'List the devices of an organization, revoked ones too, and how each fares',
-          params: organizationParams,
-          querystring: listDevicesQuerySchema,
-          response: {
-            200: listDevicesResponseSchema,
-            ...errorResponses([400, 401, 403, 404, 429]),
-          },
-        },
+        method: 'GET',
+        path: DEVICES,
+        operationId: 'listDevices',
+        tags,
+        summary: 'List the devices of an organization, revoked ones too, and how each fares',
+        permission: 'organization:admin',
+        query: listDevicesQuerySchema,
+        answers: { 200: listDevicesResponseSchema },
+        errors: [429],
       },
-      async (request) =>
-        devices.list(admission.callerOf(request), request.params.org, request.query),
-    )
-
-    app.post(
-      '/api/v1/orgs/:org/devices',
+      async ({ caller, params, query }) => devices.list(caller, params.org, query),
+    ),
+    defineRoute(
       {
-        onRequest: admission.organization(null),
-        schema: {
-          operationId: 'enrolDevice',
-          tags: ['devices'],
-          summary:
-            'Enrol the machine whose key has signed `DPoP`; the answer is its enrolment file',
-          params: organizationParams,
-          headers: idempotencyKeySchema.extend(proofSchema.shape),
-          querystring: noQuery,
-          body: enrolDeviceRequestSchema,
-          response: {
-            201: enrolmentSchema,
-            ...errorResponses([400, 401, 403, 404, 409, 413, 415]),
-          },
-        },
+        method: 'POST',
+        path: DEVICES,
+        operationId: 'enrolDevice',
+        tags,
+        summary: 'Enrol the machine whose key has signed `DPoP`; the answer is its enrolment file',
+        permission: null,
+        headers: proofSchema,
+        body: enrolDeviceRequestSchema,
+        once: 'kept',
+        answers: { 201: enrolmentSchema },
+        errors: [403],
       },
-      async (request, reply) => {
-        const caller = admission.callerOf(request)
-        const { org } = request.params
+      async ({ caller, params, body: { user, name }, once, request, send }) => {
         const key = await deps.proofs.keyOf(request)
         // Another key is another machine, which must not be given the answer of the first.
-        const once = onceOf(admission, request, { of: key.thumbprint })
-        const { user, name } = request.body
-        const wanted = { user, name, key }
-        return sendAnswer(reply, await devices.enrol(caller, org, wanted, once))
+        const guard = once({ of: key.thumbprint })
+        return send(await devices.enrol(caller, params.org, { user, name, key }, guard))
       },
-    )
-
-    app.patch(
-      '/api/v1/orgs/:org/devices/:device',
+    ),
+    defineRoute(
       {
-        onRequest: admission.organization('organization:admin', async (reader, params) => {
-          const { org = '', device = '' } = params
-          requireDevice(await reader.devices.find(org, device))
-        }),
-        schema: {
-          operationId: 'updateDevice',
-          tags: ['devices'],
-          summary: 'Replace the labels of a device, or rename it',
-          params: deviceParams,
-          querystring: noQuery,
-          body: updateDeviceRequestSchema,
-          response: { 200: deviceSchema, ...errorResponses([400, 401, 403, 404, 413, 415]) },
-        },
+        method: 'PATCH',
+        path: DEVICE,
+        operationId: 'updateDevice',
+        tags,
+        summary: 'Replace the labels of a device, or rename it',
+        permission: 'organization:admin',
+        lookUp: async (reader, { org, device }) =>
+          requireDevice(await reader.devices.find(org, device)),
+        body: updateDeviceRequestSchema,
+        answers: { 200: deviceSchema },
       },
-      async (request) => {
-        const { org, device } = request.params
-        return devices.update(admission.callerOf(request), org, device, request.body)
-      },
-    )
-
-    app.delete(
-      '/api/v1/orgs/:org/devices/:device',
+      async ({ caller, params: { org, device }, body }) =>
+        devices.update(caller, org, device, body),
+    ),
+    defineRoute(
       {
-        onRequest: admission.organization(null, async (reader, params, caller) => {
-          const { org = '', device = '' } = params
-          requireMayRevoke(caller.principal, caller.access, await reader.devices.find(org, device))
-        }),
-        schema: {
-          operationId: 'revokeDevice',
-          tags: ['devices'],
-          summary: 'Revoke a device; it fetches nothing from its next request on',
-          params: deviceParams,
-          querystring: noQuery,
-          response: { 204: z.null(), ...errorResponses([400, 401, 403, 404]) },
-        },
+        method: 'DELETE',
+        path: DEVICE,
+        operationId: 'revokeDevice',
+        tags,
+        summary: 'Revoke a device; it fetches nothing from its next request on',
+        permission: null,
+        lookUp: async (reader, { org, device }, { principal, access }) =>
+          requireMayRevoke(principal, access, await reader.devices.find(org, device)),
+        answers: { 204: z.null() },
+        errors: [403],
       },
-      async (request, reply) => {
-        const { org, device } = request.params
-        await devices.revoke(admission.callerOf(request), org, device)
-        return reply.code(204).send(null)
-      },
-    )
-  }
+      async ({ caller, params: { org, device } }) => devices.revoke(caller, org, device),
+    ),
+  ]
 }

@@ -1,10 +1,9 @@
 import { hintQuerySchema, hintSchema } from '@palisade/protocol'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { FastifyRequest } from 'fastify'
 import { ApiError, unauthenticatedDevice } from '../../platform/api-error.ts'
-import { errorResponses } from '../../http/errors/error-responses.ts'
 import { proofSchema, type Proofs } from '../../identity/device/require-proof.ts'
 import type { Proof } from '../../identity/device/verify-proof.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { DeviceIdentity, ViewService } from '../../views/view-service.ts'
 import type { Hints } from './hints.ts'
 
@@ -23,39 +22,37 @@ export interface HintRouteDeps {
 }
 
 /** `GET /api/v1/device/hint` */
-export function hintRoutes(deps: HintRouteDeps): FastifyPluginAsyncZod {
-  const { views, proofs, hints, now } = deps
+export function hintRoutes({ views, proofs, hints, now, random }: HintRouteDeps): Route[] {
+  if (hints === null) return []
   const proven = new WeakMap<FastifyRequest, { proof: Proof; device: DeviceIdentity }>()
-  return async (app) => {
-    if (hints === null) return
-    app.get(
-      '/api/v1/device/hint',
+  return [
+    defineRoute(
       {
-        config: { quiet: true, waits: true, yields: 'begins' },
-        async onRequest(request) {
+        method: 'GET',
+        path: '/api/v1/device/hint',
+        operationId: 'waitForHint',
+        tags: ['devices'],
+        summary: 'Wait until there may be something to fetch, 50 seconds at most',
+        callers: 'machines',
+        credential: 'device_token',
+        async prove(request) {
           const proof = await proofs.holding(request)
           const device = await views.identify(request.headers.authorization)
           proven.set(request, { proof, device })
         },
-        schema: {
-          operationId: 'waitForHint',
-          tags: ['devices'],
-          summary: 'Wait until there may be something to fetch, 50 seconds at most',
-          security: [{ device_token: [] }],
-          headers: proofSchema,
-          querystring: hintQuerySchema,
-          response: { 200: hintSchema, ...errorResponses([400, 401, 403, 429]) },
-        },
+        headers: proofSchema,
+        query: hintQuerySchema,
+        config: { quiet: true, waits: true, yields: 'begins' },
+        answers: { 200: hintSchema },
       },
-      async (request) => {
+      async ({ headers: { authorization }, query, request }) => {
         const known = proven.get(request)
         if (known === undefined) throw new Error('a request without its proof')
         const { proof, device } = known
-        const { authorization } = request.headers
         const { socket } = request.raw
         const hint = await hints.wait({
           ...device,
-          since: readSince(request.query.since),
+          since: readSince(query.since),
           proof,
           leftMs: device.expiresMs - now().getTime() - TOKEN_MARGIN_MS,
           // Not the event: no answer that waits behind another on its connection hears of it.
@@ -64,11 +61,11 @@ export function hintRoutes(deps: HintRouteDeps): FastifyPluginAsyncZod {
         })
         if (hint === 'replayed')
           throw unauthenticatedDevice('the header `DPoP` was used before; make a new one')
-        if (hint === 'full') throw tooMany(deps.random)
+        if (hint === 'full') throw tooMany(random)
         return hint
       },
-    )
-  }
+    ),
+  ]
 }
 
 function readSince(text: string | undefined): number | null {

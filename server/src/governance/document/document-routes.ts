@@ -1,72 +1,76 @@
 import { applyRequestSchema, applyResponseSchema, exportResponseSchema } from '@palisade/protocol'
-import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
-import { documentBody } from '../body-admission.ts'
+import { requireEntitled } from '../../identity/authorize.ts'
+import { payerOf } from '../../identity/payer.ts'
+import { defineRoute, type Route } from '../../identity/routes/route.ts'
+import { permissionDenied } from '../../platform/api-error.ts'
 import { callOf, type GovernanceRouteDeps } from '../governance-call.ts'
-import {
-  getHeadersSchema,
-  orgParamsSchema,
-  postHeadersSchema,
-  deleteErrors,
-  largeReadErrors,
-  applyErrors,
-  type OrgParams,
-} from '../route-schemas.ts'
+import { getHeadersSchema } from '../route-headers.ts'
 import { applyDocument, type DocumentDeps } from './apply-document.ts'
 import { exportDocument } from './export-document.ts'
 
+/** 100 policies of 250 ordinary rules are 6 MiB. */
+const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024
+
 const tags = ['policies']
-const applyHeadersSchema = postHeadersSchema.extend({
-  'if-match': z.string().optional().meta({
-    description: "Entity tag of the organization's revision, as `export` and a dry run give it",
-  }),
-})
 
 /** All policies of an organization at once. */
-export function registerDocumentRoutes(
-  app: FastifyInstance,
-  deps: GovernanceRouteDeps & DocumentDeps,
-): void {
-  app.post<{ Params: OrgParams }>(
-    '/api/v1/orgs/:org/apply',
-    {
-      ...documentBody(deps),
-      schema: {
+export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[] {
+  return [
+    defineRoute(
+      {
+        method: 'POST',
+        path: '/api/v1/orgs/:org/apply',
         operationId: 'applyPolicies',
         tags,
         summary: 'Make the organization have the policies of a document, all or nothing',
-        params: orgParamsSchema,
-        headers: applyHeadersSchema,
+        // What the document changes decides which permission it needs.
+        permission: null,
+        lookUp(_reader, _params, { principal, access }) {
+          const { permissions, organization } = access
+          if (!permissions.includes('policies:read') && !permissions.includes('policies:write'))
+            throw permissionDenied('this needs the permission `policies:write`')
+          requireEntitled(organization)
+          deps.budget.require(payerOf(principal, access))
+        },
+        headers: z.object({
+          'if-match': z.string().optional().meta({
+            description:
+              "Entity tag of the organization's revision, as `export` and a dry run give it",
+          }),
+        }),
         body: applyRequestSchema,
-        response: { 200: applyResponseSchema, ...applyErrors },
+        bodyLimit: MAX_DOCUMENT_BYTES,
+        deferred: true,
+        once: 'kept',
+        answers: { 200: applyResponseSchema },
+        errors: [403, 412, 429],
       },
-    },
-    async (request, reply) => {
-      const call = callOf(deps, request)
-      return deps.beingSent.send(reply, call.org, await applyDocument(deps, call))
-    },
-  )
-
-  app.get<{ Params: OrgParams }>(
-    '/api/v1/orgs/:org/export',
-    {
-      schema: {
+      async (call) => {
+        const answer = await applyDocument(deps, callOf(call))
+        return deps.beingSent.send(call.reply, call.params.org, answer)
+      },
+    ),
+    defineRoute(
+      {
+        method: 'GET',
+        path: '/api/v1/orgs/:org/export',
         operationId: 'exportPolicies',
         tags,
         summary: 'All policies of one revision, as a document that can be applied',
-        params: orgParamsSchema,
+        callers: 'signed_in',
         headers: getHeadersSchema,
-        response: {
+        deferred: true,
+        answers: {
           200: exportResponseSchema,
           304: z.null().describe('The caller has this revision'),
-          ...deleteErrors,
-          ...largeReadErrors,
         },
+        errors: [403, 404, 412, 429],
       },
-    },
-    async (request, reply) => {
-      const call = callOf(deps, request)
-      return deps.beingSent.send(reply, call.org, await exportDocument(deps, call))
-    },
-  )
+      async (call) => {
+        const answer = await exportDocument(deps, callOf(call))
+        return deps.beingSent.send(call.reply, call.params.org, answer)
+      },
+    ),
+  ]
 }

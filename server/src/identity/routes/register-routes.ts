@@ -35,10 +35,13 @@ function registerRoute(app: FastifyInstance, admission: Admission, { spec, handl
     ...(spec.config === undefined ? {} : { config: spec.config }),
     ...(spec.bodyLimit === undefined ? {} : { bodyLimit: spec.bodyLimit }),
     ...(spec.deferred === true ? { validatorCompiler: deferredValidator } : {}),
-    async handler(request, reply) {
+    handler(request, reply) {
       const call: RouteCall<string, unknown, unknown, unknown, Once> = {
         get caller() {
           return admission.callerOf(request)
+        },
+        get principal() {
+          return admission.principalOf(request)
         },
         params: request.params,
         query: request.query,
@@ -52,8 +55,9 @@ function registerRoute(app: FastifyInstance, admission: Admission, { spec, handl
         reply,
         send: (answer) => sendAnswer(reply, answer),
       }
-      const result = await handler(call)
-      return result === reply ? reply : reply.code(status).send(result ?? null)
+      // Of a body that the handler returns; an answer that it sends has its own status.
+      reply.code(status)
+      return handler(call)
     },
   })
 }

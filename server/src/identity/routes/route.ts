@@ -1,6 +1,6 @@
 import type { Permission } from '@palisade/protocol'
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Answer } from '../../http/answer.ts'
 import type { RawBody } from '../../http/body/raw-body.ts'
 import type { RawQuery } from '../../http/input/read-query.ts'
@@ -97,6 +97,8 @@ export type OnceGuard = (options?: {
 export interface RouteCall<Path extends string, Query, Body, Headers, Repeated> {
   /** Throws for the callers `machines` and `anyone`. */
   readonly caller: Caller
+  /** The caller without this request: the same object while nothing about the caller changes. */
+  readonly principal: Principal
   readonly params: PathParams<Path>
   readonly query: Query
   readonly body: Body
