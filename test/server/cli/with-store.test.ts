@@ -18,6 +18,7 @@ import {
 } from '../../../server/src/cli/organization-settings.ts'
 import { resetPasswordCommand, revokeUserCommand } from '../../../server/src/cli/user.ts'
 import type { Config } from '../../../server/src/config/config.ts'
+import { openStore } from '../../../server/src/operations/storage/open-store.ts'
 import { migrate as migratePostgres } from '../../../server/src/store/postgres/migrate.ts'
 import { parseDatabaseUrl } from '../../../server/src/store/postgres/database-url.ts'
 import { withConnection } from '../../../server/src/store/postgres/open-postgres-store.ts'
@@ -32,6 +33,10 @@ const SOURCES = {
   random: randomBytes,
   newId: randomUUID,
 }
+
+/** Of a release with one step more. */
+const NEWER = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
+const TOO_OLD = `has schema ${MIGRATIONS.length} and this release .* start this release on it once`
 
 /** Every command that looks for something that is there already. */
 const COMMANDS: readonly [string, (config: Config) => Promise<void>][] = [
@@ -99,13 +104,12 @@ describe('a command that looks for something', () => {
   it('does not migrate under a server of an older release', async () => {
     const dataDir = temporaryDirectory()
     const database = new Sqlite(join(dataDir, 'server.db'))
-    migrate(database, MIGRATIONS.slice(0, 3))
+    migrate(database, MIGRATIONS)
+    const config = readConfig({ PALISADE_DATA_DIR: dataDir }, '/')
 
-    await expect(
-      listOrganizationsCommand(readConfig({ PALISADE_DATA_DIR: dataDir }, '/'), {}),
-    ).rejects.toEqual(refusal(/has schema 3 and this release .* start this release on it once/))
+    await expect(openStore(config, 'existing', NEWER)).rejects.toEqual(refusal(new RegExp(TOO_OLD)))
 
-    expect(database.pragma('user_version', { simple: true })).toBe(3)
+    expect(database.pragma('user_version', { simple: true })).toBe(MIGRATIONS.length)
     database.close()
   })
 })
@@ -131,11 +135,10 @@ describe.skipIf(!hasPostgres())('a command that looks for something in PostgreSQ
     const url = await unusedDatabase()
     const address = parseDatabaseUrl(url)
     await withConnection(address, { mayTakeLong: false }, (connection) =>
-      migratePostgres(connection, MIGRATIONS.slice(0, 3)),
+      migratePostgres(connection, MIGRATIONS),
     )
+    const config = readConfig({ DATABASE_URL: url }, '/')
 
-    await expect(list(url)).rejects.toEqual(
-      refusal(/has schema 3 and this release .* start this release on it once/),
-    )
+    await expect(openStore(config, 'existing', NEWER)).rejects.toEqual(refusal(new RegExp(TOO_OLD)))
   })
 })

@@ -1,6 +1,7 @@
 import Sqlite from 'better-sqlite3'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import { hasOurTables } from '../../store/sqlite/require-own.ts'
 import { backUp } from './back-up.ts'
@@ -21,9 +22,10 @@ export interface MigrationBackup {
 export async function backUpBeforeMigration(
   database: string,
   suffix: string,
+  migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<MigrationBackup | null> {
   const schema = readSchema(database)
-  if (schema === 0 || schema >= MIGRATIONS.length) return null
+  if (schema === 0 || schema >= migrations.length) return null
   const file = `${database}.schema-${schema}`
   await backUp({ database, file, replace: true, suffix, onProgress: () => undefined })
   deleteOldest(database)

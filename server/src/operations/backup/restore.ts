@@ -5,6 +5,7 @@ import { CommandFailure } from '../../platform/command-failure.ts'
 import { createAuditedStore } from '../../history/audit/audited-store.ts'
 import { describeFaults, verifyOrganization } from '../../history/verify-organization.ts'
 import { requireReplaceable } from '../../platform/replaceable-file.ts'
+import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts'
 import type { Store } from '../../store/store.ts'
@@ -49,7 +50,10 @@ export interface Restored {
  * Puts a checked copy of the backup in the place of the database. Nothing has changed when it
  * throws CommandFailure.
  */
-export async function restore(request: RestoreRequest): Promise<Restored> {
+export async function restore(
+  request: RestoreRequest,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Restored> {
   const { file, database, replace, suffix, onProgress } = request
   if (!replace && isAnythingThere(database))
     throw new CommandFailure(
@@ -62,9 +66,9 @@ export async function restore(request: RestoreRequest): Promise<Restored> {
   try {
     const faults = await checkSeal(request)
     const { schema, rows } = await copyDatabase(backup, draft, onProgress)
-    faults.push(...(await bringUpToDate(draft, request)))
+    faults.push(...(await bringUpToDate(draft, request, migrations)))
     const aside = replaceDatabase(database, draft, `${database}.before-restore.${suffix}`)
-    return { database, rows, schema: { from: schema, to: MIGRATIONS.length }, aside, faults }
+    return { database, rows, schema: { from: schema, to: migrations.length }, aside, faults }
   } catch (error) {
     throw describeUnwritable(database, error)
   } finally {
@@ -113,9 +117,13 @@ async function checkHistory(store: Store, request: RestoreRequest): Promise<stri
 }
 
 /** Migrates and verifies the copy, then raises its revisions. Answers what `checkHistory` does. */
-async function bringUpToDate(draft: string, request: RestoreRequest): Promise<string[]> {
+async function bringUpToDate(
+  draft: string,
+  request: RestoreRequest,
+  migrations: readonly Migration[],
+): Promise<string[]> {
   const { nowMs } = request
-  const store = openSqliteStore(draft)
+  const store = openSqliteStore(draft, 'create', migrations)
   const faults: string[] = []
   try {
     faults.push(...(await checkHistory(store, request)))
@@ -127,7 +135,7 @@ async function bringUpToDate(draft: string, request: RestoreRequest): Promise<st
   const copy = openDatabase(draft, { readonly: false })
   try {
     copy.pragma('journal_mode = DELETE')
-    verifyDatabase(copy, draft)
+    verifyDatabase(copy, draft, migrations)
   } finally {
     copy.close()
   }

@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
+import type { Migration } from '../../store/sql/dialect.ts'
 import { migrate } from '../../store/sqlite/migrate.ts'
 
 interface SchemaItem {
@@ -20,15 +20,19 @@ const ITEMS = `
   ORDER BY name`
 
 /**
- * Names the first table, index, trigger or view that is not as the migrations up to version `schema`
- * make it; null where there is none. Rows and history show no such difference: without a UNIQUE
+ * Names the first table, index, trigger or view that is not as `migrations` make it; null where there
+ * is none. Rows and history show no such difference: without a UNIQUE
  * constraint two records may have the same key, and a trigger brings a removed member back.
  */
-export function findSchemaDifference(database: Database, schema: number): string | null {
+export function findSchemaDifference(
+  database: Database,
+  migrations: readonly Migration[],
+): string | null {
   // Text is compared by its bytes, so another encoding is another order.
   const encoding = database.pragma('encoding', { simple: true })
   if (encoding !== 'UTF-8') return `has text in ${String(encoding)}, and releases write UTF-8`
-  const expected = new Map(itemsOfMigrations(schema).map((item) => [item.name, item]))
+  const schema = migrations.length
+  const expected = new Map(itemsOfMigrations(migrations).map((item) => [item.name, item]))
   for (const item of itemsOf(database)) {
     const { type, name, table, sql } = item
     const released = expected.get(name)
@@ -66,10 +70,10 @@ function itemsOf(database: Database): SchemaItem[] {
   return database.prepare<[], SchemaItem>(ITEMS).all()
 }
 
-function itemsOfMigrations(schema: number): SchemaItem[] {
+function itemsOfMigrations(migrations: readonly Migration[]): SchemaItem[] {
   const database = new Sqlite(':memory:')
   try {
-    migrate(database, MIGRATIONS.slice(0, schema))
+    migrate(database, migrations)
     return itemsOf(database)
   } finally {
     database.close()

@@ -1,6 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { existsSync, statSync } from 'node:fs'
 import { CommandFailure } from '../../platform/command-failure.ts'
+import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import { hasOurTables } from '../../store/sqlite/require-own.ts'
 import { describeContent, type TableContent } from './describe-content.ts'
@@ -29,10 +30,14 @@ export function openDatabase(path: string, options: { readonly readonly: boolean
  * Reads all of the database: that its schema is what a release makes that this one knows, and that
  * SQLite finds its pages and references in order. Throws CommandFailure, calling it `path`.
  */
-export function verifyDatabase(database: Database, path: string): VerifiedDatabase {
+export function verifyDatabase(
+  database: Database,
+  path: string,
+  migrations: readonly Migration[] = MIGRATIONS,
+): VerifiedDatabase {
   try {
-    requireOurs(database, path)
-    requireOurSchema(database, path)
+    requireOurs(database, path, migrations)
+    requireOurSchema(database, path, migrations)
     const [fault] = database.pragma('integrity_check(1)') as { integrity_check: string }[]
     if (fault?.integrity_check !== 'ok')
       throw refusal(path, `is damaged: ${fault?.integrity_check ?? 'no answer'}`)
@@ -54,19 +59,27 @@ export function requireSame(one: VerifiedDatabase, other: VerifiedDatabase, path
   throw refusal(path, 'does not hold what was copied; check the disk')
 }
 
-function requireOurs(database: Database, path: string): void {
+function requireOurs(
+  database: Database,
+  path: string,
+  { length: known }: readonly Migration[],
+): void {
   if (!hasOurTables(database)) throw refusal(path, 'is not a database of palisade-server')
   const schema = schemaOf(database)
-  if (schema > MIGRATIONS.length)
+  if (schema > known)
     throw refusal(
       path,
-      `has schema ${schema} and this release knows ${MIGRATIONS.length}; use the release that wrote it, or a newer one`,
+      `has schema ${schema} and this release knows ${known}; use the release that wrote it, or a newer one`,
     )
 }
 
 /** Before anything of the file's own is computed, such as a CHECK constraint. */
-function requireOurSchema(database: Database, path: string): void {
-  const difference = findSchemaDifference(database, schemaOf(database))
+function requireOurSchema(
+  database: Database,
+  path: string,
+  migrations: readonly Migration[],
+): void {
+  const difference = findSchemaDifference(database, migrations.slice(0, schemaOf(database)))
   if (difference !== null) throw refusal(path, difference)
 }
 

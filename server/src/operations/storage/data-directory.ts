@@ -4,6 +4,7 @@ import { ConfigError } from '../../platform/config-error.ts'
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts'
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts'
 import type { Opening } from '../../store/opening.ts'
+import type { Migration } from '../../store/sql/dialect.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Store } from '../../store/store.ts'
 
@@ -15,11 +16,15 @@ export const DATABASE_FILE = 'server.db'
  * 0600) are made when they are not there. Throws ConfigError when the operator has to change
  * something, and StoreError when another start may succeed.
  */
-export function openDataDirectory(path: string, opening: Opening = 'create'): Store {
+export function openDataDirectory(
+  path: string,
+  opening: Opening = 'create',
+  migrations?: readonly Migration[],
+): Store {
   if (opening === 'create') ensureDirectory(path)
   const file = join(path, DATABASE_FILE)
   try {
-    return openSqliteStore(file, opening)
+    return openSqliteStore(file, opening, migrations)
   } catch (error) {
     if (!(error instanceof StoreError)) throw error
     throw refusalOf(describeRefusal(file, error), error)

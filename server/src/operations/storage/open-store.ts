@@ -5,6 +5,8 @@ import { DATABASE_FILE, openDataDirectory } from './data-directory.ts'
 import { parseDatabaseUrl } from '../../store/postgres/database-url.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Opening } from '../../store/opening.ts'
+import type { Migration } from '../../store/sql/dialect.ts'
+import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import type { Store } from '../../store/store.ts'
 
 /** Where the store is. */
@@ -22,8 +24,12 @@ export interface StoreSettings {
  * directory. Throws ConfigError when it can never be opened as it is, and StoreError when it does
  * not answer at the moment.
  */
-export async function openStore(settings: StoreSettings, opening: Opening): Promise<Store> {
-  if (settings.databaseUrl === null) return openDirectory(settings.dataDir, opening)
+export async function openStore(
+  settings: StoreSettings,
+  opening: Opening,
+  migrations: readonly Migration[] = MIGRATIONS,
+): Promise<Store> {
+  if (settings.databaseUrl === null) return openDirectory(settings.dataDir, opening, migrations)
   // Loaded late: most servers have SQLite.
   const { openPostgresStore } = await import('../../store/postgres/open-postgres-store.ts')
   const { label } = parseDatabaseUrl(settings.databaseUrl)
@@ -31,6 +37,7 @@ export async function openStore(settings: StoreSettings, opening: Opening): Prom
     return await openPostgresStore(settings.databaseUrl, {
       connections: settings.databaseConnections,
       opening,
+      migrations,
     })
   } catch (error) {
     throw error instanceof StoreError ? refusalOf(label, error) : error
@@ -38,17 +45,22 @@ export async function openStore(settings: StoreSettings, opening: Opening): Prom
 }
 
 /** A database that is going to be migrated is backed up first. */
-async function openDirectory(dataDir: string, opening: Opening): Promise<Store> {
+async function openDirectory(
+  dataDir: string,
+  opening: Opening,
+  migrations: readonly Migration[],
+): Promise<Store> {
   if (opening === 'create') {
     // Loaded late: most starts migrate nothing.
     const { backUpBeforeMigration } = await import('../backup/back-up-before-migration.ts')
-    const backup = await backUpBeforeMigration(join(dataDir, DATABASE_FILE), randomUUID())
+    const file = join(dataDir, DATABASE_FILE)
+    const backup = await backUpBeforeMigration(file, randomUUID(), migrations)
     if (backup !== null)
       process.stderr.write(
         `palisade-server: the database of schema ${backup.schema} is kept as ${backup.file}\n`,
       )
   }
-  return openDataDirectory(dataDir, opening)
+  return openDataDirectory(dataDir, opening, migrations)
 }
 
 function refusalOf(label: string, error: StoreError): Error {

@@ -3,6 +3,7 @@ import type { Opening } from '../opening.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import type { Connection, Effect } from '../sql/connection.ts'
+import type { Migration } from '../sql/dialect.ts'
 import { requireTables } from '../sql/require-tables.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
@@ -44,18 +45,23 @@ const READING_CONNECTIONS = 8
  * Readers have connections of their own, so that in WAL mode they see committed data alone while a
  * writer is in the middle of its work, and none waits for another that pauses.
  */
-export function openSqliteStore(path: string, opening: Opening = 'create'): Store {
+export function openSqliteStore(
+  path: string,
+  opening: Opening = 'create',
+  migrations: readonly Migration[] = MIGRATIONS,
+): Store {
   if (opening === 'create') createPrivateFile(path)
   else requireFile(path)
   const requireSameFile = watchFiles([path])
   const writing = openConnection(path, { readonly: false })
   try {
     const prepare = opening === 'create' ? migrate : requireNewest
-    guard(() => prepare(writing, MIGRATIONS))
+    guard(() => prepare(writing, migrations))
     // From here on `createBeginImmediate` waits.
     guard(() => writing.pragma('busy_timeout = 0'))
+    const schema = migrations.length
     const openReading = (): ReadingSession<Reading> => {
-      const session = createReadingSession(openConnection(path, { readonly: true }))
+      const session = createReadingSession(openConnection(path, { readonly: true }), schema)
       try {
         // A restore may have put another database there since the first one was opened.
         requireSameFile()
@@ -69,6 +75,7 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
       connections: READING_CONNECTIONS,
     })
     return createStore(writing, {
+      schema,
       readers,
       checkpoints: createCheckpoints(writing, path),
       requireInPlace: watchFiles([path, `${path}-wal`]),
@@ -82,10 +89,12 @@ export function openSqliteStore(path: string, opening: Opening = 'create'): Stor
 function createStore(
   writing: Database,
   {
+    schema,
     readers,
     checkpoints,
     requireInPlace,
   }: {
+    readonly schema: number
     readonly readers: ReadingPool<Reading>
     readonly checkpoints: Checkpoints
     readonly requireInPlace: () => void
@@ -103,7 +112,7 @@ function createStore(
   )
   const generation = createGeneration(writing)
   const beginImmediate = createBeginImmediate(writing)
-  const requireWrittenSchema = createSchemaCheck(writing)
+  const requireWrittenSchema = createSchemaCheck(writing, schema)
   const writers = createGroupCommit(writing, {
     // Counted from the arrival, or everyone in a row would wait his own five seconds.
     async begin(arrivedMs) {
@@ -150,12 +159,12 @@ interface Reading {
   readonly reader: StoreReader
 }
 
-function createReadingSession(database: Database): ReadingSession<Reading> {
+function createReadingSession(database: Database, schema: number): ReadingSession<Reading> {
   const connection = createSqliteConnection(database)
   const reader = createReader(connection)
   const begin = guard(() => database.prepare('BEGIN'))
   const end = guard(() => database.prepare('COMMIT'))
-  const requireKnownSchema = createSchemaCheck(database)
+  const requireKnownSchema = createSchemaCheck(database, schema)
   return {
     async read(work) {
       guard(() => begin.run())
@@ -191,11 +200,11 @@ function createOthersCheck(database: Database, committed: () => void): () => voi
 }
 
 /** Ends the transaction when it throws. */
-function createSchemaCheck(database: Database): () => void {
+function createSchemaCheck(database: Database, schema: number): () => void {
   const version = guard(() => database.prepare<[], number>('PRAGMA user_version').pluck())
   return () => {
     try {
-      requireSchema(guard(() => version.get()) ?? 0, MIGRATIONS.length)
+      requireSchema(guard(() => version.get()) ?? 0, schema)
     } catch (error) {
       if (database.inTransaction) guard(() => database.exec('ROLLBACK'))
       throw error

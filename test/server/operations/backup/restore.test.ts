@@ -108,15 +108,20 @@ describe('into an empty place', () => {
   it('brings the backup of an older release up to date, and leaves the backup as it is', async () => {
     const file = newPath('old.db')
     const old = new Sqlite(file)
-    migrate(old, MIGRATIONS.slice(0, 1))
-    old.exec("INSERT INTO organizations VALUES ('acme', 1, 7, 0, '2026-11-21T08:00:00Z')")
+    migrate(old, MIGRATIONS)
+    old.exec(
+      `INSERT INTO organizations VALUES ('acme', 1, 7, 0, '2026-11-21T08:00:00Z');
+       INSERT INTO event_heads (org, sequence, hash) VALUES ('acme', 0, '${'0'.repeat(64)}')`,
+    )
     old.close()
     const before = readFileSync(file)
     const database = newPath()
 
-    const { schema } = await restore(request(file, database))
+    const newer = [...MIGRATIONS, () => 'CREATE TABLE more (id TEXT)']
 
-    expect(schema).toEqual({ from: 1, to: MIGRATIONS.length })
+    const { schema } = await restore(request(file, database), newer)
+
+    expect(schema).toEqual({ from: MIGRATIONS.length, to: newer.length })
     expect(organizationsOf(database)).toEqual([{ name: 'acme', revision: 7 + REVISIONS_SKIPPED }])
     expect(readFileSync(file).equals(before)).toBe(true)
   })
