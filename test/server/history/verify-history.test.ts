@@ -5,8 +5,6 @@ import { createAuditedStore } from '../../../server/src/history/audit/audited-st
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { hashEvent } from '../../../server/src/history/event-hash.ts'
 import { verifyHistory } from '../../../server/src/history/verify-history.ts'
-import { initial } from '../../../server/src/store/sql/migrations/initial.ts'
-import { migrate } from '../../../server/src/store/sqlite/migrate.ts'
 import { openDataDirectory } from '../../../server/src/operations/storage/data-directory.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import { runServerCommand } from '../server-process.ts'
@@ -189,27 +187,6 @@ describe('verifying a history', () => {
       damage: 'other_history',
     })
     expect(await verify('acme', last?.hash)).toMatchObject({ intact: true })
-  })
-
-  it('begins with the next change in a store that had no history', async () => {
-    const old = join(temporaryDirectory(), 'server.db')
-    const database = new Sqlite(old)
-    migrate(database, [initial])
-    database.exec(
-      `INSERT INTO organizations (name, entitled, revision, resolve_unlisted_names, created_at)
-       VALUES ('acme', 1, 5, 0, '${NOW}')`,
-    )
-    database.close()
-    path = old
-    expect(await verify()).toMatchObject({ intact: true, head: { sequence: 0 } })
-
-    await withStore((store) =>
-      createAuditedStore({ store, now: () => new Date(NOW) }).write(OPERATOR, (writer) =>
-        writer.teams.insert({ id: 't', org: 'acme', name: 't' }),
-      ),
-    )
-
-    expect(await verify()).toMatchObject({ intact: true, head: { sequence: 1 } })
   })
 
   describe('by the command', () => {

@@ -11,13 +11,6 @@ export interface Dialect {
   readonly keyed: string
   /** What follows the columns of a table with a `place`. */
   readonly placed: string
-  /** What follows FROM for the texts of a JSON array, one row each with a `value`. */
-  readonly elementsOf: (json: string) => string
-  /**
-   * Whether a step can drop a constraint. Where not, it makes the table anew, and whoever reads keeps the
-   * former one. Where it can, it must: there a table made anew is empty to whoever began to read before.
-   */
-  readonly canDropConstraints: boolean
 }
 
 /** One step of the schema, as SQL. */

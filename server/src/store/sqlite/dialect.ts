@@ -7,6 +7,4 @@ export const SQLITE: Dialect = {
   place: 'INTEGER PRIMARY KEY',
   keyed: 'STRICT, WITHOUT ROWID',
   placed: 'STRICT',
-  elementsOf: (json) => `json_each(${json})`,
-  canDropConstraints: false,
 }

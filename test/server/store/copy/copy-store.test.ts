@@ -278,7 +278,7 @@ describe('a copy from SQLite to SQLite', () => {
   it('refuses a source of another schema', async () => {
     const [from, to] = [await seeded(), newPath()]
     const source = new Sqlite(from)
-    source.pragma('user_version = 1')
+    source.pragma('user_version = 999')
     source.close()
 
     const attempt = copyStore(createSqliteEnd(from), createSqliteEnd(to), silent)
