@@ -32,8 +32,8 @@ export interface DeviceRecord {
   readonly id: string
   readonly org: string
   readonly username: string | null
-  /** Of its key (RFC 7638); null for one of an earlier release, which has to be enrolled again. */
-  readonly thumbprint: string | null
+  /** Of its key (RFC 7638). */
+  readonly thumbprint: string
   /** For people; null for a machine that gave none. Not unique. */
   readonly name: string | null
   readonly labels: readonly string[]

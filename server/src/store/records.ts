@@ -89,10 +89,10 @@ interface AccessTokenFields {
   readonly revoked_at: string | null
   /** The token whose session made this one; null when it was made with a password or by an operator. */
   readonly parent_id: string | null
-  /** The first characters of the secret, to know it by; null for one of an older release. */
-  readonly prefix: string | null
-  /** `Author.actor` of whoever made it; null for one of an older release. */
-  readonly created_by: string | null
+  /** The first characters of the secret, to know it by. */
+  readonly prefix: string
+  /** `Author.actor` of its maker. */
+  readonly created_by: string
   /** To the minute; null when it has not been used. */
   readonly last_used_at: string | null
 }
@@ -123,8 +123,8 @@ export interface SigningKeyRecord {
 export interface IdempotencyRecord {
   /** Everything that the key belongs to: caller, organization, method, path and the key itself. */
   readonly scope: string
-  /** As an author's `actor`; null for an answer that an earlier release kept. */
-  readonly caller: string | null
+  /** As an author's `actor`. */
+  readonly caller: string
   readonly body_hash: string
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -54,8 +54,8 @@ async function openCrowded() {
         expires_at: '2026-12-21T08:00:00.000Z',
         revoked_at: null,
         parent_id: null,
-        prefix: null,
-        created_by: null,
+        prefix: 'pal_0000',
+        created_by: 'operator',
         last_used_at: null,
       })
     }

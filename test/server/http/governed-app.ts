@@ -117,8 +117,8 @@ export async function openGovernedApp(options: GovernedAppOptions = {}): Promise
         expires_at,
         revoked_at: null,
         parent_id: null,
-        prefix: null,
-        created_by: null,
+        prefix: 'pal_0000',
+        created_by: 'operator',
         last_used_at: null,
       }),
     )

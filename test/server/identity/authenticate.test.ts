@@ -50,8 +50,8 @@ describe('the authenticator', () => {
         expires_at: IN_A_MINUTE,
         revoked_at: null,
         parent_id: null,
-        prefix: null,
-        created_by: null,
+        prefix: 'pal_0000',
+        created_by: 'operator',
         last_used_at: null,
       })
     })

@@ -22,8 +22,8 @@ export function describeCredentials(store: () => Store): void {
         expires_at: LATER,
         revoked_at: null,
         parent_id: null,
-        prefix: null,
-        created_by: null,
+        prefix: 'pal_0000',
+        created_by: 'operator',
         last_used_at: null,
       })
       await store().transaction(async (writer) => {
@@ -113,7 +113,7 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('lists the organization tokens that somebody made, until they are revoked', async () => {
-      const token = (id: string, created_by: string | null) => ({
+      const token = (id: string, created_by: string) => ({
         id,
         name: id,
         permissions: [],
@@ -122,7 +122,7 @@ export function describeCredentials(store: () => Store): void {
         expires_at: LATER,
         revoked_at: null,
         parent_id: null,
-        prefix: null,
+        prefix: 'pal_0000',
         created_by,
         last_used_at: null,
       })
@@ -132,7 +132,7 @@ export function describeCredentials(store: () => Store): void {
         await accessTokens.insert({ ...of('rival'), ...token('t2', 'user:ann') })
         await accessTokens.insert({ ...of('acme'), ...token('t3', 'user:ann') })
         await accessTokens.insert({ ...of('acme'), ...token('t4', 'user:bob') })
-        await accessTokens.insert({ ...of('acme'), ...token('t5', null) })
+        await accessTokens.insert({ ...of('acme'), ...token('t5', 'operator') })
         await accessTokens.insert({
           kind: 'personal',
           username: 'ann',
@@ -239,8 +239,8 @@ export function describeCredentials(store: () => Store): void {
           expires_at: LATER,
           revoked_at: null,
           parent_id: 'nobody',
-          prefix: null,
-          created_by: null,
+          prefix: 'pal_0000',
+          created_by: 'operator',
           last_used_at: null,
         }),
       )
@@ -266,8 +266,8 @@ export function describeCredentials(store: () => Store): void {
         expires_at: LATER,
         revoked_at: null,
         parent_id: null,
-        prefix: null,
-        created_by: null,
+        prefix: 'pal_0000',
+        created_by: 'operator',
         last_used_at: null,
       }
       await store().transaction(async ({ accessTokens, enrolmentTokens }) => {
@@ -339,7 +339,7 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('knows each key as that of one device, and changes its labels', async () => {
-      const device = (id: string, thumbprint: string | null) => ({
+      const device = (id: string, thumbprint: string) => ({
         id,
         org: 'acme',
         username: null,
@@ -351,7 +351,7 @@ export function describeCredentials(store: () => Store): void {
         revoked_at: null,
       })
       await store().transaction(async ({ devices }) => {
-        for (const each of [device('d1', 'one'), device('d2', null), device('d3', null)])
+        for (const each of [device('d1', 'one'), device('d2', 'two'), device('d3', 'three')])
           await devices.insert(each)
         await devices.setLabels('acme', 'd1', ['linux', 'vm'])
         await devices.setLabels('rival', 'd2', [])

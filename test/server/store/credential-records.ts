@@ -24,8 +24,8 @@ export function personalToken(
     expires_at: LATER,
     revoked_at: null,
     parent_id: null,
-    prefix: null,
-    created_by: null,
+    prefix: 'pal_0000',
+    created_by: 'operator',
     last_used_at: null,
     ...origin,
   }

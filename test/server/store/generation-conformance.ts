@@ -47,7 +47,12 @@ function device(id: string) {
 function token(id: string) {
   const fields = { name: id, permissions: [], secret_hash: `hash of ${id}`, parent_id: null }
   const times = { created_at: NOW, expires_at: LATER, revoked_at: null, last_used_at: null }
-  const person = { kind: 'personal' as const, username: 'ann', prefix: null, created_by: null }
+  const person = {
+    kind: 'personal' as const,
+    username: 'ann',
+    prefix: 'pal_0000',
+    created_by: 'operator',
+  }
   return { id, ...fields, ...times, ...person }
 }
 

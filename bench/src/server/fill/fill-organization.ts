@@ -91,8 +91,8 @@ export async function fillMember(
     expires_at: EXPIRES_AT,
     revoked_at: null,
     parent_id: null,
-    prefix: null,
-    created_by: null,
+    prefix: 'pal_0000',
+    created_by: 'operator',
     last_used_at: null,
   })
   return { username, token }

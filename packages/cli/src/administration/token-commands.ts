@@ -144,9 +144,9 @@ function formatTokens(tokens: readonly AccessToken[], { io, style }: RunContext)
     ['TOKEN', 'BEGINS', 'PERMISSIONS', 'MADE BY', 'EXPIRES', 'LAST USED', 'ID'],
     tokens.map((one) => [
       one.name,
-      one.prefix ?? '',
+      one.prefix,
       one.permissions.length === 0 ? 'none' : one.permissions,
-      one.created_by ?? '',
+      one.created_by,
       one.expired ? `expired ${age(one.expires_at)}` : age(one.expires_at),
       one.last_used_at === null ? 'never' : age(one.last_used_at),
       one.id,

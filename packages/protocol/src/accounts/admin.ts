@@ -201,11 +201,11 @@ export const accessTokenSchema = z
     id: z.string(),
     name: z.string(),
     permissions: z.array(z.enum(PERMISSIONS)),
-    /** The first characters of the secret; null for a token of an older release. */
-    prefix: z.string().nullable(),
+    /** The first characters of the secret. */
+    prefix: z.string(),
     created_at: timestampSchema,
-    /** `user:NAME`, `organization:NAME:TOKEN` or `operator`; null as above. */
-    created_by: z.string().nullable(),
+    /** `user:NAME`, `organization:NAME:TOKEN` or `operator`. */
+    created_by: z.string(),
     /**
      * Whether an organization token may do more than the user who made it may now. Null where no
      * user made it, and for a personal token, which never may more than its user.

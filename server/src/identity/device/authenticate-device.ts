@@ -22,8 +22,7 @@ export async function authenticateDevice(
 ): Promise<AdmittedDevice & { readonly expiresMs: number }> {
   const claims = tokens.read(token)
   const device = claims === null ? null : await reader.devices.findById(claims.deviceId)
-  const thumbprint = device?.thumbprint ?? null
-  const isBound = thumbprint !== null && claims?.isOf(thumbprint) === true
+  const isBound = device !== null && claims?.isOf(device.thumbprint) === true
   const admitted = await findLiveDevice(reader, isBound ? device : null, refusal)
   return { ...admitted, expiresMs: claims?.expiresMs ?? 0 }
 }

@@ -22,8 +22,8 @@ interface AccessTokenRow {
   readonly expires_at: string
   readonly revoked_at: string | null
   readonly parent_id: string | null
-  readonly prefix: string | null
-  readonly created_by: string | null
+  readonly prefix: string
+  readonly created_by: string
   readonly last_used_at: string | null
 }
 

@@ -6,7 +6,7 @@ import { createSelectIn } from './select-in.ts'
 /** An answer as it counts for its caller. */
 interface CountedRow {
   readonly scope: string
-  readonly caller: string | null
+  readonly caller: string
   readonly bytes: number
 }
 
@@ -67,7 +67,6 @@ export function createIdempotencyWriter(connection: Connection): IdempotencyWrit
   async function uncount(rows: readonly CountedRow[]): Promise<void> {
     const gone = new Map<string, KeptAnswers>()
     for (const { caller, bytes } of rows) {
-      if (caller === null) continue
       const known = gone.get(caller) ?? NOTHING
       gone.set(caller, { answers: known.answers + 1, bytes: known.bytes + bytes })
     }
@@ -83,7 +82,7 @@ export function createIdempotencyWriter(connection: Connection): IdempotencyWrit
       const old = await measure.get(scope)
       if (old !== undefined) await uncount([old])
       await put.run(scope, caller, body_hash, status, JSON.stringify(headers), body, expires_at)
-      if (caller !== null) await count.run(caller, 1, Buffer.byteLength(body))
+      await count.run(caller, 1, Buffer.byteLength(body))
     },
     async deleteExpired(now, most) {
       const rows = within(await expired.all(now, most.answers), most.bytes)

@@ -37,8 +37,8 @@ export const token = (
   expires_at: LATER,
   revoked_at: null,
   parent_id: parent ?? null,
-  prefix: null,
-  created_by: null,
+  prefix: 'pal_0000',
+  created_by: 'operator',
   last_used_at: null,
 })
 export const device = (id: string, username: string | null) => ({

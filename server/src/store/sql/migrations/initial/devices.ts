@@ -8,7 +8,7 @@ export function devices({ text, integer, keyed }: Dialect): string {
     id ${text} PRIMARY KEY,
     org ${text} NOT NULL REFERENCES organizations (name),
     username ${text} REFERENCES users (username),
-    thumbprint ${text} UNIQUE,
+    thumbprint ${text} NOT NULL UNIQUE,
     name ${text},
     labels ${text} NOT NULL,
     enrolment_token_id ${text} REFERENCES enrolment_tokens (id),

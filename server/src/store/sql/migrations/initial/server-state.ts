@@ -21,7 +21,7 @@ export function serverState({ text, integer, bytes, keyed, placed }: Dialect): s
   -- The first answer to each POST with an idempotency key.
   CREATE TABLE idempotency (
     scope ${text} PRIMARY KEY,
-    caller ${text},
+    caller ${text} NOT NULL,
     body_hash ${text} NOT NULL,
     status ${integer} NOT NULL,
     headers ${text} NOT NULL,
