@@ -106,8 +106,7 @@ export interface OrganizationTokenRecord extends AccessTokenFields {
 }
 export type AccessTokenRecord = PersonalTokenRecord | OrganizationTokenRecord
 
-/** `bundle` keys are of earlier releases; nothing signs with them any more. */
-export type KeyPurpose = 'access_token' | 'bundle'
+export type KeyPurpose = 'access_token'
 
 export interface SigningKeyRecord {
   readonly kid: string

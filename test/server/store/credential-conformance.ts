@@ -211,7 +211,7 @@ export function describeCredentials(store: () => Store): void {
     })
 
     it('deletes the private part of a signing key with its retirement', async () => {
-      const key = signingKey('k1', 'access_token')
+      const key = signingKey('k1')
       const retired = { ...key, private_jwk: { kty: 'OKP', x: 'public' }, verifies_until: LATER }
       await store().transaction(async (writer) => {
         await writer.signingKeys.insert(key)

@@ -1,9 +1,5 @@
 import type { EnrolmentTokenRecord } from '../../../server/src/store/distribution-records.ts'
-import type {
-  KeyPurpose,
-  PersonalTokenRecord,
-  SigningKeyRecord,
-} from '../../../server/src/store/records.ts'
+import type { PersonalTokenRecord, SigningKeyRecord } from '../../../server/src/store/records.ts'
 
 const NOW = '2026-11-21T08:00:00.000Z'
 const LATER = '2026-11-21T09:00:00.000Z'
@@ -52,10 +48,10 @@ export function enrolmentToken(id: string, max_uses = 1): EnrolmentTokenRecord {
 }
 
 /** A signing key with made-up parts. */
-export function signingKey(kid: string, purpose: KeyPurpose): SigningKeyRecord {
+export function signingKey(kid: string): SigningKeyRecord {
   return {
     kid,
-    purpose,
+    purpose: 'access_token',
     private_jwk: { kty: 'OKP', x: 'public', d: 'private' },
     created_at: '2026-11-21T08:00:00.000Z',
     verifies_until: null,

@@ -140,7 +140,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
       ['a password', (writer) => writer.users.updatePassword('ann', 'hash')],
       ['a token', (writer) => writer.accessTokens.insert(token('t1'))],
       ['a revocation', (writer) => writer.accessTokens.revoke('t0', NOW)],
-      ['a key', (writer) => writer.signingKeys.insert(signingKey('k1', 'access_token'))],
+      ['a key', (writer) => writer.signingKeys.insert(signingKey('k1'))],
       ['a retired key', (writer) => writer.signingKeys.retire('k0', NOW)],
       ['a device', (writer) => writer.devices.insert(device('d1'))],
       ['a revoked device', (writer) => writer.devices.revoke('d0', NOW)],
@@ -148,7 +148,7 @@ export function describeGeneration(store: () => Store, open: () => OpenStore): v
     ])('of accounts differs after the write of %s, also among others', async (_what, write) => {
       await store().transaction(async (writer) => {
         await writer.accessTokens.insert(token('t0'))
-        await writer.signingKeys.insert(signingKey('k0', 'access_token'))
+        await writer.signingKeys.insert(signingKey('k0'))
         await writer.devices.insert(device('d0'))
         await writer.teams.insert({ id: TEAM, org: 'acme', name: 'generation' })
       })

@@ -151,7 +151,7 @@ export function auditSigningKeys(
   record: RecordChange,
 ): Writes<SigningKeyWriter, SigningKeyReader> {
   async function find(kid: string): Promise<SigningKeyRecord | undefined> {
-    const known = [...(await keys.list('access_token')), ...(await keys.list('bundle'))]
+    const known = await keys.list('access_token')
     return known.find((key) => key.kid === kid)
   }
 

@@ -93,7 +93,7 @@ export const GRANT = {
 
 export const key = (kid: string) => ({
   kid,
-  purpose: 'bundle' as const,
+  purpose: 'access_token' as const,
   private_jwk: { d: SECRET, x: 'public' },
   created_at: NOW,
   verifies_until: null,

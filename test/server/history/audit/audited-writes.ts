@@ -21,7 +21,7 @@ import { rolloutWrites } from './audited-rollout-writes.ts'
 import { accessTokenWrites, enrolmentTokenWrites } from './audited-token-writes.ts'
 import { trustWrites } from './audited-trust-writes.ts'
 
-const SHOWN_KEY = { kid: 'k0', purpose: 'bundle', created_at: NOW }
+const SHOWN_KEY = { kid: 'k0', purpose: 'access_token', created_at: NOW }
 
 const { org: _org, secret: _secret, ...SHOWN_WEBHOOK } = webhook('w0')
 

@@ -109,8 +109,6 @@ describe('a signing key of access tokens', () => {
 
     expect(await retire(first.kid)).toBe('signing')
     expect(await retire('unknown')).toBe('unknown')
-    const [bundleKey] = await test.store.read((reader) => reader.signingKeys.list('bundle'))
-    expect(await retire(bundleKey?.kid ?? '')).toBe('unknown')
 
     expect(await statusOf(token)).toBe(200)
     expect(await keys()).toEqual([first])

@@ -6,7 +6,7 @@ export function serverState({ text, integer, bytes, keyed, placed }: Dialect): s
   -- Keys of the access tokens that this server issues.
   CREATE TABLE signing_keys (
     kid ${text} PRIMARY KEY,
-    purpose ${text} NOT NULL CHECK (purpose IN ('access_token', 'bundle')),
+    purpose ${text} NOT NULL CHECK (purpose = 'access_token'),
     private_jwk ${text} NOT NULL,
     created_at ${text} NOT NULL,
     -- Null while the key signs.
