@@ -129,22 +129,20 @@ describe('palisade login', () => {
 })
 
 describe('stored credentials', () => {
-  it('of an earlier version with a password work, and are rewritten with a token', async () => {
+  it('with a password in place of the token are refused, and left as they are', async () => {
     await using directory = await temporaryDirectory()
     const world = await openWorld(directory)
     const { url: server, password: token } = world
-    const old = JSON.stringify({ server, org: 'acme', username: 'alice', token })
-    await directory.write('credentials.json', old)
+    const stored = JSON.stringify({ server, org: 'acme', username: 'alice', token })
+    await directory.write('credentials.json', stored)
     await chmod(world.credentialsFile, 0o600)
 
-    const first = await world.run('policy', 'list')
-    const rewritten = await world.stored()
-    const second = await world.run('policy', 'list')
+    const result = await world.run('policy', 'list')
 
-    expect([first.code, second.code]).toEqual([0, 0])
-    expect(rewritten['token']).toMatch(/^pal_pat_/)
-    expect(JSON.stringify(rewritten)).not.toContain(token)
-    expect((await world.stored())['token_id']).toBe(rewritten['token_id'])
+    expect(result).toMatchObject({ code: 78, out: '' })
+    expect(result.err).toContain('is not a credentials file; run `palisade login` again')
+    expect(result.err).not.toContain(token)
+    expect((await world.stored())['token']).toBe(token)
   })
 
   it('say that the token of this machine has expired', async () => {

@@ -8,11 +8,10 @@ import { configurationError } from '../cli-error.ts'
 import type { Io } from '../io.ts'
 import { formatAge } from '../terminal/age.ts'
 import { patientFetch } from '../terminal/waiting.ts'
-import { credentialsPath, readCredentials, writeCredentials } from './credentials-file.ts'
-import { isToken, type StoredCredentials } from './credentials.ts'
+import { credentialsPath, readCredentials } from './credentials-file.ts'
+import type { StoredCredentials } from './credentials.ts'
 import { readSecretLine } from './read-secret.ts'
 import { resolveAccount } from './resolve-account.ts'
-import { signIn } from './sign-in.ts'
 
 /** Of commands that call `connectPerson`. */
 export const PASSWORD_OPTION = [
@@ -37,8 +36,7 @@ export interface Connection {
 
 /** With `secret` in place of the stored token. */
 export async function connectOrganization(io: Io, secret?: string): Promise<Connection> {
-  const path = credentialsPath(io)
-  const stored = await withoutPassword(io, path, await readCredentials(path))
+  const stored = await readCredentials(credentialsPath(io))
   requireUnexpired(io, stored)
   const account = resolveAccount(stored, io.env)
   const client = createServerClient({
@@ -64,19 +62,6 @@ export async function connectPerson(io: Io, isPassword: boolean | undefined): Pr
     io,
     isPassword === true ? await readSecretLine(io, 'password') : undefined,
   )
-}
-
-/** A file of an earlier version may hold a password: it is replaced by a token of this machine. */
-async function withoutPassword(
-  io: Io,
-  path: string,
-  stored: StoredCredentials | null,
-): Promise<StoredCredentials | null> {
-  if (stored === null || io.env['PALISADE_TOKEN'] || isToken(stored.token)) return stored
-  const account = resolveAccount(stored, io.env)
-  const kept = await signIn(io, { ...stored, server: account.server })
-  await writeCredentials(path, kept)
-  return kept
 }
 
 function requireUnexpired({ now, env }: Io, stored: StoredCredentials | null): void {

@@ -21,7 +21,7 @@ export interface StoredCredentials extends Account {
 
 const MEMBERS = ['server', 'org', 'username', 'token'] as const
 
-/** Reads the text of a credentials file; null when it is not one. */
+/** Reads the text of a credentials file; null when it is not one, as with a password for a token. */
 export function parseCredentials(text: string): StoredCredentials | null {
   const json = parseJson(text)
   if (!json.ok || typeof json.value !== 'object' || json.value === null) return null
@@ -29,6 +29,7 @@ export function parseCredentials(text: string): StoredCredentials | null {
   const textOf = (name: string): unknown => Reflect.get(value, name)
   const [server, org, username, token] = MEMBERS.map(textOf)
   if (!isText(server) || !isText(org) || !isText(username) || !isText(token)) return null
+  if (!isToken(token)) return null
   const [token_id, expires_at] = [textOf('token_id'), textOf('expires_at')]
   return {
     server,
