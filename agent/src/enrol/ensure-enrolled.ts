@@ -2,7 +2,7 @@ import {
   ClientError,
   createDeviceKey,
   enrolMachine,
-  enrolWithName,
+  keepName,
   keyFileOf,
   readPrivateFile,
   writeKeyFile,
@@ -93,11 +93,10 @@ async function askUntilAnswered(
   { fetch, log, hostName, clock, random, pause = sleepUntil }: EnrolSurroundings,
   stop: AbortSignal,
 ): Promise<KeptEnrolment | null> {
+  const name = nameOfHost(hostName) ?? undefined
   for (let failures = 0; !stop.aborted; failures += 1) {
     try {
-      return await enrolWithName(nameOfHost(hostName), (name) =>
-        enrolMachine({ ...machine, name, fetch, clock }),
-      )
+      return keepName(await enrolMachine({ ...machine, name, fetch, clock }), name)
     } catch (error) {
       if (!(error instanceof ClientError)) throw error
       if (isFinal(error))

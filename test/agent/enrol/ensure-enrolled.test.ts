@@ -78,23 +78,6 @@ describe('a machine without an enrolment', () => {
     expect((await stat(agentDir)).mode & 0o777).toBe(0o700)
   })
 
-  it('enrols under its host name, and without one at a server of an earlier release', async () => {
-    const bodies: unknown[] = []
-    const older: Fetch = async (url, init) => {
-      bodies.push(JSON.parse(String(init?.body)))
-      if (bodies.length > 1) return fetch(url, init)
-      const error = { code: 'invalid_argument', message: 'unknown member `name`', field: 'name' }
-      return Response.json({ error: { ...error, request_id: 'r' } }, { status: 400 })
-    }
-
-    expect(await ensure({ fetch: older })).toBe(true)
-
-    expect(bodies).toMatchObject([{ name: 'build-7.example' }, { token: expect.any(String) }])
-    expect(bodies[1]).not.toHaveProperty('name')
-    expect(await readEnrolment(enrolmentPath)).not.toHaveProperty('name')
-    expect(pauses).toEqual([])
-  })
-
   it('does so once, and not at all without a token', async () => {
     expect(await ensure({ path: null })).toBe(true)
     expect(await devices()).toEqual([])

@@ -2,7 +2,6 @@ import {
   createDeviceKey,
   createProver,
   enrolMachine,
-  enrolWithName,
   keepName,
   keyFileOf,
   parseServerUrl,
@@ -119,10 +118,10 @@ async function chooseWay(io: Io, options: EnrolOptions): Promise<Enrol> {
 
 type Ask = (name: string | undefined) => Promise<Enrolment>
 
-/** Enrols with the name that was given, or with the host name where the server takes one. */
+/** Enrols with the name that was given, or with the host name. */
 function nameMachine(io: Io, given: string | undefined): (ask: Ask) => Promise<KeptEnrolment> {
-  if (given === undefined) return (ask) => enrolWithName(nameOfHost(io.hostName), ask)
-  const name = parseDeviceName(given, '--name')
+  const name =
+    given === undefined ? (nameOfHost(io.hostName) ?? undefined) : parseDeviceName(given, '--name')
   return async (ask) => keepName(await ask(name), name)
 }
 

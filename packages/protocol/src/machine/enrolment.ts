@@ -24,7 +24,7 @@ export const enrolDeviceRequestSchema = z
   .strictObject({
     /** A member of the organization; absent for a device without a user. */
     user: z.string().optional(),
-    /** Absent for a machine of an earlier release. */
+    /** Absent for a machine without a name. */
     name: deviceNameSchema.optional(),
   })
   .meta({ id: 'EnrolDeviceRequest', examples: [{}, { user: 'alice', name: 'laptop-12' }] })
@@ -34,7 +34,7 @@ export const enrolMachineRequestSchema = z
   .strictObject({
     /** `pal_enr_…`: the part of the enrolment token before its first dot. */
     token: z.string().max(256),
-    /** Absent for a machine of an earlier release. */
+    /** Absent for a machine without a name. */
     name: deviceNameSchema.optional(),
   })
   .meta({ id: 'EnrolMachineRequest', examples: [{ token: `pal_enr_${'0'.repeat(49)}` }] })
@@ -59,7 +59,7 @@ export type Enrolment = z.infer<typeof enrolmentSchema>
 
 /** The enrolment file. Only the status of the machine reads the name. */
 export const keptEnrolmentSchema = enrolmentSchema.extend({
-  /** As it was sent with the enrolment; absent where none was, or by an earlier release. */
+  /** As it was sent with the enrolment; absent where none was. */
   name: deviceNameSchema.exactOptional(),
 })
 export type KeptEnrolment = z.infer<typeof keptEnrolmentSchema>
