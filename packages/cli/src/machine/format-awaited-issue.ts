@@ -1,16 +1,13 @@
 import type { AwaitedIssue } from '@palisade/protocol'
 import type { Style } from '../terminal/style.ts'
 
-/** Which timestamp a machine waits for, why, and when it can have it. */
+/** The timestamp that a machine waits for, and when it can have it. */
 export function formatAwaitedIssue(
-  { reason, issued_after, signed_from }: AwaitedIssue,
+  { issued_after, signed_from }: AwaitedIssue,
   nowMs: number,
   style: Style,
 ): string {
-  const why =
-    reason === 'clock_was_ahead'
-      ? 'the clock of this machine was ahead, so its policies look older than they are'
-      : 'the server refused this machine; should it take the machine again'
+  const why = 'the clock of this machine was ahead, so its policies look older than they are'
   const isSigned = Date.parse(signed_from) <= nowMs
   const when = isSigned ? 'when it is asked, by `palisade sync`' : `from ${signed_from} on`
   const what = `this ends with a timestamp after ${issued_after}, which the server signs ${when}`

@@ -5,11 +5,11 @@ import type { Style } from '../terminal/style.ts'
 const MAX_SHOWN = 10
 
 type LocalRules = NonNullable<AgentStatus['local_rules']>
-type LocalRule = NonNullable<LocalRules['rules']>[number]
+type LocalRule = LocalRules['rules'][number]
 
 /** The rules of this machine's own file as rows of a status: a count, then rules. */
 export function formatLocalRules(
-  { denies, allows, rules = [] }: LocalRules,
+  { denies, allows, rules }: LocalRules,
   style: Style,
 ): readonly [string, string][] {
   const inactive =

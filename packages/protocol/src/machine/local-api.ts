@@ -113,11 +113,11 @@ export const breakGlassResultSchema = z.object({
 export type BreakGlassResult = z.infer<typeof breakGlassResultSchema>
 
 /**
- * While this machine asks the server for a newer timestamp: its clock was ahead, which makes the policies look old.
- * An agent of an earlier release asks while it is `revoked`, too.
+ * While this machine asks the server for a newer timestamp: its clock was ahead, which makes the
+ * policies look old.
  */
 export const awaitedIssueSchema = z.object({
-  reason: z.enum(['clock_was_ahead', 'revoked']),
+  reason: z.literal('clock_was_ahead'),
   issued_after: instant,
   /** From then on the server signs one when it is asked; each attempt asks. */
   signed_from: instant,
@@ -141,8 +141,8 @@ export const agentStatusSchema = z.object({
   user: z.string().nullable(),
   device_id: z.string(),
   /**
-   * The name that the machine gave itself at its enrolment. It may have another one at the server since;
-   * absent where it gave none, and in an earlier version.
+   * The name that the machine gave itself at its enrolment; absent where it gave none. The server
+   * may have another one since.
    */
   enrolled_as: z.string().optional(),
   agent_version: z.string(),
@@ -165,10 +165,10 @@ export const agentStatusSchema = z.object({
     .nullable(),
   /**
    * Rules of this machine's own file, when it has one: denies count, allows do not. `rules` are the
-   * first hundred; absent in an earlier version.
+   * first hundred.
    */
   local_rules: z
-    .object({ denies: z.int(), allows: z.int(), rules: z.array(localRuleSchema).optional() })
+    .object({ denies: z.int(), allows: z.int(), rules: z.array(localRuleSchema) })
     .optional(),
   break_glass: breakGlassStatusSchema.nullable(),
   sync: z.object({
@@ -179,8 +179,8 @@ export const agentStatusSchema = z.object({
     failing_since: instant.nullable(),
     last_error: syncErrorSchema.nullable(),
     next_attempt_at: instant.nullable(),
-    /** Null while the timestamp does; absent in an earlier version. */
-    awaiting: awaitedIssueSchema.nullable().default(null),
+    /** Null while no newer timestamp is needed. */
+    awaiting: awaitedIssueSchema.nullable(),
   }),
   /** Whether the server tells this machine of changes between two attempts. */
   hints: z.object({
@@ -214,7 +214,7 @@ export const syncResultSchema = z.object({
   error: syncErrorSchema.nullable(),
   /** Once the attempt has ended; absent in an earlier version. */
   in_force: inForceSchema.optional(),
-  /** Absent while the timestamp does. */
+  /** Absent while no newer timestamp is needed. */
   awaiting: awaitedIssueSchema.optional(),
 })
 export type SyncResult = z.infer<typeof syncResultSchema>
