@@ -7,8 +7,8 @@ import { closeSync, openSync } from 'node:fs'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { BUILT_AGENT } from '../built-programs.ts'
 import type { RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from './fixture/policy-server.ts'
@@ -17,8 +17,6 @@ import { temporaryDirectory } from './fixture/temporary-directory.ts'
 import type { Served } from './fixture/pack-bundle.ts'
 import { createRepository, rulesOf, serve, type Repository } from './fixture/view-repository.ts'
 
-const main = fileURLToPath(new URL('../../agent/dist/main.js', import.meta.url))
-
 interface Run {
   readonly child: ChildProcess
   /** Resolves to the exit code and what was written to stderr. */
@@ -26,7 +24,7 @@ interface Run {
 }
 
 function run(args: readonly string[], env: Record<string, string>, cwd = '/'): Run {
-  const child = spawn(process.execPath, [main, ...args], { cwd, env })
+  const child = spawn(process.execPath, [...BUILT_AGENT, ...args], { cwd, env })
   onTestFinished(() => {
     child.kill('SIGKILL')
   })
@@ -135,7 +133,10 @@ describe('palisade-agent start', () => {
     const { env, socketPath, server } = machine
     server.answer = serve(signNow(machine, 7, ['allow', 'read', '/**']))
     const full = openSync('/dev/full', 'w')
-    const child = spawn(process.execPath, [main, 'start'], { env, stdio: ['ignore', full, 'pipe'] })
+    const child = spawn(process.execPath, [...BUILT_AGENT, 'start'], {
+      env,
+      stdio: ['ignore', full, 'pipe'],
+    })
     closeSync(full)
     onTestFinished(() => {
       child.kill('SIGKILL')

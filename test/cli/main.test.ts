@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
 import { access } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { BUILT_CLI } from '../built-programs.ts'
 import { POLICY_FILE } from './policy-fixture.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
-const MAIN = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url))
 const ALLOWED = '{"action":"read","path":"/home/dev/work/x"}\n'
 
 interface Ended {
@@ -25,7 +24,7 @@ function start(
     const options = { cwd, env: { HOME: cwd } }
     const child =
       program === undefined
-        ? spawn(process.execPath, [MAIN, ...argv], options)
+        ? spawn(process.execPath, [...BUILT_CLI, ...argv], options)
         : spawn(program, argv, { ...options, env: { ...options.env, PATH: '/usr/bin:/bin' } })
     let out = ''
     let err = ''
@@ -43,7 +42,7 @@ function start(
 
 describe('the built command', () => {
   it('has been built', async () => {
-    await expect(access(MAIN)).resolves.toBeUndefined()
+    await expect(access(BUILT_CLI.at(-1) ?? '')).resolves.toBeUndefined()
   })
 
   it.each([
@@ -95,7 +94,15 @@ describe('the built command', () => {
   it('takes a directory on standard input for a mistake, not for an empty batch', async () => {
     await using directory = await temporaryDirectory()
     await directory.write('p.json', POLICY_FILE)
-    const command = [process.execPath, MAIN, 'check', '--policies', 'p.json', '--batch', '-']
+    const command = [
+      process.execPath,
+      ...BUILT_CLI,
+      'check',
+      '--policies',
+      'p.json',
+      '--batch',
+      '-',
+    ]
 
     const ended = await start(['-c', 'exec "$@" < .', 'sh', ...command], directory.path, '', undefined, 'sh') // prettier-ignore
 
@@ -105,7 +112,7 @@ describe('the built command', () => {
 
   it('answers in one line, and never with the exit code of a deny, where its directory is gone', async () => {
     await using directory = await temporaryDirectory()
-    const command = [process.execPath, MAIN, 'check', 'read', '/x', '--policies', 'p.json']
+    const command = [process.execPath, ...BUILT_CLI, 'check', 'read', '/x', '--policies', 'p.json']
 
     const ended = await start(['-c', 'rmdir "$PWD" && exec "$@"', 'sh', ...command], directory.path, '', undefined, 'sh') // prettier-ignore
 

@@ -2,12 +2,10 @@ import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { BUILT_CLI } from '../built-programs.ts'
 import { startLoopbackServer } from '../client/loopback-server.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
-
-const MAIN = fileURLToPath(new URL('../../packages/cli/dist/main.js', import.meta.url))
 
 /** A proxy that answers every CONNECT with 403, as an agent does for what its policy denies. */
 async function startDenyingProxy(): Promise<{ readonly url: string; readonly asked: string[] }> {
@@ -51,7 +49,7 @@ async function palisade(
     PALISADE_USERNAME: 'alice',
     PALISADE_TOKEN: 'pal_pat_x',
   }
-  const child = spawn(process.execPath, [MAIN, ...argv], {
+  const child = spawn(process.execPath, [...BUILT_CLI, ...argv], {
     cwd: home,
     env: { HOME: home, NODE_USE_ENV_PROXY: '1', ...account, ...env },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../bench/src/server/free-port.ts'
+import { BUILT_CLI, BUILT_SERVER } from '../built-programs.ts'
 import { parseTranscript } from './transcript.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -13,8 +14,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NPM = `#!/bin/sh
 name=$3; shift 4
 case $name in
-palisade) exec '${process.execPath}' packages/cli/dist/main.js "$@" ;;
-palisade-server) exec '${process.execPath}' server/dist/main.js "$@" ;;
+palisade) exec '${process.execPath}' ${BUILT_CLI.join(' ')} "$@" ;;
+palisade-server) exec '${process.execPath}' ${BUILT_SERVER.join(' ')} "$@" ;;
 esac
 `
 

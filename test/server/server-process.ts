@@ -1,10 +1,8 @@
 import { spawn, type ChildProcess, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished } from 'vitest'
-
-const MAIN = fileURLToPath(new URL('../../server/dist/main.js', import.meta.url))
+import { BUILT_SERVER } from '../built-programs.ts'
 
 export interface Outcome {
   readonly status: number | null
@@ -69,7 +67,7 @@ export async function startServerWithFullLog(
   settings: Settings,
 ): Promise<RunningServer> {
   const full = openSync('/dev/full', 'w')
-  const child = spawn(process.execPath, [MAIN, 'start'], {
+  const child = spawn(process.execPath, [...BUILT_SERVER, 'start'], {
     env: { PATH: process.env['PATH'], ...UNLIMITED, PALISADE_PORT: String(port), ...settings },
     stdio: ['ignore', full, 'pipe'],
   })
@@ -106,7 +104,7 @@ async function isReady(url: string): Promise<boolean> {
 }
 
 function spawnServer(args: readonly string[], settings: Settings): ChildProcessWithoutNullStreams {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [...BUILT_SERVER, ...args], {
     env: { PATH: process.env['PATH'], ...UNLIMITED, ...settings },
   })
   onTestFinished(() => {

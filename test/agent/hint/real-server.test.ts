@@ -2,13 +2,12 @@ import { agentStatusSchema } from '@palisade/protocol'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { BUILT_AGENT } from '../../built-programs.ts'
 import { runServerCommand, startServerProcess } from '../../server/server-process.ts'
 import { askAgent } from '../fixture/local-request.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
 
-const MAIN = fileURLToPath(new URL('../../../agent/dist/main.js', import.meta.url))
 const PATIENCE = { timeout: 300_000, interval: 20 }
 /** No test lasts until then: what comes, comes by a hint. */
 const ONCE_A_YEAR = '0 0 1 1 *'
@@ -29,7 +28,7 @@ it('brings a change of a real server to a running agent long before its timetabl
     settings,
   )
   expect(enrolled.stderr).toBe('')
-  const agent = spawn(process.execPath, [MAIN, 'start'], {
+  const agent = spawn(process.execPath, [...BUILT_AGENT, 'start'], {
     env: {
       PALISADE_DATA_DIR: dataDir,
       PALISADE_PROXY_PORT: '0',

@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { runFleet } from '../../../bench/src/fleet/run-fleet.ts'
 import { startProcess } from '../../../bench/src/server/measured-process.ts'
+import { BUILT_SERVER } from '../../built-programs.ts'
 import { summarize } from '../../../bench/src/fleet/summarize.ts'
 
-const MAIN = join(import.meta.dirname, '../../../server/dist/main.js')
 /** How busy the machine is must not decide who is answered. */
 const UNLIMITED = { PALISADE_OVERLOAD_DELAY_MS: '0' }
 
@@ -26,7 +25,7 @@ describe('a run of a fleet', () => {
       () => undefined,
       (PALISADE_DATA_DIR, settings, port) =>
         startProcess(
-          [MAIN, 'start'],
+          [...BUILT_SERVER, 'start'],
           { PALISADE_DATA_DIR, ...UNLIMITED, ...settings },
           '/readyz',
           port,

@@ -4,14 +4,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
+import { BUILT_CLI } from '../../../built-programs.ts'
 import { runServerCommand, startServerProcess } from '../../server-process.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
 import { makeCertificate } from './make-certificate.ts'
 
-const fileOf = (path: string) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url))
-const CLI = fileOf('packages/cli/dist/main.js')
 const AUTHORITY = makeCertificate({ name: 'authority' })
 const ISSUED = makeCertificate({ name: 'server', authority: AUTHORITY })
 
@@ -49,7 +47,9 @@ it('is trusted by the command where NODE_EXTRA_CA_CERTS names it, and nowhere el
       'alice',
       '--token-stdin',
     ]
-    const child = spawn(process.execPath, [CLI, ...args], { env: { HOME: at('home'), ...env } })
+    const child = spawn(process.execPath, [...BUILT_CLI, ...args], {
+      env: { HOME: at('home'), ...env },
+    })
     child.stdin.end(personal_token)
     const [status] = (await once(child, 'close')) as [number]
     return status
