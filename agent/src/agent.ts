@@ -8,8 +8,8 @@ import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
 import type { HttpProxy } from './proxy/http-proxy.ts'
 import type { Reporter } from './report/reporter.ts'
-import type { Poller } from './sync/poller.ts'
-import type { CacheProblem, Synchronizer } from './sync/synchronizer.ts'
+import type { Poller } from './sync/update/poller.ts'
+import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
 
 const ANSWER_FIRST_MS = 20
 

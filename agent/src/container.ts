@@ -33,15 +33,19 @@ import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
 import { createTimeKeeper } from './state/keep-time.ts'
 import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
-import { answerSync } from './sync/answer-sync.ts'
-import { fetchAsDevice } from './sync/fetch-as-device.ts'
-import { createPoller, type Poller } from './sync/poller.ts'
-import { createSelfTestMemory } from './sync/self-test-memory.ts'
-import { createSynchronizer, type CacheProblem, type Synchronizer } from './sync/synchronizer.ts'
-import { createStateStore } from './sync/state-store.ts'
-import { createSchedule } from './sync/schedule.ts'
-import { createTimetable } from './sync/timetable.ts'
-import { createViewChannel, type ViewChannel } from './sync/view-channel.ts'
+import { answerSync } from './sync/update/answer-sync.ts'
+import { fetchAsDevice } from './sync/transport/fetch-as-device.ts'
+import { createPoller, type Poller } from './sync/update/poller.ts'
+import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
+import {
+  createSynchronizer,
+  type CacheProblem,
+  type Synchronizer,
+} from './sync/update/synchronizer.ts'
+import { createStateStore } from './sync/state/state-store.ts'
+import { createSchedule } from './sync/update/schedule.ts'
+import { createTimetable } from './sync/update/timetable.ts'
+import { createViewChannel, type ViewChannel } from './sync/update/view-channel.ts'
 
 /** Longer than a server waits. */
 const HINT_TIMEOUT_MS = 65_000

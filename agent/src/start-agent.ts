@@ -10,7 +10,7 @@ import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
 import { createLogDestination } from './log-destination.ts'
-import { createHttpFetch } from './sync/fetch-over-http.ts'
+import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
 import { agentVersion } from './version.ts'
 
 /**

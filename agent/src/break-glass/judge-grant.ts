@@ -10,7 +10,7 @@ import {
   type Grant,
 } from '@palisade/protocol'
 import { z } from 'zod'
-import { isSignedBy, type Root } from '../sync/signed-metadata.ts'
+import { isSignedBy, type Root } from '../sync/trust/signed-metadata.ts'
 import type { Age } from '../state/agent-state.ts'
 import type { Bounds } from '../state/trusted-time.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'

@@ -8,7 +8,7 @@ import {
   type KeptEnrolment,
 } from '@palisade/protocol'
 import { AgentError } from '../errors.ts'
-import { followRoots } from '../sync/root-chain.ts'
+import { followRoots } from '../sync/trust/root-chain.ts'
 
 const MAX_BYTES = 65_536
 

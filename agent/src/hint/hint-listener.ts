@@ -1,5 +1,5 @@
 import type { AgentStatus } from '@palisade/protocol'
-import type { SyncOutcome } from '../sync/synchronizer.ts'
+import type { SyncOutcome } from '../sync/update/synchronizer.ts'
 import type { HintAnswer } from './ask-for-hint.ts'
 import { createCredit } from './credit.ts'
 

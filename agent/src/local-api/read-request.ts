@@ -1,7 +1,7 @@
 import { decodeUtf8 } from '@palisade/client'
 import { parseJson } from '@palisade/protocol'
 import type { IncomingMessage } from 'node:http'
-import { isFragmented } from '../sync/read-chunks.ts'
+import { isFragmented } from '../sync/transport/read-chunks.ts'
 import type { Refusal } from './envelope.ts'
 
 /** A path of 4096 bytes, escaped six-fold, with room to spare. */

@@ -4,12 +4,15 @@ import { createActivePolicy } from '../../../agent/src/decision/active-policy.ts
 import { controlPlane } from '../../../agent/src/decision/offline.ts'
 import { describeReport } from '../../../agent/src/report/describe-report.ts'
 import { createTrustedClock } from '../../../agent/src/state/trusted-clock.ts'
-import { createStateStore } from '../../../agent/src/sync/state-store.ts'
-import { NO_ATTEMPTS, recordAttempt } from '../../../agent/src/sync/sync-record.ts'
-import type { Root } from '../../../agent/src/sync/signed-metadata.ts'
-import { createSynchronizer, type SyncOutcome } from '../../../agent/src/sync/synchronizer.ts'
-import type { Schedule } from '../../../agent/src/sync/schedule.ts'
-import { createViewChannel } from '../../../agent/src/sync/view-channel.ts'
+import { createStateStore } from '../../../agent/src/sync/state/state-store.ts'
+import { NO_ATTEMPTS, recordAttempt } from '../../../agent/src/sync/update/sync-record.ts'
+import type { Root } from '../../../agent/src/sync/trust/signed-metadata.ts'
+import {
+  createSynchronizer,
+  type SyncOutcome,
+} from '../../../agent/src/sync/update/synchronizer.ts'
+import type { Schedule } from '../../../agent/src/sync/update/schedule.ts'
+import { createViewChannel } from '../../../agent/src/sync/update/view-channel.ts'
 import type { FleetDevice } from './fill-fleet.ts'
 import { createFleetAgent } from './fleet-agent.ts'
 import { fetchLightly, pollLightly, type LightState } from './light-channel.ts'

@@ -1,8 +1,13 @@
 import { viewSettingsSchema, type Enrolment } from '../../../packages/protocol/src/index.ts'
 import { fault, type Fault } from '../../../agent/src/sync/fault.ts'
-import { fetchUpdate } from '../../../agent/src/sync/fetch-update.ts'
-import { findView, pollView, viewPath, type FoundView } from '../../../agent/src/sync/find-view.ts'
-import { readAssignment } from '../../../agent/src/sync/assignment.ts'
+import { fetchUpdate } from '../../../agent/src/sync/update/fetch-update.ts'
+import {
+  findView,
+  pollView,
+  viewPath,
+  type FoundView,
+} from '../../../agent/src/sync/update/find-view.ts'
+import { readAssignment } from '../../../agent/src/sync/trust/assignment.ts'
 import {
   isSignedBy,
   readRoot,
@@ -11,8 +16,8 @@ import {
   readTimestamp,
   sha256,
   type Root,
-} from '../../../agent/src/sync/signed-metadata.ts'
-import type { FetchFile } from '../../../agent/src/sync/view-client.ts'
+} from '../../../agent/src/sync/trust/signed-metadata.ts'
+import type { FetchFile } from '../../../agent/src/sync/transport/view-client.ts'
 
 const MAX_BYTES = 1024 * 1024
 const MAX_TIMESTAMP_BYTES = 16 * 1024

@@ -1,5 +1,5 @@
-import type { StateStore } from '../../../agent/src/sync/state-store.ts'
-import type { TrustedState } from '../../../agent/src/sync/trusted-state.ts'
+import type { StateStore } from '../../../agent/src/sync/state/state-store.ts'
+import type { TrustedState } from '../../../agent/src/sync/trust/trusted-state.ts'
 
 /** What a machine trusts, in memory: a thousand machines have a thousand disks, and this one has one. */
 export function createMemoryStore(): StateStore {

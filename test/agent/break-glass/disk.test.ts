@@ -8,7 +8,7 @@ import { fileOf, grantOf } from '../fixture/grant.ts'
 import { canFillDisks, fillDisk, mountSmallDisk } from '../fixture/small-disk.ts'
 import { HOUR_MS, inForce, request, setUp, type Scene } from '../fixture/sync-scene.ts'
 import { temporaryDirectory } from '../fixture/temporary-directory.ts'
-import { countWrites } from '../sync/crash/count-writes.ts'
+import { countWrites } from '../sync/state/crash/count-writes.ts'
 
 const LATER_MS = NOW_MS + 8 * 24 * HOUR_MS
 const SHUT = 'expired deny'

@@ -1,8 +1,11 @@
 import { MAX_BUNDLE_BYTES, type Bundle } from '@palisade/protocol'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createStateStore } from '../../../agent/src/sync/state-store.ts'
-import { createSynchronizer, type Synchronizer } from '../../../agent/src/sync/synchronizer.ts'
-import { createViewChannel } from '../../../agent/src/sync/view-channel.ts'
+import { createStateStore } from '../../../agent/src/sync/state/state-store.ts'
+import {
+  createSynchronizer,
+  type Synchronizer,
+} from '../../../agent/src/sync/update/synchronizer.ts'
+import { createViewChannel } from '../../../agent/src/sync/update/view-channel.ts'
 import { fault } from '../../../agent/src/sync/fault.ts'
 import { activePolicy } from '../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../agent/fixture/temporary-directory.ts'

@@ -1,0 +1,161 @@
+import { readPrivateFile } from '@palisade/client'
+import { mkdir, readdir, rm, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { KeptMeter } from '../../break-glass/grant-meter.ts'
+import type { KeptTime } from '../../state/trusted-time.ts'
+import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
+import { setAside, setUnsafeDirectoryAside } from './set-aside.ts'
+import { sha256 } from '../trust/signed-metadata.ts'
+import {
+  formatMeter,
+  formatState,
+  formatTime,
+  isAhead,
+  parseMeter,
+  parseState,
+  parseTime,
+  type TrustedState,
+} from '../trust/trusted-state.ts'
+
+/** A policy has 400 KB unless the server's limits are raised. */
+export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
+const MAX_STATE_BYTES = 4 * 1024 * 1024
+const COPIES = ['state.json', 'state.previous.json'] as const
+const DOCUMENTS = 'documents'
+const TIME = 'time.json'
+const METER = 'grant.json'
+/** Of either. */
+const MAX_TIME_BYTES = 1024
+
+export interface StateProblem {
+  readonly file: string
+  readonly message: string
+}
+
+export interface ReadState {
+  /** The one that is ahead; null when there is no copy, or none that is whole. */
+  readonly state: TrustedState | null
+  /** A directory or copy that cannot be used, now out of the way; null when there was none. */
+  readonly problem: StateProblem | null
+}
+
+/** What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time. */
+export interface StateStore {
+  read(nowMs: number): Promise<ReadState>
+  /**
+   * Durable, in both copies, when it resolves: nothing is to be forgotten with one of them. A crash at any moment
+   * leaves one whole copy at least. Rejects before it writes what could not be read again.
+   */
+  write(state: TrustedState): Promise<void>
+  /** Null when it is not there or damaged. */
+  readTime(): Promise<KeptTime | null>
+  writeTime(time: KeptTime): Promise<void>
+  /** How much of the grant in force is paid for; null when that is not there or damaged. */
+  readMeter(): Promise<KeptMeter | null>
+  writeMeter(meter: KeptMeter): Promise<void>
+  /** Null when it is not there or not what its name says. */
+  readDocument(hash: string): Promise<string | null>
+  writeDocument(hash: string, body: Uint8Array): Promise<void>
+  /** Removes all documents but these. */
+  keepDocuments(hashes: ReadonlySet<string>): Promise<void>
+  /** Moves the copy that was read out of the way; answers where it is now. */
+  setAside(nowMs: number): Promise<string>
+  setDocumentAside(hash: string, nowMs: number): Promise<string>
+}
+
+export function createStateStore(directory: string): StateStore {
+  const documents = join(directory, DOCUMENTS)
+  const time = join(directory, TIME)
+  const meter = join(directory, METER)
+  const [newest, previous] = COPIES.map((name) => join(directory, name)) as [string, string]
+  let inUse = newest
+
+  const documentFile = (hash: string): string => join(documents, `${hash}.json`)
+
+  /** One copy; out of the way when it is damaged. */
+  async function readCopy(file: string, nowMs: number): Promise<ReadState> {
+    const copy = await readPrivateFile(file, MAX_STATE_BYTES)
+    const state = copy.ok ? parseState(copy.text) : null
+    if (state !== null || (!copy.ok && copy.code === 'ENOENT')) return { state, problem: null }
+    const message = `the kept state ${copy.ok ? 'is damaged' : copy.message}`
+    return { state, problem: { file: await setAside(file, nowMs), message } }
+  }
+
+  return {
+    async read(nowMs) {
+      const unsafe =
+        (await setUnsafeDirectoryAside(directory, nowMs)) ??
+        (await setUnsafeDirectoryAside(documents, nowMs))
+      for (const place of [directory, documents]) await removeLeftovers(place)
+      const one = await readCopy(newest, nowMs)
+      const other = await readCopy(previous, nowMs)
+      const isOther =
+        other.state !== null && (one.state === null || isAhead(other.state, one.state))
+      inUse = isOther ? previous : newest
+      const problem = unsafe ?? one.problem ?? other.problem
+      return { state: (isOther ? other : one).state, problem }
+    },
+
+    async write(state) {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const text = formatState(state)
+      if (Buffer.byteLength(text) > MAX_STATE_BYTES)
+        throw new Error(`the state of this machine would be larger than ${MAX_STATE_BYTES} bytes`)
+      const former = await readPrivateFile(previous, MAX_STATE_BYTES)
+      await writeDurably(previous, text)
+      try {
+        await writeDurably(newest, text)
+        inUse = newest
+      } catch (error) {
+        // It is ahead of the newest now, and would be read at the next start.
+        const undone = former.ok ? writeDurably(previous, former.text) : unlink(previous)
+        // Not to hide why the write failed. To remove it needs no room.
+        await undone.catch(() => unlink(previous)).catch(() => {})
+        throw error
+      }
+    },
+
+    async readTime() {
+      const found = await readPrivateFile(time, MAX_TIME_BYTES)
+      return found.ok ? parseTime(found.text) : null
+    },
+
+    async writeTime(kept) {
+      await writeDurably(time, formatTime(kept))
+    },
+
+    async readMeter() {
+      const found = await readPrivateFile(meter, MAX_TIME_BYTES)
+      return found.ok ? parseMeter(found.text) : null
+    },
+
+    async writeMeter(kept) {
+      await writeDurably(meter, formatMeter(kept))
+    },
+
+    async readDocument(hash) {
+      const found = await readPrivateFile(documentFile(hash), MAX_DOCUMENT_BYTES)
+      return found.ok && sha256(found.text) === hash ? found.text : null
+    },
+
+    async writeDocument(hash, body) {
+      await mkdir(documents, { recursive: true, mode: 0o700 })
+      await writeDurably(documentFile(hash), body)
+    },
+
+    async keepDocuments(hashes) {
+      for (const name of await readdir(documents).catch(() => []))
+        if (!hashes.has(name.slice(0, -'.json'.length))) await unlink(join(documents, name))
+      await syncDirectory(documents)
+    },
+
+    setAside: (nowMs) => setAside(inUse, nowMs),
+    setDocumentAside: (hash, nowMs) => setAside(documentFile(hash), nowMs),
+  }
+}
+
+/** They take room and do no harm, so one that stays is no reason not to start. */
+async function removeLeftovers(directory: string): Promise<void> {
+  for (const name of await readdir(directory).catch(() => []))
+    if (isLeftover(name)) await rm(join(directory, name), { recursive: true }).catch(() => {})
+}

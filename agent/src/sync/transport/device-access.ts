@@ -1,0 +1,153 @@
+import type { Fetch, Prove } from '@palisade/client'
+import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
+import { readBoundedBody } from './bounded-body.ts'
+import { judgeBusy } from './busy-server.ts'
+import { fault, foreignFault, type Fault } from '../fault.ts'
+import { isForeign } from './foreign-answer.ts'
+
+const PATH = '/api/v1/device/token'
+const MAX_ANSWER_BYTES = 4 * 1024
+/** Of its life; what is left is for a server that is away. */
+const RENEW_AFTER = 0.8
+const FIRST_RETRY_MS = 5_000
+const LAST_RETRY_MS = 5 * 60_000
+
+/** The short token that this machine has for its server. */
+export interface DeviceAccess {
+  /** One that is good, renewed where it is time. Never rejects. */
+  token(signal: AbortSignal): Promise<{ readonly kind: 'token'; readonly token: string } | Fault>
+  /** The server has refused the token: it is not offered again. */
+  reject(token: string): void
+}
+
+export interface DeviceAccessDeps {
+  readonly fetch: Fetch
+  /** Origin. */
+  readonly server: string
+  readonly prove: Prove
+  /** The server refuses a proof: dates the next ones by another clock. False where none shows another time. */
+  readonly redate?: () => boolean
+  /** For the whole exchange. */
+  readonly timeoutMs: number
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+}
+
+interface Held {
+  readonly token: string
+  readonly renewAtMs: number
+  readonly endsAtMs: number
+}
+
+/**
+ * Asks for a token when there is none, and for the next one at 80 % of its life. While that fails
+ * the present one serves until it ends, and the server is asked again after a random pause below a
+ * bound that doubles.
+ */
+export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
+  const { clock, random } = deps
+  let held: Held | null = null
+  let failures = 0
+  let retryAtMs = 0
+
+  async function renew(signal: AbortSignal): Promise<Held | Fault> {
+    const beganMs = clock()
+    const first = await ask(deps, signal)
+    const isRedated = 'kind' in first && first.code === 'proof_refused' && deps.redate?.() === true
+    const answer = isRedated ? await ask(deps, signal) : first
+    if ('kind' in answer) {
+      const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+      failures += 1
+      retryAtMs = clock() + (answer.retryAfterMs ?? 0) + random() * boundMs
+      return answer
+    }
+    failures = 0
+    const lifeMs = answer.expires_in * 1000
+    return {
+      token: answer.access_token,
+      renewAtMs: beganMs + lifeMs * RENEW_AFTER,
+      endsAtMs: beganMs + lifeMs,
+    }
+  }
+
+  return {
+    async token(signal) {
+      const nowMs = clock()
+      const present = held !== null && nowMs < held.endsAtMs ? held : null
+      const isDue = present === null || (nowMs >= present.renewAtMs && nowMs >= retryAtMs)
+      if (!isDue) return { kind: 'token', token: present.token }
+      const renewed = await renew(signal)
+      if (!('kind' in renewed)) {
+        held = renewed
+        return { kind: 'token', token: renewed.token }
+      }
+      // Who is not known any more shall hear of it, not go on with what is left.
+      if (renewed.code === 'revoked') held = null
+      return held === null || present === null ? renewed : { kind: 'token', token: present.token }
+    },
+
+    reject(token) {
+      if (held?.token === token) held = null
+    },
+  }
+}
+
+interface Answer {
+  readonly access_token: string
+  readonly expires_in: number
+}
+
+async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer | Fault> {
+  const url = new URL(PATH, deps.server).href
+  const timeout = AbortSignal.timeout(deps.timeoutMs)
+  try {
+    const response = await deps.fetch(url, {
+      method: 'POST',
+      headers: { accept: 'application/json', dpop: deps.prove({ method: 'POST', url }) },
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, timeout]),
+    })
+    if (response.status === 200)
+      return readAnswer(await readBoundedBody(response.body, MAX_ANSWER_BYTES))
+    if (await isForeign(response)) return foreignFault(`status ${response.status}`)
+    await response.body?.cancel()
+    return judgeBusy(response) ?? judgeRefusal(response.status)
+  } catch (error) {
+    if (signal.aborted) return fault('stopping', 'the agent is stopping')
+    if (timeout.aborted)
+      return fault('timeout', `the server did not answer within ${deps.timeoutMs} ms`)
+    const cause: unknown = error instanceof Error ? (error.cause ?? error) : error
+    return fault('unreachable', `cannot reach the server: ${describe(cause)}`)
+  }
+}
+
+function readAnswer(body: Uint8Array | null): Answer | Fault {
+  const json = body === null ? null : parseJson(Buffer.from(body).toString())
+  const parsed = json?.ok === true ? deviceTokenResponseSchema.safeParse(json.value) : null
+  // What could end the header line or hide in it has no place in a token (RFC 6750 §2.1).
+  if (parsed?.success === true && /^[A-Za-z0-9._~+/=-]{1,512}$/.test(parsed.data.access_token))
+    return parsed.data
+  return foreignFault('no device token')
+}
+
+function judgeRefusal(status: number): Fault {
+  if (status >= 300 && status < 400)
+    return fault('redirected', `a redirect (${status}) instead of a device token (captive portal?)`)
+  if (status === 401)
+    return fault(
+      'revoked',
+      'the server does not know the key of this machine any more; enrol it again',
+    )
+  if (status === 400)
+    return fault(
+      'proof_refused',
+      'the server refuses the proof of this machine; is its clock right?',
+    )
+  return fault('http_status', `the server answered ${status}`)
+}
+
+function describe(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause)
+}

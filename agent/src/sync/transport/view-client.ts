@@ -1,0 +1,161 @@
+import type { Fetch, FetchAnswer, FetchRequest, Prove } from '@palisade/client'
+import { readBoundedBody } from './bounded-body.ts'
+import { judgeBusy } from './busy-server.ts'
+import type { DeviceAccess } from './device-access.ts'
+import { fault, foreignFault, type Fault } from '../fault.ts'
+import { isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './foreign-answer.ts'
+import { TooManyChunksError } from './read-chunks.ts'
+
+export type Fetched =
+  | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
+  | { readonly kind: 'not_modified' }
+  /** 404: there is no such file, or it is not for this device. */
+  | { readonly kind: 'absent' }
+  | Fault
+
+export interface Wanted {
+  /** Below the server's origin. */
+  readonly path: string
+  readonly maxBytes: number
+  /** Of what is here; makes the request conditional. */
+  readonly etag?: string | null
+  /** Of the timestamp, which alone takes the device token without a proof beside it. */
+  readonly isPoll?: boolean
+  /** Beside those of every request. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** JSON to send, which makes the request a POST. */
+  readonly body?: string
+  /** For the whole exchange, where it is another than usual. */
+  readonly timeoutMs?: number
+  /** A refusal of the device token is the answer, and no reason to ask for another one. */
+  readonly keepsToken?: boolean
+}
+
+/** Fetches one file, or sends something and fetches the answer. Judges only the transport: what is in the file is not looked at. Never rejects. */
+export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
+
+export function createFileFetcher(deps: {
+  readonly fetch: Fetch
+  /** Origin. */
+  readonly server: string
+  readonly access: DeviceAccess
+  readonly prove: Prove
+  /** For the whole exchange, body included. */
+  readonly timeoutMs: number
+}): FetchFile {
+  function describeRequest(
+    wanted: Wanted,
+    url: string,
+    token: string,
+  ): Pick<FetchRequest, 'method' | 'headers' | 'body'> {
+    const { etag = null, isPoll = false, body = null } = wanted
+    const method = body === null ? 'GET' : 'POST'
+    const [target = url] = url.split('?', 1)
+    return {
+      method,
+      body,
+      headers: {
+        authorization: `DPoP ${token}`,
+        // Nothing in vain in what a fleet sends all day.
+        ...(isPoll
+          ? {}
+          : {
+              accept: JSON_MEDIA_TYPE,
+              dpop: deps.prove({ method, url: target, accessToken: token }),
+            }),
+        ...wanted.headers,
+        ...(etag === null ? {} : { 'if-none-match': etag }),
+        // Most likely there is nothing new, and the server would hold the connection for as long as it
+        // offers: 70 seconds of each 300, of every machine.
+        ...(isPoll && etag !== null ? { connection: 'close' } : {}),
+        ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
+      },
+    }
+  }
+
+  async function fetchWith(token: string, wanted: Wanted, signal: AbortSignal): Promise<Fetched> {
+    const { path, maxBytes, etag = null, timeoutMs = deps.timeoutMs } = wanted
+    const url = new URL(path, deps.server).href
+    const timeout = AbortSignal.timeout(timeoutMs)
+    try {
+      const response = await deps.fetch(url, {
+        ...describeRequest(wanted, url, token),
+        // A redirect would carry the device token to a place that the enrolment does not name.
+        redirect: 'manual',
+        signal: AbortSignal.any([signal, timeout]),
+      })
+      if (response.status === 200) return await readAnswer(response, maxBytes)
+      if (await isForeign(response)) return foreignFault(`status ${response.status}`)
+      await response.body?.cancel()
+      return judgeStatus(response, etag)
+    } catch (error) {
+      if (signal.aborted) return fault('stopping', 'the agent is stopping')
+      if (timeout.aborted)
+        return fault('timeout', `the server did not answer within ${timeoutMs} ms`)
+      return fault('unreachable', `cannot reach the server: ${describeCause(error)}`)
+    }
+  }
+
+  /** Once more with another token: a server may have stopped taking one before it was over. */
+  return async (wanted, signal) => {
+    const first = await deps.access.token(signal)
+    if (first.kind === 'fault') return first
+    const fetched = await fetchWith(first.token, wanted, signal)
+    if (fetched.kind !== 'fault' || fetched.code !== 'unauthorized') return fetched
+    if (wanted.keepsToken === true) return fetched
+    deps.access.reject(first.token)
+    const second = await deps.access.token(signal)
+    return second.kind === 'fault' ? second : fetchWith(second.token, wanted, signal)
+  }
+}
+
+async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<Fetched> {
+  if (mediaTypeOf(response) !== JSON_MEDIA_TYPE) {
+    await response.body?.cancel()
+    return foreignFault('a page instead of a document')
+  }
+  let body: Uint8Array | null
+  try {
+    body = await readBoundedBody(response.body, maxBytes)
+  } catch (error) {
+    if (error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError'))
+      throw error
+    if (error instanceof TooManyChunksError) return fault('malformed', error.message)
+    return fault('truncated', `the connection broke off: ${describeCause(error)}`)
+  }
+  if (body === null) return fault('too_large', `the answer is larger than ${maxBytes} bytes`)
+  if (isMarkup(body)) return foreignFault('a page that is called a document')
+  if (body.byteLength === 0) return fault('empty', 'the server answered 200 without a document')
+  return { kind: 'body', body: Buffer.from(body), etag: parseEtag(response.headers.get('etag')) }
+}
+
+function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
+  const { status } = response
+  if (status === 404) return { kind: 'absent' }
+  if (status === 304) {
+    if (etag !== null) return { kind: 'not_modified' }
+    return fault(
+      'not_modified_without_bundle',
+      'the server answered 304 to a request without a condition',
+    )
+  }
+  if (status >= 300 && status < 400)
+    return fault(
+      'redirected',
+      `a redirect (${status}), by a captive portal or the server; if the latter, enrol with its final address`,
+    )
+  if (status === 401)
+    return fault('unauthorized', 'the server does not take the device token that it gave')
+  return judgeBusy(response) ?? fault('http_status', `the server answered ${status}`)
+}
+
+function parseEtag(text: string | null): string | null {
+  return text !== null && /^(?:W\/)?"[\x21\x23-\x7e]{1,256}"$/.test(text) ? text : null
+}
+
+/** fetch wraps the system's error, which is the one that says something to a person. */
+function describeCause(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const cause: unknown = error.cause
+  return cause instanceof Error && cause.message !== '' ? cause.message : error.message
+}

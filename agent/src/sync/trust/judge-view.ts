@@ -1,0 +1,253 @@
+import {
+  MAX_POLICIES_OF_VIEW,
+  POLICY_DOCUMENT_SCHEMA,
+  viewSettingsSchema,
+  viewTargetSchema,
+  type Enrolment,
+  type ViewSettings,
+} from '@palisade/protocol'
+import type { Bounds } from '../../state/trusted-time.ts'
+import {
+  isLater,
+  orderOf,
+  orderOfText,
+  readAssignment,
+  type Assignment,
+  type AssignmentOrder,
+} from './assignment.ts'
+import { fault, type Fault } from '../fault.ts'
+import {
+  isSignedBy,
+  readFile,
+  readSnapshot,
+  readTargets,
+  readTimestamp,
+  sha256,
+  type Root,
+  type SignedFile,
+  type Snapshot,
+  type Targets,
+  type Timestamp,
+} from './signed-metadata.ts'
+import { MAX_DOCUMENT_BYTES } from '../state/state-store.ts'
+import { newestAssignmentOf, type TrustedState, type ViewFiles } from './trusted-state.ts'
+import { isBehind, type Versions } from './view-marks.ts'
+
+/** How far clocks of server and machine may be apart. */
+const TOLERANCE_MS = 10 * 60_000
+/** Each view is signed at a minute of its own, so another one may be as much older. */
+const SLOT_MS = 60 * 60_000
+const MAX_LIFE_MS = 30 * 24 * 60 * 60_000
+const NAME = /^policies\/(?<id>[a-z0-9_]{1,64})\.json$/
+
+/** A document that the view lists. */
+export interface Listed {
+  readonly id: string
+  readonly sha256: string
+  readonly length: number
+}
+
+/** A view that holds together, is for this machine, and not older than what it had. */
+export interface JudgedView {
+  readonly files: ViewFiles
+  readonly versions: Versions
+  readonly issuedMs: number
+  /** In the signed assignment; null without one. */
+  readonly nonce: string | null
+  readonly staleMs: number
+  /** Whether no later assignment was accepted before. */
+  readonly isNewestAssignment: boolean
+  readonly documents: readonly Listed[]
+  /** Null when the view holds what this version does not know: then everything is denied. */
+  readonly settings: ViewSettings | null
+}
+
+export interface Judgement {
+  readonly enrolment: Pick<Enrolment, 'org' | 'device_id' | 'user'>
+  readonly root: Root
+  readonly state: TrustedState
+  readonly bounds: Bounds
+  /** What is on disk was in time when it came; it may have expired since, and denies then. */
+  readonly isKept: boolean
+}
+
+interface Parsed {
+  readonly timestamp: Timestamp
+  readonly snapshot: Snapshot
+  readonly targets: Targets
+  readonly assignment: Assignment
+}
+
+/**
+ * Judges what the specification leaves to us: whose view it is, what it must not fall behind, how
+ * long it may live. Signatures and links are looked at once more, because files come from the disk, too.
+ */
+export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | Fault {
+  const parsed = parseFiles(files, judgement)
+  if ('kind' in parsed) return parsed
+  const settings = readSettings(parsed.targets)
+  return (
+    checkAddressee(parsed, files, judgement) ??
+    checkOrder(parsed, files, judgement) ??
+    (judgement.isKept ? null : checkTime(parsed, settings, judgement)) ??
+    finish(parsed, settings, { files, judgement })
+  )
+}
+
+/** Holds nothing, so nothing is read from it. */
+const NO_FILE: SignedFile = { signatures: [], signed: null }
+
+function parseFiles(files: ViewFiles, { root }: Judgement): Parsed | Fault {
+  const read = (text: string): SignedFile => readFile(text) ?? NO_FILE
+  const file = {
+    timestamp: read(files.timestamp),
+    snapshot: read(files.snapshot),
+    targets: read(files.targets),
+    assignment: read(files.assignment),
+  }
+  const timestamp = readTimestamp(file.timestamp)
+  const snapshot = readSnapshot(file.snapshot)
+  const targets = readTargets(file.targets)
+  const assignment = readAssignment(file.assignment)
+  if (timestamp === null || snapshot === null || targets === null || assignment === null)
+    return fault('malformed', 'there is metadata that this agent does not accept')
+  const isSigned =
+    isSignedBy(root, 'timestamp', file.timestamp) &&
+    isSignedBy(root, 'snapshot', file.snapshot) &&
+    isSignedBy(root, 'targets', file.targets) &&
+    isSignedBy(root, 'targets', file.assignment)
+  if (!isSigned) return fault('bad_signature', 'the signature of the policy does not hold')
+  if (
+    !isDescribed(timestamp.meta['snapshot.json'], snapshot.version, files.snapshot) ||
+    !isDescribed(snapshot.meta['targets.json'], targets.version, files.targets)
+  )
+    return fault('mixed', 'the files do not belong together')
+  return { timestamp, snapshot, targets, assignment }
+}
+
+function isDescribed(
+  meta: Timestamp['meta']['snapshot.json'],
+  version: number,
+  text: string,
+): boolean {
+  return meta.version === version && meta.hashes.sha256 === sha256(text)
+}
+
+function checkAddressee(
+  { timestamp, targets, assignment }: Parsed,
+  files: ViewFiles,
+  { enrolment, root }: Judgement,
+): Fault | null {
+  for (const org of [root['x-org'], timestamp['x-org'], targets['x-org'], assignment.org])
+    if (org !== enrolment.org)
+      return fault('wrong_organization', 'the policy is for another organization')
+  if (assignment.device_id !== enrolment.device_id)
+    return fault('wrong_device', 'the view was assigned to another device')
+  if (assignment.user !== enrolment.user)
+    return fault('wrong_user', 'the view was assigned to the device of another user')
+  for (const view of [timestamp['x-view'], targets['x-view'], assignment.view])
+    if (view !== files.id) return fault('wrong_view', 'the policy is of another view')
+  return null
+}
+
+function checkOrder(parsed: Parsed, files: ViewFiles, judgement: Judgement): Fault | null {
+  const { timestamp, assignment } = parsed
+  const { state } = judgement
+  const versions = versionsOf(parsed)
+  const issuedMs = Date.parse(timestamp['x-issued'])
+  if (isBehind(state, { view: files.id, versions, issuedMs }))
+    return fault('older_version', 'these are older versions than were accepted before')
+  if (issuedMs < state.issued_ms - SLOT_MS - TOLERANCE_MS)
+    return fault('older_issue', 'the policy was issued before the one in force')
+  return checkAssignment(assignment, judgement)
+}
+
+/**
+ * A machine leaves its view only for a later assignment, or a recorded one would move it back. Within one
+ * view the versions of its files order them, and servers whose clocks differ may assign it.
+ */
+function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | null {
+  const newest = newestOrder(judgement)
+  if (newest === null) return null
+  const order = orderOf(assignment)
+  const isSameView = assignment.view === judgement.state.view?.id
+  if (
+    isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.position > newest.position
+  )
+    return null
+  return fault('older_issue', 'the view was assigned before the newest assignment accepted')
+}
+
+/** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
+function newestOrder({ state, root }: Judgement): AssignmentOrder | null {
+  const newest = newestAssignmentOf(state)
+  if (newest === null || !isSignedBy(root, 'targets', newest)) return null
+  return orderOfText(newest)
+}
+
+function versionsOf({ timestamp, snapshot, targets }: Parsed): Versions {
+  return {
+    timestamp: timestamp.version,
+    snapshot: snapshot.version,
+    targets: targets.version,
+  }
+}
+
+function checkTime(
+  { timestamp, assignment }: Parsed,
+  settings: ViewSettings | null,
+  { bounds }: Judgement,
+): Fault | null {
+  const lifeMs = Math.min((settings?.fresh_for_seconds ?? Infinity) * 1000, MAX_LIFE_MS)
+  for (const [issued, expires] of [
+    [timestamp['x-issued'], timestamp.expires],
+    [assignment.issued, assignment.expires],
+  ] as const) {
+    const [issuedMs, expiresMs] = [Date.parse(issued), Date.parse(expires)]
+    // Whoever has the online key alone must not lift the clock of a machine.
+    if (issuedMs > bounds.futureMs + TOLERANCE_MS)
+      return fault('issued_in_future', `the policy was issued at ${issued}; set the clock right`)
+    if (expiresMs - issuedMs > lifeMs + TOLERANCE_MS)
+      return fault('lives_too_long', 'the policy would be good for longer than is allowed')
+    if (bounds.expiryMs >= expiresMs) return fault('expired', `the policy expired at ${expires}`)
+  }
+  return null
+}
+
+function readSettings(targets: Targets): ViewSettings | null {
+  const settings = viewSettingsSchema.safeParse(targets['x-settings'])
+  return settings.success ? settings.data : null
+}
+
+function finish(
+  parsed: Parsed,
+  settings: ViewSettings | null,
+  { files, judgement }: { readonly files: ViewFiles; readonly judgement: Judgement },
+): JudgedView | Fault {
+  const { timestamp, targets, assignment } = parsed
+  const newest = newestOrder(judgement)
+  const listed = Object.entries(targets.targets)
+  if (listed.length > MAX_POLICIES_OF_VIEW)
+    return fault('too_large', `the view lists more than ${MAX_POLICIES_OF_VIEW} policies`)
+  const documents: Listed[] = []
+  let isKnown = settings !== null
+  for (const [name, { length, hashes, custom }] of listed) {
+    const id = NAME.exec(name)?.groups?.['id']
+    if (id === undefined) return fault('malformed', 'the view lists a document by no proper name')
+    if (length > MAX_DOCUMENT_BYTES)
+      return fault('too_large', `a policy is larger than ${MAX_DOCUMENT_BYTES} bytes`)
+    const target = viewTargetSchema.safeParse(custom)
+    isKnown &&= target.success && target.data.schema === POLICY_DOCUMENT_SCHEMA
+    documents.push({ id, sha256: hashes.sha256, length })
+  }
+  return {
+    files,
+    versions: versionsOf(parsed),
+    issuedMs: Date.parse(timestamp['x-issued']),
+    nonce: assignment.nonce ?? null,
+    staleMs: Math.min(Date.parse(timestamp.expires), Date.parse(assignment.expires)),
+    isNewestAssignment: newest === null || !isLater(newest, orderOf(assignment)),
+    documents,
+    settings: isKnown ? settings : null,
+  }
+}

@@ -1,0 +1,122 @@
+import { parseJson } from '@palisade/protocol'
+import { z } from 'zod'
+import { grantLedgerSchema, NO_GRANTS } from '../../break-glass/grant-ledger.ts'
+import type { KeptMeter } from '../../break-glass/grant-meter.ts'
+import { instantMs } from '../../state/instant.ts'
+import type { KeptTime } from '../../state/trusted-time.ts'
+import { isLater, orderOfText } from './assignment.ts'
+import { sha256 } from './signed-metadata.ts'
+import { knowsMoreMarks, viewMarksShape } from './view-marks.ts'
+
+/** Signed texts of one view, as they were served. */
+const viewFilesSchema = z.strictObject({
+  id: z.string(),
+  /** How many of `roots` there were when they were accepted: their signatures hold by that one. */
+  roots: z.int().nonnegative(),
+  assignment: z.string(),
+  timestamp: z.string(),
+  snapshot: z.string(),
+  targets: z.string(),
+})
+export type ViewFiles = z.infer<typeof viewFilesSchema>
+
+const stateSchema = z.strictObject({
+  org: z.string(),
+  device_id: z.string(),
+  /** Those that followed the pinned one, oldest first. */
+  roots: z.array(z.string()),
+  /** Null until a view was accepted. */
+  view: viewFilesSchema.nullable(),
+  ...viewMarksShape,
+  /**
+   * The latest assignment that was accepted, of whichever view. Its text is kept because it
+   * counts only while the keys that signed it do; absent in what an earlier version kept.
+   */
+  newest_assignment: z.string().nullable().default(null),
+  /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
+  issued_ms: instantMs,
+  /** Absent in what an earlier version kept. */
+  grants: grantLedgerSchema.default(NO_GRANTS),
+  /** Whether the server's last word was that it does not know this machine; absent likewise. */
+  is_revoked: z.boolean().default(false),
+  /** Written by an earlier version, and ignored. */
+  refused_ms: instantMs.exactOptional(),
+})
+/** Everything that this machine trusts beyond its enrolment. */
+export type TrustedState = z.infer<typeof stateSchema>
+
+/** The text of the latest one that was accepted, whichever view it names; null before the first. */
+export function newestAssignmentOf({ newest_assignment, view }: TrustedState): string | null {
+  // An agent of an earlier version kept only the one of the view in force.
+  return newest_assignment ?? view?.assignment ?? null
+}
+
+/**
+ * Whether the previous copy knows of something that the newest does not: that was not written to the
+ * end, or an older one was put in its place. Of two that are as far, one of a machine that was put out
+ * holds.
+ */
+export function isAhead(previous: TrustedState, newest: TrustedState): boolean {
+  if (previous.org !== newest.org || previous.device_id !== newest.device_id) return false
+  if (knowsMore(previous, newest)) return true
+  return previous.is_revoked && !newest.is_revoked && !knowsMore(newest, previous)
+}
+
+function knowsMore(one: TrustedState, other: TrustedState): boolean {
+  // With other keys versions begin anew.
+  if (one.roots.length !== other.roots.length) return one.roots.length > other.roots.length
+  return (
+    one.grants.passed_ms > other.grants.passed_ms ||
+    one.grants.used.some((grant) => !other.grants.used.some(({ id }) => id === grant.id)) ||
+    isLater(orderOfText(newestAssignmentOf(one)), orderOfText(newestAssignmentOf(other))) ||
+    knowsMoreMarks(one, other)
+  )
+}
+
+const fileSchema = z.strictObject({ sum: z.string(), state: z.string() })
+
+const timeSchema = z.strictObject({ seen_ms: instantMs, floor_ms: instantMs })
+
+const meterSchema = z.strictObject({ id: z.string(), paid_ms: z.int().nonnegative() })
+
+/** As it is kept, with a checksum: a disk that gives back something else must not go unnoticed. */
+export function formatState(state: TrustedState): string {
+  return seal(state)
+}
+
+/** Null for what is damaged. */
+export function parseState(text: string): TrustedState | null {
+  return open(text, stateSchema)
+}
+
+export function formatTime(time: KeptTime): string {
+  return seal(time)
+}
+
+/** Null for what is damaged. */
+export function parseTime(text: string): KeptTime | null {
+  return open(text, timeSchema)
+}
+
+export function formatMeter(meter: KeptMeter): string {
+  return seal(meter)
+}
+
+/** Null for what is damaged. */
+export function parseMeter(text: string): KeptMeter | null {
+  return open(text, meterSchema)
+}
+
+function seal(value: unknown): string {
+  const text = JSON.stringify(value)
+  return JSON.stringify({ sum: sha256(text), state: text })
+}
+
+function open<T>(text: string, schema: z.ZodType<T>): T | null {
+  const json = parseJson(text)
+  const file = json.ok ? fileSchema.safeParse(json.value) : null
+  if (file?.success !== true || sha256(file.data.state) !== file.data.sum) return null
+  const inner = parseJson(file.data.state)
+  const state = inner.ok ? schema.safeParse(inner.value) : null
+  return state?.success === true ? state.data : null
+}

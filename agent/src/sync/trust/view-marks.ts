@@ -1,0 +1,90 @@
+import { z } from 'zod'
+import { instantMs } from '../../state/instant.ts'
+
+const ROLES = ['timestamp', 'snapshot', 'targets'] as const
+
+const versionsSchema = z.strictObject({
+  timestamp: z.int(),
+  snapshot: z.int(),
+  targets: z.int(),
+})
+export type Versions = Readonly<z.infer<typeof versionsSchema>>
+
+/** The highest versions of a view that were accepted. */
+const markSchema = versionsSchema.extend({
+  /** The latest issue of them, in milliseconds since 1970; absent in a state of an earlier version. */
+  issued_ms: instantMs.optional(),
+})
+
+/** Members of the state on disk, which every update writes as a whole. */
+export const viewMarksShape = {
+  /** Of the views that this device had last: a device that returns to one must not fall behind in it. */
+  marks: z.record(z.string(), markSchema),
+  /** A view without a mark must be issued after this, in milliseconds since 1970; 0 for any time. */
+  marks_floor_ms: instantMs.default(0),
+}
+export type ViewMarks = Readonly<z.infer<z.ZodObject<typeof viewMarksShape>>>
+
+export const NO_MARKS: ViewMarks = { marks: {}, marks_floor_ms: 0 }
+
+/** Some 100 bytes each. A machine changes its view when its user changes teams, or by a rollout. */
+const MAX_MARKS = 1_024
+/** Of two servers that sign the versions of one view. */
+const CLOCKS_APART_MS = 10 * 60_000
+
+/** Signed files of one view. */
+export interface Issue {
+  readonly view: string
+  readonly versions: Versions
+  readonly issuedMs: number
+}
+
+/** Whether files are older than those of their view that were accepted, or may be. */
+export function isBehind({ marks, marks_floor_ms }: ViewMarks, issue: Issue): boolean {
+  const mark = Object.hasOwn(marks, issue.view) ? marks[issue.view] : undefined
+  // Zero stands for no floor at all: nothing is issued before 1970.
+  if (mark === undefined) return issue.issuedMs <= marks_floor_ms
+  return ROLES.some((role) => issue.versions[role] < mark[role])
+}
+
+/**
+ * The marks with those of accepted files. Beyond `most` the view that was issued longest ago loses its
+ * mark, and the floor rises above all that it stood for: an older version was issued before it.
+ */
+export function withMark(
+  { marks, marks_floor_ms }: ViewMarks,
+  { view, versions, issuedMs }: Issue,
+  { issued_ms: newestMs }: { readonly issued_ms: number },
+  most = MAX_MARKS,
+): ViewMarks {
+  const former = Object.hasOwn(marks, view) ? marks[view]?.issued_ms : undefined
+  const mark = { ...versions, issued_ms: Math.max(issuedMs, former ?? 0) }
+  const others = Object.entries(marks)
+    .filter(([id]) => id !== view)
+    // Nothing in the state was issued later than the newest of all.
+    .map(([id, other]) => ({ id, other, issuedMs: other.issued_ms ?? newestMs }))
+    .toSorted((a, b) => b.issuedMs - a.issuedMs)
+  const dropped = others.slice(most - 1)
+  const kept = others.slice(0, most - 1).map(({ id, other }) => [id, other] as const)
+  return {
+    marks: Object.fromEntries([...kept, [view, mark]]),
+    marks_floor_ms: Math.max(
+      marks_floor_ms,
+      ...dropped.map((gone) => gone.issuedMs + CLOCKS_APART_MS),
+    ),
+  }
+}
+
+/** Whether `one` keeps something out that `other` lets in. */
+export function knowsMoreMarks(
+  one: ViewMarks & { readonly issued_ms: number },
+  other: ViewMarks,
+): boolean {
+  if (one.marks_floor_ms > other.marks_floor_ms) return true
+  return Object.entries(one.marks).some(([view, mark]) => {
+    const known = Object.hasOwn(other.marks, view) ? other.marks[view] : undefined
+    if (known !== undefined) return ROLES.some((role) => mark[role] > known[role])
+    // The floor keeps out all that a mark did that was dropped.
+    return (mark.issued_ms ?? one.issued_ms) + CLOCKS_APART_MS > other.marks_floor_ms
+  })
+}

@@ -1,0 +1,58 @@
+import {
+  RENEWAL_SECONDS,
+  type AwaitedIssue as AwaitedIssueStatus,
+  type InForce,
+  type SyncResult,
+} from '@palisade/protocol'
+import { ageAt } from '../../state/agent-state.ts'
+
+/** Why the timestamp that a machine has does not do, and after when a better one is issued. */
+export interface AwaitedIssue {
+  readonly reason: 'clock_was_ahead'
+  /** In milliseconds since 1970. */
+  readonly afterMs: number
+}
+
+/** What a machine knows of its times, in milliseconds since 1970. */
+export interface Times {
+  /** The trusted time, by which policies grow old. */
+  readonly nowMs: number
+  /** The same without what the clock has shown once: it may be mended since. */
+  readonly mendedMs: number
+  /** The latest issue that was accepted. */
+  readonly issuedMs: number
+}
+
+/**
+ * Null while the timestamp does. A clock that was ahead once makes policies old until a later issue proves it wrong:
+ * without asking, that comes within an hour.
+ */
+export function findAwaitedIssue(
+  bundle: { readonly stale_at: string; readonly expires_at: string } | null,
+  { nowMs, mendedMs, issuedMs }: Times,
+): AwaitedIssue | null {
+  if (bundle === null || ageAt(nowMs, bundle) === ageAt(mendedMs, bundle)) return null
+  return { reason: 'clock_was_ahead', afterMs: issuedMs }
+}
+
+/** As `palisade status` shows it. */
+export function describeAwaitedIssue(awaited: AwaitedIssue | null): AwaitedIssueStatus | null {
+  if (awaited === null) return null
+  const { reason, afterMs } = awaited
+  const signedFromMs = afterMs + RENEWAL_SECONDS * 1000
+  return {
+    reason,
+    issued_after: new Date(afterMs).toISOString(),
+    signed_from: new Date(signedFromMs).toISOString(),
+  }
+}
+
+/** As `palisade sync` tells an attempt. */
+export function describeSync(
+  { outcome, revision, error }: SyncResult,
+  in_force: InForce,
+  awaited: AwaitedIssue | null,
+): SyncResult {
+  const awaiting = describeAwaitedIssue(awaited)
+  return { outcome, revision, error, in_force, ...(awaiting === null ? {} : { awaiting }) }
+}

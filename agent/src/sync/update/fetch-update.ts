@@ -1,0 +1,72 @@
+import {
+  ASSIGNMENT_VERSION_HEADER,
+  MAX_UPDATE_BYTES,
+  NONCE_HEADER,
+  RENEWAL_HEADER,
+  UPDATE_PATH,
+  type Enrolment,
+} from '@palisade/protocol'
+import type { Fault } from '../fault.ts'
+import { openArchive, type Archive } from './open-archive.ts'
+import type { FetchFile } from '../transport/view-client.ts'
+
+/** What the server put together for this machine; nothing of it is verified. */
+export interface Update extends Archive {
+  /** Of the timestamp in it. */
+  readonly etag: string | null
+}
+
+/** What of it is here already; null or 1 where there is nothing. */
+export interface Held {
+  readonly view: string | null
+  /** Version of the newest root. */
+  readonly root: number
+  /** Version of the targets file of `view`. */
+  readonly targets: number | null
+  /** Of the timestamp of `view`, to be told when nothing has changed. */
+  readonly etag: string | null
+  /** Of the newest assignment that was accepted; 0 without a version. */
+  readonly assignmentVersion?: number
+  /** To be signed into the next assignment; null while this machine is not revoked. */
+  readonly nonce?: string | null
+  /** The timestamp is to be issued after this, in milliseconds since 1970; null for any. */
+  readonly issuedAfterMs?: number | null
+}
+
+/**
+ * Asks for all that is missing in one answer. What it does not hold, such as policies beyond its
+ * length, is fetched one by one. `absent` from a server that knows of no updates. Never rejects.
+ */
+export async function fetchUpdate(
+  fetchFile: FetchFile,
+  enrolment: Pick<Enrolment, 'org' | 'device_id'>,
+  held: Held,
+  signal: AbortSignal,
+): Promise<Update | { readonly kind: 'same' } | { readonly kind: 'absent' } | Fault> {
+  const { etag, assignmentVersion = 0, nonce = null, issuedAfterMs = null } = held
+  const path = `${UPDATE_PATH}?${formatHeld(held)}`
+  const headers = {
+    [ASSIGNMENT_VERSION_HEADER]: String(assignmentVersion),
+    ...(nonce === null ? {} : { [NONCE_HEADER]: nonce }),
+    ...(issuedAfterMs === null ? {} : { [RENEWAL_HEADER]: formatSeconds(issuedAfterMs) }),
+  }
+  const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag, headers }, signal)
+  if (fetched.kind === 'not_modified') return { kind: 'same' }
+  if (fetched.kind !== 'body') return fetched
+  const archive = await openArchive([fetched.body], enrolment, {
+    what: 'update',
+    orElse: fetchFile,
+  })
+  return archive.kind === 'fault' ? archive : { ...archive, etag: fetched.etag }
+}
+
+function formatSeconds(ms: number): string {
+  return String(Math.floor(ms / 1000))
+}
+
+function formatHeld({ view, root, targets }: Held): string {
+  const query = new URLSearchParams({ root: String(root) })
+  if (view !== null) query.set('view', view)
+  if (targets !== null) query.set('targets', String(targets))
+  return query.toString()
+}

@@ -1,0 +1,67 @@
+import { fault, type Fault } from '../fault.ts'
+import { readAssignment } from '../trust/assignment.ts'
+import { MAX_TIMESTAMP } from './refresh-view.ts'
+import type { FetchFile } from '../transport/view-client.ts'
+
+export const ASSIGNMENT_PATH = '/api/v1/device/view'
+export const MAX_ASSIGNMENT = 4 * 1024
+
+/** What the server has: nothing of it is verified. */
+export interface FoundView {
+  readonly kind: 'found'
+  readonly id: string
+  readonly assignment: string
+  readonly timestamp: Buffer
+}
+
+/** Where the files of a view are. */
+export function viewPath(org: string, view: string): string {
+  return `/api/v1/orgs/${encodeURIComponent(org)}/views/${encodeURIComponent(view)}`
+}
+
+/** Whether there is another timestamp of the view than the one with that tag. Never rejects. */
+export async function pollView(
+  fetchFile: FetchFile,
+  known: { readonly org: string; readonly view: string; readonly etag: string },
+  signal: AbortSignal,
+): Promise<{ readonly kind: 'same' } | { readonly kind: 'changed' } | Fault> {
+  const { org, view, etag } = known
+  const wanted = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, etag, isPoll: true }
+  const fetched = await fetchFile(wanted, signal)
+  if (fetched.kind === 'fault') return fetched
+  // Absent is a view that is ours no more.
+  return fetched.kind === 'not_modified' ? { kind: 'same' } : { kind: 'changed' }
+}
+
+/** Asks which view is ours now, and for its timestamp. Never rejects. */
+export async function findView(
+  fetchFile: FetchFile,
+  org: string,
+  signal: AbortSignal,
+): Promise<FoundView | Fault> {
+  const assignment = await fetchAssignment(fetchFile, signal)
+  if (assignment.kind === 'fault') return assignment
+  const { id, text } = assignment
+  const wanted = { path: timestampPath(org, id), maxBytes: MAX_TIMESTAMP, isPoll: true }
+  const timestamp = await fetchFile(wanted, signal)
+  if (timestamp.kind === 'fault') return timestamp
+  if (timestamp.kind !== 'body') return fault('http_status', 'the server answered 404')
+  return { kind: 'found', id, assignment: text, timestamp: timestamp.body }
+}
+
+function timestampPath(org: string, view: string): string {
+  return `${viewPath(org, view)}/metadata/timestamp.json`
+}
+
+async function fetchAssignment(
+  fetchFile: FetchFile,
+  signal: AbortSignal,
+): Promise<{ readonly kind: 'assignment'; readonly id: string; readonly text: string } | Fault> {
+  const fetched = await fetchFile({ path: ASSIGNMENT_PATH, maxBytes: MAX_ASSIGNMENT }, signal)
+  if (fetched.kind === 'fault') return fetched
+  if (fetched.kind !== 'body') return fault('http_status', 'the server answered 404')
+  const text = fetched.body.toString()
+  const id = readAssignment(text)?.view
+  if (id === undefined) return fault('malformed', 'the server assigns no proper view')
+  return { kind: 'assignment', id, text }
+}

@@ -1,0 +1,181 @@
+import { runSteps, type Steps } from '@palisade/policy-core'
+import type { SyncResult } from '@palisade/protocol'
+import type { ActivePolicy } from '../../decision/active-policy.ts'
+import { runInTurns } from '../../decision/run-in-turns.ts'
+import { findAwaitedIssue, type AwaitedIssue } from './awaited-issue.ts'
+import { createBundleReader } from './build-bundle.ts'
+import { eventOfFault, fault, internalFault, type Fault } from '../fault.ts'
+import { describeDiskFault } from './fetch-documents.ts'
+import { prepareBundle, type Prepared } from './prepare-bundle.ts'
+import type { SelfTestMemory } from '../state/self-test-memory.ts'
+import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
+import type { Offer, ViewChannel } from './view-channel.ts'
+
+export interface SynchronizerDeps {
+  readonly active: ActivePolicy
+  readonly channel: ViewChannel
+  /** Without one everything is tested at each start. */
+  readonly selfTests?: SelfTestMemory
+  readonly org: string
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime?: () => number
+  /** A bug, which ends the attempt and not the agent. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface SyncOutcome extends SyncResult {
+  readonly retryAfterMs: number | null
+}
+
+export interface CacheProblem {
+  /** Where it is now; null where it was left. */
+  readonly file: string | null
+  readonly message: string
+}
+
+/** Brings policy into force: at start from disk, later from the server. */
+export interface Synchronizer {
+  /** Puts what was kept into force, or sets what is damaged aside, and says why it is not in force. */
+  restore(): Promise<CacheProblem | null>
+  /**
+   * One attempt; `isNewsExpected` where it is likely that there is something new. Never rejects; any
+   * failure leaves in force what was in force. Not reentrant.
+   */
+  run(signal: AbortSignal, isNewsExpected?: boolean): Promise<SyncOutcome>
+  /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
+  import(body: readonly Uint8Array[], signal: AbortSignal): Promise<SyncOutcome>
+  record(): SyncRecord
+  /** Which timestamp this machine asks the server for; null while the one that it has does. */
+  awaited(): AwaitedIssue | null
+  /** Keeps what is known about the time. Rejects with the system's error. */
+  keepTime(): Promise<void>
+}
+
+export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
+  const { active, channel, selfTests, clock, uptime = () => performance.now() } = deps
+  const { revocation } = channel
+  const preparing = { active, readBundle: createBundleReader(deps.org) }
+  let record = NO_ATTEMPTS
+
+  const restore = async (): Promise<CacheProblem | null> => {
+    const { kept, problem } = await channel.restore()
+    if (revocation.restore()) active.apply({ kind: 'revoked' })
+    if (kept === null) {
+      if (problem !== null) active.apply({ kind: 'damaged' })
+      return problem
+    }
+    const isTested = (await selfTests?.isKnown(kept.view)) === true
+    // Without turns: nothing is decided before the agent has started.
+    const prepared = runSteps(prepareBundle(preparing, kept, { source: 'cache', isTested }))
+    if (prepared.kind === 'fault') {
+      active.apply({ kind: 'damaged' })
+      // What is misread here is whole: once this agent is mended, or another version, it goes on with it.
+      const isLeft = prepared.code === 'self_test_failed'
+      return { file: isLeft ? null : await channel.setAside(), message: prepared.message }
+    }
+    active.apply({ kind: 'loaded', bundle: prepared.bundle })
+    return problem
+  }
+
+  const bringIntoForce = async (
+    offer: Offer,
+    source: 'server' | 'file',
+    signal: AbortSignal,
+  ): Promise<Fault | null> => {
+    const steps = prepareBundle(preparing, offer, { source, isTested: false })
+    const prepared = await prepareInTurns(steps, signal, uptime)
+    if (prepared.kind === 'fault') return prepared
+    try {
+      await offer.keep()
+    } catch (error) {
+      // What is in force and misread shall not stay for as long as the disk is full.
+      if (prepared.complaint?.code !== 'self_test_failed') return describeDiskFault(error)
+    }
+    if (prepared.complaint === null) await selfTests?.remember(offer.view)
+    else await selfTests?.forget()
+    const kind = source === 'server' ? 'verified' : 'imported'
+    active.apply({ kind, bundle: prepared.bundle })
+    if (source === 'server' && revocation.endBy(offer.view)) active.apply({ kind: 'readmitted' })
+    return prepared.complaint
+  }
+
+  const awaited = (): AwaitedIssue | null =>
+    findAwaitedIssue(active.current()?.bundle ?? null, channel.times())
+
+  const attempt = async (signal: AbortSignal, isNewsExpected: boolean): Promise<Fault | null> => {
+    // Only a signature renews freshness: once stale, it is asked for whole, not confirmed by a 304.
+    const isConfirmed = active.state() === 'fresh'
+    const issuedAfterMs = awaited()?.afterMs ?? null
+    const condition = { isConfirmed, isNewsExpected, issuedAfterMs }
+    const fetched = await channel.fetch(condition, signal)
+    if (fetched.kind === 'offer') return bringIntoForce(fetched, 'server', signal)
+    if (fetched.kind === 'fault') return fetched
+    active.apply({ kind: 'unchanged' })
+    return null
+  }
+
+  const run = async (signal: AbortSignal, isNewsExpected = false): Promise<SyncOutcome> => {
+    const beganAt = new Date(clock()).toISOString()
+    const before = active.revision()
+    const found = await attempt(signal, isNewsExpected).catch(nameError)
+    // What is unsupported is in force, and denies.
+    if (found !== null && found.code !== 'unsupported_policy')
+      active.apply(eventOfFault(found.code))
+    if (found?.code === 'revoked') revocation.begin()
+    await revocation.keep()
+    const outcome = describeOutcome(before, found)
+    const { error } = outcome
+    record = recordAttempt(record, { beganAt, endedAt: new Date(clock()).toISOString(), error })
+    return outcome
+  }
+
+  const take = async (body: readonly Uint8Array[], signal: AbortSignal): Promise<Fault | null> => {
+    const opened = await channel.open(body, signal)
+    return opened.kind === 'offer' ? bringIntoForce(opened, 'file', signal) : opened
+  }
+
+  const importFile = async (
+    body: readonly Uint8Array[],
+    signal: AbortSignal,
+  ): Promise<SyncOutcome> => {
+    const before = active.revision()
+    return describeOutcome(before, await take(body, signal).catch(nameError))
+  }
+
+  const nameError = (error: unknown): Fault => {
+    deps.onError?.(error)
+    return internalFault(error)
+  }
+
+  const describeOutcome = (before: number | null, found: Fault | null): SyncOutcome => {
+    const revision = active.revision()
+    const error = found === null ? null : { code: found.code, message: found.message }
+    const good = revision === before ? 'unchanged' : 'updated'
+    const outcome = error === null ? good : 'failed'
+    return { outcome, revision, error, retryAfterMs: found?.retryAfterMs ?? null }
+  }
+
+  return {
+    restore,
+    run,
+    import: importFile,
+    record: () => record,
+    awaited,
+    keepTime: () => channel.keepTime(),
+  }
+}
+
+async function prepareInTurns(
+  steps: Steps<Prepared | Fault>,
+  signal: AbortSignal,
+  uptime: () => number,
+): Promise<Prepared | Fault> {
+  try {
+    return await runInTurns(steps, signal, uptime)
+  } catch (error) {
+    if (!signal.aborted) throw error
+    return fault('stopping', 'the agent is stopping')
+  }
+}

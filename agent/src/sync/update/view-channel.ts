@@ -1,0 +1,155 @@
+import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
+import { hash } from 'node:crypto'
+import type { TrustedClock } from '../../state/trusted-clock.ts'
+import { readAssignment } from '../trust/assignment.ts'
+import type { Times } from './awaited-issue.ts'
+import type { Fault } from '../fault.ts'
+import { fetchDocuments } from './fetch-documents.ts'
+import { fetchUpdate, type Held } from './fetch-update.ts'
+import { findView, pollView, viewPath, type FoundView } from './find-view.ts'
+import { judgeView } from '../trust/judge-view.ts'
+import { openArchive } from './open-archive.ts'
+import { refreshView, type Refresh } from './refresh-view.ts'
+import { createRevocation, type Revocation } from '../state/revocation.ts'
+import type { StateStore } from '../state/state-store.ts'
+import { createTrust, type FetchedView, type Trust } from '../state/trust.ts'
+import { newestAssignmentOf, type TrustedState } from '../trust/trusted-state.ts'
+import type { FetchFile } from '../transport/view-client.ts'
+
+export interface ViewChannelDeps {
+  readonly enrolment: Enrolment
+  readonly store: StateStore
+  readonly fetchFile: FetchFile
+  readonly clock: TrustedClock
+}
+
+export interface Offer extends FetchedView {
+  readonly kind: 'offer'
+  /** Makes it what this machine trusts, durably. Throws the system's error; then nothing changed. */
+  keep(): Promise<void>
+}
+
+type Asked = Offer | { readonly kind: 'same' } | Fault
+
+export interface Condition {
+  /** Whether it is enough to hear that nothing has changed. */
+  readonly isConfirmed: boolean
+  /** The server is to sign a timestamp after this, in milliseconds since 1970; null for any. */
+  readonly issuedAfterMs: number | null
+  /** Then the timestamp is not asked for by itself, which is cheap as long as it is the same. */
+  readonly isNewsExpected: boolean
+}
+
+/** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
+export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepView'> {
+  readonly revocation: Revocation
+  times(): Times
+  /** Asks once. Never rejects. Not reentrant. */
+  fetch(condition: Condition, signal: AbortSignal): Promise<Asked>
+  /** The same for a bundle file: judged in every way as if the server had sent what it holds. */
+  open(body: readonly Uint8Array[], signal: AbortSignal): Promise<Offer | Fault>
+}
+
+export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
+  const { enrolment, store, clock } = deps
+  const { org } = enrolment
+  const trust = createTrust(deps)
+  const revocation = createRevocation(trust)
+  /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
+  let etag: string | null = null
+
+  async function update(
+    found: FoundView,
+    fetchFile: FetchFile,
+    signal: AbortSignal,
+  ): Promise<Offer | Fault> {
+    const former = trust.state()
+    const refresh = {
+      path: `${viewPath(org, found.id)}/metadata`,
+      root: former.roots.at(-1) ?? enrolment.root,
+      kept: keptOf(former, found.id),
+      timestamp: found.timestamp,
+    }
+    const { roots, result } = await refreshView(refresh, fetchFile, signal)
+    const root = await trust.keepRoots(roots)
+    if ('kind' in root) return root
+    if ('kind' in result) return result
+    const { id, assignment } = found
+    const state = trust.state()
+    const files = { id, roots: state.roots.length, assignment, ...result }
+    const bounds = clock.bounds()
+    const judgement = { enrolment, root, state, bounds, isKept: false }
+    const view = judgeView(files, judgement)
+    if ('kind' in view) return view
+    const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
+    if (documents.kind === 'fault') return documents
+    const keep = async (): Promise<void> => {
+      await trust.keepView(view)
+      etag = tagOf(found.timestamp)
+    }
+    return { kind: 'offer', view, texts: documents.texts, keep }
+  }
+
+  async function follow(fetchFile: FetchFile, signal: AbortSignal): Promise<Offer | Fault> {
+    const found = await findView(fetchFile, org, signal)
+    return found.kind === 'fault' ? found : update(found, fetchFile, signal)
+  }
+
+  async function ask(
+    { isConfirmed, isNewsExpected, issuedAfterMs }: Condition,
+    signal: AbortSignal,
+  ): Promise<Asked> {
+    const { fetchFile } = deps
+    const state = trust.state()
+    const tag = isConfirmed ? etag : null
+    if (!isNewsExpected && tag !== null && state.view !== null) {
+      const known = { org, view: state.view.id, etag: tag }
+      const polled = await pollView(fetchFile, known, signal)
+      if (polled.kind !== 'changed') return polled
+    }
+    const held = { ...heldOf(trust, tag), nonce: revocation.challenge(), issuedAfterMs }
+    const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
+    if (fetched.kind === 'archive') return follow(fetched.fetchFile, signal)
+    // A server of an earlier version has each file by itself.
+    return fetched.kind === 'absent' ? follow(fetchFile, signal) : fetched
+  }
+
+  return {
+    ...trust,
+    revocation,
+    times: () => ({
+      nowMs: clock.now(),
+      mendedMs: clock.bounds().expiryMs,
+      issuedMs: trust.state().issued_ms,
+    }),
+    fetch: ask,
+    async open(body, signal) {
+      const archive = await openArchive(body, enrolment)
+      return archive.kind === 'fault' ? archive : follow(archive.fetchFile, signal)
+    },
+  }
+}
+
+/**
+ * As the server makes it, of what was verified. Not the one that came with it: whoever gives an older timestamp the tag of
+ * the newest once would have the server itself say from then on that nothing has changed.
+ */
+function tagOf(timestamp: Uint8Array): string {
+  return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
+}
+
+function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held {
+  const state = trust.state()
+  const view = state.view?.id ?? null
+  const targets = keptOf(state, view)?.versions.targets ?? null
+  const newest = newestAssignmentOf(state)
+  const assignmentVersion = (newest === null ? null : readAssignment(newest))?.version ?? 0
+  return { view, root: trust.root()?.version ?? 1, targets, etag, assignmentVersion }
+}
+
+/** The files of that view, with their versions where they are still known: with other keys they begin anew. */
+function keptOf({ view, marks }: TrustedState, id: string | null): Refresh['kept'] {
+  if (view === null || view.id !== id || !Object.hasOwn(marks, id)) return null
+  const versions = marks[id]
+  return versions === undefined ? null : { ...view, versions }
+}

@@ -1,0 +1,168 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it, onTestFinished } from 'vitest'
+import { factorOfRun } from '../../../../run-size.ts'
+import { policyOf } from '../../../fixture/bundle.ts'
+import { never, policies, setUp, type Scene } from '../../../fixture/sync-scene.ts'
+import { temporaryDirectory } from '../../../fixture/temporary-directory.ts'
+import { countWrites } from './count-writes.ts'
+import { createKeys, createRepository, serve } from '../../../fixture/view-repository.ts'
+
+const CHILD = fileURLToPath(new URL('update-once.ts', import.meta.url))
+/** A process takes a second; all of them by `PALISADE_CASES=100`. */
+const FEW = 2
+
+const changed = [
+  policyOf(['allow', 'read', '/data/**', '/new/**'], ['deny', 'read', '/data/secret']),
+  { ...policyOf(['allow', 'read', '/more/**']), id: 'pol_2' },
+]
+const PATHS = ['/data/x', '/data/secret', '/new/x', '/more/x', '/etc/passwd']
+const OLD = 'allow allow deny deny deny'
+const NEW = 'allow deny allow allow deny'
+
+interface Point {
+  /** From 1. */
+  readonly at: number
+  readonly isHalf: boolean
+}
+
+interface Ended {
+  readonly signal: string | null
+  readonly said: string
+}
+
+async function updateOnce(scene: Scene, directory: string, point: Point | null): Promise<Ended> {
+  const enrolment = { ...scene.repository.enrolment, server: scene.server.url }
+  const at = point === null ? [] : [String(point.at), ...(point.isHalf ? ['half'] : [])]
+  const args = ['--conditions=palisade-source', CHILD, directory, JSON.stringify(enrolment), ...at]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let said = ''
+  child.stdout.on('data', (text: Buffer) => (said += text.toString()))
+  const [, signal]: (string | null)[] = await once(child, 'close')
+  return { signal: signal ?? null, said }
+}
+
+function allowed({ active }: Scene): string {
+  return PATHS.map((path) => active.decide({ action: 'read', path }).decision).join(' ')
+}
+
+/** In memory where there is such a place: a process that ends loses nothing of what it wrote there. */
+async function copyOf(directory: string): Promise<string> {
+  const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
+  onTestFinished(() => rm(parent, { recursive: true, force: true }))
+  const copied = join(parent, 'policy')
+  await cp(directory, copied, { recursive: true })
+  return copied
+}
+
+/** A machine whose directory can be copied before an update, and what makes one. */
+async function beforeUpdate() {
+  const nowMs = Date.now()
+  const repository = createRepository(undefined, { nowMs })
+  const scene = await setUp(undefined, repository, nowMs)
+  await scene.sync(repository.release({ policies, revision: 6 }))
+  await scene.sync(repository.release({ policies, revision: 7 }))
+  // Other keys as well: then roots and time are kept, too.
+  repository.rotate({ ...createKeys(), root: repository.keys.root })
+  const served = repository.release({ policies: changed, revision: 8 })
+  scene.server.answer = serve(served)
+
+  /** What a machine enforces that starts on what is left; then, that it goes on from there. */
+  async function enforcedAfter(directory: string, goesOn = true): Promise<string> {
+    const restarted = await setUp(directory, repository, nowMs)
+    const left = allowed(restarted)
+    const names = await readdir(directory, { recursive: true })
+    expect(names.filter((name) => /tmp-|rejected/.test(name))).toEqual([])
+    if (!goesOn) return left
+    expect(await restarted.sync(served)).toMatchObject({ revision: 8, error: null })
+    expect(allowed(restarted)).toBe(NEW)
+    return left
+  }
+  return { scene, nowMs, copy: () => copyOf(scene.directory), enforcedAfter, serve: serve(served) }
+}
+
+function pointsOf(steps: readonly string[]): readonly Point[] {
+  return steps.flatMap((name, index): Point[] => {
+    const at = index + 1
+    const before = { at, isHalf: false }
+    return name === 'handle.writeFile' ? [before, { at, isHalf: true }] : [before]
+  })
+}
+
+/** The old one up to some point, and from there on the new one. */
+function expectOneTurn(left: readonly string[]): void {
+  const turn = left.indexOf(NEW)
+  expect(turn).toBeGreaterThan(0)
+  expect(left).toEqual(left.map((_each, index) => (index < turn ? OLD : NEW)))
+}
+
+it('leaves the old bundle or the new one whole, wherever an update stops', async () => {
+  const machine = await beforeUpdate()
+  /** What is dead does nothing to its directory any more. */
+  const dead = new Set<string>()
+  let walked = { directory: '', at: 0, isHalf: false, steps: [] as string[], onEnd: () => {} }
+  const forever = new Promise<void>(() => {})
+  const undo = await countWrites(await temporaryDirectory(), ({ name, path, halve }) => {
+    const { directory, at, isHalf, steps, onEnd } = walked
+    if ([...dead].some((each) => path.startsWith(each))) return forever
+    if (!path.startsWith(directory)) return undefined
+    steps.push(name)
+    if (steps.length !== at) return undefined
+    dead.add(directory)
+    return (isHalf ? halve() : Promise.resolve()).then(onEnd).then(() => forever)
+  })
+  onTestFinished(undo)
+
+  async function stopAt({ at, isHalf }: Point): Promise<readonly string[]> {
+    const directory = await machine.copy()
+    const updated = await setUp(directory, machine.scene.repository, machine.nowMs)
+    updated.server.answer = machine.serve
+    const steps: string[] = []
+    await new Promise<void>((resolve) => {
+      walked = { directory, at, isHalf, steps, onEnd: resolve }
+      void updated.synchronizer.run(never).then(() => resolve())
+    })
+    walked = { directory: '/nowhere', at: 0, isHalf: false, steps: [], onEnd: () => {} }
+    if (dead.has(directory)) {
+      // The dead one still has the name; whoever comes next finds a directory like it.
+      const left = await copyOf(directory)
+      found.push(await machine.enforcedAfter(left, at % 4 === 0))
+    }
+    return steps
+  }
+
+  const found: string[] = []
+  const points = pointsOf(await stopAt({ at: 0, isHalf: false }))
+  expect(points.length).toBeGreaterThan(30)
+  for (const point of points) await stopAt(point)
+
+  expect(found).toHaveLength(points.length)
+  expectOneTurn(found)
+})
+
+it('leaves the same when a real process is killed', async () => {
+  const machine = await beforeUpdate()
+  const whole = await machine.copy()
+  const { said, signal } = await updateOnce(machine.scene, whole, null)
+  expect(signal).toBeNull()
+  expect(await machine.enforcedAfter(whole)).toBe(NEW)
+  const points = pointsOf((JSON.parse(said) as { steps: string[] }).steps)
+  const count = Math.min(points.length, Math.round(FEW * factorOfRun()))
+  const chosen = points.filter((_point, index) => (index * count) % points.length < count)
+
+  const found: string[] = []
+  for (const point of chosen) {
+    const directory = await machine.copy()
+    const ended = await updateOnce(machine.scene, directory, point)
+    expect(ended).toEqual({ signal: 'SIGKILL', said: '' })
+    found.push(await machine.enforcedAfter(directory))
+  }
+
+  expect(found).toHaveLength(chosen.length)
+  expect(found).toEqual(found.toSorted((a, b) => Number(a === NEW) - Number(b === NEW)))
+})

@@ -1,0 +1,52 @@
+import { createDeviceKey, createProver } from '@palisade/client'
+import type { Enrolment } from '@palisade/protocol'
+import { createActivePolicy } from '../../../../../agent/src/decision/active-policy.ts'
+import { createTrustedClock } from '../../../../../agent/src/state/trusted-clock.ts'
+import { createDeviceAccess } from '../../../../../agent/src/sync/transport/device-access.ts'
+import { createHttpFetch } from '../../../../../agent/src/sync/transport/fetch-over-http.ts'
+import { createStateStore } from '../../../../../agent/src/sync/state/state-store.ts'
+import { createSynchronizer } from '../../../../../agent/src/sync/update/synchronizer.ts'
+import { createViewChannel } from '../../../../../agent/src/sync/update/view-channel.ts'
+import { createFileFetcher } from '../../../../../agent/src/sync/transport/view-client.ts'
+import { countWrites } from './count-writes.ts'
+
+/**
+ * A process that makes one update and ends by SIGKILL at one of its steps on the disk: before step
+ * `at`, or, when `half` is given, in the middle of it. Prints what it did and what came of it.
+ */
+const [directory = '', enrolmentText = '', at = '', half = ''] = process.argv.slice(2)
+const enrolment = JSON.parse(enrolmentText) as Enrolment
+
+const clock = createTrustedClock({ wall: Date.now, uptime: () => performance.now() })
+const active = createActivePolicy({
+  clock,
+  machineAddresses: () => [],
+  localPolicies: [],
+  home: null,
+  controlPlane: [],
+  isGrantOver: () => true,
+})
+const prove = createProver(createDeviceKey(), Date.now)
+const wire = { fetch: createHttpFetch(), server: enrolment.server, prove, timeoutMs: 10_000 }
+const access = createDeviceAccess({ ...wire, clock: Date.now, random: Math.random })
+const channel = createViewChannel({
+  enrolment,
+  store: createStateStore(directory),
+  fetchFile: createFileFetcher({ ...wire, access }),
+  clock,
+})
+const synchronizer = createSynchronizer({ active, channel, org: enrolment.org, clock: Date.now })
+await synchronizer.restore()
+
+const steps: string[] = []
+await countWrites(directory, ({ name, halve: doHalf }) => {
+  steps.push(name)
+  if (steps.length !== Number(at)) return undefined
+  const die = (): void => void process.kill(process.pid, 'SIGKILL')
+  if (half !== '') return doHalf().then(die)
+  die()
+  return undefined
+})
+const { outcome, revision, error } = await synchronizer.run(new AbortController().signal)
+process.stdout.write(JSON.stringify({ steps, outcome, revision, error }))
+process.exit(0)

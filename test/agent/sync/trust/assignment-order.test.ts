@@ -1,0 +1,273 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { NOW_MS } from '../../fixture/bundle.ts'
+import { packBundle, type Served } from '../../fixture/pack-bundle.ts'
+import { never, policies, setUp, wide, type Scene } from '../../fixture/sync-scene.ts'
+import { createKeys, OTHER_VIEW, serve, VIEW, type Release } from '../../fixture/view-repository.ts'
+
+const MINUTE_MS = 60_000
+const SECRET = { action: 'read', path: '/etc/passwd' }
+const STATES = ['state.json', 'state.previous.json']
+
+/** Signed so many minutes from the start; the versions of both views are the same, so they decide nothing. */
+const assigned = (minutes: number, release: Release): Release => ({
+  version: 1,
+  atMs: NOW_MS,
+  assignedAtMs: NOW_MS + minutes * MINUTE_MS,
+  ...release,
+})
+const lax = (minutes: number): Release =>
+  assigned(minutes, { view: OTHER_VIEW, policies: wide, revision: 8 })
+const strict = (minutes: number): Release => assigned(minutes, { view: VIEW, policies })
+
+const WAYS: readonly (readonly [string, (scene: Scene, served: Served) => Promise<unknown>])[] = [
+  ['by the server', (scene, served) => scene.sync(served)],
+  ['by a server without updates', (scene, served) => scene.sync(served, false)],
+  ['by a bundle file', (scene, served) => scene.synchronizer.import([packBundle(served)], never)],
+]
+
+/** A machine that was in the lax view, and is in the strict one since `minutes`. */
+async function movedAt(minutes: number): Promise<Scene> {
+  const scene = await setUp()
+  scene.setClock(NOW_MS + minutes * MINUTE_MS)
+  expect(await scene.sync(scene.repository.release(lax(0)))).toMatchObject({ error: null })
+  expect(scene.active.decide(SECRET).decision).toBe('allow')
+  expect(await scene.sync(scene.repository.release(strict(minutes)))).toMatchObject({ error: null })
+  expect(scene.active.decide(SECRET).decision).toBe('deny')
+  return scene
+}
+
+describe.each(WAYS)('an older assignment that comes %s', (_way, offer) => {
+  it.each([1, 5, 9, 11])(
+    'brings no former view back when it is %i minutes older',
+    async (minutes) => {
+      const scene = await movedAt(minutes)
+
+      const outcome = await offer(scene, scene.repository.release(lax(0)))
+
+      expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'older_issue' } })
+      expect(scene.active.decide(SECRET).decision).toBe('deny')
+    },
+  )
+
+  it('brings no former view back when both are of the same second', async () => {
+    const scene = await movedAt(1)
+
+    const outcome = await offer(scene, scene.repository.release(lax(1)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('brings no former view back after ever older ones of the view in force', async () => {
+    const scene = await movedAt(60)
+    for (const [index, minutes] of [51, 42, 33, 24, 15, 6].entries())
+      await offer(scene, scene.repository.release({ ...strict(minutes), version: 2 + index }))
+
+    const outcome = await offer(scene, scene.repository.release(lax(3)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('brings no former view back after a restart', async () => {
+    const before = await movedAt(9)
+    const scene = await setUp(before.directory, before.repository, NOW_MS + 9 * MINUTE_MS)
+
+    const outcome = await offer(scene, scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('is taken for the view in force while it is less than ten minutes older', async () => {
+    const scene = await movedAt(20)
+
+    const within = await offer(scene, scene.repository.release({ ...strict(11), version: 2 }))
+    const beyond = await offer(scene, scene.repository.release({ ...strict(9), version: 3 }))
+
+    expect(within).toMatchObject({ error: null })
+    expect(beyond).toMatchObject({ error: { code: 'older_issue' } })
+  })
+
+  it('keeps no machine from a former view that it is assigned to again', async () => {
+    const scene = await movedAt(5)
+
+    const outcome = await offer(scene, scene.repository.release(lax(6)))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+    expect(scene.active.decide(SECRET).decision).toBe('allow')
+  })
+})
+
+const SECONDS = NOW_MS / 1000
+/** Signed by a server that counts the views of the machine. */
+const versioned = (version: number, release: Release): Release => ({
+  ...release,
+  assignment: { version: SECONDS + version },
+})
+
+describe.each(WAYS)('an assignment with a version that comes %s', (_way, offer) => {
+  /** In the strict view by version 5, after the lax one by version 1; half an hour has passed. */
+  async function movedByVersion(): Promise<Scene> {
+    const scene = await setUp()
+    scene.setClock(NOW_MS + 30 * MINUTE_MS)
+    for (const release of [versioned(1, lax(0)), versioned(5, strict(20))])
+      expect(await scene.sync(scene.repository.release(release))).toMatchObject({ error: null })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+    return scene
+  }
+
+  it.each([1, 4, 5])(
+    'brings no former view back by version %i, whenever it was issued',
+    async (version) => {
+      const before = await movedByVersion()
+      const nowMs = NOW_MS + 30 * MINUTE_MS
+      for (const scene of [before, await setUp(before.directory, before.repository, nowMs)]) {
+        const outcome = await offer(scene, scene.repository.release(versioned(version, lax(35))))
+
+        expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'older_issue' } })
+        expect(scene.active.decide(SECRET).decision).toBe('deny')
+      }
+    },
+  )
+
+  it('moves the machine by a higher one, although another clock has dated it earlier', async () => {
+    const scene = await movedByVersion()
+
+    const outcome = await offer(scene, scene.repository.release(versioned(6, lax(16))))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+    expect(scene.active.decide(SECRET).decision).toBe('allow')
+  })
+
+  it('is taken for the view in force whatever its version, and hides no later one', async () => {
+    const scene = await movedByVersion()
+
+    for (const [count, version] of [4, 7, 6].entries())
+      expect(
+        await offer(
+          scene,
+          scene.repository.release({ ...versioned(version, strict(20)), version: 2 + count }),
+        ),
+      ).toMatchObject({ error: null })
+
+    expect(await offer(scene, scene.repository.release(versioned(7, lax(30))))).toMatchObject({
+      error: { code: 'older_issue' },
+    })
+  })
+
+  it('moves a machine that has one without a version, which was dated ahead', async () => {
+    const scene = await setUp()
+    expect(await scene.sync(scene.repository.release(lax(5)))).toMatchObject({ error: null })
+
+    const outcome = await offer(scene, scene.repository.release(versioned(1, strict(0))))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+    expect(await offer(scene, scene.repository.release(lax(9)))).toMatchObject({
+      error: { code: 'older_issue' },
+    })
+  })
+
+  it('stands before one without a version for a day', async () => {
+    const scene = await movedByVersion()
+    const dayMs = 24 * 60 * MINUTE_MS
+    scene.setClock(NOW_MS + dayMs)
+
+    const within = await offer(
+      scene,
+      scene.repository.release({ ...lax(24 * 60), atMs: NOW_MS + dayMs }),
+    )
+    const beyond = await offer(
+      scene,
+      scene.repository.release({ ...lax(24 * 60 + 1), atMs: NOW_MS + dayMs }),
+    )
+
+    expect(within).toMatchObject({ error: { code: 'older_issue' } })
+    expect(beyond).toMatchObject({ error: null })
+  })
+})
+
+it('a machine tells the server the version of the newest assignment that it has accepted', async () => {
+  const scene = await setUp()
+  for (const release of [lax(0), versioned(3, strict(0)), versioned(2, strict(0)), strict(1)]) {
+    scene.server.answer = serve(scene.repository.release(release))
+    await scene.synchronizer.run(never, true)
+  }
+
+  const sent = scene.server.requests
+    .filter(({ url = '' }) => url.includes('/device/update'))
+    .map(({ headers }) => headers['palisade-assignment-version'])
+  expect(sent).toEqual(['0', '0', String(SECONDS + 3), String(SECONDS + 3)])
+})
+
+describe('the newest assignment that was accepted', () => {
+  it('counts after an update of an agent that did not keep it', async () => {
+    const before = await movedAt(9)
+    for (const name of STATES) await forgetAssignment(join(before.directory, name))
+    const scene = await setUp(before.directory, before.repository, NOW_MS + 9 * MINUTE_MS)
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+
+    const outcome = await scene.sync(scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+  })
+
+  it.each(STATES)('counts when %s is replaced by one from before it', async (name) => {
+    const first = await setUp()
+    first.setClock(NOW_MS + 9 * MINUTE_MS)
+    for (const release of [lax(0), strict(1), lax(2)])
+      expect(await first.sync(first.repository.release(release))).toMatchObject({ error: null })
+    const older = await readFile(join(first.directory, name))
+    await first.sync(first.repository.release(strict(3)))
+    await writeFile(join(first.directory, name), older, { mode: 0o600 })
+
+    const scene = await setUp(first.directory, first.repository, NOW_MS + 9 * MINUTE_MS)
+
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+    expect(await scene.sync(scene.repository.release(lax(2)))).toMatchObject({
+      error: { code: 'older_issue' },
+    })
+  })
+
+  it('still counts after another online key', async () => {
+    const scene = await movedAt(9)
+    const { keys } = scene.repository
+    scene.repository.rotate({ ...createKeys(), root: keys.root, targets: keys.targets })
+
+    const outcome = await scene.sync(scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.active.decide(SECRET).decision).toBe('deny')
+  })
+
+  it('keeps nothing out after another targets key', async () => {
+    const scene = await movedAt(9)
+    scene.repository.rotate({ ...createKeys(), root: scene.repository.keys.root })
+
+    const outcome = await scene.sync(scene.repository.release(lax(0)))
+
+    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
+  })
+
+  it('is none that a thief of the targets key has dated in the future', async () => {
+    const scene = await movedAt(1)
+    expect(await scene.sync(scene.repository.release(lax(60)))).toMatchObject({
+      error: { code: 'issued_in_future' },
+    })
+
+    expect(await scene.sync(scene.repository.release(lax(2)))).toMatchObject({ error: null })
+  })
+})
+
+/** As an earlier version kept the state. */
+async function forgetAssignment(file: string): Promise<void> {
+  const { state } = JSON.parse(await readFile(file, 'utf8')) as { state: string }
+  const { newest_assignment, ...rest } = JSON.parse(state) as Record<string, unknown>
+  expect(newest_assignment).toBeDefined()
+  const text = JSON.stringify(rest)
+  const sum = createHash('sha256').update(text).digest('hex')
+  await writeFile(file, JSON.stringify({ sum, state: text }), { mode: 0o600 })
+}

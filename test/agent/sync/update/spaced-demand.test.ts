@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest'
+import { createSpacedDemand } from '../../../../agent/src/sync/update/spaced-demand.ts'
+
+function setUp() {
+  const begunAt: number[] = []
+  let nowMs = 0
+  const rests: { ms: number; end: () => void }[] = []
+  const demand = createSpacedDemand(
+    async () => {
+      begunAt.push(nowMs)
+      return { outcome: 'unchanged', revision: 1, error: null, retryAfterMs: null }
+    },
+    () => nowMs,
+    (ms) => new Promise((resolve) => rests.push({ ms, end: resolve })),
+  )
+  const endRest = (): void => {
+    const rest = rests.shift()
+    nowMs += rest?.ms ?? 0
+    rest?.end()
+  }
+  const pass = (ms: number): void => {
+    nowMs += ms
+  }
+  return { demand, begunAt, rests, endRest, pass }
+}
+
+describe('attempts that local programs ask for', () => {
+  it('begin at once for a person who asks now and then', async () => {
+    const { demand, begunAt, pass } = setUp()
+
+    for (let asked = 0; asked < 100; asked += 1) {
+      await demand()
+      pass(2_000)
+    }
+
+    expect(begunAt).toHaveLength(100)
+  })
+
+  it('begin once a second at most for a program that asks without pause', async () => {
+    const { demand, begunAt, rests, endRest } = setUp()
+
+    for (let asked = 0; asked < 60; asked += 1) {
+      const answer = demand()
+      if (rests.length > 0) endRest()
+      await answer
+    }
+
+    expect(begunAt.filter((ms) => ms === 0)).toHaveLength(31)
+    expect(begunAt.slice(31)).toEqual(Array.from({ length: 29 }, (_, n) => (n + 1) * 1_000))
+  })
+
+  it('are shared by all who ask while one is waited for', async () => {
+    const { demand, begunAt, rests, endRest } = setUp()
+    for (let asked = 0; asked < 31; asked += 1) await demand()
+
+    const answers = Array.from({ length: 500 }, () => demand())
+    endRest()
+    await Promise.all(answers)
+
+    expect(begunAt).toHaveLength(32)
+    expect(rests).toEqual([])
+  })
+
+  it('begin anew for who asks once it has begun', async () => {
+    const { demand, begunAt, endRest } = setUp()
+    for (let asked = 0; asked < 31; asked += 1) await demand()
+
+    const former = demand()
+    endRest()
+    await former
+    const next = demand()
+    endRest()
+    await next
+
+    expect(begunAt).toHaveLength(33)
+  })
+})
