@@ -1,6 +1,6 @@
 import { createDeviceKey, keepName } from '@palisade/client'
 import type { Policy } from '@palisade/policy-core'
-import { agentStatusSchema } from '@palisade/protocol'
+import { agentStatusSchema, UPDATE_PATH } from '@palisade/protocol'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -60,8 +60,12 @@ async function startAgent(
       const { pathname } = new URL(url)
       if (typeof init.body === 'string') place.sent?.push([pathname, JSON.parse(init.body)])
       const token = { access_token: 'pal_dat_x', token_type: 'DPoP', expires_in: 3600 }
-      const body =
-        pathname === '/api/v1/device/token' ? JSON.stringify(token) : served.get(pathname)
+      const answers = new Map<string, string>([
+        ...served,
+        ['/api/v1/device/token', JSON.stringify(token)],
+      ])
+      if (served.size > 0) answers.set(UPDATE_PATH, packBundle(served).toString())
+      const body = answers.get(pathname)
       const headers = { 'content-type': 'application/json' }
       return new Response(body ?? '{}', { headers, status: body === undefined ? 404 : 200 })
     },

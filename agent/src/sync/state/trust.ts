@@ -7,7 +7,7 @@ import { judgeView, type JudgedView } from '../trust/judge-view.ts'
 import { followFrom, followRoots, hasOtherKeys } from '../trust/root-chain.ts'
 import { isSignedBy, readTargets, type Root } from '../trust/signed-metadata.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
-import { newestAssignmentOf, type TrustedState } from '../trust/trusted-state.ts'
+import type { TrustedState } from '../trust/trusted-state.ts'
 import { NO_MARKS, withMark } from '../trust/view-marks.ts'
 
 export interface TrustDeps {
@@ -162,8 +162,8 @@ function withView(
   return {
     ...state,
     view: files,
-    ...withMark(state, { view: files.id, versions, issuedMs }, state),
-    newest_assignment: isNewest ? files.assignment : newestAssignmentOf(state),
+    ...withMark(state, { view: files.id, versions, issuedMs }),
+    newest_assignment: isNewest ? files.assignment : state.newest_assignment,
     issued_ms: Math.max(state.issued_ms, issuedMs),
   }
 }

@@ -1,35 +1,31 @@
-import { deviceViewSchema, type DeviceView } from '@palisade/protocol'
+import { deviceViewSchema } from '@palisade/protocol'
+import type { z } from 'zod'
 import { readSigned, type SignedFile } from './signed-metadata.ts'
 
-/** An assignment without a version stands so far behind those that have one. */
-const UNVERSIONED_LAG_SECONDS = 24 * 60 * 60
+/** This machine asks for the version, which orders assignments: one without it is refused. */
+const assignmentSchema = deviceViewSchema.shape.signed.required({ version: true })
 
 /** The signed statement that one view belongs to this machine. */
-export type Assignment = DeviceView['signed']
+export type Assignment = z.infer<typeof assignmentSchema>
 
 /** Null for any other text. Nothing is verified. */
 export function readAssignment(file: string | SignedFile): Assignment | null {
-  return readSigned(file, deviceViewSchema.shape.signed)
+  return readSigned(file, assignmentSchema)
 }
 
 /** Where an assignment stands among those of its machine. */
 export interface AssignmentOrder {
-  /** Its version; assignments of different views have different ones. */
-  readonly position: number
+  /** Assignments of different views have different ones. */
+  readonly version: number
   /** Milliseconds since 1970. */
   readonly issuedMs: number
 }
 
 /** Before every assignment. */
-const FIRST: AssignmentOrder = { position: 0, issuedMs: 0 }
+const FIRST: AssignmentOrder = { version: 0, issuedMs: 0 }
 
-/**
- * By the version. A server of an earlier release signs no version, and dates up to five minutes ahead
- * of its clock; its assignments stand a day behind those that have a version.
- */
 export function orderOf({ version, issued }: Assignment): AssignmentOrder {
-  const issuedMs = Date.parse(issued)
-  return { position: version ?? issuedMs / 1000 - UNVERSIONED_LAG_SECONDS, issuedMs }
+  return { version, issuedMs: Date.parse(issued) }
 }
 
 /** The same of a text; `FIRST` for a text that is no assignment. */
@@ -39,7 +35,5 @@ export function orderOfText(text: string | null): AssignmentOrder {
 }
 
 export function isLater(one: AssignmentOrder, other: AssignmentOrder): boolean {
-  return one.position === other.position
-    ? one.issuedMs > other.issuedMs
-    : one.position > other.position
+  return one.version === other.version ? one.issuedMs > other.issuedMs : one.version > other.version
 }

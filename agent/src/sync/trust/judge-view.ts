@@ -30,7 +30,7 @@ import {
   type Timestamp,
 } from './signed-metadata.ts'
 import { MAX_DOCUMENT_BYTES } from '../state/state-store.ts'
-import { newestAssignmentOf, type TrustedState, type ViewFiles } from './trusted-state.ts'
+import type { TrustedState, ViewFiles } from './trusted-state.ts'
 import { isBehind, type Versions } from './view-marks.ts'
 
 /** How far clocks of server and machine may be apart. */
@@ -172,7 +172,7 @@ function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | 
   const order = orderOf(assignment)
   const isSameView = assignment.view === judgement.state.view?.id
   if (
-    isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.position > newest.position
+    isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.version > newest.version
   )
     return null
   return fault('older_issue', 'the view was assigned before the newest assignment accepted')
@@ -180,7 +180,7 @@ function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | 
 
 /** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
 function newestOrder({ state, root }: Judgement): AssignmentOrder | null {
-  const newest = newestAssignmentOf(state)
+  const newest = state.newest_assignment
   if (newest === null || !isSignedBy(root, 'targets', newest)) return null
   return orderOfText(newest)
 }

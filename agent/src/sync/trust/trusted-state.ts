@@ -1,6 +1,6 @@
 import { parseJson } from '@palisade/protocol'
 import { z } from 'zod'
-import { grantLedgerSchema, NO_GRANTS } from '../../break-glass/grant-ledger.ts'
+import { grantLedgerSchema } from '../../break-glass/grant-ledger.ts'
 import type { KeptMeter } from '../../break-glass/grant-meter.ts'
 import { instantMs } from '../../state/instant.ts'
 import type { KeptTime } from '../../state/trusted-time.ts'
@@ -29,27 +29,18 @@ const stateSchema = z.strictObject({
   view: viewFilesSchema.nullable(),
   ...viewMarksShape,
   /**
-   * The latest assignment that was accepted, of whichever view. Its text is kept because it
-   * counts only while the keys that signed it do; absent in what an earlier version kept.
+   * The latest assignment that was accepted, of whichever view; null before the first. Its text is
+   * kept because it counts only while the keys that signed it do.
    */
-  newest_assignment: z.string().nullable().default(null),
+  newest_assignment: z.string().nullable(),
   /** The latest time that anything accepted was issued at, in milliseconds since 1970. */
   issued_ms: instantMs,
-  /** Absent in what an earlier version kept. */
-  grants: grantLedgerSchema.default(NO_GRANTS),
-  /** Whether the server's last word was that it does not know this machine; absent likewise. */
-  is_revoked: z.boolean().default(false),
-  /** Written by an earlier version, and ignored. */
-  refused_ms: instantMs.exactOptional(),
+  grants: grantLedgerSchema,
+  /** Whether the server's last word was that it does not know this machine. */
+  is_revoked: z.boolean(),
 })
 /** Everything that this machine trusts beyond its enrolment. */
 export type TrustedState = z.infer<typeof stateSchema>
-
-/** The text of the latest one that was accepted, whichever view it names; null before the first. */
-export function newestAssignmentOf({ newest_assignment, view }: TrustedState): string | null {
-  // An agent of an earlier version kept only the one of the view in force.
-  return newest_assignment ?? view?.assignment ?? null
-}
 
 /**
  * Whether the previous copy knows of something that the newest does not: that was not written to the
@@ -68,7 +59,7 @@ function knowsMore(one: TrustedState, other: TrustedState): boolean {
   return (
     one.grants.passed_ms > other.grants.passed_ms ||
     one.grants.used.some((grant) => !other.grants.used.some(({ id }) => id === grant.id)) ||
-    isLater(orderOfText(newestAssignmentOf(one)), orderOfText(newestAssignmentOf(other))) ||
+    isLater(orderOfText(one.newest_assignment), orderOfText(other.newest_assignment)) ||
     knowsMoreMarks(one, other)
   )
 }

@@ -12,8 +12,8 @@ export type Versions = Readonly<z.infer<typeof versionsSchema>>
 
 /** The highest versions of a view that were accepted. */
 const markSchema = versionsSchema.extend({
-  /** The latest issue of them, in milliseconds since 1970; absent in a state of an earlier version. */
-  issued_ms: instantMs.optional(),
+  /** The latest issue of them, in milliseconds since 1970. */
+  issued_ms: instantMs,
 })
 
 /** Members of the state on disk, which every update writes as a whole. */
@@ -21,7 +21,7 @@ export const viewMarksShape = {
   /** Of the views that this device had last: a device that returns to one must not fall behind in it. */
   marks: z.record(z.string(), markSchema),
   /** A view without a mark must be issued after this, in milliseconds since 1970; 0 for any time. */
-  marks_floor_ms: instantMs.default(0),
+  marks_floor_ms: instantMs,
 }
 export type ViewMarks = Readonly<z.infer<z.ZodObject<typeof viewMarksShape>>>
 
@@ -54,37 +54,30 @@ export function isBehind({ marks, marks_floor_ms }: ViewMarks, issue: Issue): bo
 export function withMark(
   { marks, marks_floor_ms }: ViewMarks,
   { view, versions, issuedMs }: Issue,
-  { issued_ms: newestMs }: { readonly issued_ms: number },
   most = MAX_MARKS,
 ): ViewMarks {
   const former = Object.hasOwn(marks, view) ? marks[view]?.issued_ms : undefined
   const mark = { ...versions, issued_ms: Math.max(issuedMs, former ?? 0) }
   const others = Object.entries(marks)
     .filter(([id]) => id !== view)
-    // Nothing in the state was issued later than the newest of all.
-    .map(([id, other]) => ({ id, other, issuedMs: other.issued_ms ?? newestMs }))
-    .toSorted((a, b) => b.issuedMs - a.issuedMs)
+    .toSorted(([, a], [, b]) => b.issued_ms - a.issued_ms)
   const dropped = others.slice(most - 1)
-  const kept = others.slice(0, most - 1).map(({ id, other }) => [id, other] as const)
   return {
-    marks: Object.fromEntries([...kept, [view, mark]]),
+    marks: Object.fromEntries([...others.slice(0, most - 1), [view, mark]]),
     marks_floor_ms: Math.max(
       marks_floor_ms,
-      ...dropped.map((gone) => gone.issuedMs + CLOCKS_APART_MS),
+      ...dropped.map(([, gone]) => gone.issued_ms + CLOCKS_APART_MS),
     ),
   }
 }
 
 /** Whether `one` keeps something out that `other` lets in. */
-export function knowsMoreMarks(
-  one: ViewMarks & { readonly issued_ms: number },
-  other: ViewMarks,
-): boolean {
+export function knowsMoreMarks(one: ViewMarks, other: ViewMarks): boolean {
   if (one.marks_floor_ms > other.marks_floor_ms) return true
   return Object.entries(one.marks).some(([view, mark]) => {
     const known = Object.hasOwn(other.marks, view) ? other.marks[view] : undefined
     if (known !== undefined) return ROLES.some((role) => mark[role] > known[role])
     // The floor keeps out all that a mark did that was dropped.
-    return (mark.issued_ms ?? one.issued_ms) + CLOCKS_APART_MS > other.marks_floor_ms
+    return mark.issued_ms + CLOCKS_APART_MS > other.marks_floor_ms
   })
 }

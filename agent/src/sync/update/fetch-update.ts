@@ -6,7 +6,7 @@ import {
   UPDATE_PATH,
   type Enrolment,
 } from '@palisade/protocol'
-import type { Fault } from '../fault.ts'
+import { fault, type Fault } from '../fault.ts'
 import { openArchive, type Archive } from './open-archive.ts'
 import type { FetchFile } from '../transport/view-client.ts'
 
@@ -25,7 +25,7 @@ export interface Held {
   readonly targets: number | null
   /** Of the timestamp of `view`, to be told when nothing has changed. */
   readonly etag: string | null
-  /** Of the newest assignment that was accepted; 0 without a version. */
+  /** Of the newest assignment that was accepted; 0 before the first. */
   readonly assignmentVersion?: number
   /** To be signed into the next assignment; null while this machine is not revoked. */
   readonly nonce?: string | null
@@ -35,14 +35,14 @@ export interface Held {
 
 /**
  * Asks for all that is missing in one answer. What it does not hold, such as policies beyond its
- * length, is fetched one by one. `absent` from a server that knows of no updates. Never rejects.
+ * length, is fetched one by one. Never rejects.
  */
 export async function fetchUpdate(
   fetchFile: FetchFile,
   enrolment: Pick<Enrolment, 'org' | 'device_id'>,
   held: Held,
   signal: AbortSignal,
-): Promise<Update | { readonly kind: 'same' } | { readonly kind: 'absent' } | Fault> {
+): Promise<Update | { readonly kind: 'same' } | Fault> {
   const { etag, assignmentVersion = 0, nonce = null, issuedAfterMs = null } = held
   const path = `${UPDATE_PATH}?${formatHeld(held)}`
   const headers = {
@@ -52,6 +52,7 @@ export async function fetchUpdate(
   }
   const fetched = await fetchFile({ path, maxBytes: MAX_UPDATE_BYTES, etag, headers }, signal)
   if (fetched.kind === 'not_modified') return { kind: 'same' }
+  if (fetched.kind === 'absent') return fault('http_status', 'the server answered 404')
   if (fetched.kind !== 'body') return fetched
   const archive = await openArchive([fetched.body], enrolment, {
     what: 'update',

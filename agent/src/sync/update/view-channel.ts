@@ -1,7 +1,7 @@
 import { TIMESTAMP_TAG_CHARACTERS, type Enrolment } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { TrustedClock } from '../../state/trusted-clock.ts'
-import { readAssignment } from '../trust/assignment.ts'
+import { orderOfText } from '../trust/assignment.ts'
 import type { Times } from './awaited-issue.ts'
 import type { Fault } from '../fault.ts'
 import { fetchDocuments } from './fetch-documents.ts'
@@ -13,7 +13,7 @@ import { refreshView, type Refresh } from './refresh-view.ts'
 import { createRevocation, type Revocation } from '../state/revocation.ts'
 import type { StateStore } from '../state/state-store.ts'
 import { createTrust, type FetchedView, type Trust } from '../state/trust.ts'
-import { newestAssignmentOf, type TrustedState } from '../trust/trusted-state.ts'
+import type { TrustedState } from '../trust/trusted-state.ts'
 import type { FetchFile } from '../transport/view-client.ts'
 
 export interface ViewChannelDeps {
@@ -109,9 +109,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     }
     const held = { ...heldOf(trust, tag), nonce: revocation.challenge(), issuedAfterMs }
     const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
-    if (fetched.kind === 'archive') return follow(fetched.fetchFile, signal)
-    // A server of an earlier version has each file by itself.
-    return fetched.kind === 'absent' ? follow(fetchFile, signal) : fetched
+    return fetched.kind === 'archive' ? follow(fetched.fetchFile, signal) : fetched
   }
 
   return {
@@ -142,8 +140,7 @@ function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held
   const state = trust.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null
-  const newest = newestAssignmentOf(state)
-  const assignmentVersion = (newest === null ? null : readAssignment(newest))?.version ?? 0
+  const assignmentVersion = orderOfText(state.newest_assignment).version
   return { view, root: trust.root()?.version ?? 1, targets, etag, assignmentVersion }
 }
 

@@ -1,8 +1,5 @@
 import { nonceSchema } from '@palisade/protocol'
-import { createHash } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NOW_MS } from '../../fixture/bundle.ts'
 import { fileOf, grantOf } from '../../fixture/grant.ts'
@@ -191,20 +188,6 @@ describe('a revocation', () => {
 
     expect(scene.active.state()).toBe('fresh')
   })
-
-  it('that an agent of an earlier version has kept with its time ends in the same way', async () => {
-    const { scene: before } = await revoked()
-    for (const name of ['state.json', 'state.previous.json'])
-      await dateRefusal(join(before.directory, name))
-    const scene = await setUp(before.directory, before.repository, REFUSED_MS + MINUTE_MS)
-    expect(scene.active.state()).toBe('revoked')
-    scene.server.answer = (asked, response) =>
-      serve(answerTo(scene, nonceOf(asked)))(asked, response)
-
-    await scene.synchronizer.run(never)
-
-    expect(scene.active.state()).toBe('fresh')
-  })
 })
 
 function nonceOf({ headers }: IncomingMessage): string {
@@ -214,11 +197,4 @@ function nonceOf({ headers }: IncomingMessage): string {
 /** What a server has that signs this nonce; null for none. */
 function answerTo({ repository }: Scene, nonce: string | null, atMs = REFUSED_MS): Served {
   return repository.release({ policies, atMs, assignment: nonce === null ? {} : { nonce } })
-}
-
-async function dateRefusal(file: string): Promise<void> {
-  const { state } = JSON.parse(await readFile(file, 'utf8')) as { state: string }
-  const text = JSON.stringify({ ...(JSON.parse(state) as object), refused_ms: REFUSED_MS })
-  const sum = createHash('sha256').update(text).digest('hex')
-  await writeFile(file, JSON.stringify({ sum, state: text }), { mode: 0o600 })
 }

@@ -15,7 +15,6 @@ const stateWith = (roots: readonly string[]): TrustedState => ({
   newest_assignment: null,
   grants: NO_GRANTS,
   is_revoked: false,
-  refused_ms: 0,
   issued_ms: 0,
   ...NO_MARKS,
 })

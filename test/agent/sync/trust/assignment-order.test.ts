@@ -24,7 +24,6 @@ const strict = (minutes: number): Release => assigned(minutes, { view: VIEW, pol
 
 const WAYS: readonly (readonly [string, (scene: Scene, served: Served) => Promise<unknown>])[] = [
   ['by the server', (scene, served) => scene.sync(served)],
-  ['by a server without updates', (scene, served) => scene.sync(served, false)],
   ['by a bundle file', (scene, served) => scene.synchronizer.import([packBundle(served)], never)],
 ]
 
@@ -109,7 +108,7 @@ const versioned = (version: number, release: Release): Release => ({
   assignment: { version: SECONDS + version },
 })
 
-describe.each(WAYS)('an assignment with a version that comes %s', (_way, offer) => {
+describe.each(WAYS)('the version of an assignment that comes %s', (_way, offer) => {
   /** In the strict view by version 5, after the lax one by version 1; half an hour has passed. */
   async function movedByVersion(): Promise<Scene> {
     const scene = await setUp()
@@ -159,34 +158,16 @@ describe.each(WAYS)('an assignment with a version that comes %s', (_way, offer) 
     })
   })
 
-  it('moves a machine that has one without a version, which was dated ahead', async () => {
-    const scene = await setUp()
-    expect(await scene.sync(scene.repository.release(lax(5)))).toMatchObject({ error: null })
+  it('is required, also of the first one', async () => {
+    const moved = await movedByVersion()
+    for (const scene of [moved, await setUp()]) {
+      const unversioned = { ...lax(35), isUnversioned: true }
 
-    const outcome = await offer(scene, scene.repository.release(versioned(1, strict(0))))
+      const outcome = await offer(scene, scene.repository.release(unversioned))
 
-    expect(outcome).toMatchObject({ outcome: 'updated', error: null })
-    expect(await offer(scene, scene.repository.release(lax(9)))).toMatchObject({
-      error: { code: 'older_issue' },
-    })
-  })
-
-  it('stands before one without a version for a day', async () => {
-    const scene = await movedByVersion()
-    const dayMs = 24 * 60 * MINUTE_MS
-    scene.setClock(NOW_MS + dayMs)
-
-    const within = await offer(
-      scene,
-      scene.repository.release({ ...lax(24 * 60), atMs: NOW_MS + dayMs }),
-    )
-    const beyond = await offer(
-      scene,
-      scene.repository.release({ ...lax(24 * 60 + 1), atMs: NOW_MS + dayMs }),
-    )
-
-    expect(within).toMatchObject({ error: { code: 'older_issue' } })
-    expect(beyond).toMatchObject({ error: null })
+      expect(outcome).toMatchObject({ outcome: 'failed', error: { code: 'malformed' } })
+      expect(scene.active.decide(SECRET).decision).toBe('deny')
+    }
   })
 })
 
@@ -200,19 +181,19 @@ it('a machine tells the server the version of the newest assignment that it has 
   const sent = scene.server.requests
     .filter(({ url = '' }) => url.includes('/device/update'))
     .map(({ headers }) => headers['palisade-assignment-version'])
-  expect(sent).toEqual(['0', '0', String(SECONDS + 3), String(SECONDS + 3)])
+  expect(sent).toEqual(['0', ...[0, 3, 3].map((version) => String(SECONDS + version))])
 })
 
 describe('the newest assignment that was accepted', () => {
-  it('counts after an update of an agent that did not keep it', async () => {
+  it('makes a state without it a damaged one, by which everything is denied', async () => {
     const before = await movedAt(9)
     for (const name of STATES) await forgetAssignment(join(before.directory, name))
+
     const scene = await setUp(before.directory, before.repository, NOW_MS + 9 * MINUTE_MS)
-    expect(scene.active.decide(SECRET).decision).toBe('deny')
 
-    const outcome = await scene.sync(scene.repository.release(lax(0)))
-
-    expect(outcome).toMatchObject({ error: { code: 'older_issue' } })
+    expect(scene.restored?.message).toContain('the kept state is damaged')
+    expect(scene.active.state()).toBe('corrupt')
+    expect(scene.active.decide(SECRET)).toMatchObject({ decision: 'deny', reason: 'no_policy' })
   })
 
   it.each(STATES)('counts when %s is replaced by one from before it', async (name) => {
@@ -262,7 +243,7 @@ describe('the newest assignment that was accepted', () => {
   })
 })
 
-/** As an earlier version kept the state. */
+/** Sealed as the agent seals it, without the member. */
 async function forgetAssignment(file: string): Promise<void> {
   const { state } = JSON.parse(await readFile(file, 'utf8')) as { state: string }
   const { newest_assignment, ...rest } = JSON.parse(state) as Record<string, unknown>

@@ -21,7 +21,6 @@ const STATE: TrustedState = {
     current: { text: 'grant', begun_ms: 1 },
   },
   is_revoked: false,
-  refused_ms: 0,
 }
 
 /** Sealed as the agent seals it, whatever it holds. */
@@ -48,7 +47,6 @@ describe('a kept state', () => {
 
   it.each([
     'issued_ms',
-    'refused_ms',
     'marks_floor_ms',
     'grants.passed_ms',
     'grants.used.0.issued_ms',
@@ -67,9 +65,11 @@ describe('a kept state', () => {
     expect(whole.map((state) => parseState(formatState(state)))).toEqual(whole)
   })
 
-  it('is damaged when a member is missing that every version has kept', () => {
-    for (const name of ['org', 'device_id', 'roots', 'view', 'marks', 'issued_ms'])
-      expect(parseState(seal({ ...STATE, [name]: undefined }))).toBe(null)
+  it('is damaged when any member is missing, or there is one more', () => {
+    for (const name of Object.keys(STATE))
+      expect(parseState(seal({ ...STATE, [name]: undefined })), name).toBe(null)
+    expect(parseState(seal({ ...STATE, refused_ms: 0 }))).toBe(null)
+    expect(parseState(seal(replaced(STATE, 'marks/a/issued_ms', undefined)))).toBe(null)
   })
 })
 

@@ -31,7 +31,6 @@ const stateWith = (marks: ViewMarks, issued_ms: number): TrustedState => ({
   newest_assignment: null,
   grants: NO_GRANTS,
   is_revoked: false,
-  refused_ms: 0,
   issued_ms,
   ...marks,
 })
@@ -45,7 +44,7 @@ function accept(issues: readonly Issue[], most: number): ViewMarks {
 }
 
 const take = (marks: ViewMarks, issue: Issue, most?: number): ViewMarks =>
-  withMark(marks, issue, { issued_ms: issue.issuedMs }, most)
+  withMark(marks, issue, most)
 
 /** One signed each minute, by either of two servers whose clocks are up to ten minutes apart. */
 const releases = fc
@@ -86,18 +85,6 @@ describe('marks of views that are dropped', () => {
     expect(isBehind(marks, releaseOf('new', 1, lastMs - 60 * MINUTE_MS))).toBe(false)
     expect(isBehind(marks, releaseOf('view-3', 2, lastMs))).toBe(false)
     expect(isBehind(marks, releaseOf('view-3', 1, BEGIN_MS + 3 * 60 * MINUTE_MS))).toBe(true)
-  })
-
-  it('are as old as the newest issue where an earlier version kept none', () => {
-    const { marks } = accept([releaseOf('legacy', 9, BEGIN_MS)], 4)
-    const { issued_ms: _, ...mark } = marks['legacy'] ?? { timestamp: 0, snapshot: 0, targets: 0 }
-    const kept = { marks: { legacy: mark }, marks_floor_ms: 0 }
-    const newestMs = BEGIN_MS + 5 * MINUTE_MS
-
-    const dropped = withMark(kept, releaseOf('other', 1, newestMs), { issued_ms: newestMs }, 1)
-
-    expect(isBehind(dropped, releaseOf('legacy', 8, newestMs))).toBe(true)
-    expect(isBehind(dropped, releaseOf('legacy', 8, newestMs + 11 * MINUTE_MS))).toBe(false)
   })
 
   it('leave a state that can be read after 5,000 views', () => {

@@ -72,7 +72,6 @@ describe('a sync', () => {
 
   it('fetches nothing anew but what has changed', async () => {
     const { server, repository, sync, synchronizer } = await inForce()
-    const third = { ...policyOf(['deny', 'read', '/data/other']), id: 'pol_3' }
     server.requests.length = 0
     const asked = (): string[] =>
       server.requests.map(({ url = '' }) => url.slice(url.lastIndexOf('/') + 1))
@@ -87,19 +86,25 @@ describe('a sync', () => {
     server.answer = serve(first)
     await synchronizer.run(never, true)
     expect(asked()).toEqual([`${known}2`])
+  })
 
+  it('keeps its policy where the server has no updates, and asks for nothing file by file', async () => {
+    const scene = await inForce()
+    const { server, repository, synchronizer } = scene
+    const others = serve(repository.release({ policies: [], revision: 9 }))
     server.requests.length = 0
-    await sync(repository.release({ policies: [...policies, third], revision: 9 }), false)
-    expect(asked()).toEqual([
-      'timestamp.json',
-      `${known}2`,
-      'view',
-      'timestamp.json',
-      '2.root.json',
-      '3.snapshot.json',
-      '3.targets.json',
-      expect.stringMatching(/^[0-9a-f]{64}\.pol_3\.json$/),
-    ])
+    server.answer = (asked, response) => {
+      if (asked.url?.includes('/device/update') === true) response.writeHead(404).end()
+      else others(asked, response)
+    }
+
+    expect(await synchronizer.run(never, true)).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'http_status', message: 'the server answered 404' },
+    })
+
+    expect(server.requests).toHaveLength(1)
+    expectKept(scene)
   })
 
   it('holds no connection until the next poll, of which a server would have one for each machine', async () => {

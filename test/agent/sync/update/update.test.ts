@@ -117,13 +117,13 @@ describe('an update in one answer', () => {
     const { repository, synchronizer } = scene
     const before = repository.release({ policies: [other], revision: 6 })
     for (let version = 3; version <= 4; version += 1)
-      await scene.sync(repository.release({ policies }), true)
+      await scene.sync(repository.release({ policies }))
     const served = repository.release({ policies, revision: 8 })
     serveChanged(scene, before, mixed(served, before, name))
 
     expect(await synchronizer.run(never, true)).toMatchObject({ error: { code } })
     expectKept(scene)
-    expect(await scene.sync(served, true)).toMatchObject({ revision: 8, error: null })
+    expect(await scene.sync(served)).toMatchObject({ revision: 8, error: null })
   })
 
   it.each([
@@ -154,7 +154,7 @@ describe('an update in one answer', () => {
     expectKept(scene)
     // What an update says is all that there is of roots.
     expect(asked).toEqual([])
-    expect(await scene.sync(served, true)).toMatchObject({ revision: 8, error: null })
+    expect(await scene.sync(served)).toMatchObject({ revision: 8, error: null })
   })
 
   it('of hundreds of thousands of members is refused before any of them is looked at', async () => {

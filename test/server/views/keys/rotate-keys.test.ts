@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createDeviceKey, createProver, thumbprintOf, type Prove } from '@palisade/client'
-import { UPDATE_PATH, type DeviceView, type Enrolment } from '@palisade/protocol'
+import { UPDATE_PATH, type Bundle, type DeviceView, type Enrolment } from '@palisade/protocol'
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createDeviceAccess } from '../../../../agent/src/sync/transport/device-access.ts'
 import { createStateStore } from '../../../../agent/src/sync/state/state-store.ts'
@@ -35,6 +35,7 @@ import { createAuditedStore } from '../../../../server/src/history/audit/audited
 import { OPERATOR } from '../../../../server/src/history/author.ts'
 import type { DistributionKeyRecord } from '../../../../server/src/store/distribution-records.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
+import { packBundle } from '../../../agent/fixture/pack-bundle.ts'
 import { temporaryDirectory } from '../../../agent/fixture/temporary-directory.ts'
 import { fetchDeviceToken } from '../../test-device.ts'
 import { openTestServer, type TestServer } from '../../test-server.ts'
@@ -100,12 +101,24 @@ describe('new keys, through a running agent,', () => {
 
   const fetchThroughThief: typeof fetch = async (input, init) => {
     const { pathname } = new URL(new Request(input).url)
-    // He has each file by itself.
-    if (forged.size > 0 && pathname === UPDATE_PATH) return new Response(null, { status: 404 })
-    const body = forged.get(pathname)
-    if (body === undefined) return fetch(input, init)
+    if (forged.size === 0) return fetch(input, init)
     const headers = { 'content-type': 'application/json' }
-    return new Response(Buffer.from(body).toString(), { headers })
+    if (pathname === UPDATE_PATH)
+      return new Response(await packForged(await fetch(input, init)), { headers })
+    const body = forged.get(pathname)
+    return body === undefined ? fetch(input, init) : new Response(Buffer.from(body), { headers })
+  }
+
+  /** The roots of the server, and everything else of the thief. */
+  async function packForged(answer: Response): Promise<string> {
+    const served = new Map([...forged].map(([path, body]) => [path, Buffer.from(body).toString()]))
+    if (answer.status !== 200) return packBundle(served).toString()
+    const { files } = (await answer.json()) as Bundle
+    const roots = Object.entries(files).filter(([name]) => name.endsWith('.root.json'))
+    return packBundle(served, (bundle) => ({
+      ...bundle,
+      files: { ...Object.fromEntries(roots), ...bundle.files },
+    })).toString()
   }
 
   /** A policy more, by which `/{name}` may be read. */
@@ -186,7 +199,7 @@ describe('new keys, through a running agent,', () => {
     const as = { enrolment, prove, token: await fetchDeviceToken(test, prove) }
     const assigned = await test.send('GET', '/api/v1/device/view', { as })
     const { org, device_id, user, view } = assigned.json<DeviceView>().signed
-    const own = { org, device_id, user, view }
+    const own = { org, device_id, user, view, version: Math.floor(nowMs / 1000) }
     const path = `/api/v1/orgs/acme/views/${own.view}`
     const signing = { org: 'acme', view: own.view, version, atMs: nowMs }
     const hash = sha256(body)
