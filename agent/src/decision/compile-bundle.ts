@@ -46,8 +46,8 @@ export function* compileBundle(
     revision: bundle.revision,
     ...(home === null ? {} : { home }),
   }
-  // The server does not bound the sum of path costs, and older servers bounded no pattern. A machine
-  // that refused a signed set for its cost would have no policy.
+  // The server does not bound the sum of path costs. A machine that refused a signed set for its
+  // cost would have no policy.
   const compiled = yield* compileInSteps(set, { patternLimits: false })
   const offline =
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)

@@ -14,7 +14,7 @@ function bundleOf(resources: readonly string[]): PolicyBundle {
 it.each([
   ['33 `**` in a pattern', ['/**/a'.repeat(33)], '/a'.repeat(33)],
   ['too much in all', [`/**${'/x'.repeat(1_900)}/**/y`], `${'/x'.repeat(1_900)}/y`],
-])('a signed bundle that an older server made keeps deciding: %s', (_, resources, path) => {
+])('a signed bundle beyond the limits of cost keeps deciding: %s', (_, resources, path) => {
   const bundle = bundleOf(resources)
   const { policies } = bundle
   expect(() => compilePolicy({ policies })).toThrow('policy `p`')

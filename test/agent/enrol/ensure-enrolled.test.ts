@@ -78,6 +78,20 @@ describe('a machine without an enrolment', () => {
     expect((await stat(agentDir)).mode & 0o777).toBe(0o700)
   })
 
+  it('is not enrolled without its name where the server refuses the name', async () => {
+    const bodies: unknown[] = []
+    const strict: Fetch = async (_url, init) => {
+      bodies.push(JSON.parse(String(init?.body)))
+      const error = { code: 'invalid_argument', message: 'unknown member `name`', field: 'name' }
+      return Response.json({ error: { ...error, request_id: 'r' } }, { status: 400 })
+    }
+
+    await expect(ensure({ fetch: strict })).rejects.toMatchObject({ code: 'ERR_ENROLMENT_REFUSED' })
+
+    expect(bodies).toMatchObject([{ name: 'build-7.example' }])
+    expect(await devices()).toEqual([])
+  })
+
   it('does so once, and not at all without a token', async () => {
     expect(await ensure({ path: null })).toBe(true)
     expect(await devices()).toEqual([])

@@ -194,6 +194,12 @@ describe('palisade status', () => {
     expect((await ask(['status'], { body: STATUS })).out).not.toContain('waiting')
   })
 
+  it('refuses the status of an agent that does not say whether it waits', async () => {
+    const { awaiting: _absent, ...sync } = STATUS.sync
+
+    expect(await ask(['status'], { body: { ...STATUS, sync } })).toMatchObject({ code: 1, out: '' })
+  })
+
   it('says after a sync what is still waited for', async () => {
     const body = { outcome: 'unchanged', revision: 12, error: null, awaiting }
 
