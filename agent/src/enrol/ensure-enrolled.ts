@@ -1,4 +1,5 @@
 import {
+  backOffMs,
   ClientError,
   createDeviceKey,
   enrolMachine,
@@ -21,8 +22,7 @@ import { MAX_RETRY_AFTER_MS } from '../sync/transport/busy-server.ts'
 import { writeDurably } from '../sync/state/durable-file.ts'
 
 const MAX_TOKEN_BYTES = 4096
-const FIRST_RETRY_MS = 5_000
-const LAST_RETRY_MS = 5 * 60_000
+const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
 /** Of the server, for which asking again will not help. */
 const FINAL_STATUSES: readonly number[] = [400, 401, 403, 409]
 
@@ -101,9 +101,8 @@ async function askUntilAnswered(
       if (!(error instanceof ClientError)) throw error
       if (isFinal(error))
         throw new AgentError('ERR_ENROLMENT_REFUSED', [`cannot enrol: ${error.message}`], error)
-      const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
       const askedMs = Math.min(error.api?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
-      const waitMs = Math.max(random() * boundMs, askedMs)
+      const waitMs = Math.max(backOffMs(failures, { ...RETRY, random }), askedMs)
       log.warn({ code: error.code, reason: error.message, wait_ms: waitMs }, 'cannot enrol yet')
       // Rejects when the agent is to stop, which the loop sees by itself.
       await pause(waitMs, stop).catch(() => undefined)

@@ -1,3 +1,4 @@
+import { backOffMs } from '@palisade/client'
 import type { AgentStatus } from '@palisade/protocol'
 import type { SyncOutcome } from '../sync/update/synchronizer.ts'
 import type { HintAnswer } from './ask-for-hint.ts'
@@ -5,8 +6,7 @@ import { createCredit } from './credit.ts'
 
 /** Between two requests, and so between two polls, however many hints there are. */
 const LEAST_PAUSE_MS = 1_000
-const FIRST_RETRY_MS = 5_000
-const LAST_RETRY_MS = 5 * 60_000
+const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
 /** For a server that tells nobody; it may be updated. */
 const ABSENT_MS = 60 * 60_000
 /** Some sixty changes in a row, or eight hints without one. */
@@ -99,9 +99,9 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   }
 
   function backOff(): number {
-    const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+    const pauseMs = backOffMs(failures, { ...RETRY, random })
     failures += 1
-    return random() * boundMs
+    return pauseMs
   }
 
   function note(answer: HintAnswer): void {

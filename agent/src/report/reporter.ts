@@ -1,3 +1,4 @@
+import { backOffMs } from '@palisade/client'
 import type { DeviceReport } from '@palisade/protocol'
 
 /** For what changes together: a revision, the state that it leads to, and the end of an error. */
@@ -5,8 +6,7 @@ const SETTLE_MS = 250
 const PERIOD_MS = 6 * 60 * 60_000
 /** Of the period, to either side. */
 const JITTER = 0.1
-const FIRST_RETRY_MS = 5_000
-const LAST_RETRY_MS = 15 * 60_000
+const RETRY = { firstMs: 5_000, capMs: 15 * 60_000 } as const
 
 export interface ReporterDeps {
   /** What there is to say now. */
@@ -62,10 +62,10 @@ export function createReporter(deps: ReporterDeps): Reporter {
     const report = deps.read()
     const failure = await deps.send(report, stopping.signal)
     if (failure !== null) {
-      const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+      const pauseMs = backOffMs(failures, { ...RETRY, random: deps.random })
       failures += 1
       // Beyond what the server asked for: it may have asked all machines for the same.
-      wait((failure.retryAfterMs ?? 0) + deps.random() * boundMs)
+      wait((failure.retryAfterMs ?? 0) + pauseMs)
       return
     }
     failures = 0

@@ -10,6 +10,8 @@ export {
   type AgentClient,
   type AgentClientOptions,
 } from './agent/agent-client.ts'
+export { backOffMs, type BackOff } from './back-off.ts'
+export { readBoundedBody } from './bounded-body.ts'
 export { decodeUtf8, readPrivateFile, type PrivateFile } from './private-file.ts'
 export type { Credentials } from './server/access-token.ts'
 export type { AccessTokensClient } from './server/access-tokens.ts'

@@ -1,6 +1,5 @@
-import type { Fetch, Prove } from '@palisade/client'
+import { backOffMs, readBoundedBody, type Fetch, type Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
-import { readBoundedBody } from './bounded-body.ts'
 import { judgeBusy } from './busy-server.ts'
 import { fault, foreignFault, type Fault } from '../fault.ts'
 import { isForeign } from './foreign-answer.ts'
@@ -9,8 +8,7 @@ const PATH = '/api/v1/device/token'
 const MAX_ANSWER_BYTES = 4 * 1024
 /** Of its life; what is left is for a server that is away. */
 const RENEW_AFTER = 0.8
-const FIRST_RETRY_MS = 5_000
-const LAST_RETRY_MS = 5 * 60_000
+const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
 
 /** The short token that this machine has for its server. */
 export interface DeviceAccess {
@@ -58,9 +56,9 @@ export function createDeviceAccess(deps: DeviceAccessDeps): DeviceAccess {
     const isRedated = 'kind' in first && first.code === 'proof_refused' && deps.redate?.() === true
     const answer = isRedated ? await ask(deps, signal) : first
     if ('kind' in answer) {
-      const boundMs = Math.min(FIRST_RETRY_MS * 2 ** failures, LAST_RETRY_MS)
+      const pauseMs = backOffMs(failures, { ...RETRY, random })
       failures += 1
-      retryAtMs = clock() + (answer.retryAfterMs ?? 0) + random() * boundMs
+      retryAtMs = clock() + (answer.retryAfterMs ?? 0) + pauseMs
       return answer
     }
     failures = 0

@@ -1,6 +1,5 @@
-import type { FetchAnswer } from '@palisade/client'
+import { readBoundedBody, type FetchAnswer } from '@palisade/client'
 import { errorEnvelopeSchema, parseJson } from '@palisade/protocol'
-import { readBoundedBody } from './bounded-body.ts'
 
 export const JSON_MEDIA_TYPE = 'application/json'
 /** RFC 6585 §6, of portals alone. */

@@ -1,5 +1,10 @@
-import type { Fetch, FetchAnswer, FetchRequest, Prove } from '@palisade/client'
-import { readBoundedBody } from './bounded-body.ts'
+import {
+  readBoundedBody,
+  type Fetch,
+  type FetchAnswer,
+  type FetchRequest,
+  type Prove,
+} from '@palisade/client'
 import { judgeBusy } from './busy-server.ts'
 import type { DeviceAccess } from './device-access.ts'
 import { fault, foreignFault, type Fault } from '../fault.ts'

@@ -1,4 +1,5 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { readBoundedBody } from '../bounded-body.ts'
 import { ClientError } from '../client-error.ts'
 import { parseFailure, unexpected } from '../parse-answer.ts'
 
@@ -65,14 +66,9 @@ function send(request: AgentRequest, signal: AbortSignal): Promise<IncomingMessa
 }
 
 async function readAnswer(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength
-    if (bytes > MAX_ANSWER_BYTES) throw unexpected(`it is longer than ${MAX_ANSWER_BYTES} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
+  const body = await readBoundedBody(response as AsyncIterable<Buffer>, MAX_ANSWER_BYTES)
+  if (body === null) throw unexpected(`it is longer than ${MAX_ANSWER_BYTES} bytes`)
+  return Buffer.from(body).toString('utf8')
 }
 
 function describeSocketError(error: unknown): string {

@@ -1,8 +1,8 @@
+import { readBoundedBody } from '../bounded-body.ts'
 import { ClientError } from '../client-error.ts'
 import { parseFailure, unexpected } from '../parse-answer.ts'
 import { describeNetworkError } from './describe-network-error.ts'
 import type { Fetch, FetchAnswer } from './fetch.ts'
-import { readBody } from './read-body.ts'
 
 /** How one HTTP exchange with the server is made. */
 export interface Wire {
@@ -65,9 +65,19 @@ async function readAnswer(response: FetchAnswer, maxBytes: number): Promise<stri
     await response.body?.cancel()
     throw unexpected(`status ${response.status}; redirects are refused, give the final address`)
   }
-  const text = await readBody(response, maxBytes)
+  const text = await readText(response, maxBytes)
   if (response.status >= 200 && response.status < 300) return text
   throw parseFailure(response.status, text, parseRetryAfter(response.headers.get('retry-after')))
+}
+
+async function readText({ body }: FetchAnswer, maxBytes: number): Promise<string> {
+  const bytes = await readBoundedBody(body, maxBytes)
+  if (bytes === null) throw unexpected(`it is longer than ${maxBytes} bytes`)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw unexpected('it is not UTF-8 text')
+  }
 }
 
 /** Only delta-seconds: the date form would trust the other side's clock. */

@@ -1,3 +1,4 @@
+import { backOffMs } from '../back-off.ts'
 import { ClientError } from '../client-error.ts'
 
 /** Time and chance, given from outside so that tests are exact. */
@@ -9,9 +10,8 @@ export interface Pace {
 }
 
 const MAX_ATTEMPTS = 3
-const FIRST_PAUSE_MS = 200
-/** A server that asks for more patience than this gets none: a person is waiting. */
-const MAX_PAUSE_MS = 5_000
+/** A server that asks for more patience than `capMs` gets none: a person is waiting. */
+const PAUSE = { firstMs: 200, capMs: 5_000 } as const
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /**
@@ -33,8 +33,8 @@ export async function withRetries<T>(attempt: () => Promise<T>, pace: Pace): Pro
 function pauseAfter(error: unknown, made: number, pace: Pace): number | null {
   if (!(error instanceof ClientError) || !mayPass(error)) return null
   const asked = error.api?.retryAfterMs ?? null
-  if (asked !== null) return asked <= MAX_PAUSE_MS ? asked : null
-  return pace.random() * FIRST_PAUSE_MS * 2 ** (made - 1)
+  if (asked !== null) return asked <= PAUSE.capMs ? asked : null
+  return backOffMs(made - 1, { ...PAUSE, random: pace.random })
 }
 
 function mayPass(error: ClientError): boolean {

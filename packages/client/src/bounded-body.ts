@@ -1,6 +1,6 @@
 /**
- * A chunk takes half a KiB, whatever it holds, and a server may send each byte as one: 1 MiB of those took
- * 540 MiB. So many are put together at once.
+ * Chunks put together at once: each takes half a KiB of memory however small it is, and a server may
+ * send every byte as one.
  */
 const MAX_LOOSE = 1024
 

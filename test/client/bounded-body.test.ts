@@ -1,7 +1,7 @@
+import { readBoundedBody } from '@palisade/client'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { readBoundedBody } from '../../../../agent/src/sync/transport/bounded-body.ts'
 
 /** As many chunks of one byte, which count up. */
 async function* bytes(count: number, last = (): void => {}): AsyncGenerator<Uint8Array> {
