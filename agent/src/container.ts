@@ -31,10 +31,9 @@ import { rejudgeOnChange } from './proxy/rejudge-on-change.ts'
 import { createResolver, type Resolve } from './proxy/resolver.ts'
 import { reportToServer } from './report/report-to-server.ts'
 import type { Reporter } from './report/reporter.ts'
-import { createTimeKeeper } from './state/keep-time.ts'
-import { createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
+import { createTimeKeeper, createTrustedClock, type TrustedClock } from './state/trusted-clock.ts'
 import { answerSync } from './sync/update/answer-sync.ts'
-import { fetchAsDevice } from './sync/transport/fetch-as-device.ts'
+import { fetchAsDevice } from './sync/transport/fetch-file.ts'
 import { createPoller, type Poller } from './sync/update/poller.ts'
 import { createSelfTestMemory } from './sync/state/self-test-memory.ts'
 import {
@@ -43,8 +42,7 @@ import {
   type Synchronizer,
 } from './sync/update/synchronizer.ts'
 import { createStateStore } from './sync/state/state-store.ts'
-import { createSchedule } from './sync/update/schedule.ts'
-import { createTimetable } from './sync/update/timetable.ts'
+import { createSchedule, createTimetable } from './sync/update/timetable.ts'
 import { createViewChannel, type ViewChannel } from './sync/update/view-channel.ts'
 
 /** Longer than a server waits. */

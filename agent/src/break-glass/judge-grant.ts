@@ -12,7 +12,7 @@ import {
 import { z } from 'zod'
 import { isSignedBy, type Root } from '../sync/trust/signed-metadata.ts'
 import type { Age } from '../state/agent-state.ts'
-import type { Bounds } from '../state/trusted-time.ts'
+import type { Bounds } from '../state/trusted-clock.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
 
 /** How far clocks of server and machine may be apart. */

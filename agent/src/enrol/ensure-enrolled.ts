@@ -18,7 +18,7 @@ import type { AgentConfig } from '../config/config.ts'
 import { preparePrivateDirectory } from '../config/private-directory.ts'
 import { readDeviceKey } from '../config/read-enrolment.ts'
 import { AgentError, systemErrorCode } from '../errors.ts'
-import { MAX_RETRY_AFTER_MS } from '../sync/transport/busy-server.ts'
+import { MAX_RETRY_AFTER_MS } from '../sync/transport/classify-answer.ts'
 import { writeDurably } from '../sync/state/durable-file.ts'
 
 const MAX_TOKEN_BYTES = 4096

@@ -1,6 +1,6 @@
 import { hintSchema, parseJson, type Hint } from '@palisade/protocol'
 import { fault, type Fault } from '../sync/fault.ts'
-import type { FetchFile } from '../sync/transport/view-client.ts'
+import type { FetchFile } from '../sync/transport/fetch-file.ts'
 
 const PATH = '/api/v1/device/hint'
 const MAX_HINT_BYTES = 256

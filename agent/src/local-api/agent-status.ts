@@ -5,9 +5,12 @@ import type { AgentConfig } from '../config/config.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { DecisionTally } from '../decision/decision-tally.ts'
 import { usualEnrolmentPath } from '../enrol/second-enrolment.ts'
-import { describeAwaitedIssue, type AwaitedIssue } from '../sync/update/awaited-issue.ts'
+import {
+  describeAwaitedIssue,
+  type AwaitedIssue,
+  type SyncRecord,
+} from '../sync/update/sync-status.ts'
 import type { Poller } from '../sync/update/poller.ts'
-import type { SyncRecord } from '../sync/update/sync-record.ts'
 
 /** The user's own file may be large; a status is read often. */
 const MAX_LISTED_RULES = 100

@@ -1,6 +1,6 @@
 import { MAX_REPORT_DETAIL, type BreakGlassStatus, type DeviceReport } from '@palisade/protocol'
 import type { ActivePolicy } from '../decision/active-policy.ts'
-import type { SyncRecord } from '../sync/update/sync-record.ts'
+import type { SyncRecord } from '../sync/update/sync-status.ts'
 
 /** What the server takes no report with; what it once said itself may be in a message. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu

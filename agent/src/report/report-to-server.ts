@@ -1,8 +1,8 @@
 import type { AgentLog } from '../agent.ts'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
-import type { SyncRecord } from '../sync/update/sync-record.ts'
-import type { FetchFile } from '../sync/transport/view-client.ts'
+import type { SyncRecord } from '../sync/update/sync-status.ts'
+import type { FetchFile } from '../sync/transport/fetch-file.ts'
 import { describeReport } from './describe-report.ts'
 import { createReporter, type Reporter } from './reporter.ts'
 

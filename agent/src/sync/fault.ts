@@ -70,6 +70,12 @@ export function internalFault(error: unknown): Fault {
   return fault('internal', `the agent failed: ${reason}; report this`)
 }
 
+/** What could not be written is not put into force: after a restart it would be gone. */
+export function describeDiskFault(error: unknown): Fault {
+  const reason = error instanceof Error ? error.message : String(error)
+  return fault('cache_not_written', `the policy cannot be kept on disk: ${reason}`)
+}
+
 /**
  * Names that anybody may have made up are in messages, as long as the answer that holds them; each failed attempt
  * would write one of 8 MiB to the log.

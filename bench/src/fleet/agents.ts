@@ -5,13 +5,13 @@ import { controlPlane } from '../../../agent/src/decision/offline.ts'
 import { describeReport } from '../../../agent/src/report/describe-report.ts'
 import { createTrustedClock } from '../../../agent/src/state/trusted-clock.ts'
 import { createStateStore } from '../../../agent/src/sync/state/state-store.ts'
-import { NO_ATTEMPTS, recordAttempt } from '../../../agent/src/sync/update/sync-record.ts'
+import { NO_ATTEMPTS, recordAttempt } from '../../../agent/src/sync/update/sync-status.ts'
 import type { Root } from '../../../agent/src/sync/trust/signed-metadata.ts'
 import {
   createSynchronizer,
   type SyncOutcome,
 } from '../../../agent/src/sync/update/synchronizer.ts'
-import type { Schedule } from '../../../agent/src/sync/update/schedule.ts'
+import type { Schedule } from '../../../agent/src/sync/update/timetable.ts'
 import { createViewChannel } from '../../../agent/src/sync/update/view-channel.ts'
 import type { FleetDevice } from './fill-fleet.ts'
 import { createFleetAgent } from './fleet-agent.ts'

@@ -4,9 +4,8 @@ import { createReporter } from '../../../agent/src/report/reporter.ts'
 import { createDeviceAccess } from '../../../agent/src/sync/transport/device-access.ts'
 import { createPoller, type PollerDeps } from '../../../agent/src/sync/update/poller.ts'
 import type { SyncOutcome } from '../../../agent/src/sync/update/synchronizer.ts'
-import type { Schedule } from '../../../agent/src/sync/update/schedule.ts'
-import { createTimetable } from '../../../agent/src/sync/update/timetable.ts'
-import { createFileFetcher, type FetchFile } from '../../../agent/src/sync/transport/view-client.ts'
+import { type Schedule, createTimetable } from '../../../agent/src/sync/update/timetable.ts'
+import { createFileFetcher, type FetchFile } from '../../../agent/src/sync/transport/fetch-file.ts'
 import type { FleetDevice } from './fill-fleet.ts'
 
 /** As `agent/src/container.ts` has them. */

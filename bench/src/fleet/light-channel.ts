@@ -6,7 +6,7 @@ import {
   pollView,
   viewPath,
   type FoundView,
-} from '../../../agent/src/sync/update/find-view.ts'
+} from '../../../agent/src/sync/update/view-files.ts'
 import { readAssignment } from '../../../agent/src/sync/trust/assignment.ts'
 import {
   isSignedBy,
@@ -17,7 +17,7 @@ import {
   sha256,
   type Root,
 } from '../../../agent/src/sync/trust/signed-metadata.ts'
-import type { FetchFile } from '../../../agent/src/sync/transport/view-client.ts'
+import type { FetchFile } from '../../../agent/src/sync/transport/fetch-file.ts'
 
 const MAX_BYTES = 1024 * 1024
 const MAX_TIMESTAMP_BYTES = 16 * 1024

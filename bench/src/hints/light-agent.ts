@@ -9,7 +9,7 @@ import { createHttpFetch } from '../../../agent/src/sync/transport/fetch-over-ht
 import { createPoller } from '../../../agent/src/sync/update/poller.ts'
 import { createSynchronizer } from '../../../agent/src/sync/update/synchronizer.ts'
 import { createViewChannel } from '../../../agent/src/sync/update/view-channel.ts'
-import { createFileFetcher } from '../../../agent/src/sync/transport/view-client.ts'
+import { createFileFetcher } from '../../../agent/src/sync/transport/fetch-file.ts'
 import { createProver } from '../../../packages/client/src/device/proof.ts'
 import type { Fleet, FleetMachine } from './fill-fleet.ts'
 import { createMemoryStore } from './memory-store.ts'

@@ -5,7 +5,7 @@ import { askForHint } from '../../../agent/src/hint/ask-for-hint.ts'
 import { createHintListener, type HintListener } from '../../../agent/src/hint/hint-listener.ts'
 import { createDeviceAccess } from '../../../agent/src/sync/transport/device-access.ts'
 import { createHttpFetch } from '../../../agent/src/sync/transport/fetch-over-http.ts'
-import { createFileFetcher } from '../../../agent/src/sync/transport/view-client.ts'
+import { createFileFetcher } from '../../../agent/src/sync/transport/fetch-file.ts'
 import { NOW_MS } from '../fixture/bundle.ts'
 import { DEVICE_TOKEN, startPolicyServer, type PolicyServer } from '../fixture/policy-server.ts'
 

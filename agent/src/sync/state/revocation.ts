@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { JudgedView } from '../trust/judge-view.ts'
-import type { Trust } from './trust.ts'
+import type { JudgedView } from '../trust/verify-view.ts'
+import type { Trust } from './state-keeper.ts'
 
 const NONCE_BYTES = 16
 

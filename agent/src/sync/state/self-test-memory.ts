@@ -1,7 +1,7 @@
 import { readPrivateFile } from '@palisade/client'
 import { join } from 'node:path'
 import { writeDurably } from './durable-file.ts'
-import type { JudgedView } from '../trust/judge-view.ts'
+import type { JudgedView } from '../trust/verify-view.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 
 const FILE = 'self-test'

@@ -2,10 +2,11 @@ import { readPrivateFile } from '@palisade/client'
 import { mkdir, readdir, rm, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { KeptMeter } from '../../break-glass/grant-meter.ts'
-import type { KeptTime } from '../../state/trusted-time.ts'
+import type { KeptTime } from '../../state/trusted-clock.ts'
 import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
-import { setAside, setUnsafeDirectoryAside } from './set-aside.ts'
+import { setAside, setUnsafeDirectoryAside } from './quarantine.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
+import { MAX_DOCUMENT_BYTES } from '../trust/verify-view.ts'
 import {
   formatMeter,
   formatState,
@@ -17,8 +18,6 @@ import {
   type TrustedState,
 } from '../trust/trusted-state.ts'
 
-/** A policy has 400 KB unless the server's limits are raised. */
-export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 const MAX_STATE_BYTES = 4 * 1024 * 1024
 const COPIES = ['state.json', 'state.previous.json'] as const
 const DOCUMENTS = 'documents'

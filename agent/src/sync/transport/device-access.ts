@@ -1,8 +1,7 @@
 import { backOffMs, readBoundedBody, type Fetch, type Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
-import { judgeBusy } from './busy-server.ts'
+import { judgeBusy, isForeign } from './classify-answer.ts'
 import { fault, foreignFault, type Fault } from '../fault.ts'
-import { isForeign } from './foreign-answer.ts'
 
 const PATH = '/api/v1/device/token'
 const MAX_ANSWER_BYTES = 4 * 1024

@@ -1,9 +1,8 @@
 import type { SyncResult } from '@palisade/protocol'
 import type { AgentLog } from '../../agent.ts'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
-import { describeSync } from './awaited-issue.ts'
-import type { Poller } from './poller.ts'
-import { createSpacedDemand } from './spaced-demand.ts'
+import { describeSync } from './sync-status.ts'
+import { type Poller, createSpacedDemand } from './poller.ts'
 import type { Synchronizer } from './synchronizer.ts'
 
 /** The answers of the local API to `sync` and `import`. */

@@ -8,7 +8,7 @@ import {
 } from '@palisade/protocol'
 import { fault, type Fault } from '../fault.ts'
 import { openArchive, type Archive } from './open-archive.ts'
-import type { FetchFile } from '../transport/view-client.ts'
+import type { FetchFile } from '../transport/fetch-file.ts'
 
 /** What the server put together for this machine; nothing of it is verified. */
 export interface Update extends Archive {

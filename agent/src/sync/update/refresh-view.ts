@@ -2,7 +2,7 @@ import type { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { fault, type Fault } from '../fault.ts'
 import type { ViewFiles } from '../trust/trusted-state.ts'
 import type { Versions } from '../trust/view-marks.ts'
-import type { FetchFile } from '../transport/view-client.ts'
+import type { FetchFile } from '../transport/fetch-file.ts'
 
 /** Longest answers in bytes; the library believes what metadata says of other metadata. */
 const MAX_ROOT = 64 * 1024

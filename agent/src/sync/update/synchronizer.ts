@@ -2,13 +2,16 @@ import { runSteps, type Steps } from '@palisade/policy-core'
 import type { SyncResult } from '@palisade/protocol'
 import type { ActivePolicy } from '../../decision/active-policy.ts'
 import { runInTurns } from '../../decision/run-in-turns.ts'
-import { findAwaitedIssue, type AwaitedIssue } from './awaited-issue.ts'
-import { createBundleReader } from './build-bundle.ts'
-import { eventOfFault, fault, internalFault, type Fault } from '../fault.ts'
-import { describeDiskFault } from './fetch-documents.ts'
-import { prepareBundle, type Prepared } from './prepare-bundle.ts'
+import {
+  findAwaitedIssue,
+  type AwaitedIssue,
+  NO_ATTEMPTS,
+  recordAttempt,
+  type SyncRecord,
+} from './sync-status.ts'
+import { createBundleReader, prepareBundle, type Prepared } from './prepare-bundle.ts'
+import { describeDiskFault, eventOfFault, fault, internalFault, type Fault } from '../fault.ts'
 import type { SelfTestMemory } from '../state/self-test-memory.ts'
-import { NO_ATTEMPTS, recordAttempt, type SyncRecord } from './sync-record.ts'
 import type { Offer, ViewChannel } from './view-channel.ts'
 
 export interface SynchronizerDeps {

@@ -1,8 +1,10 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { TrustedMetadataStore } from 'tuf-js/dist/store.js'
 import { describe, expect, it } from 'vitest'
-import { formatCanonicalJson } from '../../../../agent/src/sync/trust/canonical-json.ts'
-import { isSignature } from '../../../../agent/src/sync/trust/signed-metadata.ts'
+import {
+  formatCanonicalJson,
+  isSignature,
+} from '../../../../agent/src/sync/trust/signed-metadata.ts'
 import { createRepository, VIEW } from '../../fixture/view-repository.ts'
 
 function createKey(): { readonly key: string; readonly sign: (text: string) => string } {

@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createPoller, type Poller } from '../../../../agent/src/sync/update/poller.ts'
 import type { SyncOutcome } from '../../../../agent/src/sync/update/synchronizer.ts'
-import { createSchedule } from '../../../../agent/src/sync/update/schedule.ts'
-import { createTimetable } from '../../../../agent/src/sync/update/timetable.ts'
+import { createSchedule, createTimetable } from '../../../../agent/src/sync/update/timetable.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'
 
 interface Scene {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { refreshView } from '../../../../agent/src/sync/update/refresh-view.ts'
-import type { FetchFile } from '../../../../agent/src/sync/transport/view-client.ts'
+import type { FetchFile } from '../../../../agent/src/sync/transport/fetch-file.ts'
 import { never } from '../../fixture/sync-scene.ts'
 import { createRepository, VIEW } from '../../fixture/view-repository.ts'
 

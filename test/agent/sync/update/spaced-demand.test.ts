@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createSpacedDemand } from '../../../../agent/src/sync/update/spaced-demand.ts'
+import { createSpacedDemand } from '../../../../agent/src/sync/update/poller.ts'
 
 function setUp() {
   const begunAt: number[] = []

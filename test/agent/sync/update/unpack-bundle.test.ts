@@ -1,7 +1,7 @@
 import { BUNDLE_FORMAT, bundleSchema, parseJson } from '@palisade/protocol'
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, it } from 'vitest'
-import { unpackBundle } from '../../../../agent/src/sync/update/unpack-bundle.ts'
+import { unpackBundle } from '../../../../agent/src/sync/update/open-archive.ts'
 
 const HASH = '0123456789abcdef'.repeat(4)
 

@@ -6,7 +6,7 @@ import { createDeviceAccess } from '../../../../agent/src/sync/transport/device-
 import { createStateStore } from '../../../../agent/src/sync/state/state-store.ts'
 import { createSynchronizer } from '../../../../agent/src/sync/update/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/update/view-channel.ts'
-import { createFileFetcher } from '../../../../agent/src/sync/transport/view-client.ts'
+import { createFileFetcher } from '../../../../agent/src/sync/transport/fetch-file.ts'
 import { createServer, readConfig } from '@palisade/server'
 import type { Bundle } from '@palisade/protocol'
 import { startOfSlot } from '../../../../server/src/views/slot.ts'

@@ -9,7 +9,7 @@ import {
   type Synchronizer,
 } from '../../../../agent/src/sync/update/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/update/view-channel.ts'
-import { createFileFetcher } from '../../../../agent/src/sync/transport/view-client.ts'
+import { createFileFetcher } from '../../../../agent/src/sync/transport/fetch-file.ts'
 import { enrolDevice } from '../../../../server/src/fleet/enrolment/enrol-device.ts'
 import { readKeyStatus } from '../../../../server/src/views/keys/key-status.ts'
 import { sha256 } from '../../../../server/src/views/keys/metadata.ts'

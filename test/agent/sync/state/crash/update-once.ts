@@ -7,7 +7,7 @@ import { createHttpFetch } from '../../../../../agent/src/sync/transport/fetch-o
 import { createStateStore } from '../../../../../agent/src/sync/state/state-store.ts'
 import { createSynchronizer } from '../../../../../agent/src/sync/update/synchronizer.ts'
 import { createViewChannel } from '../../../../../agent/src/sync/update/view-channel.ts'
-import { createFileFetcher } from '../../../../../agent/src/sync/transport/view-client.ts'
+import { createFileFetcher } from '../../../../../agent/src/sync/transport/fetch-file.ts'
 import { countWrites } from './count-writes.ts'
 
 /**

@@ -4,12 +4,17 @@ import {
   type FetchAnswer,
   type FetchRequest,
   type Prove,
+  createProver,
 } from '@palisade/client'
-import { judgeBusy } from './busy-server.ts'
-import type { DeviceAccess } from './device-access.ts'
+import type { DeviceKey, Enrolment } from '@palisade/protocol'
+import { judgeBusy, isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './classify-answer.ts'
+import { type DeviceAccess, createDeviceAccess } from './device-access.ts'
 import { fault, foreignFault, type Fault } from '../fault.ts'
-import { isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './foreign-answer.ts'
 import { TooManyChunksError } from './read-chunks.ts'
+
+const TIMEOUT_MS = 20_000
+/** Proofs are dated in whole seconds. */
+const LEAST_DIFFERENCE_MS = 1_000
 
 export type Fetched =
   | { readonly kind: 'body'; readonly body: Buffer; readonly etag: string | null }
@@ -38,6 +43,37 @@ export interface Wanted {
 
 /** Fetches one file, or sends something and fetches the answer. Judges only the transport: what is in the file is not looked at. Never rejects. */
 export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
+
+/**
+ * Asks the server of the enrolment as the machine that has the key. Proofs are dated by the trusted time, which
+ * a clock that is set back does not change; but a clock that was ahead once and was mended stays in it until
+ * something is fetched, which nothing would be. So where the server refuses one, the other serves.
+ */
+export function fetchAsDevice(deps: {
+  readonly enrolment: Pick<Enrolment, 'server'>
+  readonly key: DeviceKey
+  readonly fetch: Fetch
+  /** The trusted time, by which proofs are dated; epoch milliseconds. */
+  readonly now: () => number
+  /** What the machine's own clock shows. */
+  readonly clock: () => number
+  readonly random: () => number
+}): FetchFile {
+  const { enrolment, key, now, ...from } = deps
+  let isByOwnClock = false
+  const wire = {
+    ...from,
+    server: enrolment.server,
+    prove: createProver(key, () => (isByOwnClock ? from.clock() : now())),
+    timeoutMs: TIMEOUT_MS,
+    redate() {
+      if (Math.abs(now() - from.clock()) < LEAST_DIFFERENCE_MS) return false
+      isByOwnClock = !isByOwnClock
+      return true
+    },
+  }
+  return createFileFetcher({ ...wire, access: createDeviceAccess(wire) })
+}
 
 export function createFileFetcher(deps: {
   readonly fetch: Fetch

@@ -1,10 +1,16 @@
-import { fault, type Fault } from '../fault.ts'
+import { describeDiskFault, fault, type Fault } from '../fault.ts'
 import { readAssignment } from '../trust/assignment.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
-import type { FetchFile } from '../transport/view-client.ts'
+import type { FetchFile } from '../transport/fetch-file.ts'
+import type { JudgedView } from '../trust/verify-view.ts'
+import { sha256 } from '../trust/signed-metadata.ts'
+import type { StateStore } from '../state/state-store.ts'
 
 export const ASSIGNMENT_PATH = '/api/v1/device/view'
 export const MAX_ASSIGNMENT = 4 * 1024
+
+/** 100 policies of 400 KB fit with room to spare. */
+const MAX_DOCUMENTS = 64 * 1024 * 1024
 
 /** What the server has: nothing of it is verified. */
 export interface FoundView {
@@ -64,4 +70,39 @@ async function fetchAssignment(
   const id = readAssignment(text)?.view
   if (id === undefined) return fault('malformed', 'the server assigns no proper view')
   return { kind: 'assignment', id, text }
+}
+
+/**
+ * The documents of a view in its order: from the disk where they are already, else from the server,
+ * and then onto the disk. Never rejects.
+ */
+export async function fetchDocuments(
+  deps: { readonly org: string; readonly store: StateStore; readonly fetchFile: FetchFile },
+  view: JudgedView,
+  signal: AbortSignal,
+): Promise<{ readonly kind: 'texts'; readonly texts: readonly string[] } | Fault> {
+  const { org, store, fetchFile } = deps
+  if (view.documents.reduce((sum, { length }) => sum + length, 0) > MAX_DOCUMENTS)
+    return fault('too_large', `the policies are larger than ${MAX_DOCUMENTS} bytes`)
+  const texts: string[] = []
+  for (const { id, sha256: hash, length } of view.documents) {
+    const known = await store.readDocument(hash)
+    if (known !== null) {
+      texts.push(known)
+      continue
+    }
+    const path = `${viewPath(org, view.files.id)}/targets/policies/${hash}.${id}.json`
+    const fetched = await fetchFile({ path, maxBytes: length }, signal)
+    if (fetched.kind === 'fault') return fetched
+    if (fetched.kind !== 'body') return fault('http_status', 'the server lacks a listed policy')
+    if (fetched.body.byteLength !== length || sha256(fetched.body) !== hash)
+      return fault('mixed', 'a policy is not the one that the view lists')
+    try {
+      await store.writeDocument(hash, fetched.body)
+    } catch (error) {
+      return describeDiskFault(error)
+    }
+    texts.push(fetched.body.toString())
+  }
+  return { kind: 'texts', texts }
 }

@@ -6,7 +6,7 @@ import {
   type Enrolment,
   type ViewSettings,
 } from '@palisade/protocol'
-import type { Bounds } from '../../state/trusted-time.ts'
+import type { Bounds } from '../../state/trusted-clock.ts'
 import {
   isLater,
   orderOf,
@@ -29,7 +29,6 @@ import {
   type Targets,
   type Timestamp,
 } from './signed-metadata.ts'
-import { MAX_DOCUMENT_BYTES } from '../state/state-store.ts'
 import type { TrustedState, ViewFiles } from './trusted-state.ts'
 import { isBehind, type Versions } from './view-marks.ts'
 
@@ -38,6 +37,8 @@ const TOLERANCE_MS = 10 * 60_000
 /** Each view is signed at a minute of its own, so another one may be as much older. */
 const SLOT_MS = 60 * 60_000
 const MAX_LIFE_MS = 30 * 24 * 60 * 60_000
+/** A policy has 400 KB unless the server's limits are raised. */
+export const MAX_DOCUMENT_BYTES = 4 * 1024 * 1024
 const NAME = /^policies\/(?<id>[a-z0-9_]{1,64})\.json$/
 
 /** A document that the view lists. */

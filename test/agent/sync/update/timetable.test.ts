@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createSchedule } from '../../../../agent/src/sync/update/schedule.ts'
+import { createSchedule } from '../../../../agent/src/sync/update/timetable.ts'
 
 /** Of the machine's own zone, as cron means it: some are three quarters of an hour beside UTC. */
 const at = (time: string): number => Date.parse(`2026-11-21T${time}`)

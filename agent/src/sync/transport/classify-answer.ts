@@ -1,6 +1,12 @@
 import { readBoundedBody, type FetchAnswer } from '@palisade/client'
 import { errorEnvelopeSchema, parseJson } from '@palisade/protocol'
+import { fault, type Fault } from '../fault.ts'
 
+/**
+ * Three polls. Whoever can send a header could keep a machine away with it, so it obeys no longer than
+ * a server would have a reason to ask.
+ */
+export const MAX_RETRY_AFTER_MS = 15 * 60_000
 export const JSON_MEDIA_TYPE = 'application/json'
 /** RFC 6585 §6, of portals alone. */
 const NETWORK_AUTHENTICATION_REQUIRED = 511
@@ -33,4 +39,25 @@ function isRefusal(body: Uint8Array | null): boolean {
 /** Whether a body begins as a page does, which JSON never does. */
 export function isMarkup(body: Uint8Array): boolean {
   return body.find((byte) => !WHITE_SPACE.has(byte)) === LESS_THAN
+}
+
+/** What a server says that has too much to do, with how long it wants to be left alone; else null. */
+export function judgeBusy({
+  status,
+  headers,
+}: Pick<FetchAnswer, 'status' | 'headers'>): Fault | null {
+  if (status !== 429 && status !== 503) return null
+  const busy = fault('busy', `the server is busy (${status})`)
+  const retryAfterMs = parseRetryAfter(headers)
+  return retryAfterMs === null ? busy : { ...busy, retryAfterMs }
+}
+
+/** RFC 9110 §10.2.3; a date is taken relative to the server's own clock. */
+function parseRetryAfter(headers: FetchAnswer['headers']): number | null {
+  const text = headers.get('retry-after')?.trim() ?? ''
+  const waitMs = /^\d+$/.test(text)
+    ? Number(text) * 1000
+    : Date.parse(text) - Date.parse(headers.get('date') ?? '')
+  if (Number.isNaN(waitMs) || waitMs <= 0) return null
+  return Math.min(waitMs, MAX_RETRY_AFTER_MS)
 }

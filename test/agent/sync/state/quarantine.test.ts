@@ -11,7 +11,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { setAside } from '../../../../agent/src/sync/state/set-aside.ts'
+import { setAside } from '../../../../agent/src/sync/state/quarantine.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'
 import { expectKept, policies, request, setUp, type Scene } from '../../fixture/sync-scene.ts'
 import { temporaryDirectory } from '../../fixture/temporary-directory.ts'

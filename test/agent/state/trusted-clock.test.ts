@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { createTimeKeeper } from '../../../agent/src/state/keep-time.ts'
+import { createTimeKeeper } from '../../../agent/src/state/trusted-clock.ts'
 
 it('keeps the time every ten minutes, however often it is asked, and goes on after a failure', async () => {
   let [uptimeMs, kept] = [0, 0]
