@@ -22,6 +22,6 @@ export function createMemoryStore(): StateStore {
       for (const hash of documents.keys()) if (!hashes.has(hash)) documents.delete(hash)
     },
     setAside: async () => 'nowhere',
-    setDocumentAside: async () => 'nowhere',
+    quarantineDocument: async () => 'nowhere',
   }
 }

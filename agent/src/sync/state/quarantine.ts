@@ -10,7 +10,7 @@ const MAX_REJECTED = 4
  * Moves what cannot be used out of the way, beside it; answers where it is now, which is where it was when it
  * cannot be moved. Of those moved earlier the oldest are removed.
  */
-export async function setAside(path: string, nowMs: number): Promise<string> {
+export async function quarantine(path: string, nowMs: number): Promise<string> {
   const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
   const target = `${path}${INFIX}${stamp}`
   try {
@@ -26,13 +26,13 @@ export async function setAside(path: string, nowMs: number): Promise<string> {
  * At a start: moves a directory aside that others may have written to, or something else in its place, and closes
  * one that others may read. Null where the directory can be used or is not there. The next write makes it anew.
  */
-export async function setUnsafeDirectoryAside(
+export async function quarantineUnsafeDirectory(
   directory: string,
   nowMs: number,
 ): Promise<{ readonly file: string; readonly message: string } | null> {
   const problem = await directoryProblem(directory)
   if (problem === null) return null
-  return { file: await setAside(directory, nowMs), message: `\`${directory}\` ${problem}` }
+  return { file: await quarantine(directory, nowMs), message: `\`${directory}\` ${problem}` }
 }
 
 async function directoryProblem(directory: string): Promise<string | null> {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { JudgedView } from '../trust/verify-view.ts'
-import type { Trust } from './state-keeper.ts'
+import type { VerifiedView } from '../trust/verify-view.ts'
+import type { StateKeeper } from './state-keeper.ts'
 
 const NONCE_BYTES = 16
 
@@ -13,7 +13,7 @@ export interface Revocation {
   /** A nonce for one attempt, which replaces the one before. Null while this machine is not revoked. */
   challenge(): string | null
   /** Whether that answers the newest challenge, which ends the revocation. */
-  endBy(view: Pick<JudgedView, 'nonce'>): boolean
+  endBy(view: Pick<VerifiedView, 'nonce'>): boolean
   /** Writes a change that is not on disk yet. Never rejects: one that cannot be written is with the next call. */
   keep(): Promise<void>
 }
@@ -24,13 +24,15 @@ export interface Revocation {
  * clocks of machine and server differ. A nonce that served for two attempts could be answered before a
  * later refusal.
  */
-export function createRevocation(trust: Pick<Trust, 'isRevoked' | 'keepInBoth'>): Revocation {
+export function createRevocation(
+  keeper: Pick<StateKeeper, 'isRevoked' | 'keepInBoth'>,
+): Revocation {
   let isRevoked = false
   let nonce: string | null = null
 
   return {
     restore() {
-      isRevoked = trust.isRevoked()
+      isRevoked = keeper.isRevoked()
       return isRevoked
     },
 
@@ -52,8 +54,8 @@ export function createRevocation(trust: Pick<Trust, 'isRevoked' | 'keepInBoth'>)
     },
 
     async keep() {
-      if (trust.isRevoked() === isRevoked) return
-      await trust.keepInBoth({ is_revoked: isRevoked }).catch(() => {})
+      if (keeper.isRevoked() === isRevoked) return
+      await keeper.keepInBoth({ is_revoked: isRevoked }).catch(() => {})
     },
   }
 }

@@ -1,13 +1,13 @@
 import { readPrivateFile } from '@palisade/client'
 import { join } from 'node:path'
 import { writeDurably } from './durable-file.ts'
-import type { JudgedView } from '../trust/verify-view.ts'
+import type { VerifiedView } from '../trust/verify-view.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 
 const FILE = 'self-test'
 const MAX_BYTES = 1024
 
-type Listing = Pick<JudgedView, 'documents'>
+type Listing = Pick<VerifiedView, 'documents'>
 
 /**
  * Which self-tests this evaluator has held to, across restarts. A start does without them then: for 100

@@ -2,14 +2,14 @@ import type { Enrolment } from '@palisade/protocol'
 import { NO_GRANTS, withEnded, type GrantLedger } from '../../break-glass/grant-ledger.ts'
 import type { TrustedClock } from '../../state/trusted-clock.ts'
 import { describeDiskFault, fault, type Fault } from '../fault.ts'
-import { judgeView, type JudgedView } from '../trust/verify-view.ts'
+import { verifyView, type VerifiedView } from '../trust/verify-view.ts'
 import { followFrom, followRoots, hasOtherKeys } from '../trust/root-chain.ts'
 import { isSignedBy, readTargets, type Root } from '../trust/signed-metadata.ts'
 import type { StateProblem, StateStore } from './state-store.ts'
 import type { TrustedState } from '../trust/trusted-state.ts'
 import { NO_MARKS, withMark } from '../trust/view-marks.ts'
 
-export interface TrustDeps {
+export interface StateKeeperDeps {
   readonly enrolment: Enrolment
   readonly store: StateStore
   readonly clock: TrustedClock
@@ -17,13 +17,13 @@ export interface TrustDeps {
 
 /** A view with its documents, verified. */
 export interface FetchedView {
-  readonly view: JudgedView
+  readonly view: VerifiedView
   /** In the order of `view.documents`. */
   readonly texts: readonly string[]
 }
 
 /** What this machine trusts, in memory as it is on disk. */
-export interface Trust {
+export interface StateKeeper {
   state(): TrustedState
   /** The newest; null when those that were kept do not lead on from the pinned one. */
   root(): Root | null
@@ -34,7 +34,7 @@ export interface Trust {
   /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
   keepRoots(roots: readonly string[]): Promise<Root | Fault>
   /** Makes the view what this machine trusts, durably. Throws the system's error; then nothing changed. */
-  keepView(view: JudgedView): Promise<void>
+  keepView(view: VerifiedView): Promise<void>
   /** Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not reentrant. */
   keepInBoth(changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked'>>): Promise<void>
   /** Keeps what is known about the time, so that a restart does not make it earlier. */
@@ -50,7 +50,7 @@ export interface Trust {
  */
 const READ_AT_ONCE = 16
 
-export function createTrust(deps: TrustDeps): Trust {
+export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
   const { enrolment, store, clock } = deps
   let { state, root } = begin(enrolment)
   /** Hashes of the documents of the view in `state`, when it came from here. */
@@ -156,7 +156,7 @@ function begin(
 
 function withView(
   state: TrustedState,
-  { files, versions, issuedMs, isNewestAssignment: isNewest }: JudgedView,
+  { files, versions, issuedMs, isNewestAssignment: isNewest }: VerifiedView,
 ): TrustedState {
   return {
     ...state,
@@ -201,7 +201,7 @@ function isOfEnrolment(
 
 /** What was kept, or why the state, or one document of it, cannot be used. */
 async function restoreView(
-  { enrolment, store, clock }: TrustDeps,
+  { enrolment, store, clock }: StateKeeperDeps,
   state: TrustedState,
 ): Promise<FetchedView | StateProblem | string | null> {
   if (!isOfEnrolment(enrolment, state)) return 'the kept state is of another enrolment'
@@ -210,8 +210,8 @@ async function restoreView(
     return 'the kept roots do not hold'
   if (state.view === null) return null
   const bounds = clock.bounds()
-  const judgement = { enrolment, root, state, bounds, isKept: true }
-  const view = judgeView(state.view, judgement)
+  const context = { enrolment, root, state, bounds, isKept: true }
+  const view = verifyView(state.view, context)
   if ('kind' in view) return view.message
   const texts: string[] = []
   for (let first = 0; first < view.documents.length; first += READ_AT_ONCE) {
@@ -219,7 +219,7 @@ async function restoreView(
     const read = await Promise.all(some.map(({ sha256 }) => store.readDocument(sha256)))
     const missing = some[read.indexOf(null)]
     if (missing !== undefined) {
-      const file = await store.setDocumentAside(missing.sha256, clock.now())
+      const file = await store.quarantineDocument(missing.sha256, clock.now())
       return { file, message: 'a kept policy is missing or damaged' }
     }
     texts.push(...read.filter((text) => text !== null))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { KeptMeter } from '../../break-glass/grant-meter.ts'
 import type { KeptTime } from '../../state/trusted-clock.ts'
 import { isLeftover, syncDirectory, writeDurably } from './durable-file.ts'
-import { setAside, setUnsafeDirectoryAside } from './quarantine.ts'
+import { quarantine, quarantineUnsafeDirectory } from './quarantine.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 import { MAX_DOCUMENT_BYTES } from '../trust/verify-view.ts'
 import {
@@ -59,7 +59,7 @@ export interface StateStore {
   keepDocuments(hashes: ReadonlySet<string>): Promise<void>
   /** Moves the copy that was read out of the way; answers where it is now. */
   setAside(nowMs: number): Promise<string>
-  setDocumentAside(hash: string, nowMs: number): Promise<string>
+  quarantineDocument(hash: string, nowMs: number): Promise<string>
 }
 
 export function createStateStore(directory: string): StateStore {
@@ -77,14 +77,14 @@ export function createStateStore(directory: string): StateStore {
     const state = copy.ok ? parseState(copy.text) : null
     if (state !== null || (!copy.ok && copy.code === 'ENOENT')) return { state, problem: null }
     const message = `the kept state ${copy.ok ? 'is damaged' : copy.message}`
-    return { state, problem: { file: await setAside(file, nowMs), message } }
+    return { state, problem: { file: await quarantine(file, nowMs), message } }
   }
 
   return {
     async read(nowMs) {
       const unsafe =
-        (await setUnsafeDirectoryAside(directory, nowMs)) ??
-        (await setUnsafeDirectoryAside(documents, nowMs))
+        (await quarantineUnsafeDirectory(directory, nowMs)) ??
+        (await quarantineUnsafeDirectory(documents, nowMs))
       for (const place of [directory, documents]) await removeLeftovers(place)
       const one = await readCopy(newest, nowMs)
       const other = await readCopy(previous, nowMs)
@@ -148,8 +148,8 @@ export function createStateStore(directory: string): StateStore {
       await syncDirectory(documents)
     },
 
-    setAside: (nowMs) => setAside(inUse, nowMs),
-    setDocumentAside: (hash, nowMs) => setAside(documentFile(hash), nowMs),
+    setAside: (nowMs) => quarantine(inUse, nowMs),
+    quarantineDocument: (hash, nowMs) => quarantine(documentFile(hash), nowMs),
   }
 }
 

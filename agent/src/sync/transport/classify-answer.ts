@@ -42,7 +42,7 @@ export function isMarkup(body: Uint8Array): boolean {
 }
 
 /** What a server says that has too much to do, with how long it wants to be left alone; else null. */
-export function judgeBusy({
+export function findBusyFault({
   status,
   headers,
 }: Pick<FetchAnswer, 'status' | 'headers'>): Fault | null {

@@ -1,6 +1,6 @@
 import { backOffMs, readBoundedBody, type Fetch, type Prove } from '@palisade/client'
 import { deviceTokenResponseSchema, parseJson } from '@palisade/protocol'
-import { judgeBusy, isForeign } from './classify-answer.ts'
+import { findBusyFault, isForeign } from './classify-answer.ts'
 import { fault, foreignFault, type Fault } from '../fault.ts'
 
 const PATH = '/api/v1/device/token'
@@ -110,7 +110,7 @@ async function ask(deps: DeviceAccessDeps, signal: AbortSignal): Promise<Answer 
       return readAnswer(await readBoundedBody(response.body, MAX_ANSWER_BYTES))
     if (await isForeign(response)) return foreignFault(`status ${response.status}`)
     await response.body?.cancel()
-    return judgeBusy(response) ?? judgeRefusal(response.status)
+    return findBusyFault(response) ?? judgeRefusal(response.status)
   } catch (error) {
     if (signal.aborted) return fault('stopping', 'the agent is stopping')
     if (timeout.aborted)

@@ -7,7 +7,13 @@ import {
   createProver,
 } from '@palisade/client'
 import type { DeviceKey, Enrolment } from '@palisade/protocol'
-import { judgeBusy, isForeign, isMarkup, JSON_MEDIA_TYPE, mediaTypeOf } from './classify-answer.ts'
+import {
+  findBusyFault,
+  isForeign,
+  isMarkup,
+  JSON_MEDIA_TYPE,
+  mediaTypeOf,
+} from './classify-answer.ts'
 import { type DeviceAccess, createDeviceAccess } from './device-access.ts'
 import { fault, foreignFault, type Fault } from '../fault.ts'
 import { TooManyChunksError } from './read-chunks.ts'
@@ -187,7 +193,7 @@ function judgeStatus(response: FetchAnswer, etag: string | null): Fetched {
     )
   if (status === 401)
     return fault('unauthorized', 'the server does not take the device token that it gave')
-  return judgeBusy(response) ?? fault('http_status', `the server answered ${status}`)
+  return findBusyFault(response) ?? fault('http_status', `the server answered ${status}`)
 }
 
 function parseEtag(text: string | null): string | null {

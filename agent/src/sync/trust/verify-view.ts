@@ -49,7 +49,7 @@ export interface Listed {
 }
 
 /** A view that holds together, is for this machine, and not older than what it had. */
-export interface JudgedView {
+export interface VerifiedView {
   readonly files: ViewFiles
   readonly versions: Versions
   readonly issuedMs: number
@@ -63,7 +63,7 @@ export interface JudgedView {
   readonly settings: ViewSettings | null
 }
 
-export interface Judgement {
+export interface ViewContext {
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id' | 'user'>
   readonly root: Root
   readonly state: TrustedState
@@ -83,22 +83,22 @@ interface Parsed {
  * Judges what the specification leaves to us: whose view it is, what it must not fall behind, how
  * long it may live. Signatures and links are looked at once more, because files come from the disk, too.
  */
-export function judgeView(files: ViewFiles, judgement: Judgement): JudgedView | Fault {
-  const parsed = parseFiles(files, judgement)
+export function verifyView(files: ViewFiles, context: ViewContext): VerifiedView | Fault {
+  const parsed = parseFiles(files, context)
   if ('kind' in parsed) return parsed
   const settings = readSettings(parsed.targets)
   return (
-    checkAddressee(parsed, files, judgement) ??
-    checkOrder(parsed, files, judgement) ??
-    (judgement.isKept ? null : checkTime(parsed, settings, judgement)) ??
-    finish(parsed, settings, { files, judgement })
+    checkAddressee(parsed, files, context) ??
+    checkOrder(parsed, files, context) ??
+    (context.isKept ? null : checkTime(parsed, settings, context)) ??
+    finish(parsed, settings, { files, context })
   )
 }
 
 /** Holds nothing, so nothing is read from it. */
 const NO_FILE: SignedFile = { signatures: [], signed: null }
 
-function parseFiles(files: ViewFiles, { root }: Judgement): Parsed | Fault {
+function parseFiles(files: ViewFiles, { root }: ViewContext): Parsed | Fault {
   const read = (text: string): SignedFile => readFile(text) ?? NO_FILE
   const file = {
     timestamp: read(files.timestamp),
@@ -137,7 +137,7 @@ function isDescribed(
 function checkAddressee(
   { timestamp, targets, assignment }: Parsed,
   files: ViewFiles,
-  { enrolment, root }: Judgement,
+  { enrolment, root }: ViewContext,
 ): Fault | null {
   for (const org of [root['x-org'], timestamp['x-org'], targets['x-org'], assignment.org])
     if (org !== enrolment.org)
@@ -151,27 +151,27 @@ function checkAddressee(
   return null
 }
 
-function checkOrder(parsed: Parsed, files: ViewFiles, judgement: Judgement): Fault | null {
+function checkOrder(parsed: Parsed, files: ViewFiles, context: ViewContext): Fault | null {
   const { timestamp, assignment } = parsed
-  const { state } = judgement
+  const { state } = context
   const versions = versionsOf(parsed)
   const issuedMs = Date.parse(timestamp['x-issued'])
   if (isBehind(state, { view: files.id, versions, issuedMs }))
     return fault('older_version', 'these are older versions than were accepted before')
   if (issuedMs < state.issued_ms - SLOT_MS - TOLERANCE_MS)
     return fault('older_issue', 'the policy was issued before the one in force')
-  return checkAssignment(assignment, judgement)
+  return checkAssignment(assignment, context)
 }
 
 /**
  * A machine leaves its view only for a later assignment, or a recorded one would move it back. Within one
  * view the versions of its files order them, and servers whose clocks differ may assign it.
  */
-function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | null {
-  const newest = newestOrder(judgement)
+function checkAssignment(assignment: Assignment, context: ViewContext): Fault | null {
+  const newest = newestOrder(context)
   if (newest === null) return null
   const order = orderOf(assignment)
-  const isSameView = assignment.view === judgement.state.view?.id
+  const isSameView = assignment.view === context.state.view?.id
   if (
     isSameView ? order.issuedMs >= newest.issuedMs - TOLERANCE_MS : order.version > newest.version
   )
@@ -180,7 +180,7 @@ function checkAssignment(assignment: Assignment, judgement: Judgement): Fault | 
 }
 
 /** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
-function newestOrder({ state, root }: Judgement): AssignmentOrder | null {
+function newestOrder({ state, root }: ViewContext): AssignmentOrder | null {
   const newest = state.newest_assignment
   if (newest === null || !isSignedBy(root, 'targets', newest)) return null
   return orderOfText(newest)
@@ -197,7 +197,7 @@ function versionsOf({ timestamp, snapshot, targets }: Parsed): Versions {
 function checkTime(
   { timestamp, assignment }: Parsed,
   settings: ViewSettings | null,
-  { bounds }: Judgement,
+  { bounds }: ViewContext,
 ): Fault | null {
   const lifeMs = Math.min((settings?.fresh_for_seconds ?? Infinity) * 1000, MAX_LIFE_MS)
   for (const [issued, expires] of [
@@ -223,10 +223,10 @@ function readSettings(targets: Targets): ViewSettings | null {
 function finish(
   parsed: Parsed,
   settings: ViewSettings | null,
-  { files, judgement }: { readonly files: ViewFiles; readonly judgement: Judgement },
-): JudgedView | Fault {
+  { files, context }: { readonly files: ViewFiles; readonly context: ViewContext },
+): VerifiedView | Fault {
   const { timestamp, targets, assignment } = parsed
-  const newest = newestOrder(judgement)
+  const newest = newestOrder(context)
   const listed = Object.entries(targets.targets)
   if (listed.length > MAX_POLICIES_OF_VIEW)
     return fault('too_large', `the view lists more than ${MAX_POLICIES_OF_VIEW} policies`)

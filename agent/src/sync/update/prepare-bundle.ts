@@ -6,7 +6,7 @@ import type { PolicyBundle } from '../../decision/policy-bundle.ts'
 import { testBundle, type SelfTest } from '../../decision/test-bundle.ts'
 import { fault, type Fault } from '../fault.ts'
 import type { FetchedView } from '../state/state-keeper.ts'
-import type { JudgedView } from '../trust/verify-view.ts'
+import type { VerifiedView } from '../trust/verify-view.ts'
 
 /** What can be put into force. */
 export interface Prepared {
@@ -95,7 +95,7 @@ type BuiltBundle =
     }
 
 /** Reads one document a step. One reading must end before the next begins. */
-type ReadBundle = (view: JudgedView, texts: readonly string[]) => Steps<BuiltBundle>
+type ReadBundle = (view: VerifiedView, texts: readonly string[]) => Steps<BuiltBundle>
 
 /**
  * Reads the documents of a view, in its order. What this version does not know makes the whole of
@@ -131,7 +131,7 @@ function isSameList(a: readonly ViewPolicy[], b: readonly ViewPolicy[]): boolean
 
 /** Null for policies of which one cannot be read. */
 function build(
-  view: JudgedView,
+  view: VerifiedView,
   policies: readonly ViewPolicy[] | null,
   selfTests: readonly SelfTest[],
 ): BuiltBundle {

@@ -6,12 +6,12 @@ import type { Times } from './sync-status.ts'
 import type { Fault } from '../fault.ts'
 import { fetchDocuments, findView, pollView, viewPath, type FoundView } from './view-files.ts'
 import { fetchUpdate, type Held } from './fetch-update.ts'
-import { judgeView } from '../trust/verify-view.ts'
+import { verifyView } from '../trust/verify-view.ts'
 import { openArchive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
 import { createRevocation, type Revocation } from '../state/revocation.ts'
 import type { StateStore } from '../state/state-store.ts'
-import { createTrust, type FetchedView, type Trust } from '../state/state-keeper.ts'
+import { createStateKeeper, type FetchedView, type StateKeeper } from '../state/state-keeper.ts'
 import type { TrustedState } from '../trust/trusted-state.ts'
 import type { FetchFile } from '../transport/fetch-file.ts'
 
@@ -40,7 +40,7 @@ export interface Condition {
 }
 
 /** What the server has for this machine, and what is trusted of it. Nothing is in force by it. */
-export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepView'> {
+export interface ViewChannel extends Omit<StateKeeper, 'state' | 'keepRoots' | 'keepView'> {
   readonly revocation: Revocation
   times(): Times
   /** Asks once. Never rejects. Not reentrant. */
@@ -52,8 +52,8 @@ export interface ViewChannel extends Omit<Trust, 'state' | 'keepRoots' | 'keepVi
 export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   const { enrolment, store, clock } = deps
   const { org } = enrolment
-  const trust = createTrust(deps)
-  const revocation = createRevocation(trust)
+  const keeper = createStateKeeper(deps)
+  const revocation = createRevocation(keeper)
   /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
@@ -62,7 +62,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     fetchFile: FetchFile,
     signal: AbortSignal,
   ): Promise<Offer | Fault> {
-    const former = trust.state()
+    const former = keeper.state()
     const refresh = {
       path: `${viewPath(org, found.id)}/metadata`,
       root: former.roots.at(-1) ?? enrolment.root,
@@ -70,20 +70,20 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
       timestamp: found.timestamp,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
-    const root = await trust.keepRoots(roots)
+    const root = await keeper.keepRoots(roots)
     if ('kind' in root) return root
     if ('kind' in result) return result
     const { id, assignment } = found
-    const state = trust.state()
+    const state = keeper.state()
     const files = { id, roots: state.roots.length, assignment, ...result }
     const bounds = clock.bounds()
-    const judgement = { enrolment, root, state, bounds, isKept: false }
-    const view = judgeView(files, judgement)
+    const context = { enrolment, root, state, bounds, isKept: false }
+    const view = verifyView(files, context)
     if ('kind' in view) return view
     const documents = await fetchDocuments({ org, store, fetchFile }, view, signal)
     if (documents.kind === 'fault') return documents
     const keep = async (): Promise<void> => {
-      await trust.keepView(view)
+      await keeper.keepView(view)
       etag = tagOf(found.timestamp)
     }
     return { kind: 'offer', view, texts: documents.texts, keep }
@@ -99,25 +99,25 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     signal: AbortSignal,
   ): Promise<Asked> {
     const { fetchFile } = deps
-    const state = trust.state()
+    const state = keeper.state()
     const tag = isConfirmed ? etag : null
     if (!isNewsExpected && tag !== null && state.view !== null) {
       const known = { org, view: state.view.id, etag: tag }
       const polled = await pollView(fetchFile, known, signal)
       if (polled.kind !== 'changed') return polled
     }
-    const held = { ...heldOf(trust, tag), nonce: revocation.challenge(), issuedAfterMs }
+    const held = { ...heldOf(keeper, tag), nonce: revocation.challenge(), issuedAfterMs }
     const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
     return fetched.kind === 'archive' ? follow(fetched.fetchFile, signal) : fetched
   }
 
   return {
-    ...trust,
+    ...keeper,
     revocation,
     times: () => ({
       nowMs: clock.now(),
       mendedMs: clock.bounds().expiryMs,
-      issuedMs: trust.state().issued_ms,
+      issuedMs: keeper.state().issued_ms,
     }),
     fetch: ask,
     async open(body, signal) {
@@ -135,12 +135,12 @@ function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
 }
 
-function heldOf(trust: Pick<Trust, 'state' | 'root'>, etag: string | null): Held {
-  const state = trust.state()
+function heldOf(keeper: Pick<StateKeeper, 'state' | 'root'>, etag: string | null): Held {
+  const state = keeper.state()
   const view = state.view?.id ?? null
   const targets = keptOf(state, view)?.versions.targets ?? null
   const assignmentVersion = orderOfText(state.newest_assignment).version
-  return { view, root: trust.root()?.version ?? 1, targets, etag, assignmentVersion }
+  return { view, root: keeper.root()?.version ?? 1, targets, etag, assignmentVersion }
 }
 
 /** The files of that view, with their versions where they are still known: with other keys they begin anew. */

@@ -2,7 +2,7 @@ import { describeDiskFault, fault, type Fault } from '../fault.ts'
 import { readAssignment } from '../trust/assignment.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
 import type { FetchFile } from '../transport/fetch-file.ts'
-import type { JudgedView } from '../trust/verify-view.ts'
+import type { VerifiedView } from '../trust/verify-view.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 import type { StateStore } from '../state/state-store.ts'
 
@@ -78,7 +78,7 @@ async function fetchAssignment(
  */
 export async function fetchDocuments(
   deps: { readonly org: string; readonly store: StateStore; readonly fetchFile: FetchFile },
-  view: JudgedView,
+  view: VerifiedView,
   signal: AbortSignal,
 ): Promise<{ readonly kind: 'texts'; readonly texts: readonly string[] } | Fault> {
   const { org, store, fetchFile } = deps

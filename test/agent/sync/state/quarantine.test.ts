@@ -11,7 +11,7 @@ import {
 } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { setAside } from '../../../../agent/src/sync/state/quarantine.ts'
+import { quarantine } from '../../../../agent/src/sync/state/quarantine.ts'
 import { NOW_MS } from '../../fixture/bundle.ts'
 import { expectKept, policies, request, setUp, type Scene } from '../../fixture/sync-scene.ts'
 import { temporaryDirectory } from '../../fixture/temporary-directory.ts'
@@ -97,7 +97,7 @@ it('leaves the four newest of what was moved aside', async () => {
   const file = join(directory, 'state.json')
   for (let second = 0; second < 9; second += 1) {
     await writeFile(file, String(second))
-    await setAside(file, NOW_MS + second * 1000)
+    await quarantine(file, NOW_MS + second * 1000)
   }
   await writeFile(join(directory, 'other.json.rejected-2020'), '')
 
