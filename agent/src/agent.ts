@@ -1,33 +1,63 @@
+import type { Fetch } from '@palisade/client'
+import type { Policy } from '@palisade/policy-core'
+import type { DeviceKey, KeptEnrolment } from '@palisade/protocol'
 import type { Server } from 'node:http'
 import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
-import type { Logger } from 'pino'
+import type { AgentLog } from './agent-log.ts'
+import type { AgentConfig } from './config/config.ts'
+import { createTimeKeeper } from './state/trusted-clock.ts'
 import type { BreakGlass } from './break-glass/break-glass.ts'
-import type { AgeWatch } from './decision/age-watch.ts'
+import type { ActivePolicy } from './decision/active-policy.ts'
+import { watchAge, type AgeWatch } from './decision/age-watch.ts'
 import type { HintListener } from './hint/hint-listener.ts'
 import { claimSocket, listenOnSocket } from './local-api/listen-on-socket.ts'
-import type { HttpProxy } from './proxy/http-proxy.ts'
+import { describePoints, type EnforcementPoint } from './points/enforcement-point.ts'
 import type { Reporter } from './report/reporter.ts'
 import type { Poller } from './sync/update/poller.ts'
 import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
 
 const ANSWER_FIRST_MS = 20
+const TIME_NOT_KEPT = 'the time cannot be kept on disk'
 
-/** The levels that the agent writes. */
-export type AgentLog = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
+/** What the agent takes from outside; everything else is made here. */
+export interface AgentSurroundings {
+  readonly config: AgentConfig
+  readonly enrolment: KeptEnrolment
+  /** Of this machine. */
+  readonly key: DeviceKey
+  readonly localPolicies: readonly Policy[]
+  readonly home: string | null
+  readonly version: string
+  readonly log: AgentLog
+  /** Epoch milliseconds. */
+  readonly clock: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  /** 0 to 1, exclusive. */
+  readonly random: () => number
+  readonly fetch: Fetch
+  readonly machineAddresses: () => readonly string[]
+}
 
 export interface AgentDeps {
   readonly localApi: Server
   readonly socketPath: string
-  readonly proxy: HttpProxy
-  readonly proxyPort: number
+  /** In the order in which they start. */
+  readonly points: readonly EnforcementPoint[]
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
-  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop'>
+  readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'restMs' | 'look'>
   readonly poller: Poller
   readonly reporter: Reporter
   /** Null when they are not wanted. */
   readonly hints: Pick<HintListener, 'start' | 'stop'> | null
-  readonly watchAge: () => AgeWatch
+  readonly active: ActivePolicy
+  /** The trusted time, in milliseconds since 1970. */
+  readonly now: () => number
+  /** Monotonic milliseconds. */
+  readonly uptime: () => number
+  /** Of a look at the age of the bundle that failed. */
+  readonly onError: (error: unknown) => void
   readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
 }
@@ -54,17 +84,19 @@ export function createAgent(deps: AgentDeps): Agent {
       deps.onCacheProblem(problem)
     }
     await deps.breakGlass.restore()
-    await deps.proxy.listen(deps.proxyPort)
-    closers.push(() => deps.proxy.stop())
+    for (const point of deps.points) {
+      await point.start()
+      closers.push(() => point.stop())
+    }
     // The socket comes last: once it is there, the agent is all there.
     await listenOnSocket(deps.localApi, deps.socketPath)
     closers.push(() => closeServer(deps.localApi))
-    const ageWatch = deps.watchAge()
+    const ageWatch = watchAgeOf(deps)
     closers.push(async () => {
       ageWatch.stop()
       await deps.breakGlass.stop()
       await deps.synchronizer.keepTime().catch((err: unknown) => {
-        deps.log.warn({ err }, 'the time cannot be kept on disk')
+        deps.log.warn({ err }, TIME_NOT_KEPT)
       })
     })
     // First what polling may tell of.
@@ -86,10 +118,28 @@ export function createAgent(deps: AgentDeps): Agent {
         await stop()
         throw error
       }
-      deps.log.info({ proxy: deps.proxy.url(), socket: deps.socketPath }, 'agent started')
+      deps.log.info({ ...describePoints(deps.points), socket: deps.socketPath }, 'agent started')
     },
     stop,
   }
+}
+
+/** Besides, keeps the time, and pays for a grant. */
+function watchAgeOf(deps: AgentDeps): AgeWatch {
+  const { active, breakGlass, synchronizer, uptime, log } = deps
+  const keepTime = createTimeKeeper({
+    keep: synchronizer.keepTime,
+    uptime,
+    onError: (err) => log.warn({ err }, TIME_NOT_KEPT),
+  })
+  return watchAge(active, deps.now, {
+    grantRestMs: breakGlass.restMs,
+    onLook() {
+      keepTime()
+      void breakGlass.look()
+    },
+    onError: deps.onError,
+  })
 }
 
 async function closeServer(server: Server): Promise<void> {

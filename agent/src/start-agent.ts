@@ -9,7 +9,7 @@ import { readDeviceKey, readEnrolment } from './config/read-enrolment.ts'
 import { createContainer } from './container.ts'
 import { ensureEnrolled } from './enrol/ensure-enrolled.ts'
 import { readMachineAddresses, watchMachineAddresses } from './decision/machine-addresses.ts'
-import { createLogDestination } from './log-destination.ts'
+import { createLogDestination } from './agent-log.ts'
 import { createHttpFetch } from './sync/transport/fetch-over-http.ts'
 import { agentVersion } from './version.ts'
 

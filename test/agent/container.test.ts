@@ -5,7 +5,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { readConfig } from '../../agent/src/config/config.ts'
-import { createContainer } from '../../agent/src/container.ts'
+import type { AgentSurroundings } from '../../agent/src/agent.ts'
+import { createContainer, createParts, RESOLVE } from '../../agent/src/container.ts'
+import type { Resolve } from '../../agent/src/proxy/resolver.ts'
 import { NOW_MS, policyOf, type RuleLine } from './fixture/bundle.ts'
 import { askAgent } from './fixture/local-request.ts'
 import { startNameServer } from './fixture/name-server.ts'
@@ -27,6 +29,7 @@ async function startAgent(
     sent?: unknown[]
     localPolicies?: readonly Policy[]
     name?: string
+    resolve?: Resolve
   } = {},
 ): Promise<string> {
   const directory = place.directory ?? (await temporaryDirectory())
@@ -40,7 +43,9 @@ async function startAgent(
     '/',
   )
   await mkdir(join(directory, 'agent'), { recursive: true, mode: 0o700 })
-  const { agent } = createContainer({
+  const parts = createParts({ config })
+  if (place.resolve !== undefined) parts.register(RESOLVE, { useValue: place.resolve })
+  const surroundings: AgentSurroundings = {
     config,
     enrolment: keepName(repository.enrolment, place.name),
     key: createDeviceKey(),
@@ -70,7 +75,8 @@ async function startAgent(
       return new Response(body ?? '{}', { headers, status: body === undefined ? 404 : 200 })
     },
     machineAddresses: () => ['198.51.100.9'],
-  })
+  }
+  const { agent } = createContainer(surroundings, parts)
   await agent.start()
   onTestFinished(() => agent.stop())
   await askAgent(config.socketPath, 'POST', '/v1/sync')
@@ -93,6 +99,17 @@ describe('the container', () => {
     expect((await ask('/v1/decide', true)).body).toMatchObject(allowed)
     expect((await ask('/v1/explain', true)).body).toMatchObject({ ...allowed, near_misses: [] })
     expect(asked.filter((query) => query.endsWith(' A'))).toHaveLength(2)
+  })
+
+  it('finds names by another resolver where one is registered', async () => {
+    const resolve = async (): Promise<readonly string[]> => ['203.0.113.9']
+    const rule = ['allow', 'connect:tcp', '0.0.0.0/0'] as const
+    const socketPath = await startAgent(rule, [], { resolve })
+    const request = { action: 'connect:tcp', host: 'packages.test', port: 443, resolve: true }
+
+    const { body } = await askAgent(socketPath, 'POST', '/v1/decide', JSON.stringify(request))
+
+    expect(body).toMatchObject({ decision: 'allow', request: { address: '203.0.113.9' } })
   })
 
   it.each<[string, RuleLine]>([

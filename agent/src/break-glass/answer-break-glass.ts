@@ -1,21 +1,22 @@
 import type { BreakGlassResult } from '@palisade/protocol'
 import type { Logger } from 'pino'
+import type { Poller } from '../sync/update/poller.ts'
 import type { BreakGlass } from './break-glass.ts'
 import type { GrantFault } from './grant-fault.ts'
 
 /** What a person at this machine may do about grants, each in turn with what is fetched. */
 export function answerBreakGlass(deps: {
-  readonly breakGlass: () => Pick<BreakGlass, 'begin' | 'end' | 'inForce'>
-  readonly inTurn: <T>(run: () => Promise<T>) => Promise<T>
+  readonly breakGlass: Pick<BreakGlass, 'begin' | 'end' | 'inForce'>
+  readonly poller: Pick<Poller, 'inTurn'>
   readonly log: Pick<Logger, 'warn'>
 }): {
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
 } {
-  const { breakGlass, inTurn, log } = deps
+  const { breakGlass, poller, log } = deps
 
   const describe = (outcome: 'begun' | 'ended', fault: GrantFault | null): BreakGlassResult => {
-    const grant = breakGlass().inForce()
+    const grant = breakGlass.inForce()
     if (fault === null) return { outcome, grant, error: null }
     const { code, message } = fault
     log.warn({ code, message }, `break-glass: a grant was not ${outcome}`)
@@ -24,7 +25,7 @@ export function answerBreakGlass(deps: {
 
   return {
     beginBreakGlass: (body) =>
-      inTurn(async () => describe('begun', await breakGlass().begin(body))),
-    endBreakGlass: () => inTurn(async () => describe('ended', await breakGlass().end())),
+      poller.inTurn(async () => describe('begun', await breakGlass.begin(body))),
+    endBreakGlass: () => poller.inTurn(async () => describe('ended', await breakGlass.end())),
   }
 }

@@ -13,7 +13,10 @@ import { judgeNeed, judgeTime, readGrant, type SignedGrant } from './judge-grant
 const REMIND_EVERY_MS = 10 * 60_000
 
 export interface BreakGlassDeps {
-  readonly active: Pick<ActivePolicy, 'apply' | 'state' | 'mayBreakGlass' | 'lifetime'>
+  readonly active: Pick<
+    ActivePolicy,
+    'apply' | 'state' | 'mayBreakGlass' | 'lifetime' | 'endGrantWhen'
+  >
   readonly channel: Pick<ViewChannel, 'root' | 'grants' | 'keepInBoth'>
   readonly store: Pick<StateStore, 'readMeter' | 'writeMeter'>
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
@@ -88,6 +91,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
     settling = null
   }
 
+  active.endGrantWhen(isOver)
   return {
     isOver,
     inForce: () => (current === null || isOver() ? null : describe(current)),

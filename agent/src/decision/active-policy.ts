@@ -54,8 +54,6 @@ export interface ActivePolicyDeps {
   readonly home: string | null
   /** The server as rules write it; reachable, where the bundle allows it, for as long as there is one. */
   readonly controlPlane: readonly string[]
-  /** Asked before every decision while a grant is in force. */
-  readonly isGrantOver: () => boolean
 }
 
 /** As policy-core decides; marked while a break-glass grant is in force, whatever comes of it. */
@@ -96,12 +94,15 @@ export interface ActivePolicy {
   lifetime(): { readonly age: Age; readonly expiresMs: number } | null
   /** Revision of what was verified last, readable or not; null for none. */
   revision(): number | null
+  /** Has this asked before every decision while a grant is in force; without it none would be. */
+  endGrantWhen(isOver: () => boolean): void
   /** Called whenever the state is another, or what is enforced. */
   subscribe(listener: () => void): void
 }
 
 export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   let facts: Facts<CompiledBundle> = STARTED
+  let isGrantOver = (): boolean => true
   let newest: CompiledBundle | UnreadableBundle | null = null
   const listeners: (() => void)[] = []
   const tell = (): void => listeners.forEach((listener) => listener())
@@ -120,7 +121,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
   /** What is enforced now: by the clock, and for the addresses that the machine has now. */
   const enforced = (): Enforced => {
-    if (facts.grant && deps.isGrantOver()) move({ kind: 'grant_ended' })
+    if (facts.grant && isGrantOver()) move({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
       move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
@@ -148,15 +149,16 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     if (facts.bundle !== former.bundle) newest = bundle
   }
 
+  const unreadable = (): { readonly revision: number | null } => ({
+    revision: newest?.kind === 'unsupported' ? newest.revision : null,
+  })
+
   return {
     compile,
 
     decide(request) {
       const rule = enforced()
-      if (rule.kind === 'nothing') {
-        const revision = newest?.kind === 'unsupported' ? newest.revision : null
-        return denyUnavailable(rule.reason, request, { revision })
-      }
+      if (rule.kind === 'nothing') return denyUnavailable(rule.reason, request, unreadable())
       const { bundle, stale } = rule
       const decision = decide(bundle.compiled, request, { stale })
       const lapsed = findLapse(rule, decision)
@@ -168,10 +170,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
 
     explain(request) {
       const rule = enforced()
-      if (rule.kind === 'nothing') {
-        const revision = newest?.kind === 'unsupported' ? newest.revision : null
-        return explainUnavailable(rule.reason, request, { revision })
-      }
+      if (rule.kind === 'nothing') return explainUnavailable(rule.reason, request, unreadable())
       const { bundle, stale } = rule
       const explanation = explain(bundle.compiled, request, { stale })
       const lapsed = findLapse(rule, explanation)
@@ -213,6 +212,10 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     revision() {
       if (newest === null) return null
       return newest.kind === 'bundle' ? newest.bundle.revision : newest.revision
+    },
+
+    endGrantWhen(isOver) {
+      isGrantOver = isOver
     },
 
     subscribe(listener) {

@@ -13,7 +13,7 @@ import { nameOfHost, type DeviceKey, type KeptEnrolment } from '@palisade/protoc
 import { lstat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AgentLog } from '../agent.ts'
+import type { AgentLog } from '../agent-log.ts'
 import type { AgentConfig } from '../config/config.ts'
 import { preparePrivateDirectory } from '../config/private-directory.ts'
 import { readDeviceKey } from '../config/read-enrolment.ts'

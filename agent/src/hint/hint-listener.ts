@@ -1,9 +1,13 @@
 import { backOffMs } from '@palisade/client'
 import type { AgentStatus } from '@palisade/protocol'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { SyncOutcome } from '../sync/update/synchronizer.ts'
-import type { HintAnswer } from './ask-for-hint.ts'
+import type { FetchFile } from '../sync/transport/fetch-file.ts'
+import { askForHint, type HintAnswer } from './ask-for-hint.ts'
 import { createCredit } from './credit.ts'
 
+/** Longer than a server waits. */
+const TIMEOUT_MS = 65_000
 /** Between two requests, and so between two polls, however many hints there are. */
 const LEAST_PAUSE_MS = 1_000
 const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
@@ -45,6 +49,25 @@ export interface HintListener {
   status(): AgentStatus['hints']
   /** Breaks off what it waits for; resolves when that has ended, and a poll that it has begun. */
   stop(): Promise<void>
+}
+
+/** Listens to the server of this machine, polls by its poller, and holds back its reporter. */
+export function listenForHints(deps: {
+  readonly fetchFile: FetchFile
+  readonly poller: { readonly hinted: HintListenerDeps['poll'] }
+  readonly reporter: Pick<HintListenerDeps, 'holdBack'>
+  readonly clock: () => number
+  readonly uptime: () => number
+  readonly random: () => number
+}): HintListener {
+  const { fetchFile, poller, reporter, ...clocks } = deps
+  return createHintListener({
+    ...clocks,
+    ask: (since, signal) => askForHint(fetchFile, TIMEOUT_MS, since, signal),
+    rest: (ms, signal) => pause(ms, undefined, { signal, ref: false }).catch(() => undefined),
+    poll: poller.hinted,
+    holdBack: reporter.holdBack,
+  })
 }
 
 /**

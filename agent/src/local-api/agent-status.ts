@@ -10,6 +10,7 @@ import {
   type AwaitedIssue,
   type SyncRecord,
 } from '../sync/update/sync-status.ts'
+import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
 /** The user's own file may be large; a status is read often. */
@@ -24,13 +25,15 @@ export interface StatusDeps {
   readonly localPolicies: readonly Policy[]
   readonly active: Pick<ActivePolicy, 'current' | 'state'>
   readonly breakGlass: Pick<BreakGlass, 'inForce'>
-  readonly record: () => SyncRecord
-  readonly awaited: () => AwaitedIssue | null
+  readonly synchronizer: {
+    readonly record: () => SyncRecord
+    readonly awaited: () => AwaitedIssue | null
+  }
   readonly poller: Pick<Poller, 'nextAttemptAt'>
-  readonly hints: () => AgentStatus['hints']
+  readonly hints: AgentStatus['hints']
   readonly tally: Pick<DecisionTally, 'read'>
-  readonly proxyUrl: () => string
-  readonly cacheProblem: () => AgentStatus['cache_problem']
+  readonly points: readonly EnforcementPoint[]
+  readonly cacheProblem: AgentStatus['cache_problem']
 }
 
 /** What `palisade status` shows; holds no secret. */
@@ -51,17 +54,17 @@ export function describeAgent(deps: StatusDeps): AgentStatus {
     ...(state === 'conflict'
       ? { enrolment_files: [config.enrolmentPath, usualEnrolmentPath(config)] }
       : {}),
-    proxy: deps.proxyUrl(),
+    ...describePoints(deps.points),
     bundle: describeBundle(deps.active.current()),
     ...describeLocal(deps.localPolicies),
     break_glass: deps.breakGlass.inForce(),
     sync: {
-      ...deps.record(),
+      ...deps.synchronizer.record(),
       next_attempt_at: nextMs === null ? null : new Date(nextMs).toISOString(),
-      awaiting: describeAwaitedIssue(deps.awaited()),
+      awaiting: describeAwaitedIssue(deps.synchronizer.awaited()),
     },
-    hints: deps.hints(),
-    cache_problem: deps.cacheProblem(),
+    hints: deps.hints,
+    cache_problem: deps.cacheProblem,
     decisions: deps.tally.read(),
   }
 }

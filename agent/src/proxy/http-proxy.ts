@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { AgentError, systemErrorCode } from '../errors.ts'
+import type { EnforcementPoint } from '../points/enforcement-point.ts'
 import { createAdmission } from './admission.ts'
 import { answerRefusal, type Answer } from './answer.ts'
 import { createClientOwners } from './client-owners.ts'
@@ -19,21 +20,20 @@ import { thinOut } from './thin-out.ts'
 const ADDRESS = '127.0.0.1'
 
 export interface HttpProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
+  /** 0 for any free one. */
+  readonly port: number
   readonly live: LiveConnections
   readonly maxConnections: number
   /** A bug: logged once, answered 500. */
   readonly onError: (error: unknown) => void
 }
 
-/** The HTTP proxy of this machine: absolute-form `http:` requests and CONNECT. */
-export interface HttpProxy {
-  /** Throws `ERR_PROXY_PORT`. Port 0 takes any free one. */
-  listen(port: number): Promise<void>
-  /** `http://127.0.0.1:PORT`; the port is 0 before `listen`. */
-  url(): string
+/**
+ * The HTTP proxy of this machine: absolute-form `http:` requests and CONNECT. `start` throws
+ * `ERR_PROXY_PORT`; `describe` is `http://127.0.0.1:PORT`, with port 0 before.
+ */
+export interface HttpProxy extends EnforcementPoint {
   readonly isSelf: IsSelf
-  /** Takes no more connections and closes those there are. */
-  stop(): Promise<void>
 }
 
 export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
@@ -79,17 +79,22 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   })
 
   return {
-    async listen(port) {
-      server.listen(port, ADDRESS)
+    name: 'proxy',
+    async start() {
+      server.listen(deps.port, ADDRESS)
       try {
         await once(server, 'listening')
       } catch (error) {
-        throw new AgentError('ERR_PROXY_PORT', [describe(port, systemErrorCode(error))], error)
+        throw new AgentError(
+          'ERR_PROXY_PORT',
+          [describePortError(deps.port, systemErrorCode(error))],
+          error,
+        )
       }
       const bound = server.address()
       ownPort = typeof bound === 'object' && bound !== null ? bound.port : 0
     },
-    url: () => `http://${ADDRESS}:${ownPort}`,
+    describe: () => `http://${ADDRESS}:${ownPort}`,
     isSelf,
     async stop() {
       if (!server.listening) return
@@ -149,7 +154,7 @@ function internalError(): Answer {
   return answerRefusal({ status: 500, code: 'internal', message: 'internal error' })
 }
 
-function describe(port: number, code: string | null): string {
+function describePortError(port: number, code: string | null): string {
   const mend = 'set PALISADE_PROXY_PORT to another port, or to 0 for any free one'
   if (code === 'EADDRINUSE') return `port ${port} on ${ADDRESS} is taken; ${mend}`
   if (code === 'EACCES')

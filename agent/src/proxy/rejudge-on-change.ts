@@ -1,4 +1,4 @@
-import type { AgentLog } from '../agent.ts'
+import type { AgentLog } from '../agent-log.ts'
 import type { ActivePolicy, Enforced } from '../decision/active-policy.ts'
 import { runInTurns } from '../decision/run-in-turns.ts'
 import type { LiveConnections } from './live-connections.ts'

@@ -1,4 +1,4 @@
-import type { AgentLog } from '../agent.ts'
+import type { AgentLog } from '../agent-log.ts'
 import type { BreakGlass } from '../break-glass/break-glass.ts'
 import type { ActivePolicy } from '../decision/active-policy.ts'
 import type { SyncRecord } from '../sync/update/sync-status.ts'

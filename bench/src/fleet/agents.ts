@@ -87,7 +87,6 @@ export function createWholeAgent(
   const clock = createTrustedClock({ wall: Date.now, uptime: () => performance.now() })
   const active = createActivePolicy({
     clock,
-    isGrantOver: () => true,
     machineAddresses: () => [],
     localPolicies: [],
     home: null,

@@ -43,18 +43,19 @@ export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
   const access = createDeviceAccess({ fetch, server, prove, timeoutMs, clock, random })
   const fetchFile = createFileFetcher({ fetch, server, prove, timeoutMs, access })
   const reporter = describe === null ? null : createFleetReporter(fetchFile, describe)
-  return createPoller({
+  const poller = createPoller({
     run: deps.run(fetchFile),
     timetable: createTimetable(deps.schedule, deps.phase, clock),
     clock,
-    onOutcome(outcome) {
-      deps.onOutcome(outcome)
-      reporter?.notice()
-    },
     onError(error) {
       throw error
     },
   })
+  poller.subscribe((outcome) => {
+    deps.onOutcome(outcome)
+    reporter?.notice()
+  })
+  return poller
 }
 
 /** No server takes it: who has no key has a token that outlives the run. */

@@ -51,7 +51,6 @@ export function createLightAgent(
     localPolicies: [],
     home: null,
     controlPlane: [],
-    isGrantOver: () => true,
   })
   const fetch = createHttpFetch()
   const wire = { fetch, server, prove: createProver(key, clock), timeoutMs: FETCH_TIMEOUT_MS }
@@ -81,11 +80,11 @@ export function createLightAgent(
     run: (signal, isNewsExpected) => synchronizer.run(signal, isNewsExpected),
     timetable: { start: () => {}, stop: () => {}, nextAt: () => null },
     clock,
-    onOutcome: () => reporter.notice(),
     onError(error) {
       throw error
     },
   })
+  poller.subscribe(() => reporter.notice())
   let toldAtMs = 0
   const hints = createHintListener({
     async ask(since, signal) {

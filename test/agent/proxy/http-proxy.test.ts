@@ -228,6 +228,7 @@ describe('a proxy that stops', () => {
     const { active, use } = activePolicy()
     use(bundleOf(['allow', 'connect:tcp', '*.a.test']))
     const proxy = createHttpProxy({
+      port: 0,
       decide: active.decide,
       resolve: () => {
         asked.resolve()
@@ -243,8 +244,8 @@ describe('a proxy that stops', () => {
       onDecision: () => {},
       onError: () => {},
     })
-    await proxy.listen(0)
-    const socket = await openRaw(Number(new URL(proxy.url()).port), connectTo('x.a.test:443'))
+    await proxy.start()
+    const socket = await openRaw(Number(new URL(proxy.describe()).port), connectTo('x.a.test:443'))
     const closed = once(socket, 'close')
     socket.on('error', () => {})
     socket.resume()

@@ -14,7 +14,6 @@ export interface PollerDeps {
   readonly timetable: Timetable
   /** Epoch milliseconds. */
   readonly clock: () => number
-  readonly onOutcome: (outcome: SyncOutcome) => void
   /** A bug: nobody awaits an attempt of the timetable, so its rejection would end the process. */
   readonly onError: (error: unknown) => void
 }
@@ -22,6 +21,8 @@ export interface PollerDeps {
 /** Fetches at start, on the timetable, and on demand; never twice at the same time. */
 export interface Poller {
   start(): void
+  /** Called after each attempt but those that threw. */
+  subscribe(listener: (outcome: SyncOutcome) => void): void
   /**
    * The outcome of an attempt that began after this call: a caller who has just changed a policy
    * must not be answered by a fetch that was already under way. All who ask meanwhile share one.
@@ -38,6 +39,7 @@ export interface Poller {
 
 export function createPoller(deps: PollerDeps): Poller {
   const stopping = new AbortController()
+  const listeners: ((outcome: SyncOutcome) => void)[] = []
   let running: Promise<unknown> | null = null
   let queued: Promise<SyncOutcome> | null = null
   /**
@@ -64,7 +66,7 @@ export function createPoller(deps: PollerDeps): Poller {
       const outcome = await deps.run(signal, isNewsExpected)
       const nowMs = deps.clock()
       away = { sinceMs: nowMs, untilMs: nowMs + (outcome.retryAfterMs ?? 0) }
-      deps.onOutcome(outcome)
+      for (const tell of listeners) tell(outcome)
       return outcome
     } catch (error) {
       deps.onError(error)
@@ -99,6 +101,9 @@ export function createPoller(deps: PollerDeps): Poller {
     start() {
       deps.timetable.start(onTick)
       void demand()
+    },
+    subscribe(listener) {
+      listeners.push(listener)
     },
     demand,
     hinted: async () => (awayUntil() > 0 ? null : demand()),

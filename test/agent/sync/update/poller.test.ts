@@ -42,7 +42,6 @@ function setUp(): Scene {
         nextAt: () => NOW_MS + 1000,
       },
       clock: () => scene.nowMs,
-      onOutcome: () => {},
       onError: () => {},
     }),
   }
@@ -65,7 +64,6 @@ describe('an exception of a poll', () => {
       },
       timetable: { start: (tick) => (onTick = tick), stop: () => {}, nextAt: () => null },
       clock: () => NOW_MS,
-      onOutcome: () => {},
       onError: (error) => told.push(error),
     })
 

@@ -24,7 +24,6 @@ const active = createActivePolicy({
   localPolicies: [],
   home: null,
   controlPlane: [],
-  isGrantOver: () => true,
 })
 const prove = createProver(createDeviceKey(), Date.now)
 const wire = { fetch: createHttpFetch(), server: enrolment.server, prove, timeoutMs: 10_000 }
