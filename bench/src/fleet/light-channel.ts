@@ -1,12 +1,7 @@
 import { viewSettingsSchema, type Enrolment } from '../../../packages/protocol/src/index.ts'
 import { fault, type Fault } from '../../../agent/src/sync/fault.ts'
 import { fetchUpdate } from '../../../agent/src/sync/update/fetch-update.ts'
-import {
-  findView,
-  pollView,
-  viewPath,
-  type FoundView,
-} from '../../../agent/src/sync/update/view-files.ts'
+import { fetchTimestamp, pollView, viewPath } from '../../../agent/src/sync/update/view-files.ts'
 import { readAssignment } from '../../../agent/src/sync/trust/assignment.ts'
 import {
   isSignedBy,
@@ -33,7 +28,7 @@ export interface LightState {
 }
 
 /**
- * One attempt to fetch, as `sync/view-channel.ts` makes it: the same requests in the same order.
+ * One attempt to fetch, as `sync/update/view-channel.ts` makes it: the same requests in the same order.
  * Signatures of the timestamp and of the assignment are verified, everything below them by its
  * hash; what is left out is the second verification by tuf-js, compiling, and the disk.
  */
@@ -53,17 +48,16 @@ export async function fetchLightly(
   const update = await fetchUpdate(deps.fetchFile, enrolment, held, signal)
   if (update.kind === 'fault') return update
   if (update.kind !== 'archive') return fault('http_status', 'the server gave no update')
-  const { fetchFile, etag } = update
-  const found = await findView(fetchFile, org, signal)
-  if (found.kind === 'fault') return found
-  const assignment = readAssignment(found.assignment)
-  const isOwn = assignment?.device_id === device_id && assignment.view === found.id
-  if (!isOwn || !isSignedBy(root, 'targets', found.assignment))
+  const { fetchFile, etag, view: id } = update
+  const timestamp = await fetchTimestamp(fetchFile, { org, view: id }, signal)
+  if (timestamp.kind === 'fault') return timestamp
+  const assignment = readAssignment(update.assignment)
+  const isOwn = assignment?.device_id === device_id && assignment.view === id
+  if (!isOwn || !isSignedBy(root, 'targets', update.assignment))
     return fault('bad_signature', 'the assignment does not hold')
-  return follow(found, state)
+  return follow(timestamp.body.toString(), state)
 
-  async function follow({ id, timestamp }: FoundView, former: LightState | null) {
-    const text = timestamp.toString()
+  async function follow(text: string, former: LightState | null) {
     const read = readTimestamp(text)
     if (read === null || !isSignedBy(root, 'timestamp', text))
       return fault('bad_signature', 'the timestamp does not hold')

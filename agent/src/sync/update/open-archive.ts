@@ -5,12 +5,13 @@ import {
   BUNDLE_FORMAT,
 } from '@palisade/protocol'
 import { fault, type Fault } from '../fault.ts'
-import { ASSIGNMENT_PATH, MAX_ASSIGNMENT, viewPath } from './view-files.ts'
+import { viewPath } from './view-files.ts'
 import { readAssignment } from '../trust/assignment.ts'
 import type { Fetched, FetchFile } from '../transport/fetch-file.ts'
 import { createJsonReader, JsonDamage, type JsonReader } from './json-reader.ts'
 import { MAX_DOCUMENT_BYTES } from '../trust/verify-view.ts'
 
+const MAX_ASSIGNMENT = 4 * 1024
 /** Three hundred policies and thousands of roots fit. */
 const MAX_FILES = 4_096
 /** In UTF-16 code units; the longest name of a file has 151. */
@@ -18,6 +19,10 @@ const MAX_NAME = 256
 
 export interface Archive {
   readonly kind: 'archive'
+  /** The view that `assignment` names; nothing is verified. */
+  readonly view: string
+  readonly assignment: string
+  /** For files of that view. */
   readonly fetchFile: FetchFile
 }
 
@@ -67,10 +72,11 @@ export async function openArchive(
   }
   return {
     kind: 'archive',
+    view: claimed.view,
+    assignment,
     async fetchFile(wanted, signal) {
       const { path, maxBytes } = wanted
       if (signal.aborted) return fault('stopping', 'the agent is stopping')
-      if (path === ASSIGNMENT_PATH) return answer(assignment, 'the assignment', maxBytes)
       if (!path.startsWith(place)) return { kind: 'absent' }
       const name = path.slice(place.length)
       const content = files.get(name)

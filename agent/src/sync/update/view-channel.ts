@@ -4,10 +4,10 @@ import type { TrustedClock } from '../../state/trusted-clock.ts'
 import { orderOfText } from '../trust/assignment.ts'
 import type { Times } from './sync-status.ts'
 import type { Fault } from '../fault.ts'
-import { fetchDocuments, findView, pollView, viewPath, type FoundView } from './view-files.ts'
+import { fetchDocuments, fetchTimestamp, pollView, viewPath } from './view-files.ts'
 import { fetchUpdate, type Held } from './fetch-update.ts'
 import { verifyView } from '../trust/verify-view.ts'
-import { openArchive } from './open-archive.ts'
+import { openArchive, type Archive } from './open-archive.ts'
 import { refreshView, type Refresh } from './refresh-view.ts'
 import { createRevocation, type Revocation } from '../state/revocation.ts'
 import type { StateStore } from '../state/state-store.ts'
@@ -57,23 +57,24 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
   /** Of the timestamp that is trusted, when this process fetched it; see `tagOf`. */
   let etag: string | null = null
 
-  async function update(
-    found: FoundView,
-    fetchFile: FetchFile,
+  async function follow(
+    { view: id, assignment, fetchFile }: Archive,
     signal: AbortSignal,
   ): Promise<Offer | Fault> {
+    const found = await fetchTimestamp(fetchFile, { org, view: id }, signal)
+    if (found.kind === 'fault') return found
+    const timestamp = found.body
     const former = keeper.state()
     const refresh = {
-      path: `${viewPath(org, found.id)}/metadata`,
+      path: `${viewPath(org, id)}/metadata`,
       root: former.roots.at(-1) ?? enrolment.root,
-      kept: keptOf(former, found.id),
-      timestamp: found.timestamp,
+      kept: keptOf(former, id),
+      timestamp,
     }
     const { roots, result } = await refreshView(refresh, fetchFile, signal)
     const root = await keeper.keepRoots(roots)
     if ('kind' in root) return root
     if ('kind' in result) return result
-    const { id, assignment } = found
     const state = keeper.state()
     const files = { id, roots: state.roots.length, assignment, ...result }
     const bounds = clock.bounds()
@@ -84,14 +85,9 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     if (documents.kind === 'fault') return documents
     const keep = async (): Promise<void> => {
       await keeper.keepView(view)
-      etag = tagOf(found.timestamp)
+      etag = tagOf(timestamp)
     }
     return { kind: 'offer', view, texts: documents.texts, keep }
-  }
-
-  async function follow(fetchFile: FetchFile, signal: AbortSignal): Promise<Offer | Fault> {
-    const found = await findView(fetchFile, org, signal)
-    return found.kind === 'fault' ? found : update(found, fetchFile, signal)
   }
 
   async function ask(
@@ -108,7 +104,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     }
     const held = { ...heldOf(keeper, tag), nonce: revocation.challenge(), issuedAfterMs }
     const fetched = await fetchUpdate(fetchFile, enrolment, held, signal)
-    return fetched.kind === 'archive' ? follow(fetched.fetchFile, signal) : fetched
+    return fetched.kind === 'archive' ? follow(fetched, signal) : fetched
   }
 
   return {
@@ -122,7 +118,7 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
     fetch: ask,
     async open(body, signal) {
       const archive = await openArchive(body, enrolment)
-      return archive.kind === 'fault' ? archive : follow(archive.fetchFile, signal)
+      return archive.kind === 'fault' ? archive : follow(archive, signal)
     },
   }
 }

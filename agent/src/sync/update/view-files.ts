@@ -1,24 +1,12 @@
 import { describeDiskFault, fault, type Fault } from '../fault.ts'
-import { readAssignment } from '../trust/assignment.ts'
 import { MAX_TIMESTAMP } from './refresh-view.ts'
 import type { FetchFile } from '../transport/fetch-file.ts'
 import type { VerifiedView } from '../trust/verify-view.ts'
 import { sha256 } from '../trust/signed-metadata.ts'
 import type { StateStore } from '../state/state-store.ts'
 
-export const ASSIGNMENT_PATH = '/api/v1/device/view'
-export const MAX_ASSIGNMENT = 4 * 1024
-
 /** 100 policies of 400 KB fit with room to spare. */
 const MAX_DOCUMENTS = 64 * 1024 * 1024
-
-/** What the server has: nothing of it is verified. */
-export interface FoundView {
-  readonly kind: 'found'
-  readonly id: string
-  readonly assignment: string
-  readonly timestamp: Buffer
-}
 
 /** Where the files of a view are. */
 export function viewPath(org: string, view: string): string {
@@ -39,37 +27,17 @@ export async function pollView(
   return fetched.kind === 'not_modified' ? { kind: 'same' } : { kind: 'changed' }
 }
 
-/** Asks which view is ours now, and for its timestamp. Never rejects. */
-export async function findView(
+/** Nothing of it is verified. Never rejects. */
+export async function fetchTimestamp(
   fetchFile: FetchFile,
-  org: string,
+  { org, view }: { readonly org: string; readonly view: string },
   signal: AbortSignal,
-): Promise<FoundView | Fault> {
-  const assignment = await fetchAssignment(fetchFile, signal)
-  if (assignment.kind === 'fault') return assignment
-  const { id, text } = assignment
-  const wanted = { path: timestampPath(org, id), maxBytes: MAX_TIMESTAMP, isPoll: true }
-  const timestamp = await fetchFile(wanted, signal)
-  if (timestamp.kind === 'fault') return timestamp
-  if (timestamp.kind !== 'body') return fault('http_status', 'the server answered 404')
-  return { kind: 'found', id, assignment: text, timestamp: timestamp.body }
-}
-
-function timestampPath(org: string, view: string): string {
-  return `${viewPath(org, view)}/metadata/timestamp.json`
-}
-
-async function fetchAssignment(
-  fetchFile: FetchFile,
-  signal: AbortSignal,
-): Promise<{ readonly kind: 'assignment'; readonly id: string; readonly text: string } | Fault> {
-  const fetched = await fetchFile({ path: ASSIGNMENT_PATH, maxBytes: MAX_ASSIGNMENT }, signal)
+): Promise<{ readonly kind: 'timestamp'; readonly body: Buffer } | Fault> {
+  const wanted = { path: timestampPath(org, view), maxBytes: MAX_TIMESTAMP, isPoll: true }
+  const fetched = await fetchFile(wanted, signal)
   if (fetched.kind === 'fault') return fetched
   if (fetched.kind !== 'body') return fault('http_status', 'the server answered 404')
-  const text = fetched.body.toString()
-  const id = readAssignment(text)?.view
-  if (id === undefined) return fault('malformed', 'the server assigns no proper view')
-  return { kind: 'assignment', id, text }
+  return { kind: 'timestamp', body: fetched.body }
 }
 
 /**
@@ -105,4 +73,8 @@ export async function fetchDocuments(
     texts.push(fetched.body.toString())
   }
   return { kind: 'texts', texts }
+}
+
+function timestampPath(org: string, view: string): string {
+  return `${viewPath(org, view)}/metadata/timestamp.json`
 }
