@@ -1,6 +1,6 @@
 import { deviceViewSchema } from '@palisade/protocol'
 import type { z } from 'zod'
-import { readSigned, type SignedFile } from './signed-metadata.ts'
+import { isSignedBy, readSigned, type Root, type SignedFile } from './signed-metadata.ts'
 
 /** This machine asks for the version, which orders assignments: one without it is refused. */
 const assignmentSchema = deviceViewSchema.shape.signed.required({ version: true })
@@ -36,4 +36,15 @@ export function orderOfText(text: string | null): AssignmentOrder {
 
 export function isLater(one: AssignmentOrder, other: AssignmentOrder): boolean {
   return one.version === other.version ? one.issuedMs > other.issuedMs : one.version > other.version
+}
+
+/**
+ * Of the newest assignment that was accepted; null without one. By the present targets keys: one that
+ * a thief signed with former keys keeps nothing out.
+ */
+export function newestOrderOf(
+  { newest_assignment: newest }: { readonly newest_assignment: string | null },
+  root: Root,
+): AssignmentOrder | null {
+  return newest === null || !isSignedBy(root, 'targets', newest) ? null : orderOfText(newest)
 }

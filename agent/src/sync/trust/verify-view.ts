@@ -7,14 +7,7 @@ import {
   type ViewSettings,
 } from '@palisade/protocol'
 import type { Bounds } from '../../state/trusted-clock.ts'
-import {
-  isLater,
-  orderOf,
-  orderOfText,
-  readAssignment,
-  type Assignment,
-  type AssignmentOrder,
-} from './assignment.ts'
+import { isLater, newestOrderOf, orderOf, readAssignment, type Assignment } from './assignment.ts'
 import { fault, type Fault } from '../fault.ts'
 import {
   isSignedBy,
@@ -168,7 +161,7 @@ function checkOrder(parsed: Parsed, files: ViewFiles, context: ViewContext): Fau
  * view the versions of its files order them, and servers whose clocks differ may assign it.
  */
 function checkAssignment(assignment: Assignment, context: ViewContext): Fault | null {
-  const newest = newestOrder(context)
+  const newest = newestOrderOf(context.state, context.root)
   if (newest === null) return null
   const order = orderOf(assignment)
   const isSameView = assignment.view === context.state.view?.id
@@ -177,13 +170,6 @@ function checkAssignment(assignment: Assignment, context: ViewContext): Fault | 
   )
     return null
   return fault('older_issue', 'the view was assigned before the newest assignment accepted')
-}
-
-/** By the present targets keys: an assignment that a thief signed with former keys keeps nothing out. */
-function newestOrder({ state, root }: ViewContext): AssignmentOrder | null {
-  const newest = state.newest_assignment
-  if (newest === null || !isSignedBy(root, 'targets', newest)) return null
-  return orderOfText(newest)
 }
 
 function versionsOf({ timestamp, snapshot, targets }: Parsed): Versions {
@@ -226,7 +212,7 @@ function finish(
   { files, context }: { readonly files: ViewFiles; readonly context: ViewContext },
 ): VerifiedView | Fault {
   const { timestamp, targets, assignment } = parsed
-  const newest = newestOrder(context)
+  const newest = newestOrderOf(context.state, context.root)
   const listed = Object.entries(targets.targets)
   if (listed.length > MAX_POLICIES_OF_VIEW)
     return fault('too_large', `the view lists more than ${MAX_POLICIES_OF_VIEW} policies`)
