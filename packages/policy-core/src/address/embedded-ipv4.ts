@@ -1,86 +1,114 @@
 import type { IpAddress } from './ip-address.ts'
-import { rangeContains, type IpRange } from './ip-range.ts'
+import type { IpRange } from './ip-range.ts'
+import { bitsOfWords, maskOf, sliceBits, wordsOfBits, type Ipv6Words } from './ipv6-words.ts'
+
+/** IPv6 addresses that carry IPv4 addresses. The ranges of two carriers are apart. */
+export interface Carrier {
+  readonly range: IpRange
+  /** The base of the range. */
+  readonly words: Ipv6Words
+  readonly ways: readonly Embedding[]
+}
 
 /**
  * One way in which an IPv6 address carries an IPv4 address. Gateways and kernels unwrap them, so a
  * deny of 10.0.0.0/8 that looked at the outer address alone could be walked around.
  */
 export interface Embedding {
-  readonly range: IpRange
   /** The bit of the outer address, counted from the left, at which the inner one starts. */
   readonly start: number
   /** How many inner bits stand there; the others stand behind the "u" octet. */
   readonly split: number
   readonly isInverted: boolean
-  /** Reads the 32 bits out of the 128. */
-  readonly extract: (outer: bigint) => bigint
   /** How many leading bits of the outer address fix the first `bits` bits of the inner one. */
   readonly outerBits: (bits: number) => number
 }
 
-/** An IPv4 address found inside an IPv6 one, and how deep its bits lie. */
+/** 32 bits found inside an IPv6 address, as a signed number, and how deep they lie. */
+export interface EmbeddedBits {
+  readonly bits: number
+  readonly outerBits: Embedding['outerBits']
+}
+
+/** The same as an address. */
 export interface EmbeddedIpv4 {
   readonly address: IpAddress
   readonly outerBits: Embedding['outerBits']
 }
 
 /** RFC 6052 §2.2: bits 64 to 71 are never part of the inner address. */
-export const U_OCTET_BITS = 8
+const U_OCTET_BITS = 8
 
-function embedding(range: IpRange, start: number, split = 32, isInverted = false): Embedding {
-  const behind = start + split + U_OCTET_BITS
+const NOTHING_EMBEDDED: readonly EmbeddedBits[] = []
+
+function embedding(start: number, split = 32, isInverted = false): Embedding {
   return {
-    range,
     start,
     split,
     isInverted,
-    extract(outer) {
-      const head = bitsAt(outer, start, split)
-      const tail = split === 32 ? 0n : bitsAt(outer, behind, 32 - split)
-      const inner = (head << BigInt(32 - split)) | tail
-      return isInverted ? inner ^ 0xffff_ffffn : inner
-    },
     outerBits: (bits) => (bits <= split ? start + bits : start + bits + U_OCTET_BITS),
   }
 }
 
-function bitsAt(value: bigint, start: number, count: number): bigint {
-  return (value >> BigInt(128 - start - count)) & ((1n << BigInt(count)) - 1n)
+function carrier(words: Ipv6Words, prefix: number, ways: readonly Embedding[]): Carrier {
+  return { range: { family: 6, base: bitsOfWords(words), prefix }, words, ways }
 }
 
-const COMPATIBLE: IpRange = { family: 6, base: 0n, prefix: 96 }
-const TRANSLATED: IpRange = { family: 6, base: 0xffff_0000n << 32n, prefix: 96 }
-const NAT64: IpRange = { family: 6, base: 0x0064_ff9bn << 96n, prefix: 96 }
-const LOCAL_NAT64: IpRange = { family: 6, base: 0x0064_ff9b_0001n << 80n, prefix: 48 }
-const SIX_TO_FOUR: IpRange = { family: 6, base: 0x2002n << 112n, prefix: 16 }
-const TEREDO: IpRange = { family: 6, base: 0x2001_0000n << 96n, prefix: 32 }
-
-export const EMBEDDINGS: readonly Embedding[] = [
+export const CARRIERS: readonly Carrier[] = [
   // IPv4-compatible, RFC 4291 §2.5.5.1
-  embedding(COMPATIBLE, 96),
+  carrier([0, 0, 0, 0], 96, [embedding(96)]),
   // IPv4-translated, RFC 2765 §2.1
-  embedding(TRANSLATED, 96),
+  carrier([0, 0, 0xffff_0000 | 0, 0], 96, [embedding(96)]),
   // NAT64 well-known prefix, RFC 6052 §2.1
-  embedding(NAT64, 96),
+  carrier([0x0064_ff9b, 0, 0, 0], 96, [embedding(96)]),
   // NAT64 local-use prefix, RFC 8215: its operator may split it at any length of RFC 6052
-  embedding(LOCAL_NAT64, 48, 16),
-  embedding(LOCAL_NAT64, 56, 8),
-  embedding(LOCAL_NAT64, 72),
-  embedding(LOCAL_NAT64, 96),
+  carrier([0x0064_ff9b, 0x0001_0000, 0, 0], 48, [
+    embedding(48, 16),
+    embedding(56, 8),
+    embedding(72),
+    embedding(96),
+  ]),
   // 6to4, RFC 3056 §2
-  embedding(SIX_TO_FOUR, 16),
+  carrier([0x2002_0000, 0, 0, 0], 16, [embedding(16)]),
   // Teredo server, then client with every bit inverted, RFC 4380 §4
-  embedding(TEREDO, 32),
-  embedding(TEREDO, 96, 32, true),
+  carrier([0x2001_0000, 0, 0, 0], 32, [embedding(32), embedding(96, 32, true)]),
 ]
 
 /** Every IPv4 address inside an IPv6 address; none inside IPv4, `::` and `::1`. */
 export function embeddedIpv4(address: IpAddress): readonly EmbeddedIpv4[] {
-  if (address.family === 4 || address.value <= 1n) return []
-  return EMBEDDINGS.filter(({ range }) => rangeContains(range, address)).map(
-    ({ extract, outerBits }) => ({
-      address: { family: 4, value: extract(address.value) },
-      outerBits,
-    }),
-  )
+  if (address.family === 4) return []
+  return findEmbedded(wordsOfBits(address.value)).map(({ bits, outerBits }) => ({
+    address: { family: 4, value: BigInt(bits >>> 0) },
+    outerBits,
+  }))
+}
+
+/** The same for an IPv6 address in words, without the microsecond that BigInts would cost. */
+export function findEmbedded(words: Ipv6Words): readonly EmbeddedBits[] {
+  for (const each of CARRIERS) {
+    if (!startsLike(words, each)) continue
+    return isBare(words) ? NOTHING_EMBEDDED : each.ways.map((way) => extract(way, words))
+  }
+  return NOTHING_EMBEDDED
+}
+
+function startsLike(words: Ipv6Words, { words: base, range: { prefix } }: Carrier): boolean {
+  for (let word = 0; word * 32 < prefix; word += 1)
+    if (((words[word]! ^ base[word]!) & maskOf(prefix - 32 * word)) !== 0) return false
+  return true
+}
+
+/** `::` and `::1`, which the IPv4-compatible range includes, carry nothing. */
+function isBare([first, second, third, last]: Ipv6Words): boolean {
+  return first === 0 && second === 0 && third === 0 && (last === 0 || last === 1)
+}
+
+function extract(
+  { start, split, isInverted, outerBits }: Embedding,
+  words: Ipv6Words,
+): EmbeddedBits {
+  const head = sliceBits(words, start, split)
+  const tail = split === 32 ? 0 : sliceBits(words, start + split + U_OCTET_BITS, 32 - split)
+  const bits = split === 32 ? head : (head << (32 - split)) | tail
+  return { bits: isInverted ? ~bits : bits | 0, outerBits }
 }

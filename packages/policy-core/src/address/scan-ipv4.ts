@@ -5,12 +5,11 @@ const DOT = 46 - ZERO
 export const MAX_IPV4_LENGTH = 15
 
 /**
- * Reads four decimal numbers 0 to 255, without leading zeros, from `start` to the end of the text,
- * and writes their 32 bits as `halves[at]` and the one behind it; false when something else stands
- * there. Each character is read once: that is what most of the time goes to. (A function that
- * returned the bits would have to make an object of every number above 2^31.)
+ * Reads four decimal numbers 0 to 255, without leading zeros, from `start` to the end of the text:
+ * their 32 bits as a signed number, or null. Each character is read once, because that is where
+ * most of the time goes.
  */
-export function scanIpv4(text: string, start: number, halves: Uint16Array, at: number): boolean {
+export function scanIpv4(text: string, start: number): number | null {
   const { length } = text
   let bits = 0
   let octet = -1
@@ -18,17 +17,15 @@ export function scanIpv4(text: string, start: number, halves: Uint16Array, at: n
   for (let place = start; place < length; place += 1) {
     const digit = text.charCodeAt(place) - ZERO
     if (digit >= 0) {
-      if (digit > 9 || octet === 0) return false
+      if (digit > 9 || octet === 0) return null
       octet = octet < 0 ? digit : octet * 10 + digit
-      if (octet > 255) return false
+      if (octet > 255) return null
     } else {
-      if (digit !== DOT || octet < 0 || dots === 3) return false
+      if (digit !== DOT || octet < 0 || dots === 3) return null
       bits = (bits << 8) | octet
       octet = -1
       dots += 1
     }
   }
-  halves[at] = bits >>> 8
-  halves[at + 1] = (bits << 8) | octet
-  return dots === 3 && octet >= 0
+  return dots === 3 && octet >= 0 ? (bits << 8) | octet : null
 }

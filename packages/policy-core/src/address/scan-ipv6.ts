@@ -1,3 +1,4 @@
+import { longestZeroRun } from './format-address.ts'
 import {
   countDigits,
   countPlain,
@@ -6,21 +7,27 @@ import {
   valueOf,
   type HexDigits,
 } from './hex-digits.ts'
+import type { Ipv6Words } from './ipv6-words.ts'
 import { scanIpv4 } from './scan-ipv4.ts'
 
-/** What `scanIpv6` found, to be used again and again; after a refusal it means nothing. */
-export interface Ipv6Scan {
-  /** Eight groups of 16 bits. */
-  readonly groups: Uint16Array
+/** An IPv6 address as a text writes it. */
+export interface ScannedIpv6 {
+  readonly words: Ipv6Words
+  /** Whether the text is the spelling of RFC 5952, which has no dotted decimal here. */
+  readonly isCanonical: boolean
+}
+
+/** The groups of a text from left to right, those behind `::` next to those before it. */
+interface Written {
+  /** Eight, of which the first `count` are read. */
+  readonly groups: number[]
+  readonly count: number
   /** The first group that `::` stands for, or -1 without `::`. */
-  gapStart: number
-  /** How many groups `::` stands for. */
-  gapLength: number
+  readonly gapStart: number
   /** How many groups are written as zero. */
-  zeros: number
+  readonly zeros: number
   /** Whether every group is written in small hexadecimal digits without leading zeros. */
-  isPlain: boolean
-  readonly digits: HexDigits
+  readonly isPlain: boolean
 }
 
 const COLON = 58
@@ -28,42 +35,31 @@ const DOT = 46
 
 const DIGITS: HexDigits = /* @__PURE__ */ createHexDigits()
 
-export function createIpv6Scan(): Ipv6Scan {
-  return {
-    groups: new Uint16Array(8),
-    gapStart: -1,
-    gapLength: 0,
-    zeros: 0,
-    isPlain: true,
-    digits: DIGITS,
-  }
-}
-
 /**
  * Reads any RFC 4291 §2.2 spelling of IPv6, IPv4-mapped addresses included; no zone id, no
- * brackets. False when the text is something else. In one pass, because reading its characters is
+ * brackets. Null when the text is something else. In one pass, because reading its characters is
  * most of what a decision about an address costs.
  */
-export function scanIpv6(text: string, scan: Ipv6Scan): boolean {
-  const { groups, digits } = scan
+export function scanIpv6(text: string): ScannedIpv6 | null {
   const { length } = text
+  const groups = [0, 0, 0, 0, 0, 0, 0, 0]
   let gapStart = text.startsWith('::') ? 0 : -1
   let at = gapStart < 0 ? 0 : 2
   let count = 0
   let zeros = 0
   let plain = 1
   while (at < length) {
-    const four = readFour(text, at, digits)
+    const four = readFour(text, at, DIGITS)
     const width = countDigits(four)
     if (width === 0) {
-      if (gapStart >= 0 || !isGap(text, at)) return false
+      if (gapStart >= 0 || !isGap(text, at)) return null
       gapStart = count
       at += 1
       continue
     }
-    if (count === 8) return false
+    if (count === 8) return null
     const separator = codeAt(text, at + width)
-    if (separator === DOT) return endInIpv4(text, at, scan, { count, gapStart })
+    if (separator === DOT) return endInIpv4(text, at, { groups, count, gapStart })
     const value = valueOf(four, width)
     groups[count] = value
     count += 1
@@ -71,11 +67,9 @@ export function scanIpv6(text: string, scan: Ipv6Scan): boolean {
     plain &= countPlain(four, width)
     at += width + 1
     if (separator < 0) break
-    if (separator !== COLON || at === length) return false
+    if (separator !== COLON || at === length) return null
   }
-  scan.isPlain = plain !== 0
-  scan.zeros = zeros
-  return spread(scan, count, gapStart)
+  return spread({ groups, count, gapStart, zeros, isPlain: plain !== 0 })
 }
 
 /** 1 for a group that is zero, else 0. */
@@ -97,24 +91,40 @@ function codeAt(text: string, at: number): number {
 function endInIpv4(
   text: string,
   start: number,
-  scan: Ipv6Scan,
-  { count, gapStart }: { readonly count: number; readonly gapStart: number },
-): boolean {
-  if (count > 6 || !scanIpv4(text, start, scan.groups, count)) return false
-  scan.isPlain = false
-  scan.zeros = 0
-  return spread(scan, count + 2, gapStart)
+  { groups, count, gapStart }: Pick<Written, 'groups' | 'count' | 'gapStart'>,
+): ScannedIpv6 | null {
+  const bits = count > 6 ? null : scanIpv4(text, start)
+  if (bits === null) return null
+  groups[count] = bits >>> 16
+  groups[count + 1] = bits & 0xffff
+  return spread({ groups, count: count + 2, gapStart, zeros: 0, isPlain: false })
 }
 
 /** Moves the groups behind `::` to the end; it stands for one group or more, never for none. */
-function spread(scan: Ipv6Scan, count: number, gapStart: number): boolean {
+function spread({ groups, count, gapStart, zeros, isPlain }: Written): ScannedIpv6 | null {
   const missing = 8 - count
-  scan.gapStart = gapStart
-  scan.gapLength = missing
-  if (gapStart < 0) return missing === 0
-  if (missing < 1) return false
-  const { groups } = scan
-  for (let at = 7; at >= gapStart + missing; at -= 1) groups[at] = groups[at - missing]!
-  for (let at = gapStart; at < gapStart + missing; at += 1) groups[at] = 0
-  return true
+  if (gapStart < 0 ? missing !== 0 : missing < 1) return null
+  if (gapStart >= 0) {
+    for (let at = 7; at >= gapStart + missing; at -= 1) groups[at] = groups[at - missing]!
+    for (let at = gapStart; at < gapStart + missing; at += 1) groups[at] = 0
+  }
+  const words: Ipv6Words = [
+    packAt(groups, 0),
+    packAt(groups, 2),
+    packAt(groups, 4),
+    packAt(groups, 6),
+  ]
+  return { words, isCanonical: isPlain && isShortest(words, gapStart, missing, zeros) }
+}
+
+function packAt(groups: readonly number[], at: number): number {
+  return (groups[at]! << 16) | groups[at + 1]!
+}
+
+/** RFC 5952 §4.2: `::` stands for the first longest run of two zero groups or more. */
+function isShortest(words: Ipv6Words, gapStart: number, gap: number, zeros: number): boolean {
+  // As most are: no run but the gap.
+  if (gapStart < 0 ? zeros < 2 : zeros === 0 && gap > 1) return true
+  const { start, length } = longestZeroRun(words)
+  return start === gapStart && (start < 0 || length === gap)
 }

@@ -1,8 +1,6 @@
 import { machineClasses, protectedClasses } from '../address/protected-address.ts'
 import { PolicyError, type PolicyProblem } from '../errors.ts'
 import { buildAddressIndex, type AddressPattern } from '../lookup/address/address-index.ts'
-import { EmbeddingIndex } from '../lookup/address/embedding-index.ts'
-import { AddressReader } from '../lookup/address/address-reader.ts'
 import { buildNameIndex } from '../lookup/name/name-index.ts'
 import { buildPathIndex } from '../lookup/path/path-index.ts'
 import { groupResources } from '../lookup/group-resources.ts'
@@ -102,8 +100,6 @@ function* compileWith(
       protectedClasses(machine).map(({ range }) => range),
       flagsOf,
     ),
-    addressReader: new AddressReader(),
-    embeddings: new EmbeddingIndex(),
     paths: yield* buildPathIndex(paths, flagsOf),
     linear: createLinearRules(table, meaning),
     resolvesUnlisted: findResolved(set, ranges, flagsOf),

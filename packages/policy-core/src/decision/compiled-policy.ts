@@ -1,9 +1,7 @@
 import { PolicyError } from '../errors.ts'
 import type { ProtectedClass } from '../address/protected-address.ts'
 import type { AddressIndex } from '../lookup/address/address-index.ts'
-import type { AddressReader } from '../lookup/address/address-reader.ts'
 import type { Groups } from '../lookup/groups.ts'
-import type { EmbeddingIndex } from '../lookup/address/embedding-index.ts'
 import type { NameIndex } from '../lookup/name/name-index.ts'
 import type { PathIndex } from '../lookup/path/path-index.ts'
 import type { RuleTable } from '../lookup/rule-table.ts'
@@ -56,8 +54,6 @@ export interface CompiledPolicy {
   readonly verdicts: Verdicts
   readonly names: NameIndex
   readonly addresses: AddressIndex
-  readonly addressReader: AddressReader
-  readonly embeddings: EmbeddingIndex
   readonly paths: PathIndex
   /** What `linearRules` answers. */
   readonly linear: () => readonly CompiledRule[]

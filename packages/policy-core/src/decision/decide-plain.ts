@@ -1,4 +1,5 @@
 import { isPort } from '../host/port.ts'
+import { formatAsked, readAddress } from '../lookup/address/read-address.ts'
 import { slotOf } from '../lookup/flags.ts'
 import { NOT_PLAIN } from '../lookup/name/name-scan.ts'
 import { DEFAULT_DENY } from '../lookup/verdict.ts'
@@ -74,13 +75,13 @@ function decideNameAt(
   policy: CompiledPolicy,
   { action, host, port, address = '' }: ConnectRequest,
 ): Decision | null {
-  const { names, addressReader: reader } = policy
+  const { names } = policy
   const set = names.find(host)
-  const family = reader.read(address)
-  if (set === NOT_PLAIN || family === 0) return null
-  const canonical = reader.isCanonical() ? address : reader.format()
+  const asked = readAddress(address)
+  if (set === NOT_PLAIN || asked === null) return null
+  const canonical = asked.isCanonical ? address : formatAsked(asked)
   const request = { action, host, port, address: canonical }
-  const verdict = judgeAddress(policy, request, names.sets.at(set, port), family)
+  const verdict = judgeAddress(policy, request, names.sets.at(set, port), asked)
   return answer(verdict, request, policy.revision, hintFor(verdict.reason, request))
 }
 
@@ -88,11 +89,11 @@ function decideAddress(
   policy: CompiledPolicy,
   { action, host, port }: ConnectRequest,
 ): Decision | null {
-  const family = policy.addressReader.readCanonical(host)
-  if (family === 0) return null
-  const verdict = judgeLiteral(policy, port, slotOf(action), family)
+  const asked = readAddress(host)
+  if (asked === null || !asked.isCanonical) return null
+  const verdict = judgeLiteral(policy, port, slotOf(action), asked)
   const request = { action, host, port, address: host }
   // A default deny and a protected address would be opened alike.
-  const hint = verdict.reason === 'rule' ? null : hintForLiteral(action, host, port, family)
+  const hint = verdict.reason === 'rule' ? null : hintForLiteral(action, host, port, asked.family)
   return answer(verdict, request, policy.revision, hint)
 }

@@ -1,3 +1,4 @@
+import { readAddress } from '../lookup/address/read-address.ts'
 import { NOTHING } from '../lookup/chain-sets.ts'
 import { slotOf } from '../lookup/flags.ts'
 import type { Verdict } from '../lookup/verdict.ts'
@@ -13,11 +14,11 @@ export function evaluate(policy: CompiledPolicy, request: ParsedRequest): Verdic
     const path = policy.caseSensitive ? request.path : foldCase(request.path)
     return policy.verdicts.of(policy.paths.findCanonical(path), slotOf(request.action))
   }
-  const { names, addressReader } = policy
+  const { names } = policy
   const { name, port, canonical } = request
   const set = name === null ? null : names.sets.at(names.findCanonical(name), port)
-  const family = canonical.address === undefined ? 0 : addressReader.read(canonical.address)
-  if (family !== 0) return judgeAddress(policy, canonical, set, family)
+  const address = canonical.address === undefined ? null : readAddress(canonical.address)
+  if (address !== null) return judgeAddress(policy, canonical, set, address)
   return policy.verdicts.of(set ?? names.sets.at(NOTHING, port), slotOf(request.action))
 }
 

@@ -1,3 +1,5 @@
+import { findEmbedded, type EmbeddedBits } from '../address/embedded-ipv4.ts'
+import type { AskedAddress } from '../lookup/address/read-address.ts'
 import { allows, denies, opens, PROTECTED, slotOf, type ActionSlot } from '../lookup/flags.ts'
 import type { MatchSet } from '../lookup/match-set.ts'
 import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdict.ts'
@@ -9,24 +11,22 @@ import type { ConnectRequest } from './decision.ts'
 const PROTECTED_DENY = denyFor('protected_address')
 
 /**
- * The verdict on the address that `policy.addressReader` has just read as one of `family`: a deny
- * of the name, then a deny of the address or of one inside it, then protection; then whatever
- * allows either. `name` is the set for the name at the port, or null without one.
+ * The verdict on an address: a deny of the name, then a deny of the address or of one inside it,
+ * then protection; then whatever allows either. `name` is the set for the name at the port, or null
+ * without one.
  */
 export function judgeAddress(
   policy: CompiledPolicy,
   { action, port }: ConnectRequest,
   name: MatchSet | null,
-  family: 4 | 6,
+  address: AskedAddress,
 ): Verdict {
   const slot = slotOf(action)
-  if (name === null) return judgeLiteral(policy, port, slot, family)
-  const { addresses, embeddings } = policy
-  const { words } = policy.addressReader
-  const number = family === 4 ? addresses.ipv4(words[0]! | 0) : addresses.ipv6(words)
-  const carried = family === 4 ? 0 : embeddings.read(words)
-  if (carried > 0) return judgeCarrying(policy, { slot, port, name, number, carried })
-  return judgeAlone(policy, name, addresses.sets.at(number, port), slot)
+  if (name === null) return judgeLiteral(policy, port, slot, address)
+  const number = findNumber(policy, address)
+  const embedded = embeddedIn(address)
+  if (embedded.length > 0) return judgeCarrying(policy, { slot, port, name, number, embedded })
+  return judgeAlone(policy, name, policy.addresses.sets.at(number, port), slot)
 }
 
 /** The same without a name. */
@@ -34,27 +34,23 @@ export function judgeLiteral(
   policy: CompiledPolicy,
   port: number,
   slot: ActionSlot,
-  family: 4 | 6,
+  address: AskedAddress,
 ): Verdict {
-  const { addresses } = policy
-  const { words } = policy.addressReader
-  if (family === 4) return judgeNumber(policy, addresses.ipv4(words[0]! | 0), port, slot)
-  const number = addresses.ipv6(words)
-  const carried = policy.embeddings.read(words)
-  return carried === 0
-    ? judgeNumber(policy, number, port, slot)
-    : judgeCarrying(policy, { slot, port, name: null, number, carried })
-}
-
-/** An address without a name, that carries no other. */
-function judgeNumber(
-  policy: CompiledPolicy,
-  number: number,
-  port: number,
-  slot: ActionSlot,
-): Verdict {
+  const number = findNumber(policy, address)
+  const embedded = embeddedIn(address)
+  if (embedded.length > 0)
+    return judgeCarrying(policy, { slot, port, name: null, number, embedded })
   const set = policy.addresses.sets.at(number, port)
   return isProtected(set.flags, slot) ? PROTECTED_DENY : policy.verdicts.of(set, slot)
+}
+
+/** The number of the set of ranges that hold the address. */
+function findNumber({ addresses }: CompiledPolicy, address: AskedAddress): number {
+  return address.family === 4 ? addresses.ipv4(address.bits) : addresses.ipv6(address.words)
+}
+
+function embeddedIn(address: AskedAddress): readonly EmbeddedBits[] {
+  return address.family === 4 ? [] : findEmbedded(address.words)
 }
 
 /** An address that carries no other, with the name that led to it. */
@@ -80,28 +76,26 @@ interface Carrying {
   readonly slot: ActionSlot
   readonly port: number
   readonly name: MatchSet | null
-  /** What the index found for the address itself. */
+  /** The number of the set for the address itself. */
   readonly number: number
-  /** How many addresses are in it. */
-  readonly carried: number
+  /** The addresses inside it. */
+  readonly embedded: readonly EmbeddedBits[]
 }
 
 /** What the name says, then the address and those inside it. */
 function judgeCarrying(
   policy: CompiledPolicy,
-  { slot, port, name, number, carried }: Carrying,
+  { slot, port, name, number, embedded }: Carrying,
 ): Verdict {
-  const { addresses, embeddings, verdicts } = policy
+  const { addresses, verdicts } = policy
   const outer = addresses.sets.at(number, port)
-  const inner = Array.from({ length: carried }, (_, at) =>
-    addresses.ipv4(embeddings.inner[at]! | 0),
-  )
   const ofName = name === null ? [] : [name]
-  const ofAddresses = [outer, ...inner.map((each) => addresses.sets.at(each, port))]
+  const inner = embedded.map(({ bits }) => addresses.sets.at(addresses.ipv4(bits), port))
+  const ofAddresses = [outer, ...inner]
   const deny =
     conclude(verdicts, ofName, 'deny', slot) ?? conclude(verdicts, ofAddresses, 'deny', slot)
   if (deny !== null) return deny
-  const prefix = openingPrefix(policy, number, inner)
+  const prefix = openingPrefix(policy, number, embedded)
   if (prefix > 0 && !isOpened(policy, outer, slot, prefix)) return PROTECTED_DENY
   return conclude(verdicts, [...ofName, outer], 'allow', slot) ?? DEFAULT_DENY
 }
@@ -131,13 +125,13 @@ function conclude(
  * inside it, is in: its addresses then all carry one of the class in the same place.
  */
 function openingPrefix(
-  { addresses, embeddings }: CompiledPolicy,
+  { addresses }: CompiledPolicy,
   outer: number,
-  inner: readonly number[],
+  embedded: readonly EmbeddedBits[],
 ): number {
-  const prefixes = inner.map((set, at) => {
-    const prefix = addresses.openingPrefix(set)
-    return prefix === 0 ? 0 : embeddings.outerBits(at, prefix)
+  const prefixes = embedded.map(({ bits, outerBits }) => {
+    const prefix = addresses.openingPrefix(addresses.ipv4(bits))
+    return prefix === 0 ? 0 : outerBits(prefix)
   })
   return Math.max(addresses.openingPrefix(outer), ...prefixes)
 }

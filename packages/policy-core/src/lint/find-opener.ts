@@ -1,4 +1,4 @@
-import { EMBEDDINGS, embeddedIpv4 } from '../address/embedded-ipv4.ts'
+import { CARRIERS, embeddedIpv4 } from '../address/embedded-ipv4.ts'
 import type { IpAddress } from '../address/ip-address.ts'
 import { lastAddress, rangeContains, singleAddress, type IpRange } from '../address/ip-range.ts'
 import { protectedClasses, protectionsOf } from '../address/protected-address.ts'
@@ -60,7 +60,7 @@ function opensSome({ pattern: allowed }: Entry, opening: Opening): boolean {
   if (pattern.kind !== 'range' || allowed.kind !== 'range') return true
   const { family, base } = pattern.range
   // The first addresses behind each protected class and each range that carries IPv4.
-  const closed = [...protectedClasses(finder.machine), ...EMBEDDINGS].map(({ range }) => range)
+  const closed = [...protectedClasses(finder.machine), ...CARRIERS].map(({ range }) => range)
   const starts = closed.filter((range) => range.family === family).map(addressBehind)
   return [base, ...starts]
     .map((value) => ({ family, value }))

@@ -5,7 +5,6 @@ import {
   parseAddress,
   parseIpv4,
   parseIpv6,
-  type AddressScratch,
 } from '../address/ip-address.ts'
 import { firstAddress, hasHostBits, singleAddress, type IpRange } from '../address/ip-range.ts'
 import { parseHost } from '../host/host.ts'
@@ -23,9 +22,9 @@ const MAPPED: IpRange = { family: 6, base: 0xffff_0000_0000n, prefix: 96 }
 const PREFIX_LENGTH = /^(?:0|[1-9]\d{0,2})$/
 
 /** Reads `2001:db8::1`, `[2001:db8::1]:443`, or a CIDR range of either family. */
-export function parseAddressPattern(text: string, scratch?: AddressScratch): RangePattern {
+export function parseAddressPattern(text: string): RangePattern {
   if (text.startsWith('[')) return parseBracketed(text)
-  if (text.includes('/')) return parseCidr(text, scratch)
+  if (text.includes('/')) return parseCidr(text)
   const address = parseAddress(text)
   return address === null
     ? refused(
@@ -59,15 +58,12 @@ function parseBracketed(text: string): RangePattern {
     : parsed({ kind: 'range', range: singleAddress(address), port })
 }
 
-function parseCidr(text: string, scratch?: AddressScratch): RangePattern {
+function parseCidr(text: string): RangePattern {
   const slash = text.indexOf('/')
   const addressText = text.slice(0, slash)
   const prefixText = text.slice(slash + 1)
   const family = addressText.includes(':') ? 6 : 4
-  const base =
-    family === 6
-      ? parseIpv6(addressText, scratch?.ipv6)
-      : (parseIpv4(addressText, scratch?.halves)?.value ?? null)
+  const base = family === 6 ? parseIpv6(addressText) : (parseIpv4(addressText)?.value ?? null)
   if (base === null) return refused(describeNotCidr(text, addressText))
   const prefix = Number(prefixText)
   if (PREFIX_LENGTH.test(prefixText) && prefix <= FAMILY_BITS[family])

@@ -1,4 +1,4 @@
-import { parseIpv4, type AddressScratch } from '../address/ip-address.ts'
+import { parseIpv4 } from '../address/ip-address.ts'
 import { singleAddress } from '../address/ip-range.ts'
 import { parseHost } from '../host/host.ts'
 import { parsePort } from '../host/port.ts'
@@ -9,19 +9,13 @@ import { parseAddressPattern } from './parse-address-pattern.ts'
 import { findForeignSyntax } from './foreign-syntax.ts'
 import type { Depth, NetworkPattern } from './network-pattern.ts'
 
-/**
- * Reads a network resource of a rule. The message of a refusal says what to write instead. Whoever reads
- * many of them gives what it takes.
- */
-export function parseNetworkPattern(
-  text: string,
-  scratch?: AddressScratch,
-): Parsed<NetworkPattern> {
+/** Reads a network resource of a rule. The message of a refusal says what to write instead. */
+export function parseNetworkPattern(text: string): Parsed<NetworkPattern> {
   const foreign = findForeignSyntax(text)
   if (foreign !== null) return refused(foreign)
   const colon = text.indexOf(':')
   if (text.includes('/') || text.startsWith('[') || text.lastIndexOf(':') > colon)
-    return parseAddressPattern(text, scratch)
+    return parseAddressPattern(text)
   if (colon < 0) return parseHostPattern(text, text, null)
   const port = parsePort(text.slice(colon + 1))
   const host = parseHostPattern(text, text.slice(0, colon), port)

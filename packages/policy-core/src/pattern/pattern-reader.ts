@@ -1,5 +1,4 @@
 import type { Parsed } from '../result.ts'
-import { createAddressScratch } from '../address/ip-address.ts'
 import type { NetworkPattern } from './network-pattern.ts'
 import { parseLimitedPath } from './limited-path.ts'
 import { parseNetworkPattern } from './parse-network-pattern.ts'
@@ -13,13 +12,13 @@ export interface PatternReader {
 
 /** Reads every resource anew, and refuses patterns with too many stars. */
 export const LIMITING: PatternReader = {
-  network: (text) => parseNetworkPattern(text),
+  network: parseNetworkPattern,
   filesystem: parseLimitedPath,
 }
 
 /** Reads every resource anew, whatever matching it costs: it has been checked before. */
 export const PARSING: PatternReader = {
-  network: (text) => parseNetworkPattern(text),
+  network: parseNetworkPattern,
   filesystem: parsePathPattern,
 }
 
@@ -31,8 +30,7 @@ export interface RememberingReader extends PatternReader {
 
 /** `limits`: whether it refuses patterns with too many stars. */
 export function createRememberingReader(limits: boolean): RememberingReader {
-  const scratch = createAddressScratch()
-  const network = remember((text) => parseNetworkPattern(text, scratch))
+  const network = remember(parseNetworkPattern)
   const filesystem = remember(limits ? parseLimitedPath : parsePathPattern)
   return {
     network: network.read,

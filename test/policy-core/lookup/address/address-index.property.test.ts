@@ -1,5 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import {
+  findEmbedded,
+  type EmbeddedBits,
+} from '../../../../packages/policy-core/src/address/embedded-ipv4.ts'
 import { rangeContains } from '../../../../packages/policy-core/src/address/ip-range.ts'
 import {
   machineClasses,
@@ -12,7 +16,6 @@ import {
   type AddressIndex,
   type AddressPattern,
 } from '../../../../packages/policy-core/src/lookup/address/address-index.ts'
-import { EmbeddingIndex } from '../../../../packages/policy-core/src/lookup/address/embedding-index.ts'
 import {
   allows,
   denies,
@@ -27,7 +30,6 @@ import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 const SLOTS = [0, 1] as const
 const PORTS = [80, 443, 8080] as const
-const EMBEDDING = new EmbeddingIndex()
 
 interface RangeSet {
   readonly patterns: readonly AddressPattern[]
@@ -76,7 +78,7 @@ function checkSet(set: RangeSet, tally: (outcome: string) => void): void {
       expect(found).toEqual(expected)
       tally(expected.matches.length > 0 ? 'matched' : 'unmatched')
       if (!expected.isProtected) continue
-      const inside = carriesNothing(address) ? '' : ' inside'
+      const inside = embeddedIn(address).length === 0 ? '' : ' inside'
       tally(`protected${inside}, ${expected.opens.includes(true) ? 'opened' : 'closed'}`)
     }
   }
@@ -132,12 +134,12 @@ function findInIndex(index: AddressIndex, address: Address, port: number): Meani
     matches,
     allows: SLOTS.map((slot) => allows(flags, slot)),
     denies: SLOTS.map((slot) => denies(flags, slot)),
-    isProtected: carriesNothing(address) ? (flags & PROTECTED) !== 0 : needed > 0,
+    isProtected: embeddedIn(address).length === 0 ? (flags & PROTECTED) !== 0 : needed > 0,
     opens: SLOTS.map((slot) => {
       const isOpened = matches.some(
         ({ group, prefix }) => allows(flagsOf(group), slot) && prefix >= needed,
       )
-      return carriesNothing(address) ? opens(flags, slot) : isOpened
+      return embeddedIn(address).length === 0 ? opens(flags, slot) : isOpened
     }),
   }
 }
@@ -146,17 +148,16 @@ function find(index: AddressIndex, { family, value }: Address): number {
   return family === 4 ? index.ipv4(Number(value)) : index.ipv6(wordsOf(value))
 }
 
-function carriesNothing({ family, value }: Address): boolean {
-  return family === 4 || EMBEDDING.read(wordsOf(value)) === 0
+function embeddedIn({ family, value }: Address): readonly EmbeddedBits[] {
+  return family === 4 ? [] : findEmbedded(wordsOf(value))
 }
 
 /** The prefix of a range that opens the address with everything inside it; 0 without protection. */
 function neededPrefix(index: AddressIndex, address: Address): number {
   let prefix = index.openingPrefix(find(index, address))
-  const count = address.family === 4 ? 0 : EMBEDDING.read(wordsOf(address.value))
-  for (let at = 0; at < count; at += 1) {
-    const inner = index.openingPrefix(index.ipv4(EMBEDDING.inner[at]!))
-    if (inner > 0) prefix = Math.max(prefix, EMBEDDING.outerBits(at, inner))
+  for (const { bits, outerBits } of embeddedIn(address)) {
+    const inner = index.openingPrefix(index.ipv4(bits))
+    if (inner > 0) prefix = Math.max(prefix, outerBits(inner))
   }
   return prefix
 }

@@ -1,4 +1,7 @@
-/** The four words of an IPv6 address, most significant first. */
-export function wordsOf(value: bigint): Uint32Array {
-  return Uint32Array.from([96n, 64n, 32n, 0n], (shift) => Number((value >> shift) & 0xffffffffn))
+import type { Ipv6Words } from '../../../../packages/policy-core/src/address/ipv6-words.ts'
+
+/** The four words of an IPv6 address, most significant first, as signed numbers. */
+export function wordsOf(value: bigint): Ipv6Words {
+  const word = (shift: bigint): number => Number(BigInt.asIntN(32, value >> shift))
+  return [word(96n), word(64n), word(32n), word(0n)]
 }

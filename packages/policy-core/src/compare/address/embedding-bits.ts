@@ -1,5 +1,5 @@
-import { EMBEDDINGS, type Embedding } from '../../address/embedded-ipv4.ts'
-import { keyOfBits, rangeCovers, type IpRange } from '../../address/ip-range.ts'
+import { CARRIERS, type Embedding } from '../../address/embedded-ipv4.ts'
+import { rangeCovers, type IpRange } from '../../address/ip-range.ts'
 
 /** Where the bits of an address are read: which outer bit each is, the first bit being 0. */
 export interface BitPlaces {
@@ -20,14 +20,13 @@ export interface EmbeddingGroup {
 }
 
 export function embeddingGroups(): readonly EmbeddingGroup[] {
-  const groups = new Map<string, { range: IpRange; ways: EmbeddingBits[] }>()
-  for (const { range, extract, outerBits } of EMBEDDINGS) {
-    const group = groups.get(keyOfBits(range.base)) ?? { range, ways: [] }
-    groups.set(keyOfBits(range.base), group)
-    const places = Array.from({ length: 32 }, (_, bit) => outerBits(bit + 1) - 1)
-    group.ways.push({ places, isInverted: extract(0n) !== 0n, outerBits })
-  }
-  return [...groups.values()]
+  return CARRIERS.map(({ range, ways }) => ({
+    range,
+    ways: ways.map(({ isInverted, outerBits }) => {
+      const places = Array.from({ length: 32 }, (_, bit) => outerBits(bit + 1) - 1)
+      return { places, isInverted, outerBits }
+    }),
+  }))
 }
 
 /** The IPv4 range that holds what every address of `range` carries in this way. */

@@ -1,4 +1,5 @@
 import type { IpRange } from '../../address/ip-range.ts'
+import type { Ipv6Words } from '../../address/ipv6-words.ts'
 import { ITEMS_A_STEP, runSteps, type Steps } from '../../steps.ts'
 import {
   createChainSets,
@@ -30,8 +31,8 @@ export interface AddressIndex {
   readonly sets: ChainSets
   /** The number of the set for the 32 bits of an IPv4 address, signed or not. */
   ipv4(bits: number): number
-  /** The number of the set for the four words of an IPv6 address that is not IPv4-mapped. */
-  ipv6(words: Uint32Array): number
+  /** The number of the set for an IPv6 address that is not IPv4-mapped. */
+  ipv6(words: Ipv6Words): number
   /**
    * How long the prefix of a range that holds the addresses of the set must be to lie inside all
    * protected classes that they belong to; 0 when they belong to none.
@@ -60,7 +61,7 @@ class BuiltAddressIndex implements AddressIndex {
     return this.#ipv4.find(bits)
   }
 
-  ipv6(words: Uint32Array): number {
+  ipv6(words: Ipv6Words): number {
     return this.#ipv6.find(words)
   }
 
@@ -93,7 +94,7 @@ class LazyAddressIndex implements AddressIndex {
     return this.#built().ipv4(bits)
   }
 
-  ipv6(words: Uint32Array): number {
+  ipv6(words: Ipv6Words): number {
     return this.#built().ipv6(words)
   }
 

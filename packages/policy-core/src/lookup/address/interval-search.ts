@@ -1,6 +1,6 @@
+import { maskOf, type Ipv6Words } from '../../address/ipv6-words.ts'
 import { enlarged } from '../enlarged.ts'
 import type { Intervals } from './intervals.ts'
-import { maskOf } from './sorted-ranges.ts'
 
 /**
  * Nodes in one array, each for a run of starts that an index divides: the bits that follow those
@@ -89,8 +89,7 @@ export class Ipv6Search {
     this.#table = buildRadixTable(intervals)
   }
 
-  /** The address is four words. */
-  find(address: Uint32Array): number {
+  find(address: Ipv6Words): number {
     const table = this.#table
     const starts = this.#starts
     const sets = this.#sets
@@ -117,13 +116,13 @@ function outside(table: RadixTable, node: number, prefix: number): number {
   return isBefore ? table[node + FIRST]! - 1 : table[node + LAST]!
 }
 
-function isBelow(address: Uint32Array, starts: Uint32Array, start: number): boolean {
-  for (let word = 0; word < 3; word += 1) {
-    const bits = address[word]!
+function isBelow(address: Ipv6Words, starts: Uint32Array, start: number): boolean {
+  for (let word = 0; word < 4; word += 1) {
+    const bits = address[word]! >>> 0
     const other = starts[4 * start + word]!
     if (bits !== other) return bits < other
   }
-  return address[3]! < starts[4 * start + 3]!
+  return false
 }
 
 /** Begins with the node of all starts but that of the first interval; empty for few of them. */

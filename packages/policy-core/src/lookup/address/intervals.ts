@@ -1,6 +1,7 @@
+import { maskOf } from '../../address/ipv6-words.ts'
 import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { NOTHING } from '../chain-sets.ts'
-import { maskOf, type SortedRanges, type Width } from './sorted-ranges.ts'
+import type { SortedRanges, Width } from './sorted-ranges.ts'
 
 /** All addresses of a family, cut where the ranges that hold an address change. */
 export interface Intervals {

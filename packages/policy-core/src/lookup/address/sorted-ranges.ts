@@ -1,4 +1,5 @@
 import type { IpRange } from '../../address/ip-range.ts'
+import { maskOf } from '../../address/ipv6-words.ts'
 
 /** How many 32-bit words an address of a family has. */
 export type Width = 1 | 4
@@ -33,12 +34,6 @@ export function sortRanges(ranges: readonly IpRange[], width: Width): SortedRang
     return prefixes[a]! - prefixes[b]! || a - b
   })
   return { width, firsts, prefixes, order }
-}
-
-/** The mask of the first `bits` bits of a word; below 0 and above 32 that is none and all. */
-export function maskOf(bits: number): number {
-  if (bits <= 0) return 0
-  return bits >= 32 ? -1 : -1 << (32 - bits)
 }
 
 function compareAt(firsts: Uint32Array, a: number, b: number, width: Width): number {

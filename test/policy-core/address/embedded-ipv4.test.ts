@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest'
-import { embeddedIpv4 } from '../../../../packages/policy-core/src/address/embedded-ipv4.ts'
-import { EmbeddingIndex } from '../../../../packages/policy-core/src/lookup/address/embedding-index.ts'
-import { addresses } from '../../arbitraries/address.ts'
-import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
-import { readAddress, type Address } from '../../reference/address.ts'
-import { embeddedAddresses } from '../../reference/embedded-address.ts'
-import { wordsOf } from './words.ts'
-
-const index = new EmbeddingIndex()
+import {
+  embeddedIpv4,
+  findEmbedded,
+} from '../../../packages/policy-core/src/address/embedded-ipv4.ts'
+import { addresses } from '../arbitraries/address.ts'
+import { everyCase, LAW_TIMEOUT_MS } from '../every-case.ts'
+import { readAddress, type Address } from '../reference/address.ts'
+import { embeddedAddresses } from '../reference/embedded-address.ts'
+import { wordsOf } from '../lookup/address/words.ts'
 
 it.each(['::', '::1', '2001:db8::1', '2003::1', '64:ff9b:2::1', '2001:1::1', '::1:0:0:1'])(
   '%s embeds nothing',
   (text) => {
     const words = wordsOf(readAddress(text)!.value)
 
-    expect(index.read(words)).toBe(0)
+    expect(findEmbedded(words)).toEqual([])
   },
 )
 
@@ -28,7 +28,7 @@ it.each([
 ])('%s embeds %j', (text, inner) => {
   const words = wordsOf(readAddress(text)!.value)
 
-  expect([...index.inner.subarray(0, index.read(words))]).toEqual(inner)
+  expect(findEmbedded(words).map(({ bits }) => bits >>> 0)).toEqual(inner)
 })
 
 it('embedded addresses ≡ reference, in words as in BigInts', { timeout: LAW_TIMEOUT_MS }, () => {
@@ -55,10 +55,8 @@ it('embedded addresses ≡ reference, in words as in BigInts', { timeout: LAW_TI
 const PREFIXES = Array.from({ length: 32 }, (_, bit) => bit + 1)
 
 function readInWords(address: Address): { inner: bigint; depths: number[] }[] {
-  const words = wordsOf(address.value)
-  const count = index.read(words)
-  return Array.from({ length: count }, (_, at) => ({
-    inner: BigInt(index.inner[at]!),
-    depths: PREFIXES.map((prefix) => index.outerBits(at, prefix)),
+  return findEmbedded(wordsOf(address.value)).map(({ bits, outerBits }) => ({
+    inner: BigInt(bits >>> 0),
+    depths: PREFIXES.map(outerBits),
   }))
 }

@@ -4,25 +4,35 @@ import {
   formatAddress,
   parseAddress,
 } from '../../../../packages/policy-core/src/address/ip-address.ts'
-import { AddressReader } from '../../../../packages/policy-core/src/lookup/address/address-reader.ts'
+import {
+  formatAsked,
+  readAddress,
+  type AskedAddress,
+} from '../../../../packages/policy-core/src/lookup/address/read-address.ts'
 import { addresses, respellAddress } from '../../arbitraries/address.ts'
 import { hostileHosts } from '../../arbitraries/hostile.ts'
 import { everyCase, LAW_TIMEOUT_MS } from '../../every-case.ts'
-import { formatAddress as formatReference, readAddress } from '../../reference/address.ts'
-
-const reader = new AddressReader()
+import {
+  formatAddress as formatReference,
+  readAddress as readReference,
+} from '../../reference/address.ts'
 
 function split(texts: string): string[] {
   return texts.split(' ')
 }
 
-/** The address that the reader has read, as a number. */
-function valueRead(family: 4 | 6): bigint {
-  const words = [...reader.words.subarray(0, family === 4 ? 1 : 4)]
-  return words.reduce((value, word) => (value << 32n) | BigInt(word), 0n)
+/** The address as a number. */
+function valueOf(address: AskedAddress): bigint {
+  const words: readonly number[] = address.family === 4 ? [address.bits] : address.words
+  return words.map((word) => BigInt(word >>> 0)).reduce((value, word) => (value << 32n) | word, 0n)
 }
 
-describe('AddressReader.read', () => {
+function read(text: string): { family: 4 | 6; value: bigint } | null {
+  const address = readAddress(text)
+  return address && { family: address.family, value: valueOf(address) }
+}
+
+describe('readAddress', () => {
   test.each([
     ['0.0.0.0', 0n],
     ['1.2.3.4', 0x01020304n],
@@ -31,8 +41,7 @@ describe('AddressReader.read', () => {
     ['::FFFF:0102:0304', 0x01020304n],
     ['0:0:0:0:0:ffff:255.255.255.255', 0xffffffffn],
   ])('reads %s as IPv4', (text, value) => {
-    expect(reader.read(text)).toBe(4)
-    expect(valueRead(4)).toBe(value)
+    expect(read(text)).toEqual({ family: 4, value })
   })
 
   test.each([
@@ -49,8 +58,7 @@ describe('AddressReader.read', () => {
     ['FfFf::00aB', (0xffffn << 112n) | 0xabn],
     ['0001:0000::0', 1n << 112n],
   ])('reads %s as IPv6', (text, value) => {
-    expect(reader.read(text)).toBe(6)
-    expect(valueRead(6)).toBe(value)
+    expect(read(text)).toEqual({ family: 6, value })
   })
 
   test.each([
@@ -85,8 +93,7 @@ describe('AddressReader.read', () => {
       '1.2.3.4:: ::1.2.3.4:5 1:2:3:4:5:6:7:1.2.3.4 1:2:3:4:5:6:7:8:1.2.3.4 ::1.2.3.4:: ::1.2.3.4.',
     ),
   ])('refuses %j', (text) => {
-    expect(reader.read(text)).toBe(0)
-    expect(reader.isCanonical()).toBe(false)
+    expect(readAddress(text)).toBeNull()
   })
 
   test.each(['1:'.repeat(5_000_000), '1'.repeat(10_000_000), ':'.repeat(10_000_000)])(
@@ -94,33 +101,42 @@ describe('AddressReader.read', () => {
     (text) => {
       const startedMs = performance.now()
 
-      expect(reader.read(text)).toBe(0)
+      expect(readAddress(text)).toBeNull()
       expect(performance.now() - startedMs).toBeLessThan(5_000)
     },
   )
 
+  it('keeps an address while further ones are read', () => {
+    const addresses = ['1.2.3.4', '2001:db8::1', '5.6.7.8', '2001:db8::2'].map(readAddress)
+
+    expect(addresses.map((address) => formatAsked(address!))).toEqual([
+      '1.2.3.4',
+      '2001:db8::1',
+      '5.6.7.8',
+      '2001:db8::2',
+    ])
+  })
+
   it('read ≡ reference ≡ parseAddress', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 30_000 }, addressTexts(), (text, tally) => {
-      const family = reader.read(text)
+      const found = read(text)
 
-      const read = family === 0 ? null : { family, value: valueRead(family) }
-      const expected = readAddress(text)
-      expect(read).toEqual(expected && { family: expected.family, value: expected.value })
-      expect(read).toEqual(parseAddress(text))
-      tally(`family ${family}`)
+      const expected = readReference(text)
+      expect(found).toEqual(expected && { family: expected.family, value: expected.value })
+      expect(found).toEqual(parseAddress(text))
+      tally(`family ${found?.family ?? 0}`)
     })
 
     expect(outcomes.rarerThan({ 'family 0': 0.15, 'family 4': 0.1, 'family 6': 0.1 })).toEqual([])
   })
 })
 
-describe('AddressReader.isCanonical', () => {
+describe('isCanonical of an address', () => {
   test.each([
     ...split('0.0.0.0 1.2.3.4 :: ::1 1:: 2001:db8::1 1:2:3:4:5:6:7:8 1:0:0:2:: 1::2:0:0:3'),
     ...split('1:0:2:3:4:5:6:7 0:1:2:3:4:5:6:7 64:ff9b::102:304'),
   ])('is true of %s', (text) => {
-    reader.read(text)
-    expect(reader.isCanonical()).toBe(true)
+    expect(readAddress(text)?.isCanonical).toBe(true)
   })
 
   test.each([
@@ -130,20 +146,19 @@ describe('AddressReader.isCanonical', () => {
     ...split('1:0:0:2:0:0:0:3 1:0:0:2:3:4:: 1::2:0:0:0:3 1:0:0:2::3:4 0:0:0:0:0:0:0:0'),
     ...split('1:0:0:3:4:5:6:7 1::0:3:4:5:6:7'),
   ])('is false of %s', (text) => {
-    expect(reader.read(text)).not.toBe(0)
-    expect(reader.isCanonical()).toBe(false)
+    expect(readAddress(text)?.isCanonical).toBe(false)
   })
 
-  it('isCanonical and format ≡ formatAddress', { timeout: LAW_TIMEOUT_MS }, () => {
+  it('isCanonical and formatAsked ≡ formatAddress', { timeout: LAW_TIMEOUT_MS }, () => {
     const outcomes = everyCase({ runs: 30_000 }, addressTexts(), (text, tally) => {
       const address = parseAddress(text)
       if (address === null) return
 
-      reader.read(text)
+      const asked = readAddress(text)!
       const canonical = formatReference(address)
       expect(formatAddress(address)).toBe(canonical)
-      expect(reader.format()).toBe(canonical)
-      expect(reader.isCanonical()).toBe(text === canonical)
+      expect(formatAsked(asked)).toBe(canonical)
+      expect(asked.isCanonical).toBe(text === canonical)
       tally(text === canonical ? 'canonical' : 'other spelling')
     })
 
