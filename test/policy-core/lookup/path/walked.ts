@@ -1,6 +1,8 @@
 import { createGlobFinder } from '../../../../packages/policy-core/src/lookup/path/glob-finder.ts'
-import { labelPatterns } from '../../../../packages/policy-core/src/lookup/path/label-patterns.ts'
-import type { PathGroup } from '../../../../packages/policy-core/src/lookup/path/path-group.ts'
+import {
+  labelPatterns,
+  type PathGroup,
+} from '../../../../packages/policy-core/src/lookup/path/pattern-labels.ts'
 import { PathWalk } from '../../../../packages/policy-core/src/lookup/path/path-walk.ts'
 import { buildWalkParts } from '../../../../packages/policy-core/src/lookup/path/walk-parts.ts'
 import { runSteps } from '../../../../packages/policy-core/src/steps.ts'

@@ -1,5 +1,4 @@
 import type { LabelledGlob } from './pattern-labels.ts'
-import { createBranch, type Branch } from './glob-branch.ts'
 import { Occurrences } from './occurrences.ts'
 import { Pieces } from './pieces.ts'
 
@@ -9,6 +8,16 @@ export interface GlobFinder {
   find(name: string, into: number[]): void
   /** Pieces looked for so far. */
   visits(): number
+}
+
+/** What may follow after the pieces so far. */
+interface Branch {
+  /** The label of the glob that ends here in `*`. */
+  open: number | null
+  /** The last pieces, which end the name, and the labels of their globs. Null while there is none. */
+  ends: Pieces<number> | null
+  /** The pieces that a further `*` follows, likewise. */
+  next: Pieces<Branch> | null
 }
 
 /**
@@ -48,4 +57,8 @@ export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
     },
     visits: () => visits + occurrences.visits,
   }
+}
+
+function createBranch(): Branch {
+  return { open: null, ends: null, next: null }
 }

@@ -1,8 +1,8 @@
 /** How much an index may keep of what it works out. Tests make these small. */
 export interface PathLimits {
   /**
-   * Patterns up to which paths are read character by character, and characters in them. Measured:
-   * 141 ns instead of 184 at 10 patterns, 170 instead of 275 at 100, no gain any more at 200.
+   * Patterns up to which paths are read character by character, and characters in them.
+   * bench: paths, 10 resources against one RegExp
    */
   readonly charPatterns: number
   readonly charTexts: number

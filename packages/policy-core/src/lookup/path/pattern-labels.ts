@@ -1,4 +1,12 @@
 import type { GlobSegment } from '../../path/glob.ts'
+import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
+
+/** A distinct pattern, and the number of its group. */
+export interface PathGroup {
+  /** Placed, and folded where letter case does not count. */
+  readonly segments: readonly GlobSegment[]
+  readonly group: number
+}
 
 /** What one place of a pattern stands for. */
 export type Place = 'any one' | 'any number' | number
@@ -16,14 +24,33 @@ export interface PatternLabels {
   readonly globs: readonly LabelledGlob[]
 }
 
-export interface LabelCollector {
+/** Patterns as lists of places, all with the same labels. */
+export interface LabelledPatterns {
+  readonly labels: PatternLabels
+  /** By pattern. */
+  readonly places: readonly (readonly Place[])[]
+  readonly groups: Int32Array
+}
+
+export function* labelPatterns(patterns: readonly PathGroup[]): Steps<LabelledPatterns> {
+  const collector = collectLabels()
+  const places: Place[][] = []
+  for (let index = 0; index < patterns.length; index += 1) {
+    if (index % ITEMS_A_STEP === 0) yield
+    places.push(collector.placesOf(patterns[index]!.segments))
+  }
+  const groups = Int32Array.from(patterns, ({ group }) => group)
+  return { labels: collector.finish(), places, groups }
+}
+
+interface LabelCollector {
   /** The places of a pattern, its runs of `*` and `**` in their one spelling. */
   placesOf(segments: readonly GlobSegment[]): Place[]
   finish(): PatternLabels
 }
 
 /** Numbers names and globs as they come. A name may hold a `*`: as part of a home directory. */
-export function collectLabels(): LabelCollector {
+function collectLabels(): LabelCollector {
   const literals = new Map<string, number>()
   const globs = new Map<string, LabelledGlob>()
 

@@ -1,9 +1,8 @@
 import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { intoBuckets, numbersTo } from './buckets.ts'
 import { createGlobFinder, type GlobFinder } from './glob-finder.ts'
-import type { LabelledPatterns } from './label-patterns.ts'
 import { NamedChildren } from './named-children.ts'
-import type { LabelledGlob, PatternLabels, Place } from './pattern-labels.ts'
+import type { LabelledGlob, LabelledPatterns, PatternLabels, Place } from './pattern-labels.ts'
 import { NONE, ROOT } from './place-trie.ts'
 
 /** The node is that of a `**`. */

@@ -1,7 +1,6 @@
 import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { intoBuckets, numbersTo, type Buckets } from './buckets.ts'
-import type { LabelledPatterns } from './label-patterns.ts'
-import type { Place } from './pattern-labels.ts'
+import type { LabelledPatterns, Place } from './pattern-labels.ts'
 import { createPlaceTrieBuilder, NONE, ROOT, type PlaceTrie } from './place-trie.ts'
 
 /**
