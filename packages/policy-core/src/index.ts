@@ -1,7 +1,11 @@
 export {
   ACTIONS,
   domainOf,
+  FILESYSTEM_ACTIONS,
   isAction,
+  isFilesystemAction,
+  isNetworkAction,
+  NETWORK_ACTIONS,
   type Action,
   type Domain,
   type FilesystemAction,

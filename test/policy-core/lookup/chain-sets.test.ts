@@ -95,18 +95,18 @@ describe('createChainSets', () => {
     )
     const sets = builder.finish()
     const first = sets.at(added[0]!, 443)
-    first.first = VERDICT
+    first.verdicts = [VERDICT, null]
 
     const found = added.map((set) => sets.at(set, 443))
 
     expect(found.map(({ groups }) => groups)).toEqual(added.map((_, group) => [group]))
     for (const [group, { flags }] of found.entries())
       expect(flags & (allow | deny)).toBe(group % 2 === 0 ? deny : allow)
-    expect([first.groups, first.flags & deny, first.first]).toEqual([[0], deny, VERDICT])
+    expect([first.groups, first.flags & deny, first.verdicts[0]]).toEqual([[0], deny, VERDICT])
 
     const again = sets.at(added[0]!, 443)
     expect(again).not.toBe(first)
-    expect([again.groups, again.first]).toEqual([[0], null])
+    expect([again.groups, again.verdicts[0]]).toEqual([[0], null])
   })
 
   it('keeps a verdict for one action of one set', () => {
@@ -115,10 +115,9 @@ describe('createChainSets', () => {
     const second = builder.add(NOTHING, always(1))
     const sets = builder.finish()
 
-    sets.at(second, 443).second = VERDICT
+    sets.at(second, 443).verdicts = [null, VERDICT]
 
-    expect(sets.at(second, 80).second).toBe(VERDICT)
-    expect(sets.at(second, 80).first).toBeNull()
-    expect(sets.at(first, 443).second).toBeNull()
+    expect(sets.at(second, 80).verdicts).toEqual([null, VERDICT])
+    expect(sets.at(first, 443).verdicts[1]).toBeNull()
   })
 })

@@ -95,8 +95,8 @@ describe('the rules of a decision', () => {
 
     for (const set of sets) expect(verdicts.of(set, 0).rules).toHaveLength(1)
 
-    expect(sets.at(0)!.first).toBeNull()
-    expect(sets.at(-1)!.first).not.toBeNull()
+    expect(sets.at(0)!.verdicts[0]).toBeNull()
+    expect(sets.at(-1)!.verdicts[0]).not.toBeNull()
   })
 
   it('cannot be changed by whoever receives them', () => {

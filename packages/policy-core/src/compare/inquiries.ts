@@ -1,5 +1,5 @@
 import type { ProtectedClass } from '../address/protected-address.ts'
-import type { NetworkAction } from '../policy/policy.ts'
+import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type NetworkAction } from '../policy/policy.ts'
 import { createAddressSpace, type Direction } from './address/address-space.ts'
 import { goneMachineAddresses, machineSuspects } from './address/machine-suspects.ts'
 import type { AddressPattern } from './address/find-address.ts'
@@ -27,9 +27,8 @@ export function createInquiries(
   meters: Meters,
 ): readonly Inquiry[] {
   return [
-    ...networkInquiries('connect:tcp', from, to, meters),
-    ...networkInquiries('connect:udp', from, to, meters),
-    ...(['read', 'write'] as const).map((action) => {
+    ...NETWORK_ACTIONS.flatMap((action) => networkInquiries(action, from, to, meters)),
+    ...FILESYSTEM_ACTIONS.map((action) => {
       const sides = [from.patterns.paths[action], to.patterns.paths[action]] as const
       const space = createPathSpace(action, ...sides, answerMeters(meters))
       const tidySpace = createPathSpace(action, ...sides, tidyMeters(meters))

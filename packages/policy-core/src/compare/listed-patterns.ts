@@ -4,6 +4,9 @@ import { isLocalhostName } from '../host/host.ts'
 import type { Segments } from '../language/path-automaton.ts'
 import {
   ACTIONS,
+  FILESYSTEM_ACTIONS,
+  isFilesystemAction,
+  NETWORK_ACTIONS,
   type Action,
   type FilesystemAction,
   type NetworkAction,
@@ -40,9 +43,9 @@ interface GrowingSide<P> {
 /** Every pattern that has a say, each once. What is inactive or matches nothing has none. */
 export function listPatterns(policy: CompiledPolicy): ListedPatterns {
   const lists: Lists = {
-    names: { 'connect:tcp': createSide(), 'connect:udp': createSide() },
-    addresses: { 'connect:tcp': createSide(), 'connect:udp': createSide() },
-    paths: { read: createSide(), write: createSide() },
+    names: createSides(NETWORK_ACTIONS),
+    addresses: createSides(NETWORK_ACTIONS),
+    paths: createSides(FILESYSTEM_ACTIONS),
   }
   for (const rule of linearRules(policy)) {
     if (!rule.active) continue
@@ -79,10 +82,9 @@ function add<P>(side: GrowingSide<P>, key: string, pattern: P, cause: Cause): vo
   else known.causes.push(cause)
 }
 
-function createSide<P>(): GrowingSide<P> {
-  return { allow: new Map(), deny: new Map() }
-}
-
-function isFilesystemAction(action: Action): action is FilesystemAction {
-  return action === 'read' || action === 'write'
+function createSides<A extends Action, P>(
+  actions: readonly A[],
+): Readonly<Record<A, GrowingSide<P>>> {
+  const sides = actions.map((action) => [action, { allow: new Map(), deny: new Map() }])
+  return Object.fromEntries(sides) as Record<A, GrowingSide<P>>
 }

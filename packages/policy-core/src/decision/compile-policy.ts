@@ -9,6 +9,7 @@ import { Verdicts } from '../lookup/verdicts.ts'
 import { buildRuleTable } from '../lookup/rule-table.ts'
 import type { PathMeaning } from '../pattern/path-pattern.ts'
 import { createRememberingReader, type PatternReader } from '../pattern/pattern-reader.ts'
+import { NETWORK_ACTIONS, slotOf } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { runSteps, type Steps } from '../steps.ts'
 import { checkSet, readHome, readMachineAddresses } from './check-set.ts'
@@ -140,5 +141,5 @@ function findResolved(
     groups.everyPort !== null && allows(flagsOf(groups.everyPort), slot)
   const isResolved = (slot: ActionSlot): boolean =>
     set.resolve_unlisted_names === true || catchAlls.some((range) => isOpen(range, slot))
-  return { 'connect:tcp': isResolved(0), 'connect:udp': isResolved(1) }
+  return NETWORK_ACTIONS.map((action) => isResolved(slotOf(action)))
 }

@@ -8,7 +8,7 @@ import type { RuleTable } from '../lookup/rule-table.ts'
 import type { Verdicts } from '../lookup/verdicts.ts'
 import type { GlobSegment } from '../path/glob.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
-import type { Action, Domain, NetworkAction } from '../policy/policy.ts'
+import type { Action, Domain } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
 import type { Origin, RuleMatch } from './decision.ts'
 
@@ -57,8 +57,8 @@ export interface CompiledPolicy {
   readonly paths: PathIndex
   /** What `linearRules` answers. */
   readonly linear: () => readonly CompiledRule[]
-  /** The actions for which a name that no rule allows is resolved all the same. */
-  readonly resolvesUnlisted: Readonly<Record<NetworkAction, boolean>>
+  /** By slot: whether a name that no rule allows is resolved all the same. */
+  readonly resolvesUnlisted: readonly boolean[]
   readonly machine: readonly ProtectedClass[]
   readonly caseSensitive: boolean
 }

@@ -1,8 +1,8 @@
 import { isPort } from '../host/port.ts'
 import { formatAsked, readAddress } from '../lookup/address/read-address.ts'
-import { slotOf } from '../lookup/flags.ts'
 import { NOT_PLAIN } from '../lookup/name/name-scan.ts'
 import { DEFAULT_DENY } from '../lookup/verdict.ts'
+import { slotOf } from '../policy/policy.ts'
 import { answer, answerUnresolved } from './answer.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest, Decision, PathRequest } from './decision.ts'
@@ -53,8 +53,9 @@ function decidePath(policy: CompiledPolicy, request: PathRequest): Decision | nu
   const { action, path } = request
   const set = policy.caseSensitive ? policy.paths.find(path) : null
   if (set === null) return null
-  const verdict = policy.verdicts.of(set, slotOf(action))
-  const hint = verdict === DEFAULT_DENY ? hintForPlainPath(action, path) : null
+  const slot = slotOf(action)
+  const verdict = policy.verdicts.of(set, slot)
+  const hint = verdict === DEFAULT_DENY ? hintForPlainPath(slot, path) : null
   return answer(verdict, request, policy.revision, hint)
 }
 
@@ -63,9 +64,10 @@ function decideName(policy: CompiledPolicy, request: ConnectRequest): Decision |
   const { action, host, port } = request
   const set = names.find(host)
   if (set === NOT_PLAIN) return null
-  const verdict = policy.verdicts.of(names.sets.at(set, port), slotOf(action))
-  const hint = verdict === DEFAULT_DENY ? hintForName(action, host, port) : null
-  return isUnresolved(policy, verdict, action)
+  const slot = slotOf(action)
+  const verdict = policy.verdicts.of(names.sets.at(set, port), slot)
+  const hint = verdict === DEFAULT_DENY ? hintForName(slot, host, port) : null
+  return isUnresolved(policy, verdict, slot)
     ? answerUnresolved(verdict, request, revision, hint)
     : answer(verdict, request, revision, hint)
 }
@@ -91,9 +93,10 @@ function decideAddress(
 ): Decision | null {
   const asked = readAddress(host)
   if (asked === null || !asked.isCanonical) return null
-  const verdict = judgeLiteral(policy, port, slotOf(action), asked)
+  const slot = slotOf(action)
+  const verdict = judgeLiteral(policy, port, slot, asked)
   const request = { action, host, port, address: host }
   // A default deny and a protected address would be opened alike.
-  const hint = verdict.reason === 'rule' ? null : hintForLiteral(action, host, port, asked.family)
+  const hint = verdict.reason === 'rule' ? null : hintForLiteral(slot, host, port, asked.family)
   return answer(verdict, request, policy.revision, hint)
 }

@@ -1,4 +1,5 @@
 import { denyFor } from '../lookup/verdict.ts'
+import { slotOf } from '../policy/policy.ts'
 import { answer, answerUnresolved } from './answer.ts'
 import { requireCompiled, type CompiledPolicy } from './compiled-policy.ts'
 import { decidePlain } from './decide-plain.ts'
@@ -56,7 +57,7 @@ function decideCarefully(policy: CompiledPolicy, members: RequestMembers): Decis
   const dress =
     value.kind === 'connect' &&
     value.address === null &&
-    isUnresolved(policy, verdict, value.action)
+    isUnresolved(policy, verdict, slotOf(value.action))
       ? answerUnresolved
       : answer
   return dress(verdict, canonical, revision, hintFor(verdict.reason, canonical))

@@ -1,9 +1,9 @@
 import { readAddress } from '../lookup/address/read-address.ts'
 import { NOTHING } from '../lookup/chain-sets.ts'
-import { slotOf } from '../lookup/flags.ts'
+import type { ActionSlot } from '../lookup/flags.ts'
 import type { Verdict } from '../lookup/verdict.ts'
 import { foldCase } from '../path/path.ts'
-import type { NetworkAction } from '../policy/policy.ts'
+import { slotOf } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import { judgeAddress } from './judge-address.ts'
 import type { ParsedRequest } from './request.ts'
@@ -26,7 +26,9 @@ export function evaluate(policy: CompiledPolicy, request: ParsedRequest): Verdic
 export function isUnresolved(
   policy: CompiledPolicy,
   { decision, reason }: Verdict,
-  action: NetworkAction,
+  slot: ActionSlot,
 ): boolean {
-  return decision === 'allow' || (reason === 'default_deny' && policy.resolvesUnlisted[action])
+  return (
+    decision === 'allow' || (reason === 'default_deny' && policy.resolvesUnlisted[slot] === true)
+  )
 }

@@ -1,10 +1,23 @@
 import { formatHostPort } from '../host/host.ts'
-import type { FilesystemAction, NetworkAction } from '../policy/policy.ts'
+
+import type { ActionSlot } from '../lookup/flags.ts'
+import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type FilesystemAction } from '../policy/policy.ts'
 import type { CanonicalRequest, ConnectRequest, Reason } from './decision.ts'
 import { isAboutPath } from './request.ts'
 
 /** What nearly every request is for. */
 const HTTPS = 443
+
+/** How hints begin, by slot. */
+const ALLOW_NETWORK: readonly string[] = /* @__PURE__ */ NETWORK_ACTIONS.map(
+  (action) => `allow ${action} `,
+)
+const ALLOW_BRACKETED: readonly string[] = /* @__PURE__ */ NETWORK_ACTIONS.map(
+  (action) => `allow ${action} [`,
+)
+const ALLOW_FILESYSTEM: readonly string[] = /* @__PURE__ */ FILESYSTEM_ACTIONS.map(
+  (action) => `allow ${action} `,
+)
 
 /**
  * The narrowest rule that would turn the deny into an allow, such as
@@ -35,24 +48,22 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
  * The same hint for a name, and below for an address and for a path that can be named alone, in as
  * few parts as there are: joining two costs some ten nanoseconds of 200.
  */
-export function hintForName(action: NetworkAction, host: string, port: number): string {
-  const start = action === 'connect:tcp' ? 'allow connect:tcp ' : 'allow connect:udp '
-  return start + host + (port === HTTPS ? ':443' : `:${port}`)
+export function hintForName(slot: ActionSlot, host: string, port: number): string {
+  return ALLOW_NETWORK[slot]! + host + (port === HTTPS ? ':443' : `:${port}`)
 }
 
 export function hintForLiteral(
-  action: NetworkAction,
+  slot: ActionSlot,
   host: string,
   port: number,
   family: 4 | 6,
 ): string {
-  if (family === 4) return hintForName(action, host, port)
-  const start = action === 'connect:tcp' ? 'allow connect:tcp [' : 'allow connect:udp ['
-  return start + host + (port === HTTPS ? ']:443' : `]:${port}`)
+  if (family === 4) return hintForName(slot, host, port)
+  return ALLOW_BRACKETED[slot]! + host + (port === HTTPS ? ']:443' : `]:${port}`)
 }
 
-export function hintForPlainPath(action: FilesystemAction, path: string): string {
-  return (action === 'read' ? 'allow read ' : 'allow write ') + path
+export function hintForPlainPath(slot: ActionSlot, path: string): string {
+  return ALLOW_FILESYSTEM[slot]! + path
 }
 
 function hintForProtected({ action, host, port }: ConnectRequest, address: string): string {

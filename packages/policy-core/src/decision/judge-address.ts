@@ -1,10 +1,10 @@
 import { findEmbedded, type EmbeddedBits } from '../address/embedded-ipv4.ts'
 import type { AskedAddress } from '../lookup/address/read-address.ts'
-import { allows, denies, opens, PROTECTED, slotOf, type ActionSlot } from '../lookup/flags.ts'
+import { allows, denies, opens, PROTECTED, type ActionSlot } from '../lookup/flags.ts'
 import type { MatchSet } from '../lookup/match-set.ts'
 import { DEFAULT_DENY, denyFor, type Verdict } from '../lookup/verdict.ts'
 import type { Verdicts } from '../lookup/verdicts.ts'
-import type { RuleDecision } from '../policy/policy.ts'
+import { slotOf, type RuleDecision } from '../policy/policy.ts'
 import type { CompiledPolicy } from './compiled-policy.ts'
 import type { ConnectRequest } from './decision.ts'
 

@@ -3,7 +3,13 @@ import { isLoopback } from '../address/protected-address.ts'
 import { isLocalhostName, parseHost } from '../host/host.ts'
 import { isPort } from '../host/port.ts'
 import { parsePath } from '../path/path.ts'
-import { ACTIONS, type FilesystemAction, type NetworkAction } from '../policy/policy.ts'
+import {
+  ACTIONS,
+  isFilesystemAction,
+  isNetworkAction,
+  type FilesystemAction,
+  type NetworkAction,
+} from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
 import type { ConnectRequest, PathRequest } from './decision.ts'
@@ -66,11 +72,11 @@ export function readMembers(value: unknown): RequestMembers | string {
 
 function readAction(members: Readonly<Record<string, unknown>>): RequestMembers | string {
   const action = members['action']
-  if (action === 'connect:tcp' || action === 'connect:udp') {
+  if (isNetworkAction(action)) {
     const { host, port, address } = members
     return address === undefined ? { action, host, port } : { action, host, port, address }
   }
-  if (action === 'read' || action === 'write') return { action, path: members['path'] }
+  if (isFilesystemAction(action)) return { action, path: members['path'] }
   return refuseAction(action)
 }
 
@@ -82,7 +88,7 @@ function refuseAction(action: unknown): string {
 
 /** By the action, which says what members there are. */
 export function isAboutPath(members: RequestMembers): members is PathMembers {
-  return members.action === 'read' || members.action === 'write'
+  return isFilesystemAction(members.action)
 }
 
 /** Makes the members canonical, or says what is wrong with them. */

@@ -1,7 +1,6 @@
-import { enterClass, PORT_SENSITIVE, withGroup } from './flags.ts'
-import type { MatchSet } from './match-set.ts'
+import { enterClass, PORT_SENSITIVE, withGroup, type FlagList } from './flags.ts'
+import { NOT_CONCLUDED, type MatchSet, type SlotVerdicts } from './match-set.ts'
 import { PortSets } from './port-sets.ts'
-import type { Verdict } from './verdict.ts'
 
 /** The set that nothing is in: the root of every chain. */
 export const NOTHING = 0
@@ -58,7 +57,7 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
         {
           parents: Int32Array.from(parents),
           groups: Int32Array.from(groups),
-          flags: Uint8Array.from(flags),
+          flags: Uint16Array.from(flags),
           byPort,
           mentioned,
         },
@@ -70,7 +69,7 @@ export function createChainSets(flagsOf: (group: number) => number): ChainSetsBu
 interface Columns {
   readonly parents: Int32Array
   readonly groups: Int32Array
-  readonly flags: Uint8Array
+  readonly flags: FlagList
   readonly byPort: ReadonlyMap<number, ReadonlyMap<number, number>>
   /** Ports that some set has groups for. */
   readonly mentioned: ReadonlySet<number>
@@ -81,8 +80,7 @@ class ChainSet implements MatchSet {
   readonly set: number
   readonly port: number
   readonly flags: number
-  first: Verdict | null = null
-  second: Verdict | null = null
+  verdicts: SlotVerdicts = NOT_CONCLUDED
   readonly #columns: Columns
 
   constructor(columns: Columns, set: number, port: number, flags: number) {

@@ -1,24 +1,31 @@
-import type { Action, RuleDecision } from '../policy/policy.ts'
+import type { RuleDecision } from '../policy/policy.ts'
 
 /**
  * What a group of resources says, in bits, so that sets of groups are joined by `|`. Each domain
- * has two actions, and each action two bits: deny, allow. The rest is about addresses.
+ * has up to four actions, and each action two bits: deny, allow. The rest is about addresses.
  */
 const DENY = 0b01
 const ALLOW = 0b10
-const ALLOWS = 0b1010
-const OPEN_SHIFT = 4
+const DENIES = 0b0101_0101
+const ALLOWS = 0b1010_1010
+const OPEN_SHIFT = 8
 
+/** All bits of a rule itself. */
+export const SAYS: number = DENIES | ALLOWS
 /** The address lies in a protected class. */
-export const PROTECTED = 0b0001_0000
+export const PROTECTED = 0b0001_0000_0000
 /** What the set says depends on the port. */
-export const PORT_SENSITIVE = 0b0100_0000
+export const PORT_SENSITIVE = 0b0100_0000_0000
 
-/** Which of its domain's two actions an action is: 0 for `connect:tcp` and `read`, else 1. */
-export type ActionSlot = 0 | 1
+/** Flags of rules, groups or sets, by their number. */
+export type FlagList = Uint16Array
 
-export function slotOf(action: Action): ActionSlot {
-  return action === 'connect:tcp' || action === 'read' ? 0 : 1
+/** The place of an action among those of its domain, from 0 to 3: see `slotOf`. */
+export type ActionSlot = number
+
+/** Whether the flags are those of a deny. */
+export function isDeny(flags: number): boolean {
+  return (flags & DENIES) !== 0
 }
 
 /** The bit of a rule of this kind about this action. */

@@ -20,7 +20,7 @@ export function buildGroups(table: RuleTable, groupOf: Int32Array, count: number
   }
   for (let group = 0; group < count; group += 1) firsts[group + 1]! += firsts[group]!
   const members = new Uint32Array(firsts[count]!)
-  const flags = new Uint8Array(count)
+  const flags = new Uint16Array(count)
   const next = firsts.slice()
   for (let resource = 0; resource < groupOf.length; resource += 1) {
     const group = groupOf[resource]!

@@ -1,7 +1,14 @@
 import type { Origin, RuleMatch } from '../decision/decision.ts'
-import { ACTIONS, domainOf, type Action, type Domain, type RuleDecision } from '../policy/policy.ts'
+import {
+  ACTIONS,
+  domainOf,
+  slotOf,
+  type Action,
+  type Domain,
+  type RuleDecision,
+} from '../policy/policy.ts'
 import { ITEMS_A_STEP, type Steps } from '../steps.ts'
-import { flagOf, slotOf } from './flags.ts'
+import { flagOf, isDeny, SAYS, type FlagList } from './flags.ts'
 
 /** A rule as it goes into the table, and as it comes out again. */
 export interface RuleEntry {
@@ -40,22 +47,21 @@ interface Columns {
   readonly policyOf: Uint32Array
   readonly ids: readonly string[]
   readonly names: readonly string[]
-  readonly traits: Uint8Array
+  readonly traits: FlagList
   /** The first resource of each rule, and behind the last one their number. */
   readonly firsts: Uint32Array
   readonly ruleOf: Uint32Array
   readonly texts: readonly string[]
 }
 
-/** Beside the flags of what the rule says, in one byte. */
-const SAYS = 0b1111
-const FILESYSTEM = 0b01_0000
-const INACTIVE = 0b10_0000
+/** Beside the flags of what the rule says. */
+const FILESYSTEM = 0b0001_0000_0000
+const INACTIVE = 0b0010_0000_0000
 
 export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable> {
   const policies: PolicyEntry[] = []
   const policyOf = new Uint32Array(entries.length)
-  const traits = new Uint8Array(entries.length)
+  const traits = new Uint16Array(entries.length)
   const firsts = new Uint32Array(entries.length + 1)
   const texts: string[] = []
   const ruleOf: number[] = []
@@ -98,8 +104,7 @@ function traitsOf({ actions, decision, policy }: RuleEntry): number {
 
 function createTable(columns: Columns): RuleTable {
   const { policies, policyOf, ids, names, traits, firsts, ruleOf, texts } = columns
-  const decisionOf = (rule: number): RuleDecision =>
-    (traits[rule]! & (flagOf('deny', 0) | flagOf('deny', 1))) === 0 ? 'allow' : 'deny'
+  const decisionOf = (rule: number): RuleDecision => (isDeny(traits[rule]!) ? 'deny' : 'allow')
   return {
     rules: ids.length,
     entryOf(rule) {

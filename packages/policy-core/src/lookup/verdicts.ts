@@ -1,7 +1,7 @@
 import type { RuleDecision } from '../policy/policy.ts'
 import { allows, denies, flagOf, type ActionSlot } from './flags.ts'
 import type { Groups } from './groups.ts'
-import type { MatchSet } from './match-set.ts'
+import { NOT_CONCLUDED, type MatchSet } from './match-set.ts'
 import type { RuleTable } from './rule-table.ts'
 import { DEFAULT_DENY, type Verdict } from './verdict.ts'
 
@@ -25,7 +25,7 @@ export class Verdicts {
 
   /** What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again. */
   of(set: MatchSet, slot: ActionSlot): Verdict {
-    return (slot === 0 ? set.first : set.second) ?? this.#conclude(set, slot)
+    return set.verdicts[slot] ?? this.#conclude(set, slot)
   }
 
   /** What the rules of one kind in the groups say together; made anew each time. */
@@ -54,16 +54,14 @@ export class Verdicts {
     const verdict = this.together(groups, decision, slot)
     this.#makeRoom(verdict.rules.length + groups.length)
     this.#keptBy.push(set)
-    return slot === 0 ? (set.first = verdict) : (set.second = verdict)
+    set.verdicts = set.verdicts.with(slot, verdict)
+    return verdict
   }
 
   #makeRoom(size: number): void {
     this.#sizeKept += size
     if (this.#sizeKept <= MAX_KEPT) return
-    for (const set of this.#keptBy) {
-      set.first = null
-      set.second = null
-    }
+    for (const set of this.#keptBy) set.verdicts = NOT_CONCLUDED
     this.#keptBy = []
     this.#sizeKept = size
   }

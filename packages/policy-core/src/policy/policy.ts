@@ -1,14 +1,25 @@
-/** What a rule may be about. The wire's closed list; network actions first. */
-export const ACTIONS = ['connect:tcp', 'connect:udp', 'read', 'write'] as const
+// A further action is one more word in one of the lists, up to four in each.
+
+/** The actions on a host and port. */
+export const NETWORK_ACTIONS = ['connect:tcp', 'connect:udp'] as const
+
+/** The actions on a path. */
+export const FILESYSTEM_ACTIONS = ['read', 'write'] as const
+
+/** An action on a host and port; `connect:tcp` says nothing about `connect:udp`. */
+export type NetworkAction = (typeof NETWORK_ACTIONS)[number]
+
+/** An action on a path; `write` says nothing about `read`. */
+export type FilesystemAction = (typeof FILESYSTEM_ACTIONS)[number]
 
 /** What a request wants to do. */
-export type Action = (typeof ACTIONS)[number]
+export type Action = NetworkAction | FilesystemAction
 
-/** Actions on a host and port; `connect:tcp` says nothing about `connect:udp`. */
-export type NetworkAction = 'connect:tcp' | 'connect:udp'
-
-/** Actions on a path; `write` says nothing about `read`. */
-export type FilesystemAction = 'read' | 'write'
+/** What a rule may be about. The wire's closed list; network actions first. */
+export const ACTIONS: readonly [...typeof NETWORK_ACTIONS, ...typeof FILESYSTEM_ACTIONS] = [
+  ...NETWORK_ACTIONS,
+  ...FILESYSTEM_ACTIONS,
+]
 
 /** Which kind of resource a rule names; derived from its actions, never chosen. */
 export type Domain = 'network' | 'filesystem'
@@ -43,12 +54,39 @@ export interface Policy {
   readonly allowlist_v0?: { readonly rules: readonly Rule[] } | undefined
 }
 
-/** Tells whether `value` is one of the four actions. */
+/** Tells whether `value` is one of `ACTIONS`. */
 export function isAction(value: unknown): value is Action {
-  return (ACTIONS as readonly unknown[]).includes(value)
+  return isNetworkAction(value) || isFilesystemAction(value)
+}
+
+/** Tells whether `value` is an action on a host and port. */
+export function isNetworkAction(value: unknown): value is NetworkAction {
+  return slotIn(NETWORK_ACTIONS, value) >= 0
+}
+
+/** Tells whether `value` is an action on a path. */
+export function isFilesystemAction(value: unknown): value is FilesystemAction {
+  return slotIn(FILESYSTEM_ACTIONS, value) >= 0
 }
 
 /** The domain that an action belongs to. */
 export function domainOf(action: Action): Domain {
-  return action === 'read' || action === 'write' ? 'filesystem' : 'network'
+  return isFilesystemAction(action) ? 'filesystem' : 'network'
+}
+
+/** Another action of the same list: the next one, or the first behind the last. */
+export function otherAction<A extends Action>(action: A, actions: readonly [A, ...A[]]): A {
+  return actions[actions.indexOf(action) + 1] ?? actions[0]
+}
+
+/** The slot of an action: its place among those of its domain. */
+export function slotOf(action: Action): number {
+  const slot = slotIn(NETWORK_ACTIONS, action)
+  return slot >= 0 ? slot : slotIn(FILESYSTEM_ACTIONS, action)
+}
+
+/** As `indexOf`, which costs a decision more than a loop does. */
+function slotIn(actions: readonly Action[], value: unknown): number {
+  for (let slot = 0; slot < actions.length; slot += 1) if (actions[slot] === value) return slot
+  return -1
 }

@@ -1,7 +1,13 @@
 import { FAMILY_BITS, formatAddress, type IpAddress } from '../address/ip-address.ts'
 import { firstAddress, lastAddress, type IpRange } from '../address/ip-range.ts'
 import type { NetworkPattern } from '../pattern/network-pattern.ts'
-import type { NetworkAction, Rule } from '../policy/policy.ts'
+import {
+  isNetworkAction,
+  NETWORK_ACTIONS,
+  otherAction,
+  type NetworkAction,
+  type Rule,
+} from '../policy/policy.ts'
 
 /** A request that may turn out to be none. */
 export interface HostRequest {
@@ -33,16 +39,12 @@ export function hostRequests(pattern: NetworkPattern, rule: Rule): readonly Host
     ...others.slice(0, 1).map((each) => ({ action, host: each, port })),
     ...(pattern.port === null ? [] : [{ action, host, port: otherPort }]),
     ...others.slice(1).map((each) => ({ action, host: each, port })),
-    { action: otherAction(action), host, port },
+    { action: otherAction(action, NETWORK_ACTIONS), host, port },
   ]
 }
 
 function networkAction(action: Rule['actions'][number] | undefined): NetworkAction {
-  return action === 'connect:udp' ? action : 'connect:tcp'
-}
-
-function otherAction(action: NetworkAction): NetworkAction {
-  return action === 'connect:tcp' ? 'connect:udp' : 'connect:tcp'
+  return isNetworkAction(action) ? action : NETWORK_ACTIONS[0]
 }
 
 function namesAround({

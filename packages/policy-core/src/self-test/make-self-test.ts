@@ -1,5 +1,5 @@
 import { parseRequest } from '../decision/request.ts'
-import type { Policy, Rule } from '../policy/policy.ts'
+import { isFilesystemAction, type Policy, type Rule } from '../policy/policy.ts'
 import { chooseExamples, type Example } from './choose-examples.ts'
 import { hostRequests, type HostRequest } from './host-requests.ts'
 import { ANY_HOME, judgeRules, type Judge } from './judge-rules.ts'
@@ -56,7 +56,7 @@ function* inTurns(
 ): Generator<Candidate, void> {
   const [action] = rules[0]?.actions ?? []
   if (action === undefined) return
-  yield* NOBODY.filter((each) => 'path' in each === (action === 'read' || action === 'write'))
+  yield* NOBODY.filter((each) => 'path' in each === isFilesystemAction(action))
   const lists = examples.map(requestsOf)
   const most = Math.max(0, ...lists.map(({ length }) => length))
   for (let turn = 0; turn < most; turn += 1) {

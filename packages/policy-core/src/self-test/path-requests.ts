@@ -1,6 +1,12 @@
 import type { GlobSegment } from '../path/glob.ts'
 import type { PathPattern } from '../pattern/path-pattern.ts'
-import type { FilesystemAction, Rule } from '../policy/policy.ts'
+import {
+  FILESYSTEM_ACTIONS,
+  isFilesystemAction,
+  otherAction,
+  type FilesystemAction,
+  type Rule,
+} from '../policy/policy.ts'
 
 /** A request that may turn out to be none; `~` stands for the home directory. */
 export interface TildeRequest {
@@ -32,12 +38,12 @@ export function pathRequests(pattern: PathPattern, rule: Rule): readonly TildeRe
   ].map(spell)
   return [
     ...paths.map((path) => ({ action, path })),
-    { action: action === 'read' ? 'write' : 'read', path: spell(plain) },
+    { action: otherAction(action, FILESYSTEM_ACTIONS), path: spell(plain) },
   ]
 }
 
 function filesystemAction(action: Rule['actions'][number] | undefined): FilesystemAction {
-  return action === 'write' ? action : 'read'
+  return isFilesystemAction(action) ? action : FILESYSTEM_ACTIONS[0]
 }
 
 /** Names for the segments of a pattern, `below` for each `**`. */

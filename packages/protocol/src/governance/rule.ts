@@ -1,14 +1,17 @@
-import { ACTIONS } from '@palisade/policy-core'
+import { ACTIONS, FILESYSTEM_ACTIONS, NETWORK_ACTIONS } from '@palisade/policy-core'
 import { z } from 'zod'
 import { nameSchema } from '../name.ts'
 
 /** Longest resource pattern, in UTF-16 code units. */
 export const MAX_RESOURCE_LENGTH = 4096
 
+/** All of one domain. */
+const MAX_ACTIONS = Math.max(NETWORK_ACTIONS.length, FILESYSTEM_ACTIONS.length)
+
 const actionsSchema = z
   .array(z.enum(ACTIONS))
   .min(1, 'must name at least one action')
-  .max(2, 'must name at most two actions')
+  .max(MAX_ACTIONS, `must name at most ${MAX_ACTIONS} actions`)
   .refine((actions) => new Set(actions).size === actions.length, 'must not repeat an action')
   .meta({ description: 'What the rule is about; all of one domain', uniqueItems: true })
 

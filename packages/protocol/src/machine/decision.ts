@@ -1,4 +1,4 @@
-import { REASONS } from '@palisade/policy-core'
+import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, REASONS } from '@palisade/policy-core'
 import { z } from 'zod'
 
 const ruleMatchSchema = z.object({
@@ -13,12 +13,12 @@ const ruleMatchSchema = z.object({
 
 const canonicalRequestSchema = z.union([
   z.object({
-    action: z.enum(['connect:tcp', 'connect:udp']),
+    action: z.enum(NETWORK_ACTIONS),
     host: z.string(),
     port: z.int(),
     address: z.string().optional(),
   }),
-  z.object({ action: z.enum(['read', 'write']), path: z.string() }),
+  z.object({ action: z.enum(FILESYSTEM_ACTIONS), path: z.string() }),
 ])
 
 /** The decision object on a wire; policy-core's `Decision`. */

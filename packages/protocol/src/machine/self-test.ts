@@ -1,4 +1,4 @@
-import { ACTIONS, type SelfTestVector } from '@palisade/policy-core'
+import { ACTIONS, isNetworkAction, type SelfTestVector } from '@palisade/policy-core'
 import { z } from 'zod'
 
 /**
@@ -62,7 +62,7 @@ function readLine(line: string): SelfTestVector | 'later' | null {
   if (match === null || miss === null) return null
   const action = ACTIONS.find((each) => each === written)
   if (action === undefined) return 'later'
-  if (action === 'connect:tcp' || action === 'connect:udp') {
+  if (isNetworkAction(action)) {
     const target = readTarget(asked)
     return target && { kind: 'connect', action, ...target, match, miss }
   }

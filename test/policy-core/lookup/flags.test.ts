@@ -1,0 +1,55 @@
+import { ACTIONS, FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type Action } from '@palisade/policy-core'
+import { describe, expect, it, test } from 'vitest'
+import {
+  allows,
+  denies,
+  enterClass,
+  flagOf,
+  opens,
+  PORT_SENSITIVE,
+  PROTECTED,
+  SAYS,
+  withGroup,
+} from '../../../packages/policy-core/src/lookup/flags.ts'
+import { slotOf } from '../../../packages/policy-core/src/policy/policy.ts'
+
+/** The slots that flags have bits for. */
+const SLOTS = [0, 1, 2, 3] as const
+
+const DOMAINS: readonly (readonly Action[])[] = [NETWORK_ACTIONS, FILESYSTEM_ACTIONS]
+
+it('numbers the actions of each domain from 0', () => {
+  expect(DOMAINS.map((all) => all.map(slotOf))).toEqual(
+    DOMAINS.map((all) => SLOTS.slice(0, all.length)),
+  )
+})
+
+describe.each(SLOTS)('the flags of slot %i', (slot) => {
+  it('are told from those of every other slot', () => {
+    const [deny, allow] = [flagOf('deny', slot), flagOf('allow', slot)]
+
+    expect(SLOTS.filter((other) => denies(deny, other))).toEqual([slot])
+    expect(SLOTS.filter((other) => allows(allow, other))).toEqual([slot])
+    expect(SLOTS.filter((other) => allows(deny, other) || denies(allow, other))).toEqual([])
+  })
+
+  it('open a protected class for no other slot', () => {
+    const opened = withGroup(enterClass(0), flagOf('allow', slot))
+
+    expect(SLOTS.filter((other) => opens(opened, other))).toEqual([slot])
+    expect(SLOTS.filter((other) => opens(enterClass(opened), other))).toEqual([])
+    expect(enterClass(opened) & PROTECTED).toBe(PROTECTED)
+  })
+
+  it('fit a list of flags, beside those of addresses', () => {
+    const all = withGroup(0, flagOf('allow', slot) | flagOf('deny', slot))
+
+    expect(Uint16Array.of(all)[0]).toBe(all)
+    expect(all & (PROTECTED | PORT_SENSITIVE)).toBe(0)
+    expect(SAYS & flagOf('deny', slot)).not.toBe(0)
+  })
+})
+
+test('every action has a slot with flags', () => {
+  expect(ACTIONS.filter((action) => !SLOTS.some((slot) => slot === slotOf(action)))).toEqual([])
+})
