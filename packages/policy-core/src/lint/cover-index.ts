@@ -1,8 +1,30 @@
-import type { Entry } from './lint-rule.ts'
+import { createDomainIndex } from '../overlap/domain-index.ts'
+import { createRangeIndex } from '../overlap/range-index.ts'
+import type { Entry, LintPattern } from './lint-rule.ts'
+import { createPathIndex } from './path-index.ts'
 
-/** Resources, to be asked for those that may cover a pattern. */
-export interface CoverIndex<P> {
-  readonly add: (entry: Entry, pattern: P) => void
+/** Resources of every kind, to be asked for those that may cover a pattern. */
+export interface CoverIndex {
+  readonly add: (entry: Entry, pattern: LintPattern) => void
   /** All that cover `pattern`, and few others. */
-  readonly candidates: (pattern: P) => Iterable<Entry>
+  readonly candidates: (pattern: LintPattern) => Iterable<Entry>
+}
+
+export function createCoverIndex(): CoverIndex {
+  const domains = createDomainIndex<Entry>()
+  const ranges = createRangeIndex<Entry>()
+  const paths = createPathIndex()
+  return {
+    add: (entry, pattern) => {
+      if (pattern.kind === 'name') domains.add(entry, pattern.domain, pattern.port)
+      else if (pattern.kind === 'range') ranges.add(entry, pattern.range, pattern.port)
+      else paths.add(entry, pattern)
+    },
+    candidates: function* (pattern) {
+      if (pattern.kind === 'path') return yield* paths.candidates(pattern)
+      const { kind, port } = pattern
+      const near = kind === 'name' ? domains.above(pattern.domain) : ranges.around(pattern.range)
+      for (const { items } of near) yield* items.covering(port)
+    },
+  }
 }

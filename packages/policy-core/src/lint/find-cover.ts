@@ -3,9 +3,8 @@ import { protectionsOf, type ProtectedClass } from '../address/protected-address
 import type { Answer } from '../language/path-containment.ts'
 import { domainOf, type Action, type RuleDecision } from '../policy/policy.ts'
 import type { Budget } from './budget.ts'
-import type { CoverIndex } from './cover-index.ts'
 import { covers } from './covers.ts'
-import { createCoverIndex } from './create-cover-index.ts'
+import { createCoverIndex, type CoverIndex } from './cover-index.ts'
 import {
   keyOf,
   onPort,
@@ -46,7 +45,7 @@ export interface CoverFinder {
 }
 
 interface Indexed {
-  readonly index: CoverIndex<LintPattern>
+  readonly index: CoverIndex
   /** How many of each key it has. */
   readonly known: Map<string, number>
 }

@@ -3,13 +3,12 @@ import type { Action } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import type { Budget } from './budget.ts'
 import { eachEntry, type EntryOfAction } from './each-entry.ts'
-import type { CoverIndex } from './cover-index.ts'
 import { covers, intersects } from './covers.ts'
-import { createCoverIndex } from './create-cover-index.ts'
+import { createCoverIndex, type CoverIndex } from './cover-index.ts'
 import { deeperThan, widen } from './deeper-than.ts'
 import { firstCover, type Cover } from './find-cover.ts'
 import { createFinding, type Finding } from './finding.ts'
-import { refer, type Entry, type LintPattern, type LintRule, type LintSet } from './lint-rule.ts'
+import { refer, type Entry, type LintRule, type LintSet } from './lint-rule.ts'
 import type { NamesAround } from './names-around.ts'
 import { createPathIndex, type PathIndex } from './path-index.ts'
 import { isInForceWith } from './precedence.ts'
@@ -40,8 +39,8 @@ export function findSingleStars(set: LintSet, around: NamesAround, budget: Budge
 }
 
 /** The allows that end in a `*`, by what lies deeper than it reaches. */
-function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex<LintPattern>> {
-  const indices = new Map<Action, CoverIndex<LintPattern>>()
+function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex> {
+  const indices = new Map<Action, CoverIndex>()
   for (const { entry, action } of eachEntry(rules, 'allow')) {
     const pattern = deeperThan(entry.pattern)
     if (pattern === null) continue
@@ -53,11 +52,7 @@ function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex<LintPat
 }
 
 /** The first allow that stops one `*` short of what is denied. */
-function findNarrow(
-  index: CoverIndex<LintPattern> | undefined,
-  deny: Entry,
-  budget: Budget,
-): Cover {
+function findNarrow(index: CoverIndex | undefined, deny: Entry, budget: Budget): Cover {
   return firstCover(index?.candidates(deny.pattern) ?? [], budget, (allow) => {
     const deeper = deeperThan(allow.pattern)
     if (deeper === null || !isInForceWith(deny.rule, allow.rule)) return 'no'

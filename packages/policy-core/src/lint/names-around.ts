@@ -1,7 +1,6 @@
 import type { Action, RuleDecision } from '../policy/policy.ts'
 import { eachEntry, type EntryOfAction } from './each-entry.ts'
 import type { LintSet } from './lint-rule.ts'
-import { domainsFrom } from './name-index.ts'
 
 /** What the active rules of a set say about names, whatever the port. */
 export interface NamesAround {
@@ -49,4 +48,12 @@ export function readNamesAround({ rules }: LintSet): NamesAround {
       )
     },
   }
+}
+
+/** The domain, and every domain above it. */
+function domainsFrom(domain: string): string[] {
+  const domains = [domain]
+  for (let dot = domain.indexOf('.'); dot >= 0; dot = domain.indexOf('.', dot + 1))
+    domains.push(domain.slice(dot + 1))
+  return domains
 }

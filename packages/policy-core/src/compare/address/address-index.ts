@@ -1,46 +1,37 @@
-import { FAMILY_BITS, type IpAddress } from '../../address/ip-address.ts'
-import { firstAddress, keyOfBits, lastAddress, type IpRange } from '../../address/ip-range.ts'
-import { createByPort, type ByPort } from '../by-port.ts'
+import { FAMILY_BITS } from '../../address/ip-address.ts'
+import type { IpRange } from '../../address/ip-range.ts'
+import { createRangeIndex } from '../../overlap/range-index.ts'
 import { chargeLookUp, type Meter } from '../meter.ts'
 import type { Near } from '../space.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import type { AddressPattern } from './find-address.ts'
-import { firstWhere } from './sorted-ranges.ts'
 
 /** Entries of an index that take as long as a look-up of one prefix length. */
 const STEPS_TO_PROBE = 8
-
-interface Entry<T> {
-  readonly range: IpRange
-  readonly same: ByPort<T>
-}
 
 /** Finds patterns whose range has an address in common with a region's resource. */
 export function indexAddresses<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
 ): Near<AddressPattern, T> {
-  const near4 = indexFamily(items, 4)
-  const near6 = indexFamily(items, 6)
-  return ({ resource: { range, port } }, meter) =>
-    range.family === 4 ? near4(range, port, meter) : near6(range, port, meter)
+  const near = indexRanges(items)
+  return ({ resource: { range, port } }, meter) => near(range, port, meter)
 }
 
 /** The same for denies, which also match IPv4 addresses inside IPv6 ones. */
 export function indexDeepAddresses<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
 ): Near<AddressPattern, T> {
-  const near4 = indexFamily(items, 4)
-  const near6 = indexFamily(items, 6)
+  const near = indexRanges(items)
   const groups = embeddingGroups()
   return ({ resource: { range, port } }, meter) => {
-    if (range.family === 4) return near4(range, port, meter)
-    const near = new Set(near6(range, port, meter))
+    if (range.family === 4) return near(range, port, meter)
+    const deep = new Set(near(range, port, meter))
     for (const group of groups) {
       if (!meets(group.range, range)) continue
       for (const way of group.ways)
-        for (const item of near4(carriedRange(group, way, range), port, meter)) near.add(item)
+        for (const item of near(carriedRange(group, way, range), port, meter)) deep.add(item)
     }
-    return [...near]
+    return [...deep]
   }
 }
 
@@ -52,43 +43,19 @@ export function meets(a: IpRange, b: IpRange): boolean {
 }
 
 /** O(prefix lengths in use + log of the ranges + what is found). */
-function indexFamily<T extends { readonly pattern: AddressPattern }>(
+function indexRanges<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
-  family: IpAddress['family'],
 ): (range: IpRange, port: number | null, meter: Meter) => readonly T[] {
-  const prefixes = new Map<number, Map<string, ByPort<T>>>()
-  const entries: Entry<T>[] = []
-  for (const item of items) {
-    const { range } = item.pattern
-    if (range.family !== family) continue
-    const bases = prefixes.get(range.prefix) ?? new Map<string, ByPort<T>>()
-    prefixes.set(range.prefix, bases)
-    const known = bases.get(keyOfBits(range.base))
-    const same = known ?? createByPort<T>()
-    same.add(item)
-    if (known !== undefined) continue
-    bases.set(keyOfBits(range.base), same)
-    entries.push({ range, same })
-  }
-  entries.sort((a, b) => (a.range.base < b.range.base ? -1 : a.range.base > b.range.base ? 1 : 0))
-  const baseAt = (place: number): bigint => entries[place]?.range.base ?? 0n
+  const index = createRangeIndex<T>()
+  for (const item of items) index.add(item, item.pattern.range, item.pattern.port)
   return (range, port, meter) => {
-    const first = firstAddress(range)
-    const last = lastAddress(range)
     const near: T[] = []
-    const add = (same: ByPort<T> | undefined): void => {
-      for (const item of same?.on(port) ?? []) near.push(item)
+    for (const around of index.around(range)) {
+      if (around.range.prefix === range.prefix) continue
+      for (const item of around.items.on(port)) near.push(item)
     }
-    for (const [prefix, bases] of prefixes) {
-      if (prefix >= range.prefix) continue
-      const hostBits = BigInt(FAMILY_BITS[family] - prefix)
-      add(bases.get(keyOfBits((first >> hostBits) << hostBits)))
-    }
-    const start = firstWhere(0, entries.length, (place) => baseAt(place) >= first)
-    for (let place = start; place < entries.length && baseAt(place) <= last; place += 1) {
-      const entry = entries[place]
-      if (entry !== undefined && entry.range.prefix >= range.prefix) add(entry.same)
-    }
-    return chargeLookUp(meter, STEPS_TO_PROBE * prefixes.size, near)
+    for (const within of index.within(range))
+      for (const item of within.items.on(port)) near.push(item)
+    return chargeLookUp(meter, STEPS_TO_PROBE * index.prefixLengths(range.family), near)
   }
 }

@@ -2,7 +2,7 @@ import { FAMILY_BITS, formatAddress, type IpAddress } from '../../address/ip-add
 import { rangeCovers, type IpRange } from '../../address/ip-range.ts'
 import type { ProtectedClass } from '../../address/protected-address.ts'
 import type { NetworkPattern } from '../../pattern/network-pattern.ts'
-import { createByPort } from '../by-port.ts'
+import { createByPort } from '../../overlap/by-port.ts'
 import { commonPort, portsToTry } from '../free-port.ts'
 import { firstFound, found, NONE, UNKNOWN, type Meter, type Search } from '../meter.ts'
 import type { Region } from '../space.ts'
@@ -82,9 +82,9 @@ export function findAddress(question: AddressQuestion, meter: Meter): Search<Add
 }
 
 function rangesByPort(patterns: readonly AddressPattern[]): (port: number) => readonly IpRange[] {
-  const byPort = createByPort<{ readonly pattern: AddressPattern }>()
-  for (const pattern of patterns) byPort.add({ pattern })
-  return (port) => byPort.on(port).map(({ pattern }) => pattern.range)
+  const byPort = createByPort<IpRange>()
+  for (const { range, port } of patterns) byPort.add(range, port)
+  return byPort.on
 }
 
 function findRange(question: RangeQuestion, meter: Meter): Search<IpAddress> {

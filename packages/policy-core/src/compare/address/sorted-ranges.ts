@@ -1,5 +1,6 @@
 import { FAMILY_BITS } from '../../address/ip-address.ts'
 import type { IpRange } from '../../address/ip-range.ts'
+import { firstWhere } from '../../overlap/first-where.ts'
 
 /**
  * Ranges of one family by first address, outer ones first. Those that share their first bits stand
@@ -20,18 +21,6 @@ export function splitAt(ranges: SortedRanges, [from, to]: Slice, depth: number):
 
 /** A part of a list: the first place and the one behind the last. */
 export type Slice = readonly [number, number]
-
-/** The first place of which `holds` is true, when it is true of all behind it too. */
-export function firstWhere(from: number, to: number, holds: (place: number) => boolean): number {
-  let low = from
-  let high = to
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (holds(middle)) high = middle
-    else low = middle + 1
-  }
-  return low
-}
 
 function bitOf(range: IpRange | undefined, depth: number): number {
   if (range === undefined) return 1

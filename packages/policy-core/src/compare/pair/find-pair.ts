@@ -1,4 +1,4 @@
-import { createByPort } from '../by-port.ts'
+import { createByPort } from '../../overlap/by-port.ts'
 import { freePort } from '../free-port.ts'
 import { found, NONE, UNKNOWN, type Search } from '../meter.ts'
 
@@ -75,10 +75,10 @@ export function createPartner<P extends HasPort, T>(
   find: (allow: P, port: number) => Search<T>,
 ): Partner<T> {
   const known = new Map<number | null, Search<T>>()
-  const byPort = createByPort<{ readonly pattern: P }>()
-  for (const pattern of allows) byPort.add({ pattern })
+  const byPort = createByPort<P>()
+  for (const pattern of allows) byPort.add(pattern, pattern.port)
   const look = (port: number): Search<T> => {
-    for (const { pattern } of byPort.on(port)) {
+    for (const pattern of byPort.on(port)) {
       const result = find(pattern, port)
       // Unknown only when the budget is used up, which no other allow changes.
       if (result.kind !== 'none') return result

@@ -1,12 +1,7 @@
 import type { Segments } from '../../language/path-automaton.ts'
+import { addToFolder, createFolder, followWay, foldersIn } from '../../overlap/folder-tree.ts'
 import { chargeLookUp } from '../meter.ts'
 import type { Near } from '../space.ts'
-
-/** The patterns that begin with the same names; a pattern stands where its first star does. */
-interface Folder<T> {
-  readonly items: T[]
-  readonly folders: Map<string, Folder<T>>
-}
 
 /**
  * Finds the patterns that may share a path with a region: those whose names before the first star
@@ -15,40 +10,12 @@ interface Folder<T> {
 export function indexPaths<T extends { readonly pattern: Segments }>(
   items: readonly T[],
 ): Near<Segments, T> {
-  const root: Folder<T> = { items: [], folders: new Map() }
-  for (const item of items) {
-    let folder = root
-    for (const name of leadingNames(item.pattern)) {
-      const next: Folder<T> = folder.folders.get(name) ?? { items: [], folders: new Map() }
-      folder.folders.set(name, next)
-      folder = next
-    }
-    folder.items.push(item)
-  }
+  const root = createFolder<T>()
+  for (const item of items) addToFolder(root, item, item.pattern)
   return ({ resource }, meter) => {
-    const near: T[] = []
-    const end = (): readonly T[] => chargeLookUp(meter, folders, near)
-    let folders = 0
-    let folder: Folder<T> | undefined = root
-    for (const name of leadingNames(resource)) {
-      for (const item of folder.items) near.push(item)
-      folder = folder.folders.get(name)
-      folders += 1
-      if (folder === undefined) return end()
-    }
-    const waiting = [folder]
-    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      for (const item of next.items) near.push(item)
-      folders += 1
-      for (const below of next.folders.values()) waiting.push(below)
-    }
-    return end()
-  }
-}
-
-function* leadingNames(segments: Segments): Generator<string> {
-  for (const segment of segments) {
-    if ('recursive' in segment || segment.pieces.length > 1) return
-    yield segment.pieces[0] ?? ''
+    const { passed, reached } = followWay(root, resource)
+    const folders = [...passed, ...(reached === null ? [] : foldersIn(reached))]
+    const near = folders.flatMap((folder) => folder.items)
+    return chargeLookUp(meter, folders.length, near)
   }
 }
