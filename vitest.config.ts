@@ -1,4 +1,5 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
+import { AreaReporter } from './test/area-reporter.ts'
 
 /**
  * Tests of the server that mean the same on every store; they run on PostgreSQL once more. Those
@@ -19,6 +20,16 @@ const ON_EVERY_STORE = [
   'test/server/http/input/read-page.test.ts',
   'test/server/identity/idempotency/answer-once.test.ts',
   'test/server/webhooks/list-deliveries.test.ts',
+]
+
+/** Tests whose size `test/run-size.ts` sets: properties, kill cycles, loads, whole-store matrices. */
+const LONG = [
+  'test/**/*.property.test.ts',
+  'test/policy-core/**/*.test.ts',
+  'test/agent/sync/state/crash/*.test.ts',
+  'test/cli/policy-source/export-directory.test.ts',
+  'test/server/{kill,load,store}/**/*.test.ts',
+  'test/server/contract/malformed.test.ts',
 ]
 
 function project(
@@ -48,8 +59,10 @@ export default defineConfig({
   test: {
     projects: [
       project('all', 'sqlite', ['test/**/*.test.ts']),
+      project('long', 'sqlite', LONG),
       project('on PostgreSQL', 'postgres', ON_EVERY_STORE),
     ],
+    reporters: ['default', new AreaReporter()],
     maxWorkers: '100%', // the default leaves one of two cores idle
     globalSetup: ['test/server/postgres/global-setup.ts'],
     coverage: {

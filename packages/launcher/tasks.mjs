@@ -7,6 +7,7 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
  * @property {boolean} product whether it runs for a user, in the user's folder, with a data directory
  * @property {string} [extra] folder with an installation of its own that only this task wants
  * @property {readonly string[]} [nodeOptions] of every step
+ * @property {Readonly<Record<string, string>>} [defaults] environment where the caller's has nothing
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
  */
@@ -44,18 +45,25 @@ export const TASKS = {
     steps: [[bundleOf(AGENT)]],
   },
   test: {
-    summary: 'build, then every test; arguments go to vitest',
+    summary: 'build, then every test, the long ones in small; arguments go to vitest',
     build: 'everything',
     product: false,
     extra: 'test/browser',
-    steps: [[VITEST, 'run']],
+    steps: [[VITEST, 'run', '--project', 'all']],
+  },
+  'test:full': {
+    summary: 'the long tests at full size, and those of the server on PostgreSQL',
+    build: 'everything',
+    product: false,
+    defaults: { PALISADE_CASES: '1' },
+    steps: [[VITEST, 'run', '--project', 'long', '--project', 'on PostgreSQL']],
   },
   coverage: {
     summary: 'the tests of policy-core, its coverage held to the thresholds',
     build: 'everything',
     product: false,
     extra: 'test/browser',
-    steps: [[VITEST, 'run', '--coverage', 'test/policy-core']],
+    steps: [[VITEST, 'run', '--project', 'all', '--coverage', 'test/policy-core']],
   },
   bench: {
     summary:

@@ -3,6 +3,7 @@ import type { PolicyChange, ShownPolicy } from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { comparePlan } from '../../../packages/cli/src/policy-source/compare-audiences.ts'
+import { factorOfRun } from '../../run-size.ts'
 
 const HOME = '/home/user'
 const TEAMS = ['red', 'Red', 'blue'] as const
@@ -111,7 +112,7 @@ it('what a plan tells each audience is what the evaluator decides for it', () =>
       }
       expect(untold).toEqual([])
     }),
-    { numRuns: Math.max(1, Math.round(150 * Number(process.env['PALISADE_CASES'] ?? '1'))) },
+    { numRuns: Math.max(1, Math.round(150 * factorOfRun())) },
   )
   // A law that nothing but trivial cases were put to would say nothing.
   expect(Math.min(tally.opened, tally.closed, tally.same)).toBeGreaterThan(20)
