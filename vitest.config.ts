@@ -22,7 +22,9 @@ const ON_EVERY_STORE = [
   'test/server/webhooks/list-deliveries.test.ts',
 ]
 
-/** Tests whose size `test/run-size.ts` sets: properties, kill cycles, loads, whole-store matrices. */
+/**
+ * Tests whose size `test/run-size.ts` sets: properties, kill cycles, loads, whole-store matrices.
+ */
 const LONG = [
   'test/**/*.property.test.ts',
   'test/policy-core/**/*.test.ts',

@@ -63,7 +63,9 @@ export interface AgentDeps {
 }
 
 export interface Agent {
-  /** Resolves when programs are answered; the first fetch is under way then. Throws `AgentError`. */
+  /**
+   * Resolves when programs are answered; the first fetch is under way then. Throws `AgentError`.
+   */
   start(): Promise<void>
   /** Idempotent. Closes in the reverse order of opening. */
   stop(): Promise<void>

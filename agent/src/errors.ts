@@ -3,7 +3,8 @@
  * another start may succeed, and with 78 when a setting has to change.
  *
  * - `ERR_CONFIG_INVALID`: environment variables; one line for each problem.
- * - `ERR_ENROLMENT_INVALID`: enrolment or key file is missing, open to others, or not what it should be.
+ * - `ERR_ENROLMENT_INVALID`: enrolment or key file is missing, open to others, or not what it
+ *   should be.
  * - `ERR_ENROLMENT_REFUSED`: the server does not take the enrolment token.
  * - `ERR_LOCAL_POLICIES_INVALID`: the user's own rules do not compile; one line for each problem.
  * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.

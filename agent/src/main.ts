@@ -90,8 +90,8 @@ function toLine(text: string): string {
 }
 
 process.on('uncaughtException', fail)
-// With NODE_USE_ENV_PROXY node would ask the server through the proxy that programs here are told to
-// use: through ours, which lets nothing pass before the policy has come.
+// With NODE_USE_ENV_PROXY node would ask the server through the proxy that programs here are told
+// to use: through ours, which lets nothing pass before the policy has come.
 process.env['no_proxy'] = '*'
 const program = new Command('palisade-agent')
   .description('Fetches the policy of this machine and enforces it')

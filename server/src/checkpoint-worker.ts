@@ -4,7 +4,8 @@ import type { CheckpointRequest, CheckpointWorkerData } from './store/sqlite/che
 
 const { path } = workerData as CheckpointWorkerData
 const database = new Sqlite(path, { fileMustExist: true, timeout: 0 })
-// FULL: the log is on disk before the database is changed, and the database before the log begins anew.
+// FULL: the log is on disk before the database is changed, and the database before the log begins
+// anew.
 database.pragma('synchronous = FULL')
 
 /** Passive: neither readers nor the writer wait for it. */

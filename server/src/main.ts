@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// better-sqlite3 does not refuse Node 20, it crashes; so nothing is loaded before this test. Argon2id
-// came to node:crypto with 24.7.
+// better-sqlite3 does not refuse Node 20, it crashes; so nothing is loaded before this test.
+// Argon2id came to node:crypto with 24.7.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 24 || (major === 24 && minor < 7)) {
   process.stderr.write(

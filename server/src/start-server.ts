@@ -27,8 +27,8 @@ const STANDARD_OUTPUT = 1
 
 /**
  * Serves until `stop` resolves, and for the delay that load balancers get to notice; then finishes
- * what is running and closes the store. Throws ConfigError when a setting has to change, CommandFailure
- * or StoreError when another start may succeed; then nothing was created.
+ * what is running and closes the store. Throws ConfigError when a setting has to change,
+ * CommandFailure or StoreError when another start may succeed; then nothing was created.
  */
 export async function startServer(
   config: Config,

@@ -54,7 +54,9 @@ export async function openPage(): Promise<BrowserPage> {
   }
 }
 
-/** The package unpacks into the directory for temporary files, which it asks the environment for. */
+/**
+ * The package unpacks into the directory for temporary files, which it asks the environment for.
+ */
 async function unpack(folder: string): Promise<object> {
   const before = process.env['TMPDIR']
   process.env['TMPDIR'] = folder

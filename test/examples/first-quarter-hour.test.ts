@@ -64,7 +64,9 @@ async function runSteps(directory: string, steps: readonly string[]): Promise<st
   return text.split(`${mark}\n`)
 }
 
-/** Without what differs from run to run: ids, hashes, instants, sizes, and the columns they shift. */
+/**
+ * Without what differs from run to run: ids, hashes, instants, sizes, and the columns they shift.
+ */
 function formOf(text: string): string {
   return text
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>')

@@ -5,8 +5,8 @@ export interface TranscriptStep {
 }
 
 /**
- * The fenced `sh` blocks of a page of Markdown, each with the `text` block that follows it before the
- * next one; an output that the page leaves out is empty.
+ * The fenced `sh` blocks of a page of Markdown, each with the `text` block that follows it before
+ * the next one; an output that the page leaves out is empty.
  */
 export function parseTranscript(page: string): TranscriptStep[] {
   const steps: { commands: string; output: string }[] = []

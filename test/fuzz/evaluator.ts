@@ -21,7 +21,8 @@ export interface Evaluation {
 
 /**
  * The evaluator that is shipped. Sets of an odd number of policies are compiled after a change. The
- * limit on what all patterns cost together is lifted: the reference knows those of one pattern alone.
+ * limit on what all patterns cost together is lifted: the reference knows those of one pattern
+ * alone.
  */
 export function palisade(set: PolicySet, given: CompileOptions): Evaluation {
   const options = { ...given, patternLimits: !isEveryRuleGood(set) }
@@ -39,7 +40,9 @@ function isEveryRuleGood({ policies = [], local = [] }: PolicySet): boolean {
   )
 }
 
-/** Compiles the set with a compiler that knows all of it but its first policy, and turned around. */
+/**
+ * Compiles the set with a compiler that knows all of it but its first policy, and turned around.
+ */
 function compileChanged(set: PolicySet, options: CompileOptions): CompiledPolicy {
   const compiler = createCompiler()
   compiler.compile({ ...set, policies: set.policies?.slice(1).toReversed() }, options)

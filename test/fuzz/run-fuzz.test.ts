@@ -12,7 +12,9 @@ import { prepare } from './find-difference.ts'
 import { formatFound, formatTally } from './format-report.ts'
 import { runFuzz } from './run-fuzz.ts'
 
-/** A run on a clock that moves on by one whenever it is read, so that it does the same every time. */
+/**
+ * A run on a clock that moves on by one whenever it is read, so that it does the same every time.
+ */
 function runOf(evaluator: Evaluator, forMs: number) {
   let time = 0
   const now = (): number => (time += 1)

@@ -11,8 +11,8 @@ interface Place {
 }
 
 /**
- * A shorter list for which `fails` still holds: leaves out halves, quarters and so on down to single
- * items, as long as `hasTime`.
+ * A shorter list for which `fails` still holds: leaves out halves, quarters and so on down to
+ * single items, as long as `hasTime`.
  */
 export function shrinkList<T>(
   items: readonly T[],

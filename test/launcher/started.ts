@@ -12,7 +12,9 @@ export interface Started {
   said(text: string): Promise<string>
 }
 
-/** Starts the built server and agent through the launcher, with nothing of the caller's settings. */
+/**
+ * Starts the built server and agent through the launcher, with nothing of the caller's settings.
+ */
 export function start(args: readonly string[], env: Readonly<Record<string, string>>): Started {
   return startScript([join(ROOT, 'packages/launcher/start.mjs'), ...args], env)
 }

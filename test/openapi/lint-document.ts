@@ -1,4 +1,5 @@
-// Lints the OpenAPI document that the server makes of its routes; nothing listens. Run by the launcher.
+// Lints the OpenAPI document that the server makes of its routes; nothing listens. Run by the
+// launcher.
 import { createServer, openSqliteStore, readConfig } from '@palisade/server'
 import { spawnSync } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'

@@ -5,7 +5,10 @@ import { instantMs } from '../state/instant.ts'
 /** More than anybody needs; then the earliest issued are remembered as one moment. */
 const MAX_USED = 32
 
-/** What a machine remembers of grants, in both copies of its state: no other rule makes one single-use. */
+/**
+ * What a machine remembers of grants, in both copies of its state: no other rule makes one
+ * single-use.
+ */
 export const grantLedgerSchema = z.strictObject({
   used: z.array(z.strictObject({ id: z.string(), issued_ms: instantMs })),
   /** Nothing that was issued until then is taken any more, in milliseconds since 1970. */

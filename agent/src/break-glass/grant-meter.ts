@@ -1,7 +1,7 @@
 /**
- * How much of a grant is used up, apart from what any clock shows: setting one back, or starting the
- * agent again and again, must not make it longer. So time is paid for in slices before it passes, and
- * what is paid is on disk; who ends the agent in between has lost the rest of a slice.
+ * How much of a grant is used up, apart from what any clock shows: setting one back, or starting
+ * the agent again and again, must not make it longer. So time is paid for in slices before it
+ * passes, and what is paid is on disk; who ends the agent in between has lost the rest of a slice.
  */
 export interface GrantMeter {
   readonly durationMs: number

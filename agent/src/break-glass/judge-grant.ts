@@ -28,7 +28,10 @@ export interface SignedGrant {
 
 export interface GrantJudgement {
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
-  /** The newest that this machine trusts; one that names another targets key makes a grant worthless. */
+  /**
+   * The newest that this machine trusts; one that names another targets key makes a grant
+   * worthless.
+   */
   readonly root: Root
 }
 

@@ -9,8 +9,8 @@ const MAX_BYTES = 16 * 1024 * 1024
 /**
  * Reads the user's own policies, by name or in the API's shape, and makes sure that they compile.
  *
- * Throws `ERR_LOCAL_POLICIES_INVALID` with one line for each problem: file and place, the fault, and
- * what to write instead.
+ * Throws `ERR_LOCAL_POLICIES_INVALID` with one line for each problem: file and place, the fault,
+ * and what to write instead.
  */
 export async function readLocalPolicies(path: string): Promise<readonly Policy[]> {
   const text = await readPolicyText(path)

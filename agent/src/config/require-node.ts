@@ -4,8 +4,8 @@ import { AgentError } from '../errors.ts'
 const MINIMUM_MAJOR = 22
 
 /**
- * Throws `ERR_CONFIG_INVALID` for an older Node: the first missing function would end a fetch, which
- * reads like a server that is away.
+ * Throws `ERR_CONFIG_INVALID` for an older Node: the first missing function would end a fetch,
+ * which reads like a server that is away.
  */
 export function requireNode(version: string): void {
   if (Number.parseInt(version, 10) >= MINIMUM_MAJOR) return

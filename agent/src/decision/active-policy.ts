@@ -52,7 +52,10 @@ export interface ActivePolicyDeps {
   readonly localPolicies: readonly Policy[]
   /** What `~` stands for, or null. */
   readonly home: string | null
-  /** The server as rules write it; reachable, where the bundle allows it, for as long as there is one. */
+  /**
+   * The server as rules write it; reachable, where the bundle allows it, for as long as there is
+   * one.
+   */
   readonly controlPlane: readonly string[]
 }
 
@@ -125,8 +128,8 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
       move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
-      // An address that came after the last compilation is protected from now on: no decision may be made
-      // without it, so this is not done in turns.
+      // An address that came after the last compilation is protected from now on: no decision may
+      // be made without it, so this is not done in turns.
       if (!isSameList(machineAddresses, deps.machineAddresses()))
         move({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
     }

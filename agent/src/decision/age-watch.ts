@@ -16,8 +16,9 @@ export interface AgeWatch {
 }
 
 /**
- * Has the age of the bundle looked at when it becomes stale, when it expires and when a grant ends, so that nothing
- * that is open outlives it although nobody asks. `onLook` is called each time, which is often.
+ * Has the age of the bundle looked at when it becomes stale, when it expires and when a grant ends,
+ * so that nothing that is open outlives it although nobody asks. `onLook` is called each time,
+ * which is often.
  */
 export function watchAge(
   active: ActivePolicy,

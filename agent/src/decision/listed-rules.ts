@@ -1,12 +1,16 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
 
 /**
- * Of each list of rules in an answer. Tens of thousands of rules may match one request; every denied
- * program would be sent megabytes, which cost the agent's only thread and stay in memory until they are read.
+ * Of each list of rules in an answer. Tens of thousands of rules may match one request; every
+ * denied program would be sent megabytes, which cost the agent's only thread and stay in memory
+ * until they are read.
  */
 const MAX_LISTED = 100
 
-/** A decision as the agent answers it; `rules_omitted` is absent where all deciding rules are listed. */
+/**
+ * A decision as the agent answers it; `rules_omitted` is absent where all deciding rules are
+ * listed.
+ */
 export type ListedDecision<D extends Decision = Decision> = D & { readonly rules_omitted?: number }
 
 /** Likewise; `matched_omitted` counts deciding rules too. */
@@ -26,8 +30,8 @@ export function listDecision<D extends Decision>(decision: D): ListedDecision<D>
 }
 
 /**
- * The same of an explanation. Of the rules that matched, the first deciding ones and the first of the
- * others are kept: an inactive rule shall not disappear behind those that decided.
+ * The same of an explanation. Of the rules that matched, the first deciding ones and the first of
+ * the others are kept: an inactive rule shall not disappear behind those that decided.
  */
 export function listExplanation<E extends Explanation>(explanation: E): ListedExplanation<E> {
   const { matched } = explanation

@@ -18,8 +18,8 @@ export function compileOffline(hosts: readonly string[]): CompiledPolicy {
 }
 
 /**
- * Whether the host is one of them, by the name or address that was asked for: what its name resolves
- * to is judged by the bundle, which has to allow it as well.
+ * Whether the host is one of them, by the name or address that was asked for: what its name
+ * resolves to is judged by the bundle, which has to allow it as well.
  */
 export function isOffline(offline: CompiledPolicy, request: CanonicalRequest | null): boolean {
   if (request === null || !('host' in request)) return false

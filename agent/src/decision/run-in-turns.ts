@@ -5,7 +5,8 @@ import { setImmediate as pause } from 'node:timers/promises'
 const TURN_MS = 4
 
 /**
- * Runs work that can pause, and lets decisions be made between its turns. Rejects with the reason of
+ * Runs work that can pause, and lets decisions be made between its turns. Rejects with the reason
+ * of
  * `signal` as soon as that is aborted, and with what the work throws. `uptime` is in monotonic
  * milliseconds.
  */

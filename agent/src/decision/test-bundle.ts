@@ -12,8 +12,8 @@ export interface SelfTest {
 const MAX_RULES_NAMED = 3
 
 /**
- * Runs the self-tests of every policy against the compiled set, one policy a step. Returns the first
- * failure, or null. Each bundle runs all of them, because policies share their indices.
+ * Runs the self-tests of every policy against the compiled set, one policy a step. Returns the
+ * first failure, or null. Each bundle runs all of them, because policies share their indices.
  */
 export function* testBundle(
   { compiled, home }: Pick<CompiledBundle, 'compiled' | 'home'>,
@@ -31,7 +31,9 @@ export function* testBundle(
   return null
 }
 
-/** Rules first: reports are cut. The path as in the vector, because homes are named after people. */
+/**
+ * Rules first: reports are cut. The path as in the vector, because homes are named after people.
+ */
 function describe({ policy_id, vector, match, miss, decision }: SelfTestFailure): string {
   const named = new Set(
     decision.rules.filter((rule) => rule.policy_id === policy_id).map(({ rule_id }) => rule_id),

@@ -24,9 +24,9 @@ export function createEnrolmentCount(
 }
 
 /**
- * Tells whether another organization claims this machine as well: with PALISADE_ENROLMENT elsewhere,
- * by an enrolment in the data directory, where one is by default. A file there that cannot be read
- * counts as a claim, because nobody can say that it is none.
+ * Tells whether another organization claims this machine as well: with PALISADE_ENROLMENT
+ * elsewhere, by an enrolment in the data directory, where one is by default. A file there that
+ * cannot be read counts as a claim, because nobody can say that it is none.
  */
 async function hasSecondEnrolment(
   { agentDir, enrolmentPath }: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>,

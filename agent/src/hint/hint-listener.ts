@@ -20,8 +20,8 @@ const REQUEST_COST_MS = 5_000
 /** What it costs besides when nothing came of it: a server that lies is asked twice a minute. */
 const FUTILE_COST_MS = 30_000
 /**
- * For so many spreads a machine that has polled is in nobody's way: those whose turn comes last wait
- * for those before them as well, where the server is slow.
+ * For so many spreads a machine that has polled is in nobody's way: those whose turn comes last
+ * wait for those before them as well, where the server is slow.
  */
 const SPREADS_FOR_OTHERS = 1.5
 /** An answer without news that comes sooner was not waited for. */
@@ -71,9 +71,10 @@ export function listenForHints(deps: {
 }
 
 /**
- * Waits for the server's word that something has changed, and polls then. The word is believed to be
- * no more than that: whatever it is, a poll follows or nothing, one a second at most, and ever fewer
- * when nothing comes of them. The first number counts as news, because what came before it was not heard.
+ * Waits for the server's word that something has changed, and polls then. The word is believed to
+ * be no more than that: whatever it is, a poll follows or nothing, one a second at most, and ever
+ * fewer when nothing comes of them. The first number counts as news, because what came before it
+ * was not heard.
  */
 export function createHintListener(deps: HintListenerDeps): HintListener {
   const { clock, uptime, random } = deps

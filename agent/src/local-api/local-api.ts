@@ -68,8 +68,9 @@ export function createLocalApi(deps: LocalApiDeps): Server {
   const server = createServer(
     {
       maxHeaderSize: 8192,
-      // Six seconds for a head and eleven for a request, the pause between two looks included: a look each
-      // second, and each other second in the proxy, was half of what an agent at rest costs the processor.
+      // Six seconds for a head and eleven for a request, the pause between two looks included: a
+      // look each second, and each other second in the proxy, was half of what an agent at rest
+      // costs the processor.
       headersTimeout: 3_000,
       requestTimeout: 8_000,
       keepAliveTimeout: 5_000,
@@ -101,7 +102,9 @@ export function createLocalApi(deps: LocalApiDeps): Server {
   return server
 }
 
-/** A request that came whole is destroyed as well, but has failed only by the end of its connection. */
+/**
+ * A request that came whole is destroyed as well, but has failed only by the end of its connection.
+ */
 function hasHungUp(request: IncomingMessage): boolean {
   return request.errored !== null || (request.destroyed && !request.complete)
 }
@@ -201,8 +204,8 @@ async function answer(
 }
 
 /**
- * Without reading what is left of the body, so the connection cannot be used again. It is ended with
- * the answer: while Node waits for the caller to end its side, a body in tiny chunks goes on.
+ * Without reading what is left of the body, so the connection cannot be used again. It is ended
+ * with the answer: while Node waits for the caller to end its side, a body in tiny chunks goes on.
  */
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   if (!request.complete) {

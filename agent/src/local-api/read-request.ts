@@ -30,8 +30,8 @@ export async function readRequestBytes(
 }
 
 /**
- * The body as it came: to put a long one together holds decisions up. A refused one is not held, and
- * what is left of it comes to nothing. Rejects when the caller hangs up.
+ * The body as it came: to put a long one together holds decisions up. A refused one is not held,
+ * and what is left of it comes to nothing. Rejects when the caller hangs up.
  */
 export function readRequestChunks(
   request: IncomingMessage,

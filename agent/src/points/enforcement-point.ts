@@ -2,8 +2,8 @@
 export type PointName = 'proxy'
 
 /**
- * A place where the policy of this machine meets programs. The agent starts points in the order of its
- * list, once there is something to enforce, and stops them in the reverse order.
+ * A place where the policy of this machine meets programs. The agent starts points in the order of
+ * its list, once there is something to enforce, and stops them in the reverse order.
  */
 export interface EnforcementPoint {
   readonly name: PointName

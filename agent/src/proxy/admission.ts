@@ -14,9 +14,9 @@ const FREE_TO_ONE_OF_A_PROCESS = 3
 const OF_A_CROWD_TO_ONE_FREE = 7
 
 /**
- * Gives places by the number that is still free. The more processes and sessions hold many, the fewer
- * each gets, and a process that holds none finds one. A fork adds a process to its session, so a
- * program does not get more than the share of a session by forking.
+ * Gives places by the number that is still free. The more processes and sessions hold many, the
+ * fewer each gets, and a process that holds none finds one. A fork adds a process to its session,
+ * so a program does not get more than the share of a session by forking.
  *
  * Owners are looked up only once a quarter of the places is taken: before, no share is exceeded.
  */

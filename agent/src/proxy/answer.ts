@@ -16,7 +16,9 @@ export interface Answer {
 
 export const DECISION_HEADER = 'Palisade-Decision'
 
-/** `deny; reason=default_deny`: a structured field (RFC 9651), for programs that do not read bodies. */
+/**
+ * `deny; reason=default_deny`: a structured field (RFC 9651), for programs that do not read bodies.
+ */
 export function formatDecisionHeader({ decision, reason, break_glass }: MachineDecision): string {
   return `${decision}; reason=${reason}${break_glass === true ? '; break_glass' : ''}`
 }

@@ -2,7 +2,9 @@ import type { Socket } from 'node:net'
 import { setTimeout as rest } from 'node:timers/promises'
 import type { FindOwners, Owner } from './socket-owners.ts'
 
-/** A look serves all who wait for it. It takes at most a tenth of the processor, or comes this late. */
+/**
+ * A look serves all who wait for it. It takes at most a tenth of the processor, or comes this late.
+ */
 const RESTS_A_LOOK = 9
 const MAX_REST_MS = 500
 

@@ -15,8 +15,8 @@ export interface DecidedAddress<D> {
  * Resolves the name of `request`, once, and decides every address that it has, in the order of the
  * resolver. Rejects when the name cannot be resolved. Whether it may be, the caller has decided.
  *
- * Each address has a turn of the event loop of its own: where thousands of rules match, the decisions on all
- * of them together would hold up those of others.
+ * Each address has a turn of the event loop of its own: where thousands of rules match, the
+ * decisions on all of them together would hold up those of others.
  */
 export async function decideAddresses<D extends Decision>(
   { decide, resolve }: { readonly decide: (request: unknown) => D; readonly resolve: Resolve },

@@ -75,8 +75,9 @@ export async function decideAsProxy<D extends Decision>(
 }
 
 /**
- * The same with an explanation. Only the deciding address is explained: to explain all that a name has would
- * take seconds where there are many rules, and the name's DNS server chooses how many it has.
+ * The same with an explanation. Only the deciding address is explained: to explain all that a name
+ * has would take seconds where there are many rules, and the name's DNS server chooses how many it
+ * has.
  */
 export async function explainAsProxy<E extends Explanation>(
   deps: {

@@ -64,7 +64,9 @@ function formatTarget(request: CanonicalRequest | null): string {
   return request !== null && 'host' in request ? formatAuthority(request, null) : 'the request'
 }
 
-/** Neither line breaks, nor a closing quote, nor anything that a terminal or an old parser minds. */
+/**
+ * Neither line breaks, nor a closing quote, nor anything that a terminal or an old parser minds.
+ */
 function toPlainText(name: string): string {
   const plain = name.replaceAll('"', "'").replaceAll(/[^\x20-\x7e]/gu, '?')
   return plain.length <= MAX_NAME_LENGTH ? plain : `${plain.slice(0, MAX_NAME_LENGTH - 3)}...`

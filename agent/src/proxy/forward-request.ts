@@ -87,8 +87,8 @@ function awaitEnd(client: Socket, onOver: () => void): () => void {
 }
 
 /**
- * A stream's iterator puts together what has come at once, so a tiny chunk costs no write. `source` is
- * left open: the client of a body that cannot be carried on still has to be answered.
+ * A stream's iterator puts together what has come at once, so a tiny chunk costs no write. `source`
+ * is left open: the client of a body that cannot be carried on still has to be answered.
  */
 async function* joinChunks(source: Readable): AsyncGenerator<Buffer> {
   yield* source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>

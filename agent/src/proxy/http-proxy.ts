@@ -120,7 +120,8 @@ function attach(server: Server, pass: PassDeps, onError: (error: unknown) => voi
   server.on('checkContinue', forward)
   server.on('connect', (request: IncomingMessage, _: Duplex, head: Buffer) => {
     const client = connectionOf(request).release(head)
-    // By the end of its side, which came while an earlier request was answered, nothing can be given back.
+    // By the end of its side, which came while an earlier request was answered, nothing can be
+    // given back.
     if (client.readableEnded) client.destroy()
     else openTunnel(pass, request, client).catch(onError)
   })
@@ -130,7 +131,9 @@ function attach(server: Server, pass: PassDeps, onError: (error: unknown) => voi
   })
 }
 
-/** What is no HTTP is answered once: a second answer would be taken for that of the next request. */
+/**
+ * What is no HTTP is answered once: a second answer would be taken for that of the next request.
+ */
 function refuseMalformed(connection: PacedConnection, code: string | undefined): void {
   const { response } = connection
   if (response === null) hangUp(connection.release(), describeParseError(code))

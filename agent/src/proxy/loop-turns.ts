@@ -1,7 +1,10 @@
 /** Of each turn of the event loop, for all that waits together. */
 const TURN_MS = 2
 
-/** Lets work that waits go on in later turns of the event loop, so that new requests come in between. */
+/**
+ * Lets work that waits go on in later turns of the event loop, so that new requests come in
+ * between.
+ */
 export interface LoopTurns {
   /** Whether this turn has time left for work that could wait. */
   hasTime(): boolean

@@ -12,8 +12,8 @@ import { carry } from './tunnel.ts'
 const LINGER_MS = 2_000
 
 /**
- * Answers a CONNECT request: a tunnel to the decided address, or the reason of a refusal. Bytes that came
- * behind the request are still unread in `client`.
+ * Answers a CONNECT request: a tunnel to the decided address, or the reason of a refusal. Bytes
+ * that came behind the request are still unread in `client`.
  */
 export async function openTunnel(
   deps: PassDeps,

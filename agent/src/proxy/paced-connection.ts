@@ -39,7 +39,9 @@ export class PacedConnection extends PacedStream {
   }
 }
 
-/** Makes `server` read all connections in pieces. Other listeners of `connection` get the clients. */
+/**
+ * Makes `server` read all connections in pieces. Other listeners of `connection` get the clients.
+ */
 export function paceConnections(server: Server, turns: LoopTurns): void {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')

@@ -24,8 +24,8 @@ interface Write {
  *
  * Node parses all bytes of a read in one turn, thousands of heads or chunks, and neither a paused
  * nor a destroyed socket stops it. So the parser gets pieces that hold the end of one head at most.
- * Pieces behind the first one share some milliseconds of each turn with all other sockets; a body of
- * known length does not.
+ * Pieces behind the first one share some milliseconds of each turn with all other sockets; a body
+ * of known length does not.
  */
 export class PacedStream extends Duplex {
   protected readonly wire: Socket
@@ -152,7 +152,9 @@ export class PacedStream extends Duplex {
     })
   }
 
-  /** Called when the parser has all that may be read now; `held` is how many bytes it has not got. */
+  /**
+   * Called when the parser has all that may be read now; `held` is how many bytes it has not got.
+   */
   protected readOn(_held: number): void {
     this.wire.resume()
   }

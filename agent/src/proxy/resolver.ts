@@ -18,8 +18,8 @@ const TRIES = 2
  * the hosts file first, which knows what name servers do not, then the name servers of the machine.
  * Answers within `timeoutMs`. A name is absolute: no search list applies to it.
  *
- * getaddrinfo(3) would hold a thread for each name, of which node has two: one program that asks for
- * names whose servers are silent would keep all others, and the agent itself, from finding any.
+ * getaddrinfo(3) would hold a thread for each name, of which node has two: one program that asks
+ * for names whose servers are silent would keep all others, and the agent itself, from finding any.
  */
 export function createResolver(
   servers: readonly string[],

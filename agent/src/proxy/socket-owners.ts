@@ -51,8 +51,8 @@ export function createFindOwners(proxy: () => TcpEnd): FindOwners {
 }
 
 /**
- * Whether no process is at the other end. The kernel forgets that end after a minute, and both after
- * a reset; a table that changes while it is read may lack a line.
+ * Whether no process is at the other end. The kernel forgets that end after a minute, and both
+ * after a reset; a table that changes while it is read may lack a line.
  */
 function isOver(theirs: TcpSocket | null, ours: TcpSocket | null): boolean {
   if (theirs !== null) return theirs.inode === NO_INODE && !theirs.isEstablished

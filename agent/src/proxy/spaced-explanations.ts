@@ -1,14 +1,17 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** An explanation reads every rule, which takes up to a third of a second: a fifth of the time is for them. */
+/**
+ * An explanation reads every rule, which takes up to a third of a second: a fifth of the time is
+ * for them.
+ */
 const RESTS_AN_EXPLANATION = 4
 /** A caller behind fifteen others is answered within its timeout. */
 const MAX_REST_MS = 500
 
 /**
- * Spaces explanations, so that a program which asks for one after the other does not hold up decisions: they
- * are made in order, each in a turn of the event loop of its own, with a rest behind each. `uptime` is in
- * monotonic milliseconds.
+ * Spaces explanations, so that a program which asks for one after the other does not hold up
+ * decisions: they are made in order, each in a turn of the event loop of its own, with a rest
+ * behind each. `uptime` is in monotonic milliseconds.
  */
 export function createSpacedExplanations<E>(
   explain: (request: unknown) => E,

@@ -6,8 +6,8 @@ import type { SyncRecord } from '../sync/update/sync-status.ts'
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
 
 /**
- * The server knows by itself that it was not there, or had no time. After an outage each machine of a
- * fleet would say so at once, and during it try to.
+ * The server knows by itself that it was not there, or had no time. After an outage each machine of
+ * a fleet would say so at once, and during it try to.
  */
 const KNOWN_TO_THE_SERVER: ReadonlySet<string> = new Set([
   'unreachable',

@@ -27,8 +27,8 @@ export interface Reporter {
   /** Something may be another than it was. */
   notice(): void
   /**
-   * What is noticed from now on is not sent for so long: many machines have the same to say. A grant
-   * that begins or ends is this machine's alone, and is told at once.
+   * What is noticed from now on is not sent for so long: many machines have the same to say. A
+   * grant that begins or ends is this machine's alone, and is told at once.
    */
   holdBack(ms: number): void
   /** Breaks off a running attempt; resolves when it has ended. */
@@ -85,8 +85,8 @@ export function createReporter(deps: ReporterDeps): Reporter {
       if (!isOther(report, received)) return
       const nowMs = deps.uptime()
       const isOwn = isOther(report.break_glass, received?.break_glass)
-      // Never later than it was to be: what goes on changing, or a server with hints without end, would
-      // put it off for ever.
+      // Never later than it was to be: what goes on changing, or a server with hints without end,
+      // would put it off for ever.
       dueMs = Math.min(dueMs, Math.max(nowMs + SETTLE_MS, isOwn ? 0 : heldUntilMs))
       wait(Math.max(dueMs - nowMs, 0))
     },

@@ -4,7 +4,9 @@ import type { AgentState } from '@palisade/protocol'
 export const AGES = ['fresh', 'stale', 'expired'] as const
 export type Age = (typeof AGES)[number]
 
-/** What a machine knows that bears on what it enforces; `B` is a bundle, which is not looked into. */
+/**
+ * What a machine knows that bears on what it enforces; `B` is a bundle, which is not looked into.
+ */
 export interface Facts<B> {
   readonly bundle:
     | { readonly kind: 'none' | 'damaged' | 'unreadable' }
@@ -121,7 +123,8 @@ export function advance<B>(facts: Facts<B>, event: AgentEvent<B>): Facts<B> {
 function set<B>(facts: Facts<B>, kind: keyof typeof SETS): Facts<B> {
   if (kind === 'grant_accepted' && !mayBreakGlass(facts)) return facts
   const isRevoked = facts.server === 'revoked'
-  // INVARIANT: no unsigned or recorded answer ends a revocation, or a refused grant could be begun after it.
+  // INVARIANT: no unsigned or recorded answer ends a revocation, or a refused grant could be begun
+  // after it.
   if (isRevoked && (kind === 'unchanged' || kind === 'refused')) return facts
   if (!isRevoked && kind === 'readmitted') return facts
   return { ...facts, ...SETS[kind] }
@@ -142,7 +145,10 @@ function growOlder<B>(facts: Facts<B>, age: Age): Facts<B> {
   return AGES.indexOf(age) > AGES.indexOf(facts.age) ? { ...facts, age } : facts
 }
 
-/** The first that applies names the state: what a person has to act on comes before what explains it. */
+/**
+ * The first that applies names the state: what a person has to act on comes before what explains
+ * it.
+ */
 export const STATE_ORDER: readonly (readonly [AgentState, (facts: Facts<unknown>) => boolean])[] = [
   ['conflict', ({ enrolments }) => enrolments === 'two'],
   ['revoked', ({ server }) => server === 'revoked'],

@@ -9,11 +9,13 @@ export interface KeptTime {
 
 export interface Bounds {
   /**
-   * What is issued later than this is of the future. By the own clock alone: were an issue to count,
-   * a thief of the online key could lift it by the tolerance again and again.
+   * What is issued later than this is of the future. By the own clock alone: were an issue to
+   * count, a thief of the online key could lift it by the tolerance again and again.
    */
   readonly futureMs: number
-  /** What has expired by then has expired. Not by what the clock has shown once: it may be mended. */
+  /**
+   * What has expired by then has expired. Not by what the clock has shown once: it may be mended.
+   */
   readonly expiryMs: number
 }
 

@@ -77,8 +77,8 @@ export function describeDiskFault(error: unknown): Fault {
 }
 
 /**
- * Names that anybody may have made up are in messages, as long as the answer that holds them; each failed attempt
- * would write one of 8 MiB to the log.
+ * Names that anybody may have made up are in messages, as long as the answer that holds them; each
+ * failed attempt would write one of 8 MiB to the log.
  */
 const MAX_MESSAGE = 512
 

@@ -8,7 +8,10 @@ const RULES_PER_POLICY = 250
 /** Of a hundred policies; the others are of the network. */
 const FILE_POLICIES = 30
 
-/** Adds 25,000 rules of every kind of resource to the organization in a data directory that is not in use. */
+/**
+ * Adds 25,000 rules of every kind of resource to the organization in a data directory that is not
+ * in use.
+ */
 export async function fillLargeUpdate(
   serverDir: string,
 ): Promise<{ readonly rules: number; readonly newlyAllowed: object }> {

@@ -11,8 +11,8 @@ const WARM_UP = 20
 const WARM_CALLS = 21
 
 /**
- * Explains a request that every rule of the largest organization matches. The figure is processor time
- * of the thread, which other programs on the machine hardly change.
+ * Explains a request that every rule of the largest organization matches. The figure is processor
+ * time of the thread, which other programs on the machine hardly change.
  */
 export function runExplainAllCase(each: Extract<Case, { kind: 'explain all' }>): CaseResult {
   const resources = Array.from({ length: MATCHING_RULES }, () => ({

@@ -9,7 +9,9 @@ interface CedarModule {
   }
 }
 
-/** A policy language with deny-overrides; policies are parsed once, requests cross into WebAssembly. */
+/**
+ * A policy language with deny-overrides; policies are parsed once, requests cross into WebAssembly.
+ */
 export const cedar: Peer = {
   name: 'cedar-wasm',
   cannot: {},

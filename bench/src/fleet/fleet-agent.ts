@@ -29,8 +29,8 @@ export interface FleetAgentDeps {
 
 /**
  * The agent's own timetable, poller, reporter, token, proofs and requests, put together as its
- * container does; `run` is what is light in most of them. It begins, once it is started, as one that
- * has run for long: with a token, and with its first report received.
+ * container does; `run` is what is light in most of them. It begins, once it is started, as one
+ * that has run for long: with a token, and with its first report received.
  */
 export function createFleetAgent(deps: FleetAgentDeps): { start(): void } {
   const { device, describe } = deps

@@ -28,9 +28,9 @@ export interface LightState {
 }
 
 /**
- * One attempt to fetch, as `sync/update/view-channel.ts` makes it: the same requests in the same order.
- * Signatures of the timestamp and of the assignment are verified, everything below them by its
- * hash; what is left out is the second verification by tuf-js, compiling, and the disk.
+ * One attempt to fetch, as `sync/update/view-channel.ts` makes it: the same requests in the same
+ * order. Signatures of the timestamp and of the assignment are verified, everything below them by
+ * its hash; what is left out is the second verification by tuf-js, compiling, and the disk.
  */
 export async function fetchLightly(
   deps: { readonly enrolment: Enrolment; readonly root: Root; readonly fetchFile: FetchFile },

@@ -4,7 +4,10 @@ import type { MeasuredProcess } from '../server/measured-process.ts'
 export interface Sample {
   /** Since the start of the run, milliseconds. */
   readonly atMs: number
-  /** Processor time of the server within the second before, as a share of one processor; null while it is away. */
+  /**
+   * Processor time of the server within the second before, as a share of one processor; null while
+   * it is away.
+   */
   readonly server: number | null
   readonly serverRss: number | null
   /** Of the process that is all agents. */

@@ -181,7 +181,8 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
     },
     async start({ rampMs, agents }) {
       const beganMs = Date.now()
-      // In a whole run each begins at its own tick, so that the load is that of a day from the start.
+      // In a whole run each begins at its own tick, so that the load is that of a day from the
+      // start.
       const plan = created.map((agent, index) => {
         const phase = (index + 0.5) / agents
         const tickMs = (phase * PERIOD_MS - (beganMs % PERIOD_MS) + PERIOD_MS) % PERIOD_MS
@@ -190,7 +191,8 @@ function createFleet(filled: FilledFleet, folder: string, timeline: Timeline): F
       plan.sort((a, b) => a.atMs - b.atMs)
       let next = 0
       while (next < plan.length) {
-        // Few at a time, or nothing that they ask for would be sent while there is another to start.
+        // Few at a time, or nothing that they ask for would be sent while there is another to
+        // start.
         for (let n = 0; n < START_AT_ONCE; n += 1) {
           const each = plan[next]
           if (each === undefined || each.atMs > Date.now() - beganMs) break

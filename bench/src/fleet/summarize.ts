@@ -39,7 +39,10 @@ export interface FleetSummary {
   readonly back: {
     readonly polls_peak: number
     readonly requests_peak: number
-    /** After the first five minutes, when a second wave would come; null for a run that ended before. */
+    /**
+     * After the first five minutes, when a second wave would come; null for a run that ended
+     * before.
+     */
     readonly later_polls_peak: number | null
     readonly later_polls_least: number | null
     readonly server_cpu_peak: number

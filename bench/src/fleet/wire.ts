@@ -1,6 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
-/** A keep-alive connection with one request in flight, as much of HTTP/1.1 as the server answers with. */
+/**
+ * A keep-alive connection with one request in flight, as much of HTTP/1.1 as the server answers
+ * with.
+ */
 export interface Wire {
   /** Rejects when the connection ends before the answer is there. */
   ask(request: string): Promise<WireAnswer>

@@ -43,7 +43,10 @@ export const BOUNDS: Readonly<Record<DomainName, Bounds>> = {
   },
 }
 
-/** How many times as fast as the best peer at 10 resources, where a RegExp that answers yes or no wins. */
+/**
+ * How many times as fast as the best peer at 10 resources, where a RegExp that answers yes or no
+ * wins.
+ */
 export const PEERS_AT_10 = 0.4
 
 /** Milliseconds that the worst input may take, cold. */

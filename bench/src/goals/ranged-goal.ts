@@ -1,6 +1,8 @@
 import type { Range } from '../measure/range.ts'
 
-/** One line of the goals of a whole process; the same meaning of met and missed as for decisions. */
+/**
+ * One line of the goals of a whole process; the same meaning of met and missed as for decisions.
+ */
 export interface RangedGoal {
   readonly name: string
   readonly unit: string

@@ -20,7 +20,10 @@ export interface Fleet extends Filled {
   readonly machines: readonly FleetMachine[]
 }
 
-/** A data directory with one organization of five policies and so many machines, which have keys of their own. */
+/**
+ * A data directory with one organization of five policies and so many machines, which have keys of
+ * their own.
+ */
 export async function fillFleet(directory: string, count: number): Promise<Fleet> {
   const [filled] = await fillDataDirectory(directory, 'hints', 1, SHAPE)
   if (filled === undefined) throw new Error('no organization was made')

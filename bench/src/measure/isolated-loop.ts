@@ -32,7 +32,9 @@ export function createPairLoop(): (
   ) as ReturnType<typeof createPairLoop>
 }
 
-/** Whether a key matches: 0 when one of the denies does, else 1 when one of the allows does, else 0. */
+/**
+ * Whether a key matches: 0 when one of the denies does, else 1 when one of the allows does, else 0.
+ */
 export type ScanLoop = <Key>(
   denies: readonly ((key: Key) => boolean)[],
   allows: readonly ((key: Key) => boolean)[],

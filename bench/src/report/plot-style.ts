@@ -19,7 +19,9 @@ export function classOf(contender: string): string {
   return index < 0 ? 'other' : index === 0 ? 'ours c0' : `c${index}`
 }
 
-/** An image cannot see the page around it, only the reader's scheme: it brings its own background. */
+/**
+ * An image cannot see the page around it, only the reader's scheme: it brings its own background.
+ */
 export const STYLE_SHEET = `
 text{font:13px "DejaVu Sans",Helvetica,Arial,sans-serif;fill:#1f2328}
 .title{font-size:17px;font-weight:bold}.panel{font-size:15px;font-weight:bold}

@@ -3,7 +3,9 @@ import type { Goal, Verdict } from '../goals/goal.ts'
 
 export type JudgedGoal = Goal & { readonly verdict: Verdict }
 
-/** Everything one run found. Holds no list of plain values, so that it is formatted as it stands. */
+/**
+ * Everything one run found. Holds no list of plain values, so that it is formatted as it stands.
+ */
 export interface Results {
   readonly mode: 'full' | 'quick'
   readonly started_at: string

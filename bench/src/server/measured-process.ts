@@ -23,7 +23,10 @@ export interface MeasuredProcess {
 const START_TIMEOUT_MS = 60_000
 const PAUSE_MS = 2
 
-/** Starts `node` with `args`; the port to listen on, a free one unless given, comes as `PALISADE_PORT`. */
+/**
+ * Starts `node` with `args`; the port to listen on, a free one unless given, comes as
+ * `PALISADE_PORT`.
+ */
 export async function startProcess(
   args: readonly string[],
   settings: Readonly<Record<string, string>>,

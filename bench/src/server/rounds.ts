@@ -28,8 +28,8 @@ export interface Row {
 export interface RoundOptions {
   readonly rounds: number
   /**
-   * Requests of each lane before those that count, in which code is compiled and memories are filled:
-   * the work for one falls by a sixth over the first ten thousand.
+   * Requests of each lane before those that count, in which code is compiled and memories are
+   * filled: the work for one falls by a sixth over the first ten thousand.
    */
   readonly warmUp: number
   /** The longest that a lane may take in a round. */
@@ -50,7 +50,9 @@ interface Reading {
  */
 const LEAST_EXPECTED = 0.95
 
-/** Lanes take turns, so that what else the machine does falls on all; the first is the bare reply. */
+/**
+ * Lanes take turns, so that what else the machine does falls on all; the first is the bare reply.
+ */
 export async function runRounds(
   load: Load,
   lanes: readonly Lane[],

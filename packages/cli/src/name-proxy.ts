@@ -9,9 +9,9 @@ interface Proxy {
 }
 
 /**
- * `fetch` that says so when a proxy of the environment is why a server cannot be reached: Node tells a proxy
- * that refuses from a server that does by a cause of the failure alone. Programs on a machine with an
- * agent are told to use the agent's proxy, which may deny the server or be stopped.
+ * `fetch` that says so when a proxy of the environment is why a server cannot be reached: Node
+ * tells a proxy that refuses from a server that does by a cause of the failure alone. Programs on a
+ * machine with an agent are told to use the agent's proxy, which may deny the server or be stopped.
  */
 export function nameProxy(fetch: typeof globalThis.fetch, env: Env): typeof globalThis.fetch {
   return async (input, options) => {
@@ -31,7 +31,10 @@ export function nameProxy(fetch: typeof globalThis.fetch, env: Env): typeof glob
   }
 }
 
-/** In Node's order. Whether it is used, the failure tells: Node may not, and NO_PROXY may name the server. */
+/**
+ * In Node's order. Whether it is used, the failure tells: Node may not, and NO_PROXY may name the
+ * server.
+ */
 function findProxy({ protocol }: URL, env: Env): Proxy | null {
   const schemes = protocol === 'https:' ? ['https', 'http'] : ['http']
   for (const name of schemes.map((scheme) => `${scheme}_proxy`)) {
@@ -43,8 +46,8 @@ function findProxy({ protocol }: URL, env: Env): Proxy | null {
 }
 
 /**
- * Returns null where the failure is not about the proxy. The URL may hold a password, so the message names
- * the origin alone, and only the variable where the URL has no origin.
+ * Returns null where the failure is not about the proxy. The URL may hold a password, so the
+ * message names the origin alone, and only the variable where the URL has no origin.
  */
 function describeFault(error: unknown, { url, variable }: Proxy, server: URL): string | null {
   const isPlain = /^https?:$/.test(url.protocol) && url.pathname === '/'

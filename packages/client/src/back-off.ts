@@ -7,7 +7,10 @@ export interface BackOff {
   readonly random: () => number
 }
 
-/** A random pause below the bound; `failures` counts those in a row before the one that has just come. */
+/**
+ * A random pause below the bound; `failures` counts those in a row before the one that has just
+ * come.
+ */
 export function backOffMs(failures: number, { firstMs, capMs, random }: BackOff): number {
   return random() * Math.min(firstMs * 2 ** failures, capMs)
 }

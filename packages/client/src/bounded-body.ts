@@ -1,6 +1,6 @@
 /**
- * Chunks put together at once: each takes half a KiB of memory however small it is, and a server may
- * send every byte as one.
+ * Chunks put together at once: each takes half a KiB of memory however small it is, and a server
+ * may send every byte as one.
  */
 const MAX_LOOSE = 1024
 

@@ -19,7 +19,8 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
  * Reads a file that nobody but this user (or root) may have written or read: regular, not reached
  * through a symbolic link as its last step, at most `maxBytes`, closed to group and world, in a
  * directory where nobody else may put another in its place. `code` is the system's (`ENOENT`) or
- * `UNSAFE`. Judged on the open file, so that nothing can be exchanged between the look and the read.
+ * `UNSAFE`. Judged on the open file, so that nothing can be exchanged between the look and the
+ * read.
  */
 export async function readPrivateFile(path: string, maxBytes: number): Promise<PrivateFile> {
   let file: FileHandle

@@ -6,12 +6,17 @@ import { LaunchError } from '../prepare/launch-error.mjs'
  * @typedef {object} Administrator
  * @property {(file: PolicyFile) => Promise<AppliedPolicy>} applyPolicy
  * @property {(policyId: string, rule: RuleBody) => Promise<string>} addRule answers the rule's id
- * @property {(policyId: string, ruleId: string, change: Partial<RuleBody>) => Promise<void>} changeRule
+ * @property {(policyId: string, ruleId: string, change: Partial<RuleBody>) => Promise<void>}
+ * changeRule
  */
 
-/** @typedef {{ name: string, actions: string[], decision: string, resources: string[] }} RuleBody */
+/**
+ * @typedef {{ name: string, actions: string[], decision: string, resources: string[] }} RuleBody
+ */
 /** @typedef {{ name: string, rules: RuleBody[] }} PolicyFile */
-/** @typedef {{ id: string, rules: ReadonlyMap<string, string> }} AppliedPolicy `rules`: ids by name */
+/**
+ * @typedef {{ id: string, rules: ReadonlyMap<string, string> }} AppliedPolicy `rules`: ids by name
+ */
 
 /**
  * Exchanges the personal token for an access token.

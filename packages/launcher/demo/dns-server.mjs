@@ -11,7 +11,8 @@ import { createSocket } from 'node:dgram'
  */
 
 /**
- * @param {Readonly<Record<string, string>>} zone IPv4 addresses by name; any other name does not exist
+ * @param {Readonly<Record<string, string>>} zone IPv4 addresses by name; any other name does not
+ * exist
  * @returns {Promise<NameServer>}
  */
 export async function startDnsServer(zone) {

@@ -8,7 +8,8 @@ import { captureChild } from '../process/capture-child.mjs'
  * @property {string} state
  * @property {string} proxy
  * @property {{ revision: number, policies: number, rules: number } | null} bundle
- * @property {{ failing_since: string | null, last_error: { code: string, message: string } | null }} sync
+ * @property {{ failing_since: string | null, last_error: { code: string, message: string } | null
+ * }} sync
  * @property {{ file: string, message: string } | null} cache_problem
  */
 

@@ -9,7 +9,8 @@ import { lockHolder, tryLock } from '../prepare/lock.mjs'
  * data directory for this process.
  *
  * @param {string} dataDir
- * @param {readonly { host: string, port: string, variable: string }[]} ports what shall be listened on
+ * @param {readonly { host: string, port: string, variable: string }[]} ports what shall be listened
+ * on
  * @returns {Promise<() => void>} gives the directory back
  */
 export async function claimMachine(dataDir, ports) {

@@ -15,7 +15,8 @@ const START_TIMEOUT_MS = 20_000
  * @param {import('./start-server.mjs').Surroundings} surroundings
  * @param {(service: import('../process/service.mjs').Service) => void} onSpawn as for `startServer`
  * @param {(status: import('./agent-status.mjs').AgentStatus) => boolean} ready
- * @returns {Promise<AgentService>} `proxy` is the proxy's URL, `inForce` what it enforces when ready
+ * @returns {Promise<AgentService>} `proxy` is the proxy's URL, `inForce` what it enforces when
+ * ready
  */
 export async function startAgent(surroundings, onSpawn, ready) {
   const { root, dataDir, cwd, node, env } = surroundings

@@ -7,7 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
  * Takes a lock that ends with its process: a file that names the pid.
  *
  * @param {string} file
- * @returns {{ ok: true, release: () => void } | { ok: false, pid: number }} `pid` is of the living holder
+ * @returns {{ ok: true, release: () => void } | { ok: false, pid: number }} `pid` is of the living
+ * holder
  */
 export function tryLock(file) {
   mkdirSync(dirname(file), { recursive: true })

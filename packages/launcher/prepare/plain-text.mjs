@@ -1,8 +1,10 @@
 /**
- * The same program in ASCII alone. V8 keeps the text of a program for as long as it runs, two bytes for
- * each character as soon as one of them is not Latin: an arrow in a message made the agent 0.9 MiB larger.
+ * The same program in ASCII alone. V8 keeps the text of a program for as long as it runs, two bytes
+ * for each character as soon as one of them is not Latin: an arrow in a message made the agent 0.9
+ * MiB larger.
  *
- * Escapes mean the same in strings, templates, patterns and names, and nothing in comments; only what
+ * Escapes mean the same in strings, templates, patterns and names, and nothing in comments; only
+ * what
  * `String.raw` takes would be another text.
  *
  * @param {string} code

@@ -19,13 +19,15 @@ const KEPT_ERROR_CHARACTERS = 4_000
 
 /**
  * @param {{ name: string, node: string, args: readonly string[], cwd: string,
- *   env: NodeJS.ProcessEnv, logFile: string, onRecord?: (record: Record<string, unknown>) => void }} options
+ *   env: NodeJS.ProcessEnv, logFile: string, onRecord?: (record: Record<string, unknown>) => void
+ *   }} options
  *   `onRecord` is called with every log record
  * @returns {Service}
  */
 export function startService({ name, node, args, cwd, env, logFile, onRecord }) {
   const log = openLogFile(logFile)
-  // Its own process group: Ctrl-C must reach it through us, so that the agent ends before the server.
+  // Its own process group: Ctrl-C must reach it through us, so that the agent ends before the
+  // server.
   const child = spawn(node, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let complaint = ''
   child.stderr.setEncoding('utf8').on('data', (text) => {

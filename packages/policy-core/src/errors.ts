@@ -17,7 +17,8 @@ export interface PolicyProblem {
  * Every error that policy-core throws. Decisions never throw.
  *
  * - `ERR_POLICY_INVALID`: policies that cannot be compiled; `problems` lists all of them.
- * - `ERR_OPTION_INVALID`: an argument, or a member of a policy set or of options, is not what it has
+ * - `ERR_OPTION_INVALID`: an argument, or a member of a policy set or of options, is not what it
+ *   has
  *   to be; the message begins with its name.
  */
 export class PolicyError extends Error {

@@ -1,4 +1,6 @@
-/** The outcome of reading what somebody wrote: a value, or one sentence on what to write instead. */
+/**
+ * The outcome of reading what somebody wrote: a value, or one sentence on what to write instead.
+ */
 export type Parsed<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }
 

@@ -1,6 +1,7 @@
 /**
- * Work that can pause. It yields after each part of bounded length, so that its caller may do something
- * else in between, and returns the result. It reads no clock: when to pause is the caller's to decide.
+ * Work that can pause. It yields after each part of bounded length, so that its caller may do
+ * something else in between, and returns the result. It reads no clock: when to pause is the
+ * caller's to decide.
  */
 export type Steps<T> = Generator<void, T>
 

@@ -147,7 +147,9 @@ function pageOf(query: ListEventsQuery, after: number, newest: number): EventPag
   return { after, through, limit: readPageSize(query.page_size), ...readFilter(query) }
 }
 
-/** A place in one history: a restore makes another, which has other events under the same numbers. */
+/**
+ * A place in one history: a restore makes another, which has other events under the same numbers.
+ */
 async function formatCursor(reader: StoreReader, org: string, sequence: number): Promise<string> {
   return `${sequence}:${await hashAt(reader, org, sequence)}`
 }

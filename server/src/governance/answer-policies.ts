@@ -37,9 +37,10 @@ export interface LargeAnswerDeps {
 /**
  * Answers with many policies, 40 MB and more, without holding up everybody else: one policy at a
  * time is read and put into words, and others have their turns in between, also at the store. All
- * are of one revision, which changes with every policy; when one of them has changed, it begins again, and
- * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` and `AnswersBeingSent` do.
- * To be sent by `AnswersBeingSent`.
+ * are of one revision, which changes with every policy; when one of them has changed, it begins
+ * again, and
+ * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` and
+ * `AnswersBeingSent` do. To be sent by `AnswersBeingSent`.
  */
 export async function answerPolicies(
   { store, budget, turns, inFlight, beingSent }: LargeAnswerDeps,

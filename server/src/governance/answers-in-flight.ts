@@ -3,8 +3,8 @@ const MAX_ENTRIES = 256
 
 /**
  * Bodies that are being made or sent, so that those who ask for the same at the same time are
- * answered by the same bytes: ten answers of 17.5 MB once took 901 MB. What nobody is being sent any
- * more may be collected; nothing is kept for its own sake.
+ * answered by the same bytes: ten answers of 17.5 MB once took 901 MB. What nobody is being sent
+ * any more may be collected; nothing is kept for its own sake.
  */
 export interface AnswersInFlight {
   /** `key` tells everything that the body depends on. Null, for none, is not kept. */

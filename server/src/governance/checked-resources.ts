@@ -4,7 +4,9 @@ import type { RuleRecord } from '../store/records.ts'
 import { createKnownRules, knownRule, type KnownRules, type RuleProblems } from './known-rules.ts'
 import { readRuleLoad } from './compilation/path-loads.ts'
 
-/** IDNA is quadratic in a label: a thousand distinct letters take 6 ms. A bad part is checked twice. */
+/**
+ * IDNA is quadratic in a label: a thousand distinct letters take 6 ms. A bad part is checked twice.
+ */
 const RESOURCES_AT_ONCE = 2
 
 /** Resources of a rule, checked before the transaction that writes them. */

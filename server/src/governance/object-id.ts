@@ -19,7 +19,9 @@ export function createId(
   return `${prefix}_${formatBase32(bytes)}`
 }
 
-/** All bits from the first, five a character, but the four highest random ones: 140 are 28 fives. */
+/**
+ * All bits from the first, five a character, but the four highest random ones: 140 are 28 fives.
+ */
 function formatBase32(bytes: Uint8Array): string {
   let text = ''
   let pending = 0

@@ -15,7 +15,9 @@ export interface PolicyView {
 /** Longer than this a copy for each answer takes longer than a second write. */
 const MAX_TEXT_LENGTH = 32 * 1024
 
-/** A short body is a text: Node sends it in one write with the headers before it, and bytes in two. */
+/**
+ * A short body is a text: Node sends it in one write with the headers before it, and bytes in two.
+ */
 export function bodyOf(json: string): string | Buffer {
   return json.length > MAX_TEXT_LENGTH ? Buffer.from(json) : json
 }

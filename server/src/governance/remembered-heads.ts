@@ -6,7 +6,9 @@ import { listHeads } from '../store/list-heads.ts'
 /** Of all organizations together. */
 const MAX_HEADS = 100_000
 
-/** Lists all policies without their rules, by ascending id; `organization` is as `reader` has it. */
+/**
+ * Lists all policies without their rules, by ascending id; `organization` is as `reader` has it.
+ */
 export type ListHeads = (
   reader: StoreReader,
   organization: Pick<OrganizationRecord, 'name' | 'revision'>,

@@ -7,7 +7,9 @@ import { readInput } from '../http/body/read-body.ts'
 /** Made once: zod compiles an object schema at its first use, which takes longer than a rule. */
 const actionsSchema = z.object({ actions: createRuleRequestSchema.shape.actions })
 
-/** Throws 400 `domain_mismatch` unless all `actions` are of one domain, and of `domain` if given. */
+/**
+ * Throws 400 `domain_mismatch` unless all `actions` are of one domain, and of `domain` if given.
+ */
 export function requireDomain(actions: readonly Action[], domain: Domain | null): void {
   const [first] = actions
   if (first === undefined) return
@@ -35,8 +37,8 @@ export function readRuleBody<
 }
 
 /**
- * The same without the resources behind the first that is none: a schema looks at all of them before it
- * refuses the first, and a hundred thousand take half a second.
+ * The same without the resources behind the first that is none: a schema looks at all of them
+ * before it refuses the first, and a hundred thousand take half a second.
  */
 export function cutAfterFault(json: unknown): unknown {
   const resources = resourcesOf(json)

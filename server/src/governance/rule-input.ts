@@ -24,8 +24,9 @@ interface WrittenMembers {
 }
 
 /**
- * The body of a request that writes a rule, read before its transaction: a large one takes a tenth of a
- * second, in which all other writers would wait. Errors are kept, to be thrown in the order of the checks.
+ * The body of a request that writes a rule, read before its transaction: a large one takes a tenth
+ * of a second, in which all other writers would wait. Errors are kept, to be thrown in the order of
+ * the checks.
  */
 export interface RuleInput<Body> {
   readonly json: Outcome<unknown>
@@ -42,9 +43,9 @@ export interface RuleInputDeps {
 }
 
 /**
- * Reads a body, a large one in turns and at the caller's expense: throws 404 or 403 for a caller who may
- * not write, and 429 for one who has nothing left. `actionsOf` finds the actions of the stored rule for a
- * body without any.
+ * Reads a body, a large one in turns and at the caller's expense: throws 404 or 403 for a caller
+ * who may not write, and 429 for one who has nothing left. `actionsOf` finds the actions of the
+ * stored rule for a body without any.
  */
 export async function readRuleInput<S extends z.ZodType<WrittenMembers>>(
   deps: RuleInputDeps,

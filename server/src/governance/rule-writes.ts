@@ -130,8 +130,9 @@ function placeOf(deps: GovernanceDeps, policy: PolicyRecord): RulePlace {
 }
 
 /**
- * Not left to the store, which refuses it as well: a statement that fails is undone, and what is known of
- * the policy forgotten with it, so that each refusal would have all of its rules read and judged again.
+ * Not left to the store, which refuses it as well: a statement that fails is undone, and what is
+ * known of the policy forgotten with it, so that each refusal would have all of its rules read and
+ * judged again.
  */
 function requireFreeName(policy: PolicyRecord, rule: RuleRecord): void {
   if (policy.rules.some(({ id, name }) => name === rule.name && id !== rule.id))

@@ -2,7 +2,10 @@ import type { LanePath } from '../platform/fair-queue.ts'
 
 /** Who makes a change, and from where; kept with the change. */
 export interface Author {
-  /** `user:alice`, `organization:acme:<token id>`, `issuer:<its URL>`, `enrolment:acme:<token id>`, `rollout:acme:<id>` or `operator`. */
+  /**
+   * `user:alice`, `organization:acme:<token id>`, `issuer:<its URL>`, `enrolment:acme:<token id>`,
+   * `rollout:acme:<id>` or `operator`.
+   */
   readonly actor: string
   /** Address of the client; null for a command on the server's own machine. */
   readonly address: string | null
@@ -19,8 +22,8 @@ export const OPERATOR: Author = { actor: 'operator', address: null, request_id: 
 export const SERVER: Author = { actor: 'server', address: null, request_id: null }
 
 /**
- * In which lane an author's transactions wait: one of the person, or one of the organization for all of its
- * tokens, enrolments and rollouts.
+ * In which lane an author's transactions wait: one of the person, or one of the organization for
+ * all of its tokens, enrolments and rollouts.
  */
 export function laneOf({ actor }: Author): LanePath {
   const org = /^(?:organization|enrolment|rollout):([^:]+):/.exec(actor)?.[1]

@@ -10,8 +10,8 @@ export function formatCanonicalJson(value: unknown): string {
 
 /**
  * The same value with its members in order, so that all of it is written at once: in a third of the
- * time that it takes member by member. Null where an object cannot have that order, because ECMAScript
- * puts names that are numbers first, or has another meaning for the name.
+ * time that it takes member by member. Null where an object cannot have that order, because
+ * ECMAScript puts names that are numbers first, or has another meaning for the name.
  */
 function order(value: object): object | null {
   return Array.isArray(value) ? orderElements(value) : orderMembers(value)

@@ -9,7 +9,9 @@ import { planSlices } from './event-slices.ts'
 import { createRecordedState, type RecordedState } from './recorded-state.ts'
 import { beginOf, judgeEvent } from './verify-history.ts'
 
-/** Events of one transaction, which deletes them in one turn; no more are begun beyond the bytes. */
+/**
+ * Events of one transaction, which deletes them in one turn; no more are begun beyond the bytes.
+ */
 const [STEP, STEP_BYTES] = [1000, 16 * 2 ** 20]
 /** Events that are measured at once; far fewer are read where they are large. */
 const PAGE = 50

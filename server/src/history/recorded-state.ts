@@ -92,7 +92,9 @@ type State = Readonly<Record<string, unknown>>
 /** Leaves out items that no `takeChanges` wrote: the digest with their checkpoint tells of them. */
 export function createRecordedState(removed = NO_EVENTS): RecordedState {
   const items = new Map<string, RecordedItem>()
-  /** Ids of each member's teams, and of each policy's rules: both end without events of their own. */
+  /**
+   * Ids of each member's teams, and of each policy's rules: both end without events of their own.
+   */
   const members = new Map<string, Set<string>>()
   const rules = new Map<string, Set<string>>()
   let isWhole = removed.isWhole

@@ -18,7 +18,9 @@ export type HistoryDamage =
   | 'truncated'
   /** It lies beyond the newest event that the server wrote. */
   | 'appended'
-  /** Nothing is there, not even the note that the server keeps of an organization's newest event. */
+  /**
+   * Nothing is there, not even the note that the server keeps of an organization's newest event.
+   */
   | 'missing'
   /** The note of which events were removed is not as the event of their removal says. */
   | 'checkpoint'

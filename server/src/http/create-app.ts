@@ -146,7 +146,8 @@ export async function createApp(deps: AppDeps): Promise<FastifyInstance> {
 
 function createListener(certificate: Certificate | undefined, handler: RequestListener): Server {
   const options = {
-    // Node would answer a missing Host header without the envelope; `registerHeaders` does it with one.
+    // Node would answer a missing Host header without the envelope; `registerHeaders` does it with
+    // one.
     requireHostHeader: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
@@ -180,8 +181,8 @@ function refusalOfHosts({ httpVersion, rawHeaders }: IncomingMessage): ApiError 
 }
 
 /**
- * By the credentials, because who has them is not known yet, and learning it is most of the work; by
- * the network without any.
+ * By the credentials, because who has them is not known yet, and learning it is most of the work;
+ * by the network without any.
  */
 function registerTurns(app: FastifyInstance): void {
   const turns = createCallerTurns()

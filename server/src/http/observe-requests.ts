@@ -9,7 +9,9 @@ declare module 'fastify' {
     actor: string | null
     /** Of the token that his session came from; null for a password or an external issuer. */
     tokenId: string | null
-    /** What a request at the token endpoint came to, for its line in the log; null for every other. */
+    /**
+     * What a request at the token endpoint came to, for its line in the log; null for every other.
+     */
     signIn: object | null
   }
   interface FastifyContextConfig {

@@ -4,8 +4,8 @@ interface Operation {
 
 /**
  * The document with open objects in answers: a later server may add members, which a client made
- * from the document must not refuse. Requests stay closed. To be used before `nameComponents`, which
- * takes the names of the schemas of requests away.
+ * from the document must not refuse. Requests stay closed. To be used before `nameComponents`,
+ * which takes the names of the schemas of requests away.
  */
 export function openAnswers<D extends object>(document: D): D {
   const copy = structuredClone(document) as D & {

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../platform/api-error.ts'
 
-/** Shorter than the patience of most probes; a store that hangs would hold them for its own time. */
+/**
+ * Shorter than the patience of most probes; a store that hangs would hold them for its own time.
+ */
 const ANSWER_WITHIN_MS = 3_000
 
 /** Whether requests should be sent here; behind `/readyz`. */

@@ -23,8 +23,8 @@ export interface ReadyRefusal {
 
 /**
  * What can be answered at once, or null for everything else, which then takes the way of all
- * requests: also whatever is to be refused but for want of time, so that there is one place that refuses. Must
- * not throw.
+ * requests: also whatever is to be refused but for want of time, so that there is one place that
+ * refuses. Must not throw.
  */
 export type Shortcut = (request: IncomingMessage) => ReadyAnswer | ReadyRefusal | null
 

@@ -39,8 +39,8 @@ const PREFIX_LENGTH = 12
  * Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError.
  *
  * A token that was made in a session from another token ends with that one: it expires no later,
- * and is revoked with it. Or whoever held a stolen token could make himself one that stays. In such a
- * session only those personal tokens are listed and revoked that may do no more than its own.
+ * and is revoked with it. Or whoever held a stolen token could make himself one that stays. In such
+ * a session only those personal tokens are listed and revoked that may do no more than its own.
  */
 export interface AccessTokenService {
   listPersonal(caller: Caller, query: PageQuery): Promise<ListAccessTokensResponse>

@@ -15,7 +15,9 @@ export interface ListAccessTokensDeps {
   readonly now: () => Date
 }
 
-/** The user's tokens that may do no more than his credential: a narrow one learns of no wider one. */
+/**
+ * The user's tokens that may do no more than his credential: a narrow one learns of no wider one.
+ */
 export async function listPersonalTokens(
   deps: ListAccessTokensDeps,
   caller: Caller,

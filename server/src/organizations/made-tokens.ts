@@ -10,8 +10,8 @@ const USER = formatUser('')
 export type ExceedsCreator = (token: AccessTokenRecord) => boolean | null
 
 /**
- * Tokens of an organization serve it, so they outlive the rights of their makers: a pipeline does not
- * stop when a member leaves. An owner must see which do, because their makers know the secrets.
+ * Tokens of an organization serve it, so they outlive the rights of their makers: a pipeline does
+ * not stop when a member leaves. An owner must see which do, because their makers know the secrets.
  */
 export async function compareWithCreators(
   reader: StoreReader,

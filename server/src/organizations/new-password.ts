@@ -6,8 +6,8 @@ import type { PasswordQueue } from '../identity/sign-in/password-queue.ts'
 
 /**
  * The hash of a password that somebody chose. Throws 400 naming `field`, then what `precondition`
- * throws, or 429 when too many wait: a hash that cannot be used must not take a place in the queue that
- * everybody signs in by.
+ * throws, or 429 when too many wait: a hash that cannot be used must not take a place in the queue
+ * that everybody signs in by.
  */
 export async function hashNewPassword(
   deps: {

@@ -20,9 +20,9 @@ export async function revokePersonalTokens(
 }
 
 /**
- * Ends everything that the user could come in with: password and sessions, also those that an external
- * issuer vouches for until now, personal tokens, the organization and
- * enrolment tokens that he made, and his machines. He stays a member of his organizations.
+ * Ends everything that the user could come in with: password and sessions, also those that an
+ * external issuer vouches for until now, personal tokens, the organization and enrolment tokens
+ * that he made, and his machines. He stays a member of his organizations.
  */
 export async function revokeUser(
   writer: StoreWriter,

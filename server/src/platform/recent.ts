@@ -1,6 +1,6 @@
 /**
- * The values used lately, by key, within a bound on what they weigh together. A key may be cut out of a
- * longer text, such as a header: it is copied, because V8 would hold on to all of that.
+ * The values used lately, by key, within a bound on what they weigh together. A key may be cut out
+ * of a longer text, such as a header: it is copied, because V8 would hold on to all of that.
  */
 export interface Recent<V> {
   find(key: string): V | null

@@ -136,7 +136,9 @@ export interface PublicationRecord {
   readonly targets: TargetsRecord | null
 }
 
-/** A targets file in parts: `head`, the entries of the documents with commas between them, `tail`. */
+/**
+ * A targets file in parts: `head`, the entries of the documents with commas between them, `tail`.
+ */
 export interface TargetsRecord {
   readonly head: string
   readonly documents: readonly DocumentRecord[]

@@ -23,7 +23,9 @@ export interface UserRecord {
   readonly password_hash: string | null
   /** Counts the passwords that there have been; a session of an earlier one is over. */
   readonly password_generation: number
-  /** Sessions of an external issuer from before then are over (`Date.toISOString`); null for none. */
+  /**
+   * Sessions of an external issuer from before then are over (`Date.toISOString`); null for none.
+   */
   readonly external_not_before: string | null
   /** `iat` of the issuer's token whose teams the user has, in seconds; null before the first. */
   readonly teams_synced_iat: number | null
@@ -61,7 +63,9 @@ export interface RuleRecord {
   readonly resources: readonly string[]
 }
 
-/** A policy without its rules. `formatPolicy` in `governance/format-policy.ts` makes the wire form. */
+/**
+ * A policy without its rules. `formatPolicy` in `governance/format-policy.ts` makes the wire form.
+ */
 export interface PolicyHeadRecord {
   readonly id: string
   readonly org: string
@@ -87,7 +91,9 @@ interface AccessTokenFields {
   readonly created_at: string
   readonly expires_at: string
   readonly revoked_at: string | null
-  /** The token whose session made this one; null when it was made with a password or by an operator. */
+  /**
+   * The token whose session made this one; null when it was made with a password or by an operator.
+   */
   readonly parent_id: string | null
   /** The first characters of the secret, to know it by. */
   readonly prefix: string

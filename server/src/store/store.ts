@@ -63,7 +63,8 @@ export interface Store {
    * (on disk) before it resolves; undone entirely when `work` throws. Throws StoreError.
    *
    * A driver may make several transactions durable with one commit: each of them is told after it,
-   * and when it fails all of them have failed. Drivers run transactions in the order of their arrival;
+   * and when it fails all of them have failed. Drivers run transactions in the order of their
+   * arrival;
    * `takeTurnsWriting` runs them by turns of their lanes.
    */
   transaction<T>(work: (writer: StoreWriter) => Promise<T>, lane?: LanePath): Promise<T>
@@ -73,11 +74,11 @@ export interface Store {
    * count at once, those of others from the next turn of the event loop after they are seen. Costs
    * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When access tokens, devices and networks of users were last used, what devices report, which views they were
-   * assigned to, when rollouts were judged, how far deliveries have come and the answers kept for
-   * repeated requests are no reason to differ. For `accounts` (users and their teams, access tokens,
-   * devices, signing keys, secrets) a driver may leave out whatever else it knows not to have
-   * changed them.
+   * When access tokens, devices and networks of users were last used, what devices report, which
+   * views they were assigned to, when rollouts were judged, how far deliveries have come and the
+   * answers kept for repeated requests are no reason to differ. For `accounts` (users and their
+   * teams, access tokens, devices, signing keys, secrets) a driver may leave out whatever else it
+   * knows not to have changed them.
    */
   generation(of?: 'accounts'): number
   /**

@@ -7,7 +7,10 @@ import { placeDevice, readWhereabouts } from './device-place.ts'
 import type { ViewPlace } from './inspect-view.ts'
 import { createRecent } from '../platform/recent.ts'
 
-/** Half of them are remembered even while others come in turns: a fleet of 100,000 with some to spare. */
+/**
+ * Half of them are remembered even while others come in turns: a fleet of 100,000 with some to
+ * spare.
+ */
 const MAX_DEVICES = 250_000
 
 /** A device whose token is good, and where it belongs. */
@@ -33,9 +36,9 @@ export interface Admissions {
 /**
  * Devices by their tokens: asked of the store once, and again after whatever may have changed it.
  *
- * By the text of a token, not its hash, which took a twentieth of a poll. A `Map` compares two texts only
- * when their hashes by a seed of this process are equal, so time tells nobody a part of a token; and
- * whoever reads this memory reads the key that makes them.
+ * By the text of a token, not its hash, which took a twentieth of a poll. A `Map` compares two
+ * texts only when their hashes by a seed of this process are equal, so time tells nobody a part of
+ * a token; and whoever reads this memory reads the key that makes them.
  */
 export function createAdmissions(deps: {
   readonly store: Store

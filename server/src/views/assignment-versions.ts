@@ -21,8 +21,8 @@ export interface Assignee {
 }
 
 /**
- * The stored assignment of the device, or a new one after a change of its view. Throws ApiError 409 when the
- * view is not the requested one any more.
+ * The stored assignment of the device, or a new one after a change of its view. Throws ApiError 409
+ * when the view is not the requested one any more.
  */
 export type FindAssignment = (assignee: Assignee) => Promise<DeviceAssignmentRecord>
 
@@ -32,9 +32,10 @@ interface Waiting extends Assignee {
 }
 
 /**
- * Machines tell the order of assignments by their versions. So that a recorded one never follows one of another view,
- * a version is durable before anything is signed with it, and the view is judged anew in the same transaction: of
- * two servers, or before and after a restart, the later always knows of the earlier, independent of their clocks.
+ * Machines tell the order of assignments by their versions. So that a recorded one never follows
+ * one of another view, a version is durable before anything is signed with it, and the view is
+ * judged anew in the same transaction: of two servers, or before and after a restart, the later
+ * always knows of the earlier, independent of their clocks.
  */
 export function createAssignmentVersions(deps: {
   readonly store: Pick<Store, 'transaction'>
@@ -120,9 +121,9 @@ async function isOwn(writer: StoreWriter, deviceId: string, place: ViewPlace): P
 }
 
 /**
- * Whether an assignment may be signed with that version. A machine knows a later one than the store after the
- * store was restored from a backup. A version of the future is ignored: it comes from a wrong clock or an
- * attacker, who must not use up the versions of a machine.
+ * Whether an assignment may be signed with that version. A machine knows a later one than the store
+ * after the store was restored from a backup. A version of the future is ignored: it comes from a
+ * wrong clock or an attacker, who must not use up the versions of a machine.
  */
 export function isGood(
   { view_id, version }: DeviceAssignmentRecord,

@@ -52,10 +52,11 @@ export type Assign = (device: Device, asked: AskedAssignment) => Promise<DeviceV
 type Device = Pick<Admitted, 'deviceId' | 'user' | 'place' | 'assignment'>
 
 /**
- * The store is asked for the key again after anything was written: a fleet that fetches one change asks for
- * thousands of assignments in between. A machine that fetches several changes within minutes gets the
- * same one, which it has verified already; a signature is a tenth of what an update costs. The store is
- * written to when a device asks for a view that is not the one that it was assigned to last.
+ * The store is asked for the key again after anything was written: a fleet that fetches one change
+ * asks for thousands of assignments in between. A machine that fetches several changes within
+ * minutes gets the same one, which it has verified already; a signature is a tenth of what an
+ * update costs. The store is written to when a device asks for a view that is not the one that it
+ * was assigned to last.
  */
 export function createAssignments(deps: {
   readonly store: Store

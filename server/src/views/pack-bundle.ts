@@ -19,9 +19,10 @@ export interface PackDeps {
 }
 
 /**
- * All that a device would fetch now, as the JSON of a bundle, for one that does not reach this server. Views may have
- * 96 MB, so one file at a time is read and put into words, and others have their turns in between.
- * Throws ApiError 404 for a device that is not there, 409 for a revoked one and for a bundle that is too large.
+ * All that a device would fetch now, as the JSON of a bundle, for one that does not reach this
+ * server. Views may have 96 MB, so one file at a time is read and put into words, and others have
+ * their turns in between. Throws ApiError 404 for a device that is not there, 409 for a revoked one
+ * and for a bundle that is too large.
  */
 export async function packBundle(
   deps: PackDeps,
@@ -33,7 +34,8 @@ export async function packBundle(
   const place = await placeDevice(deps, whereabouts)
   const timestamp = (await deps.publisher.current(place)).body
   const device = { deviceId, user: whereabouts.device.username, place, assignment: null }
-  // Always anew: the machine cannot say which version it has, which a restored store may have forgotten.
+  // Always anew: the machine cannot say which version it has, which a restored store may have
+  // forgotten.
   const asked = { heldVersion: secondsOf(deps.now()), nonce: null }
   const assignment = JSON.stringify(await deps.assign(device, asked))
   const wanted = { timestamp, since: startOfKept(deps.now()) }

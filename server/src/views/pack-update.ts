@@ -25,7 +25,9 @@ export interface Held {
 
 /** The text of `GET /api/v1/device/update` after what only its machine gets. */
 export interface Updates {
-  /** `files` of a bundle as JSON. Throws ApiError 409 when somebody has changed policies meanwhile. */
+  /**
+   * `files` of a bundle as JSON. Throws ApiError 409 when somebody has changed policies meanwhile.
+   */
   files(place: ViewPlace, timestamp: ServedTimestamp, held: Held): Promise<string>
 }
 

@@ -8,8 +8,8 @@ import type { ViewService } from './view-service.ts'
 const TIMESTAMP_URL = /^\/api\/v1\/orgs\/([^/?#%]+)\/views\/([^/?#%]+)\/metadata\/timestamp\.json$/
 
 /**
- * Answers the polls of devices that are known for timestamps that are known, and while there are too
- * many polls, asks some of them to come back.
+ * Answers the polls of devices that are known for timestamps that are known, and while there are
+ * too many polls, asks some of them to come back.
  */
 export function createPollShortcut(deps: {
   readonly views: Pick<ViewService, 'known'>

@@ -8,7 +8,9 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const ABANDONED_AFTER_MS = 31 * DAY_MS
 const MAX_ORGANIZATIONS = 10_000
 
-/** Stores what was signed for views of one organization, in the transaction that it was signed in. */
+/**
+ * Stores what was signed for views of one organization, in the transaction that it was signed in.
+ */
 export type StoreViews = (
   context: { readonly writer: StoreWriter; readonly now: Date },
   org: string,

@@ -36,8 +36,8 @@ export interface ViewFile {
 export type ReadStore = <T>(work: (reader: StoreReader) => Promise<T>) => Promise<T>
 
 /**
- * The texts of a view by their paths below it, apart from what is there already. Throws ApiError 409
- * when somebody has changed policies meanwhile.
+ * The texts of a view by their paths below it, apart from what is there already. Throws ApiError
+ * 409 when somebody has changed policies meanwhile.
  */
 export async function readViewFiles(
   reader: StoreReader,
@@ -51,8 +51,8 @@ export async function readViewFiles(
 }
 
 /**
- * The same one by one, each by a read of its own. Their names have a version or a hash, so all that follow from one
- * timestamp belong together, whatever is committed in between.
+ * The same one by one, each by a read of its own. Their names have a version or a hash, so all that
+ * follow from one timestamp belong together, whatever is committed in between.
  */
 export async function* listViewFiles(
   read: ReadStore,

@@ -52,8 +52,8 @@ export interface ViewService {
    */
   revisionOf(org: string, teams: readonly string[]): Promise<number>
   /**
-   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for. Signed. Throws
-   * ApiError 409 when it has become another one meanwhile.
+   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for.
+   * Signed. Throws ApiError 409 when it has become another one meanwhile.
    */
   assign(authorizationHeader: string | undefined, asked: AskedAssignment): Promise<DeviceView>
   /**
@@ -64,8 +64,8 @@ export interface ViewService {
   timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
   /**
    * All that the device lacks, as JSON, with the entity tag of the timestamp in it; `body` is null
-   * when it has that one and the view is still its own. Throws ApiError 409 when somebody has changed
-   * policies or the device's view meanwhile.
+   * when it has that one and the view is still its own. Throws ApiError 409 when somebody has
+   * changed policies or the device's view meanwhile.
    */
   update(
     authorizationHeader: string | undefined,

@@ -80,7 +80,8 @@ export function createCourier(deps: CourierDeps): Courier {
 
   async function run(): Promise<void> {
     while (isWanted && !stopping.signal.aborted) {
-      // All that were answered by one commit wake it in one turn, and one look finds what they wrote.
+      // All that were answered by one commit wake it in one turn, and one look finds what they
+      // wrote.
       await nextTurn()
       isWanted = false
       await deliverDue().catch(deps.onError)

@@ -10,8 +10,8 @@ import { formatDeliveryId } from './delivery-id.ts'
 import { findWebhook } from './find-webhook.ts'
 
 /**
- * Rows of one read. The hash of an event stands behind its states, so SQLite follows up to a megabyte
- * of pages to each.
+ * Rows of one read. The hash of an event stands behind its states, so SQLite follows up to a
+ * megabyte of pages to each.
  */
 const SLICE = 8
 
@@ -22,8 +22,8 @@ export interface ListDeliveriesDeps {
 }
 
 /**
- * One page of what became of events, the newest first, read in slices: each is a snapshot of its own
- * in which the caller is authorized again. Throws ApiError, 429 among others.
+ * One page of what became of events, the newest first, read in slices: each is a snapshot of its
+ * own in which the caller is authorized again. Throws ApiError, 429 among others.
  */
 export async function listDeliveries(
   deps: ListDeliveriesDeps,

@@ -130,7 +130,9 @@ it('a grant is begun once, or not yet, wherever the agent is killed', async () =
   expect(outcomes).toEqual(outcomes.map((_each, index) => (index < turn ? SHUT : LIFTED)))
 })
 
-/** In memory where there is such a place: a process that ends loses nothing of what it wrote there. */
+/**
+ * In memory where there is such a place: a process that ends loses nothing of what it wrote there.
+ */
 async function copyOf(directory: string): Promise<string> {
   const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
   onTestFinished(() => rm(parent, { recursive: true, force: true }))

@@ -145,7 +145,8 @@ it('a grant is begun once, shown everywhere, goes on after a restart, and ends',
   expect(await machine.enforced()).toBe('break_glass allow deny')
   expect(await machine.use(grant)).toBe('already_in_force')
 
-  // Where the server is reached, it hears of it; what it has then makes the grant needless, not undone.
+  // Where the server is reached, it hears of it; what it has then makes the grant needless, not
+  // undone.
   world.isAway = false
   await machine.ask('POST', '/v1/sync')
   // A session of the first day is over by now.

@@ -30,7 +30,9 @@ interface Model {
   trueMs: number
   /** Once the clock was ahead, the machine may take its bundle for older than it is. */
   hasBeenAhead: boolean
-  /** Once the clock was wrong, the machine's time may be late by as long as an issue was to live. */
+  /**
+   * Once the clock was wrong, the machine's time may be late by as long as an issue was to live.
+   */
   lateMs: number
   hasBeenWrong: boolean
   isGranted: boolean
@@ -133,7 +135,8 @@ type Kind = 'loaded' | 'verified' | 'imported'
 
 function verify(drawn: Drawn, kind: Kind, model: Model, real: Real): void {
   const staleMs = model.trueMs + (drawn.freshHours - drawn.age) * HOUR_MS
-  // As the judge of views does; and before the first one nothing tells of a clock that was set back.
+  // As the judge of views does; and before the first one nothing tells of a clock that was set
+  // back.
   if (kind === 'verified' && real.machine.clock.bounds().expiryMs >= staleMs) return
   if (typeof model.newest === 'string' && model.trueMs >= staleMs) return
   const bundle = compile(drawn, model, real)

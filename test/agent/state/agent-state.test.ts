@@ -55,7 +55,9 @@ function reachable(): readonly Facts<string>[] {
 
 const ALL = reachable()
 
-/** `·` for the same state, `*` where more than three may follow: then the order of states decides. */
+/**
+ * `·` for the same state, `*` where more than three may follow: then the order of states decides.
+ */
 function cellOf(state: AgentState, events: readonly AgentEvent<string>[]): string {
   const next = new Set<string>()
   for (const facts of ALL.filter((each) => stateOf(each) === state))

@@ -36,7 +36,8 @@ describe('a run of a fleet', () => {
     expect(Object.values(marks)).toEqual(Object.values(marks).toSorted((a, b) => a - b))
     const polls = seconds.reduce((sum, { sent }) => sum + sent.poll, 0)
     const fetched = seconds.reduce((sum, { sent }) => sum + sent.fetch, 0)
-    // One of each agent when it begins; who has nothing, and the one that looks first, asks for all.
+    // One of each agent when it begins; who has nothing, and the one that looks first, asks for
+    // all.
     expect(polls).toBeGreaterThanOrEqual(extent.agents - extent.whole)
     expect(fetched).toBeGreaterThanOrEqual(extent.whole + 1)
     const answered = seconds.reduce((sum, { outcomes }) => sum + (outcomes['304'] ?? 0), 0)

@@ -56,7 +56,9 @@ function changesBetween(before: readonly ShownPolicy[], after: readonly ShownPol
   })
 }
 
-/** Compiled as a machine of somebody in `teams` has them; teams by number, as ids tell case apart. */
+/**
+ * Compiled as a machine of somebody in `teams` has them; teams by number, as ids tell case apart.
+ */
 function compiled(policies: readonly ShownPolicy[], teams: readonly string[]) {
   const idOf = (team: string) => `team-${[...TEAMS].findIndex((name) => name === team)}`
   const all = policies.map(({ name, scope, rules }): Policy => ({

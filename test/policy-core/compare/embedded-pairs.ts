@@ -14,7 +14,9 @@ const INNER = [
   '245.245.245.245',
 ]
 
-/** Two sets about IPv4 addresses inside IPv6 ones, which differ in a rule or two and the machine. */
+/**
+ * Two sets about IPv4 addresses inside IPv6 ones, which differ in a rule or two and the machine.
+ */
 export function embeddedPairs(): fc.Arbitrary<PolicyPair> {
   const rule = fc.record({
     decision: fc.constantFrom<Rule['decision']>('allow', 'allow', 'deny'),

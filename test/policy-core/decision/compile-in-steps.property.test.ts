@@ -78,7 +78,8 @@ describe('compileInSteps', () => {
   })
 
   it.each([
-    // Beside reading, the table, grouping and the index: hashing, placing and, of suffixes, copying.
+    // Beside reading, the table, grouping and the index: hashing, placing and, of suffixes,
+    // copying.
     ['exact', 6],
     ['below', 8],
     // Flattening, and the prefixes; the sort and the search are a step each.

@@ -37,7 +37,9 @@ function askForOthers(compiledPolicy: CompiledPolicy, from: number, count: numbe
   }
 }
 
-/** The same numbers below `count` in each run, in an order in which some come again soon, some late. */
+/**
+ * The same numbers below `count` in each run, in an order in which some come again soon, some late.
+ */
 function randomNumbers(count: number): () => number {
   let state = 1
   return () => {

@@ -13,7 +13,10 @@ export interface ApiDeclaration {
   readonly kind: Kind
   /** Markdown of its docstring; empty when it has none. */
   readonly doc: string
-  /** TypeScript without what is internal: no bodies, no constructors, no members of an `@opaque` type. */
+  /**
+   * TypeScript without what is internal: no bodies, no constructors, no members of an `@opaque`
+   * type.
+   */
   readonly signature: string
   /** Names of the types that the signature mentions, in the order of their first mention. */
   readonly mentions: readonly string[]

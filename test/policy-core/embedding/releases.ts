@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Vectors } from './vectors.ts'
 
-/** What one version of the package promised: the first vectors of each subject, and their digest. */
+/**
+ * What one version of the package promised: the first vectors of each subject, and their digest.
+ */
 export interface Release {
   readonly version: string
   readonly subjects: Readonly<Record<string, Subject>>
@@ -22,7 +24,8 @@ export function withRelease(releases: readonly Release[], vectors: Vectors): rea
 
 /**
  * The promises that the vectors break. A version may break those of a release before it only when
- * its major version is another, or while that is 0 its minor version (Semantic Versioning 2.0.0 §4).
+ * its major version is another, or while that is 0 its minor version (Semantic Versioning 2.0.0
+ * §4).
  */
 export function brokenPromises(releases: readonly Release[], vectors: Vectors): string[] {
   const line = compatibleLine(vectors.version)

@@ -7,7 +7,9 @@ export type Host =
 const NEVER_IN_A_HOST = /[\p{Cc}\p{White_Space}%％﹪@/\\#?:[\]]/u
 const NAME = /^(?=.{1,253}$)[a-z\d_-]{1,63}(?:\.[a-z\d_-]{1,63})*$/
 
-/** A request's host: a name, an IPv4 address in any spelling, or IPv6 without brackets; else null. */
+/**
+ * A request's host: a name, an IPv4 address in any spelling, or IPv6 without brackets; else null.
+ */
 export function readHost(text: unknown): Host | null {
   if (typeof text !== 'string' || !text.isWellFormed() || text.length > 1024) return null
   const address = readAddress(text)

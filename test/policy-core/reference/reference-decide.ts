@@ -77,7 +77,9 @@ function decideConnect(set: ReferenceSet, request: Connect): Outcome {
   return { decision: 'deny', reason: 'default_deny', rules: [] }
 }
 
-/** A name that no rule denies and nobody has resolved: may it be, and what does its address decide? */
+/**
+ * A name that no rule denies and nobody has resolved: may it be, and what does its address decide?
+ */
 function decideUnresolved(
   set: ReferenceSet,
   request: Connect,

@@ -134,7 +134,9 @@ function alone(set: PolicySet, policy: Policy): PolicySet {
   return { ...set, governed: true, policies: [policy], local: [] }
 }
 
-/** Rules of texts that no server has taken, and of ordinary ones with something in the wrong place. */
+/**
+ * Rules of texts that no server has taken, and of ordinary ones with something in the wrong place.
+ */
 function hostilePolicies(): fc.Arbitrary<Policy> {
   const stars = fc.constantFrom('**', '*', '/', '~', '.', ':', '[', ']', '%', '\0', '\ud800')
   const names = fc.constantFrom('example.com', 'xn--', '\u00df', '\u0430', '\u3002', 'İ')

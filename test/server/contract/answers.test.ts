@@ -38,7 +38,9 @@ const QUERIES: Readonly<Record<string, string>> = {
   getEffectivePolicy: '?user=acme-member',
 }
 
-/** What is there is read first; what makes comes before what takes away, a part before its whole. */
+/**
+ * What is there is read first; what makes comes before what takes away, a part before its whole.
+ */
 function rank({ method, path }: Operation): number {
   const depth = pathParameters(path).length
   if (method === 'GET') return 0

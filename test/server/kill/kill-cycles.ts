@@ -31,7 +31,9 @@ export interface KillReport {
 }
 
 const WRITERS = 16
-/** What a command of its own looks at takes longer than a cycle; so the first, some, and the last. */
+/**
+ * What a command of its own looks at takes longer than a cycle; so the first, some, and the last.
+ */
 const INSPECT_EVERY = 10
 /** Acknowledgements before the kill. */
 const MOST_BEFORE_KILL = 150

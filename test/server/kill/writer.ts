@@ -17,8 +17,8 @@ export interface KnownPolicy {
 /** Writes one thing after the other, and remembers what it was told. */
 export interface Writer {
   /**
-   * Writes until a request is not acknowledged, which is kept, or `signal` says that it is enough: a
-   * database may be back before this writer misses it. `onAcknowledged` for each.
+   * Writes until a request is not acknowledged, which is kept, or `signal` says that it is enough:
+   * a database may be back before this writer misses it. `onAcknowledged` for each.
    */
   work(access: Access, signal: AbortSignal, onAcknowledged: () => void): Promise<void>
   /** Sends the request that was not acknowledged again, and asks for the last creation again. */

@@ -10,7 +10,10 @@ import { temporaryDirectory } from '../temporary-directory.ts'
 
 /** `PALISADE_CASES=300` makes ten minutes of it. */
 const SECONDS = Math.max(1, Math.round(2 * factorOfRun()))
-/** Requests a second, in even steps: about half of what a small machine takes with this client on it. */
+/**
+ * Requests a second, in even steps: about half of what a small machine takes with this client on
+ * it.
+ */
 const RATE = 200
 /** One request in so many writes. */
 const WRITE_EVERY = 20

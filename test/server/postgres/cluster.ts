@@ -11,7 +11,9 @@ const PORT = '5432'
 /** PostgreSQL refuses to run as root; `nobody` owns nothing. */
 const NOBODY = 65_534
 
-/** A PostgreSQL of the tests' own, on a Unix socket, and without a network unless told otherwise. */
+/**
+ * A PostgreSQL of the tests' own, on a Unix socket, and without a network unless told otherwise.
+ */
 export interface Cluster {
   readonly directory: string
   readonly process: ChildProcess

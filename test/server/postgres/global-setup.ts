@@ -8,7 +8,9 @@ import { binariesOf } from './cluster.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where the tests of this run have their PostgreSQL; null when there is none for the platform. */
+    /**
+     * Where the tests of this run have their PostgreSQL; null when there is none for the platform.
+     */
     readonly postgresDirectory: string | null
   }
 }

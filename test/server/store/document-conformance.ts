@@ -29,7 +29,9 @@ function document(id: string): DocumentRecord {
 
 const [A, B, C] = [document('a'), document('b'), document('c')]
 
-/** What every driver promises of documents placed ahead; `store` holds the seed of `describeStore`. */
+/**
+ * What every driver promises of documents placed ahead; `store` holds the seed of `describeStore`.
+ */
 export function describeDocuments(store: () => Store): void {
   const place = (...documents: DocumentRecord[]) =>
     store().transaction(({ views }) => views.placeAhead('acme', documents, VERSION))

@@ -37,7 +37,10 @@ function enrolment(id: string, created_by: string, parent_id: string | null): En
 
 const numbered = (name: string) => Array.from({ length: MANY }, (_, index) => `${name} ${index}`)
 
-/** What every driver promises of revocations of many tokens; `store` holds the seed of `describeStore`. */
+/**
+ * What every driver promises of revocations of many tokens; `store` holds the seed of
+ * `describeStore`.
+ */
 export function describeRevocations(store: () => Store): void {
   const write = <T>(work: (writer: StoreWriter) => Promise<T>) => store().transaction(work)
   const endOf = (...ids: string[]) =>

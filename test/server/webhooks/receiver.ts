@@ -58,7 +58,9 @@ export async function openReceiver(): Promise<Receiver> {
   }
 }
 
-/** The event in a request, when the library of Standard Webhooks takes it at that time; or throws. */
+/**
+ * The event in a request, when the library of Standard Webhooks takes it at that time; or throws.
+ */
 export function verify({ headers, body }: Received, secret: string, at: Date): unknown {
   vi.useFakeTimers({ toFake: ['Date'], now: at })
   try {

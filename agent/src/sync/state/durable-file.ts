@@ -4,7 +4,10 @@ import { basename, dirname, join } from 'node:path'
 
 const INFIX = '.tmp-'
 
-/** Durable and whole when it resolves; a crash in between leaves the former file, and maybe a leftover. */
+/**
+ * Durable and whole when it resolves; a crash in between leaves the former file, and maybe a
+ * leftover.
+ */
 export async function writeDurably(file: string, content: string | Uint8Array): Promise<void> {
   const temporary = join(
     dirname(file),
@@ -32,7 +35,9 @@ export function isLeftover(name: string): boolean {
   return name.includes(INFIX)
 }
 
-/** The rename itself must reach the disk (fsync(2), "calling fsync() does not necessarily ensure…"). */
+/**
+ * The rename itself must reach the disk (fsync(2), "calling fsync() does not necessarily ensure…").
+ */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {

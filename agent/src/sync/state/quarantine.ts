@@ -7,8 +7,8 @@ const INFIX = '.rejected-'
 const MAX_REJECTED = 4
 
 /**
- * Moves what cannot be used out of the way, beside it; answers where it is now, which is where it was when it
- * cannot be moved. Of those moved earlier the oldest are removed.
+ * Moves what cannot be used out of the way, beside it; answers where it is now, which is where it
+ * was when it cannot be moved. Of those moved earlier the oldest are removed.
  */
 export async function quarantine(path: string, nowMs: number): Promise<string> {
   const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
@@ -23,8 +23,9 @@ export async function quarantine(path: string, nowMs: number): Promise<string> {
 }
 
 /**
- * At a start: moves a directory aside that others may have written to, or something else in its place, and closes
- * one that others may read. Null where the directory can be used or is not there. The next write makes it anew.
+ * At a start: moves a directory aside that others may have written to, or something else in its
+ * place, and closes one that others may read. Null where the directory can be used or is not there.
+ * The next write makes it anew.
  */
 export async function quarantineUnsafeDirectory(
   directory: string,

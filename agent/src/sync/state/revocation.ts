@@ -10,19 +10,24 @@ export interface Revocation {
   restore(): boolean
   /** The server has refused the key of this machine. */
   begin(): void
-  /** A nonce for one attempt, which replaces the one before. Null while this machine is not revoked. */
+  /**
+   * A nonce for one attempt, which replaces the one before. Null while this machine is not revoked.
+   */
   challenge(): string | null
   /** Whether that answers the newest challenge, which ends the revocation. */
   endBy(view: Pick<VerifiedView, 'nonce'>): boolean
-  /** Writes a change that is not on disk yet. Never rejects: one that cannot be written is with the next call. */
+  /**
+   * Writes a change that is not on disk yet. Never rejects: one that cannot be written is with the
+   * next call.
+   */
   keep(): Promise<void>
 }
 
 /**
- * Only an assignment into which the server has signed the nonce of the very attempt ends a revocation. Any page can
- * be sent in place of the server, an earlier answer can be recorded, and no date says when something was signed: the
- * clocks of machine and server differ. A nonce that served for two attempts could be answered before a
- * later refusal.
+ * Only an assignment into which the server has signed the nonce of the very attempt ends a
+ * revocation. Any page can be sent in place of the server, an earlier answer can be recorded, and
+ * no date says when something was signed: the clocks of machine and server differ. A nonce that
+ * served for two attempts could be answered before a later refusal.
  */
 export function createRevocation(
   keeper: Pick<StateKeeper, 'isRevoked' | 'keepInBoth'>,

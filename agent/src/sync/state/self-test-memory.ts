@@ -10,9 +10,9 @@ const MAX_BYTES = 1024
 type Listing = Pick<VerifiedView, 'documents'>
 
 /**
- * Which self-tests this evaluator has held to, across restarts. A start does without them then: for 100
- * policies they are a sixth of it, cold as everything is. An agent of another version asks again, before
- * what another one has kept is in force.
+ * Which self-tests this evaluator has held to, across restarts. A start does without them then: for
+ * 100 policies they are a sixth of it, cold as everything is. An agent of another version asks
+ * again, before what another one has kept is in force.
  */
 export interface SelfTestMemory {
   isKnown(view: Listing): Promise<boolean>

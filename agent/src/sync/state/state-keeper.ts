@@ -33,9 +33,15 @@ export interface StateKeeper {
   restore(): Promise<{ readonly kept: FetchedView | null; readonly problem: StateProblem | null }>
   /** Roots are kept whatever comes next: they are how an organization recovers from a theft. */
   keepRoots(roots: readonly string[]): Promise<Root | Fault>
-  /** Makes the view what this machine trusts, durably. Throws the system's error; then nothing changed. */
+  /**
+   * Makes the view what this machine trusts, durably. Throws the system's error; then nothing
+   * changed.
+   */
   keepView(view: VerifiedView): Promise<void>
-  /** Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not reentrant. */
+  /**
+   * Durable, in both copies, when it resolves. Throws the system's error; then nothing changed. Not
+   * reentrant.
+   */
   keepInBoth(changed: Partial<Pick<TrustedState, 'grants' | 'is_revoked'>>): Promise<void>
   /** Keeps what is known about the time, so that a restart does not make it earlier. */
   keepTime(): Promise<void>
@@ -63,7 +69,10 @@ export function createStateKeeper(deps: StateKeeperDeps): StateKeeper {
     return file
   }
 
-  /** One copy of the state; another may be there when it is not usable, because it is out of the way then. */
+  /**
+   * One copy of the state; another may be there when it is not usable, because it is out of the way
+   * then.
+   */
   async function restoreCopy() {
     const read = await store.read(clock.now())
     if (read.state === null) return { kept: null, problem: read.problem, isUsable: true }
@@ -186,7 +195,9 @@ function addRoots(
   return { state: { ...state, ...begun, roots, grants: judgeGrants(state, root) }, root, isBegun }
 }
 
-/** With other keys for targets a grant is over: whoever stole the former ones may have signed it. */
+/**
+ * With other keys for targets a grant is over: whoever stole the former ones may have signed it.
+ */
 function judgeGrants({ grants }: TrustedState, root: Root): GrantLedger {
   const { current } = grants
   return current === null || isSignedBy(root, 'targets', current.text) ? grants : withEnded(grants)

@@ -38,12 +38,15 @@ export interface ReadState {
   readonly problem: StateProblem | null
 }
 
-/** What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time. */
+/**
+ * What a machine trusts, on disk: two copies of the state, documents by their hashes, and the time.
+ */
 export interface StateStore {
   read(nowMs: number): Promise<ReadState>
   /**
-   * Durable, in both copies, when it resolves: nothing is to be forgotten with one of them. A crash at any moment
-   * leaves one whole copy at least. Rejects before it writes what could not be read again.
+   * Durable, in both copies, when it resolves: nothing is to be forgotten with one of them. A crash
+   * at any moment leaves one whole copy at least. Rejects before it writes what could not be read
+   * again.
    */
   write(state: TrustedState): Promise<void>
   /** Null when it is not there or damaged. */

@@ -3,8 +3,8 @@ import { errorEnvelopeSchema, parseJson } from '@palisade/protocol'
 import { fault, type Fault } from '../fault.ts'
 
 /**
- * Three polls. Whoever can send a header could keep a machine away with it, so it obeys no longer than
- * a server would have a reason to ask.
+ * Three polls. Whoever can send a header could keep a machine away with it, so it obeys no longer
+ * than a server would have a reason to ask.
  */
 export const MAX_RETRY_AFTER_MS = 15 * 60_000
 export const JSON_MEDIA_TYPE = 'application/json'
@@ -21,9 +21,10 @@ export function mediaTypeOf({ headers }: Pick<FetchAnswer, 'headers'>): string {
 }
 
 /**
- * Whether something on the way has answered a request in place of the server, as captive portals, gateways and
- * proxies that want a password do. A 401 is the server's own only with the error envelope of the protocol: any other
- * one is not about the machine, and a gateway would revoke all machines behind it. Reads the body of a 401.
+ * Whether something on the way has answered a request in place of the server, as captive portals,
+ * gateways and proxies that want a password do. A 401 is the server's own only with the error
+ * envelope of the protocol: any other one is not about the machine, and a gateway would revoke all
+ * machines behind it. Reads the body of a 401.
  */
 export async function isForeign({ status, body }: FetchAnswer): Promise<boolean> {
   if (status === NETWORK_AUTHENTICATION_REQUIRED) return true
@@ -41,7 +42,9 @@ export function isMarkup(body: Uint8Array): boolean {
   return body.find((byte) => !WHITE_SPACE.has(byte)) === LESS_THAN
 }
 
-/** What a server says that has too much to do, with how long it wants to be left alone; else null. */
+/**
+ * What a server says that has too much to do, with how long it wants to be left alone; else null.
+ */
 export function findBusyFault({
   status,
   headers,

@@ -22,7 +22,10 @@ export interface DeviceAccessDeps {
   /** Origin. */
   readonly server: string
   readonly prove: Prove
-  /** The server refuses a proof: dates the next ones by another clock. False where none shows another time. */
+  /**
+   * The server refuses a proof: dates the next ones by another clock. False where none shows
+   * another time.
+   */
   readonly redate?: () => boolean
   /** For the whole exchange. */
   readonly timeoutMs: number

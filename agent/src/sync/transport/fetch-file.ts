@@ -47,13 +47,17 @@ export interface Wanted {
   readonly keepsToken?: boolean
 }
 
-/** Fetches one file, or sends something and fetches the answer. Judges only the transport: what is in the file is not looked at. Never rejects. */
+/**
+ * Fetches one file, or sends something and fetches the answer. Judges only the transport: what is
+ * in the file is not looked at. Never rejects.
+ */
 export type FetchFile = (wanted: Wanted, signal: AbortSignal) => Promise<Fetched>
 
 /**
- * Asks the server of the enrolment as the machine that has the key. Proofs are dated by the trusted time, which
- * a clock that is set back does not change; but a clock that was ahead once and was mended stays in it until
- * something is fetched, which nothing would be. So where the server refuses one, the other serves.
+ * Asks the server of the enrolment as the machine that has the key. Proofs are dated by the trusted
+ * time, which a clock that is set back does not change; but a clock that was ahead once and was
+ * mended stays in it until something is fetched, which nothing would be. So where the server
+ * refuses one, the other serves.
  */
 export function fetchAsDevice(deps: {
   readonly enrolment: Pick<Enrolment, 'server'>
@@ -112,8 +116,8 @@ export function createFileFetcher(deps: {
             }),
         ...wanted.headers,
         ...(etag === null ? {} : { 'if-none-match': etag }),
-        // Most likely there is nothing new, and the server would hold the connection for as long as it
-        // offers: 70 seconds of each 300, of every machine.
+        // Most likely there is nothing new, and the server would hold the connection for as long as
+        // it offers: 70 seconds of each 300, of every machine.
         ...(isPoll && etag !== null ? { connection: 'close' } : {}),
         ...(body === null ? {} : { 'content-type': JSON_MEDIA_TYPE }),
       },

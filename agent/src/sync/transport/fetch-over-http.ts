@@ -11,7 +11,8 @@ const IDLE_MS = 5_000
 
 /**
  * Asks a server by `node:http`, which the agent has anyway. The global `fetch` is a client of its
- * own, in JavaScript and WebAssembly: it is 13 MiB of what an agent holds, and needs a compiler of machine code.
+ * own, in JavaScript and WebAssembly: it is 13 MiB of what an agent holds, and needs a compiler of
+ * machine code.
  *
  * Follows no redirect, uses no proxy whatever the environment says, and takes no compressed answer.
  */

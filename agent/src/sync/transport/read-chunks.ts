@@ -23,12 +23,13 @@ export class TooManyChunksError extends Error {
 }
 
 /**
- * The chunks of an answer as they come, for whoever takes each at once: what has come and was not asked
- * for is held. Leaving a loop over them early ends the connection, unless the answer has come whole. Once the
- * signal has aborted, its reason is what is thrown, whatever ended the answer.
+ * The chunks of an answer as they come, for whoever takes each at once: what has come and was not
+ * asked for is held. Leaving a loop over them early ends the connection, unless the answer has come
+ * whole. Once the signal has aborted, its reason is what is thrown, whatever ended the answer.
  *
  * The iterator of `node:stream` puts small chunks together, so that they cannot be counted. The one
- * of `node:events` shows them when hundreds are held, which holds decisions up. bench: agent/updates
+ * of `node:events` shows them when hundreds are held, which holds decisions up. bench:
+ * agent/updates
  */
 export function readChunks(
   response: IncomingMessage,
@@ -60,7 +61,8 @@ export function readChunks(
   }
 
   function end(how: NonNullable<typeof ending>): void {
-    // A request that is ended drops what has come, and its answer may then end as if it were complete.
+    // A request that is ended drops what has come, and its answer may then end as if it were
+    // complete.
     ending ??= signal.aborted ? { error: signal.reason } : how
     if (waiting === null) return
     if (ending === 'complete') waiting.resolve({ done: true, value: undefined })

@@ -39,8 +39,8 @@ export function isLater(one: AssignmentOrder, other: AssignmentOrder): boolean {
 }
 
 /**
- * Of the newest assignment that was accepted; null without one. By the present targets keys: one that
- * a thief signed with former keys keeps nothing out.
+ * Of the newest assignment that was accepted; null without one. By the present targets keys: one
+ * that a thief signed with former keys keeps nothing out.
  */
 export function newestOrderOf(
   { newest_assignment: newest }: { readonly newest_assignment: string | null },

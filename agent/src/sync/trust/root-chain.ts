@@ -22,8 +22,8 @@ export function followFrom(trusted: Root, roots: readonly string[]): Root | null
 }
 
 /**
- * Whether the keys of what is signed daily have changed. Then versions begin anew: whoever stole the
- * former keys may have signed the highest ones (specification, §5.3.11).
+ * Whether the keys of what is signed daily have changed. Then versions begin anew: whoever stole
+ * the former keys may have signed the highest ones (specification, §5.3.11).
  */
 export function hasOtherKeys(former: Root, next: Root): boolean {
   const keysOf = (root: Root, role: Role): string =>

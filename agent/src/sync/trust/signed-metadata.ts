@@ -138,8 +138,9 @@ function open(file: string | SignedFile): SignedFile | null {
 }
 
 /**
- * The form that TUF signs: members sorted, no white space, strings with `\` and `"` escaped alone. Null
- * for what has none, as a fraction: what tuf-js would not read must not count as signed here either.
+ * The form that TUF signs: members sorted, no white space, strings with `\` and `"` escaped alone.
+ * Null for what has none, as a fraction: what tuf-js would not read must not count as signed here
+ * either.
  */
 export function formatCanonicalJson(value: unknown): string | null {
   try {

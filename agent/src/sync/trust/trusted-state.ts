@@ -43,9 +43,9 @@ const stateSchema = z.strictObject({
 export type TrustedState = z.infer<typeof stateSchema>
 
 /**
- * Whether the previous copy knows of something that the newest does not: that was not written to the
- * end, or an older one was put in its place. Of two that are as far, one of a machine that was put out
- * holds.
+ * Whether the previous copy knows of something that the newest does not: that was not written to
+ * the end, or an older one was put in its place. Of two that are as far, one of a machine that was
+ * put out holds.
  */
 export function isAhead(previous: TrustedState, newest: TrustedState): boolean {
   if (previous.org !== newest.org || previous.device_id !== newest.device_id) return false

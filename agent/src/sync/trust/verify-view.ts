@@ -74,7 +74,8 @@ interface Parsed {
 
 /**
  * Judges what the specification leaves to us: whose view it is, what it must not fall behind, how
- * long it may live. Signatures and links are looked at once more, because files come from the disk, too.
+ * long it may live. Signatures and links are looked at once more, because files come from the disk,
+ * too.
  */
 export function verifyView(files: ViewFiles, context: ViewContext): VerifiedView | Fault {
   const parsed = parseFiles(files, context)
@@ -157,8 +158,9 @@ function checkOrder(parsed: Parsed, files: ViewFiles, context: ViewContext): Fau
 }
 
 /**
- * A machine leaves its view only for a later assignment, or a recorded one would move it back. Within one
- * view the versions of its files order them, and servers whose clocks differ may assign it.
+ * A machine leaves its view only for a later assignment, or a recorded one would move it back.
+ * Within one view the versions of its files order them, and servers whose clocks differ may assign
+ * it.
  */
 function checkAssignment(assignment: Assignment, context: ViewContext): Fault | null {
   const newest = newestOrderOf(context.state, context.root)

@@ -18,9 +18,14 @@ const markSchema = versionsSchema.extend({
 
 /** Members of the state on disk, which every update writes as a whole. */
 export const viewMarksShape = {
-  /** Of the views that this device had last: a device that returns to one must not fall behind in it. */
+  /**
+   * Of the views that this device had last: a device that returns to one must not fall behind in
+   * it.
+   */
   marks: z.record(z.string(), markSchema),
-  /** A view without a mark must be issued after this, in milliseconds since 1970; 0 for any time. */
+  /**
+   * A view without a mark must be issued after this, in milliseconds since 1970; 0 for any time.
+   */
   marks_floor_ms: instantMs,
 }
 export type ViewMarks = Readonly<z.infer<z.ZodObject<typeof viewMarksShape>>>
@@ -48,8 +53,8 @@ export function isBehind({ marks, marks_floor_ms }: ViewMarks, issue: Issue): bo
 }
 
 /**
- * The marks with those of accepted files. Beyond `most` the view that was issued longest ago loses its
- * mark, and the floor rises above all that it stood for: an older version was issued before it.
+ * The marks with those of accepted files. Beyond `most` the view that was issued longest ago loses
+ * its mark, and the floor rises above all that it stood for: an older version was issued before it.
  */
 export function withMark(
   { marks, marks_floor_ms }: ViewMarks,

@@ -36,9 +36,10 @@ export interface ArchiveOptions {
 const BUNDLE_FILE: ArchiveOptions = { what: 'bundle file', orElse: null }
 
 /**
- * Reads the chunks of a bundle as if it were a server: what is asked for is found by its name or is absent, and
- * is no longer than asked for. Whose it is, is looked at only to say so in plain words; nothing is
- * verified here, and nothing counts before it has been, in the way of everything that is fetched.
+ * Reads the chunks of a bundle as if it were a server: what is asked for is found by its name or is
+ * absent, and is no longer than asked for. Whose it is, is looked at only to say so in plain words;
+ * nothing is verified here, and nothing counts before it has been, in the way of everything that is
+ * fetched.
  */
 export async function openArchive(
   body: readonly Uint8Array[],

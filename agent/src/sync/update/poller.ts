@@ -28,7 +28,9 @@ export interface Poller {
    * must not be answered by a fetch that was already under way. All who ask meanwhile share one.
    */
   demand(): Promise<SyncOutcome>
-  /** The same for a hint, which is nobody's wish: null while the server has asked us to stay away. */
+  /**
+   * The same for a hint, which is nobody's wish: null while the server has asked us to stay away.
+   */
   hinted(): Promise<SyncOutcome | null>
   /** Something else that must not meet a fetch: runs once nothing else does. */
   inTurn<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T>
@@ -43,8 +45,8 @@ export function createPoller(deps: PollerDeps): Poller {
   let running: Promise<unknown> | null = null
   let queued: Promise<SyncOutcome> | null = null
   /**
-   * `Retry-After` binds the timetable; a person who asks now is answered now. The next tick after it
-   * is the machine's own, so those who were asked for the same do not come back together.
+   * `Retry-After` binds the timetable; a person who asks now is answered now. The next tick after
+   * it is the machine's own, so those who were asked for the same do not come back together.
    */
   let away = { sinceMs: 0, untilMs: 0 }
 
@@ -127,8 +129,8 @@ export function createPoller(deps: PollerDeps): Poller {
 
 /**
  * Spaces the attempts that local programs ask for, so that none of them can keep the server busy by
- * this machine. All who ask while one is waited for share it: it begins after they have asked. `uptime`
- * is monotonic, in milliseconds; `demand` begins an attempt after its call.
+ * this machine. All who ask while one is waited for share it: it begins after they have asked.
+ * `uptime` is monotonic, in milliseconds; `demand` begins an attempt after its call.
  */
 export function createSpacedDemand(
   demand: () => Promise<SyncOutcome>,

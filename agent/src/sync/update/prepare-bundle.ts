@@ -22,8 +22,8 @@ interface PrepareDeps {
 }
 
 /**
- * In steps, between which what is in force stays so: reads, compiles and tests, so that nothing can fail any more once the bundle is put into force. What
- * is tested already need not be again.
+ * In steps, between which what is in force stays so: reads, compiles and tests, so that nothing can
+ * fail any more once the bundle is put into force. What is tested already need not be again.
  */
 export function* prepareBundle(
   { active, readBundle }: PrepareDeps,
@@ -47,7 +47,10 @@ export function* prepareBundle(
   return { kind: 'prepared', bundle, complaint }
 }
 
-/** Asks what is in force of the documents that it has, too: what others came beside them is no matter. */
+/**
+ * Asks what is in force of the documents that it has, too: what others came beside them is no
+ * matter.
+ */
 function* isMisreadInForce(
   current: CompiledBundle | null,
   selfTests: readonly SelfTest[],
@@ -101,8 +104,8 @@ type ReadBundle = (view: VerifiedView, texts: readonly string[]) => Steps<BuiltB
  * Reads the documents of a view, in its order. What this version does not know makes the whole of
  * it unsupported: a rule that is left out could be the one that denies.
  *
- * A document that the view before listed by the same hash is not read again, and with all of them the
- * same the list is the same array: views are signed every hour and hold what they held before.
+ * A document that the view before listed by the same hash is not read again, and with all of them
+ * the same the list is the same array: views are signed every hour and hold what they held before.
  */
 export function createBundleReader(org: string): ReadBundle {
   let policies: readonly ViewPolicy[] = []

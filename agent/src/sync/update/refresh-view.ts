@@ -43,7 +43,8 @@ export async function refreshView(
 ): Promise<Refreshed> {
   const roots: string[] = []
   try {
-    // With the first update: what is on disk is enforced without the library, and loading it takes longer than that.
+    // With the first update: what is on disk is enforced without the library, and loading it takes
+    // longer than that.
     const tuf = await import('tuf-js/dist/store.js')
     const trusted = new tuf.TrustedMetadataStore(Buffer.from(refresh.root))
     const get = createGetter(refresh, fetchFile, signal)

@@ -64,8 +64,8 @@ export interface Times {
 }
 
 /**
- * Null while the timestamp does. A clock that was ahead once makes policies old until a later issue proves it wrong:
- * without asking, that comes within an hour.
+ * Null while the timestamp does. A clock that was ahead once makes policies old until a later issue
+ * proves it wrong: without asking, that comes within an hour.
  */
 export function findAwaitedIssue(
   bundle: { readonly stale_at: string; readonly expires_at: string } | null,

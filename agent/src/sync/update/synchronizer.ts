@@ -40,11 +40,13 @@ export interface CacheProblem {
 
 /** Brings policy into force: at start from disk, later from the server. */
 export interface Synchronizer {
-  /** Puts what was kept into force, or sets what is damaged aside, and says why it is not in force. */
+  /**
+   * Puts what was kept into force, or sets what is damaged aside, and says why it is not in force.
+   */
   restore(): Promise<CacheProblem | null>
   /**
-   * One attempt; `isNewsExpected` where it is likely that there is something new. Never rejects; any
-   * failure leaves in force what was in force. Not reentrant.
+   * One attempt; `isNewsExpected` where it is likely that there is something new. Never rejects;
+   * any failure leaves in force what was in force. Not reentrant.
    */
   run(signal: AbortSignal, isNewsExpected?: boolean): Promise<SyncOutcome>
   /** The same for a bundle file; tells nothing of the server, so it is no attempt on the record. */
@@ -74,7 +76,8 @@ export function createSynchronizer(deps: SynchronizerDeps): Synchronizer {
     const prepared = runSteps(prepareBundle(preparing, kept, { source: 'cache', isTested }))
     if (prepared.kind === 'fault') {
       active.apply({ kind: 'damaged' })
-      // What is misread here is whole: once this agent is mended, or another version, it goes on with it.
+      // What is misread here is whole: once this agent is mended, or another version, it goes on
+      // with it.
       const isLeft = prepared.code === 'self_test_failed'
       return { file: isLeft ? null : await channel.setAside(), message: prepared.message }
     }

@@ -2,7 +2,9 @@ import { createTask } from 'node-cron'
 
 /** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
 const LOOK_MS = 30_000
-/** More than this between the clock and the time that really passed, and one of the two happened. */
+/**
+ * More than this between the clock and the time that really passed, and one of the two happened.
+ */
 const MAX_DRIFT_MS = 5_000
 
 /** Time zones differ by multiples of 15 minutes, so these are due at the same instants in all. */
@@ -75,7 +77,8 @@ export type Schedule = () => readonly number[]
 
 /**
  * cron is asked where a calendar is needed; for whole periods, such as by default, it is not: the
- * tables of calendars that it loads hold 8 MiB for as long as the agent runs, and 50 ms of its start.
+ * tables of calendars that it loads hold 8 MiB for as long as the agent runs, and 50 ms of its
+ * start.
  */
 export function createSchedule(expression: string, clock: () => number): Schedule {
   const everyMinutes = EVERY_MINUTES.exec(expression)

@@ -24,7 +24,9 @@ export interface ViewChannelDeps {
 
 export interface Offer extends FetchedView {
   readonly kind: 'offer'
-  /** Makes it what this machine trusts, durably. Throws the system's error; then nothing changed. */
+  /**
+   * Makes it what this machine trusts, durably. Throws the system's error; then nothing changed.
+   */
   keep(): Promise<void>
 }
 
@@ -124,8 +126,9 @@ export function createViewChannel(deps: ViewChannelDeps): ViewChannel {
 }
 
 /**
- * As the server makes it, of what was verified. Not the one that came with it: whoever gives an older timestamp the tag of
- * the newest once would have the server itself say from then on that nothing has changed.
+ * As the server makes it, of what was verified. Not the one that came with it: whoever gives an
+ * older timestamp the tag of the newest once would have the server itself say from then on that
+ * nothing has changed.
  */
 function tagOf(timestamp: Uint8Array): string {
   return `"${hash('sha256', timestamp, 'base64url').slice(0, TIMESTAMP_TAG_CHARACTERS)}"`
@@ -139,7 +142,10 @@ function heldOf(keeper: Pick<StateKeeper, 'state' | 'root'>, etag: string | null
   return { view, root: keeper.root()?.version ?? 1, targets, etag, assignmentVersion }
 }
 
-/** The files of that view, with their versions where they are still known: with other keys they begin anew. */
+/**
+ * The files of that view, with their versions where they are still known: with other keys they
+ * begin anew.
+ */
 function keptOf({ view, marks }: TrustedState, id: string | null): Refresh['kept'] {
   if (view === null || view.id !== id || !Object.hasOwn(marks, id)) return null
   const versions = marks[id]

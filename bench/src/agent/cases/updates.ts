@@ -19,7 +19,10 @@ export interface UpdatesOptions {
   readonly chunkedMs: number
 }
 
-/** Milliseconds from asking to the whole answer: of all decisions of a round, ranges over the rounds. */
+/**
+ * Milliseconds from asking to the whole answer: of all decisions of a round, ranges over the
+ * rounds.
+ */
 export interface Latencies {
   readonly p50: Range
   readonly p99: Range
@@ -46,8 +49,9 @@ interface Round {
 }
 
 /**
- * Decisions over the local API, every five milliseconds whether or not those before are answered: at
- * rest, while a server answers in chunks of one byte, and while 25,000 rules are fetched, verified and compiled.
+ * Decisions over the local API, every five milliseconds whether or not those before are answered:
+ * at rest, while a server answers in chunks of one byte, and while 25,000 rules are fetched,
+ * verified and compiled.
  */
 export async function measureUpdates(
   { dataDir, serverDir }: Machine,

@@ -8,7 +8,10 @@ import { fillFleet, type Fleet } from '../fill-fleet.ts'
 import { startAgentThreads, type AgentThreads } from '../agent-threads.ts'
 import { uptimeMs } from '../uptime.ts'
 
-/** Longer than agents hold back their reports and the next request for a hint: the longer, the more there are. */
+/**
+ * Longer than agents hold back their reports and the next request for a hint: the longer, the more
+ * there are.
+ */
 const SETTLE_MS = 3_000
 const SETTLE_MS_AN_AGENT = 9
 /** Agents of a thread that are started together: they would wait for each other's first fetch. */
@@ -40,8 +43,8 @@ interface Change {
 }
 
 /**
- * Before those that count: in the first all agents share code that runs for the first time, which no
- * two machines do.
+ * Before those that count: in the first all agents share code that runs for the first time, which
+ * no two machines do.
  */
 const WARM_UPS = 2
 

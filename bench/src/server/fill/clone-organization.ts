@@ -12,7 +12,8 @@ export type Polled = Pick<Filled, 'org' | 'view' | 'deviceTokens'>
 
 /**
  * Copies the policies and rules of `template` to `count` new organizations with one device each,
- * below the driver: five million rules one by one would take minutes. Answers them with their devices.
+ * below the driver: five million rules one by one would take minutes. Answers them with their
+ * devices.
  */
 export function cloneOrganization(
   directory: string,

@@ -92,7 +92,9 @@ export async function prepareAttacks(port: number, store: HostileStore): Promise
   ]
 }
 
-/** What the bystander sends, each kind in turn: reads of one organization and its machines' polls. */
+/**
+ * What the bystander sends, each kind in turn: reads of one organization and its machines' polls.
+ */
 export async function bystanderRequests(
   port: number,
   { bystander }: HostileStore,

@@ -21,7 +21,9 @@ export interface StoredCredentials extends Account {
 
 const MEMBERS = ['server', 'org', 'username', 'token'] as const
 
-/** Reads the text of a credentials file; null when it is not one, as with a password for a token. */
+/**
+ * Reads the text of a credentials file; null when it is not one, as with a password for a token.
+ */
 export function parseCredentials(text: string): StoredCredentials | null {
   const json = parseJson(text)
   if (!json.ok || typeof json.value !== 'object' || json.value === null) return null

@@ -1,7 +1,9 @@
 import { deviceNameSchema } from '@palisade/protocol'
 import { usageError } from '../cli-error.ts'
 
-/** The name of a machine as it is stored. Throws exit 2 with the argument that it was written in. */
+/**
+ * The name of a machine as it is stored. Throws exit 2 with the argument that it was written in.
+ */
 export function parseDeviceName(text: string, argument: string): string {
   const parsed = deviceNameSchema.safeParse(text)
   if (parsed.success) return parsed.data

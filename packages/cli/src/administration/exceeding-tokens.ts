@@ -3,7 +3,9 @@ import type { AccessToken } from '@palisade/protocol'
 import { count } from '../terminal/count.ts'
 import type { Style } from '../terminal/style.ts'
 
-/** Live tokens of the organization that the user made and that may do more than the user may now. */
+/**
+ * Live tokens of the organization that the user made and that may do more than the user may now.
+ */
 export async function listExceedingTokens(
   { accessTokens }: Pick<OrganizationClient, 'accessTokens'>,
   username: string,

@@ -10,7 +10,10 @@ export interface TokenKind {
   readonly listedBy: string
 }
 
-/** The token with this id, else the only one of this name or beginning of its id. Throws `ERR_NOT_FOUND`, exit 1. */
+/**
+ * The token with this id, else the only one of this name or beginning of its id. Throws
+ * `ERR_NOT_FOUND`, exit 1.
+ */
 export function findToken<T extends { readonly id: string; readonly name: string }>(
   kind: TokenKind,
   tokens: readonly T[],

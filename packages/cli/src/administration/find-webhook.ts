@@ -5,7 +5,10 @@ import { EXIT } from '../exit-code.ts'
 import { findByPrefix } from './find-by-prefix.ts'
 import { notFound } from './find-policy.ts'
 
-/** The webhook with this id, else the only one with this URL or beginning of its id. Throws `ERR_NOT_FOUND`, exit 1. */
+/**
+ * The webhook with this id, else the only one with this URL or beginning of its id. Throws
+ * `ERR_NOT_FOUND`, exit 1.
+ */
 export async function findWebhook(
   organization: OrganizationClient,
   idOrUrl: string,

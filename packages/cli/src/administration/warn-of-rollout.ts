@@ -5,8 +5,8 @@ import { isOpen } from './find-rollout.ts'
 import { describeHold } from './format-rollout.ts'
 
 /**
- * After a change of policies: says that some machines do not get it yet. On the error stream, so that
- * it is seen beside JSON, too.
+ * After a change of policies: says that some machines do not get it yet. On the error stream, so
+ * that it is seen beside JSON, too.
  */
 export async function warnOfRollout(
   { io, style }: RunContext,

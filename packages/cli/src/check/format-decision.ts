@@ -10,8 +10,8 @@ export interface DecisionLook {
 }
 
 /**
- * A decision for people: one line, then the deciding rules, hint and cautions below it. `fault` is the
- * fault of an invalid request, or null.
+ * A decision for people: one line, then the deciding rules, hint and cautions below it. `fault` is
+ * the fault of an invalid request, or null.
  */
 export function formatDecision(
   answer: DecisionAnswer,

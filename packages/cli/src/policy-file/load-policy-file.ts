@@ -31,8 +31,8 @@ export interface LoadedPolicies {
 
 /**
  * Reads, checks and compiles a policy file for the user that it names, or files of the form that
- * `plan` and `apply` read. Throws exit 2 with one line for each problem: file, policy, rule, member,
- * and what to write instead.
+ * `plan` and `apply` read. Throws exit 2 with one line for each problem: file, policy, rule,
+ * member, and what to write instead.
  */
 export async function loadPolicyFile(
   io: Pick<Io, 'cwd' | 'home'>,

@@ -89,7 +89,9 @@ function listAudiences(
   return [...sets.values()].toSorted((a, b) => a.length - b.length)
 }
 
-/** Finds what applies to somebody in `teams`. Numbers stand in for team ids: names differ in case. */
+/**
+ * Finds what applies to somebody in `teams`. Numbers stand in for team ids: names differ in case.
+ */
 function createAudience(
   used: ReadonlySet<string>,
 ): (policies: readonly ShownPolicy[], teams: readonly string[]) => Policy[] {

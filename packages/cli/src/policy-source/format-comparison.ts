@@ -5,7 +5,9 @@ import type { AudienceChanges, PlanComparison } from './compare-audiences.ts'
 /** Nobody reads more of one list than this; `--json` has all. */
 const MAX_CHANGES = 40
 
-/** What becomes reachable and what becomes blocked, once for all audiences that it is the same for. */
+/**
+ * What becomes reachable and what becomes blocked, once for all audiences that it is the same for.
+ */
 export function formatComparison({ audiences, omitted }: PlanComparison, style: Style): string {
   const groups = new Map<string, AudienceChanges[]>()
   for (const audience of audiences) {

@@ -13,7 +13,9 @@ export interface ShownPlan {
   readonly home: string
 }
 
-/** A plan for people: what changes in the policies, what that means, and a last line that counts. */
+/**
+ * A plan for people: what changes in the policies, what that means, and a last line that counts.
+ */
 export function formatPlan({ org, plan, comparison, home }: ShownPlan, style: Style): string {
   const parts = [
     style.strong(`${org}, revision ${plan.revision}`).concat('\n'),

@@ -21,7 +21,9 @@ export interface AgentClientOptions {
   readonly timeoutMs?: number | undefined
 }
 
-/** The agent of this machine. Methods reject with `ClientError`, such as `ERR_AGENT_UNREACHABLE`. */
+/**
+ * The agent of this machine. Methods reject with `ClientError`, such as `ERR_AGENT_UNREACHABLE`.
+ */
 export interface AgentClient {
   /**
    * A request that cannot be judged resolves to a deny with `invalid_request`. With the member

@@ -18,8 +18,9 @@ const TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 64 * 1024
 
 /**
- * Enrols this machine by an enrolment token, for no user. Asked again with the same token and key it
- * gets the same device. What the server answers is believed only with the root that the token pins.
+ * Enrols this machine by an enrolment token, for no user. Asked again with the same token and key
+ * it gets the same device. What the server answers is believed only with the root that the token
+ * pins.
  *
  * Throws ClientError; `ERR_ARGUMENT_INVALID` for a text that is no enrolment token.
  */

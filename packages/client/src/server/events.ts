@@ -19,7 +19,9 @@ export interface EventFilter {
 
 /** The history of one organization. Every method throws `ClientError`. */
 export interface EventsClient {
-  /** Every event that passes the filter, the oldest first, fetched page by page as they are read. */
+  /**
+   * Every event that passes the filter, the oldest first, fetched page by page as they are read.
+   */
   list(filter?: EventFilter): AsyncIterable<HistoryEvent>
   /** One page; its `next_cursor` goes on after it, at any later time. */
   page(cursor: string | null, filter?: EventFilter): Promise<ListEventsResponse>

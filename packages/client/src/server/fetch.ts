@@ -9,7 +9,10 @@ export interface FetchRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | null
   readonly redirect: 'manual'
-  /** Ends the whole exchange, body included; what it rejects with is named `AbortError` or `TimeoutError`. */
+  /**
+   * Ends the whole exchange, body included; what it rejects with is named `AbortError` or
+   * `TimeoutError`.
+   */
   readonly signal: AbortSignal
 }
 

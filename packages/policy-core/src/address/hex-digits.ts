@@ -65,7 +65,9 @@ export function valueOf(four: FourDigits, count: number): number {
   return ((pairs | (pairs >>> 8)) & 0xffff) >>> (16 - 4 * count)
 }
 
-/** 1 when they neither begin with a zero before other digits nor have a capital among them, else 0. */
+/**
+ * 1 when they neither begin with a zero before other digits nor have a capital among them, else 0.
+ */
 export function countPlain(four: FourDigits, count: number): 0 | 1 {
   const isPadded = (four & 0x0f00_0000) === 0 && count > 1
   return isPadded || (four & ANY_CAPITAL) !== 0 ? 0 : 1

@@ -10,14 +10,14 @@ export const DEFAULT_MAX_STEPS = 10_000_000
 
 /**
  * What becomes reachable and what becomes blocked when `after` takes the place of `before`, for
- * every action, port, name, address and path there is. Exact: a request for a name, for an address or
- * for a path is decided in another way if and only if a change holds it, and one for a name together
- * with an address only if a change holds the name or the address. `resolve_unlisted_names` changes
- * what is looked up, not what is decided, and is not compared. Only what differs is looked at, so that
- * two large organizations that differ in one rule are compared in well under a second.
+ * every action, port, name, address and path there is. Exact: a request for a name, for an address
+ * or for a path is decided in another way if and only if a change holds it, and one for a name
+ * together with an address only if a change holds the name or the address. `resolve_unlisted_names`
+ * changes what is looked up, not what is decided, and is not compared. Only what differs is looked
+ * at, so that two large organizations that differ in one rule are compared in well under a second.
  *
- * Throws `PolicyError` with `ERR_OPTION_INVALID` when one of the two is not compiled, when they differ
- * in `caseSensitive`, or when `maxSteps` is not a positive whole number.
+ * Throws `PolicyError` with `ERR_OPTION_INVALID` when one of the two is not compiled, when they
+ * differ in `caseSensitive`, or when `maxSteps` is not a positive whole number.
  */
 export function compare(
   before: CompiledPolicy,

@@ -30,13 +30,16 @@ export interface Change extends ComparedRegion {
   /**
    * Patterns that leave parts out: what both policies allow, which matches like an allow rule, and
    * what both deny, which matches like a deny rule. An IPv6 address that carries several IPv4
-   * addresses is left out as well when one of them is denied. A part that is left out and did change
-   * has a change of its own.
+   * addresses is left out as well when one of them is denied. A part that is left out and did
+   * change has a change of its own.
    */
   readonly except: { readonly allowed: readonly string[]; readonly denied: readonly string[] }
   /** A request that was decided in another way before. */
   readonly example: CanonicalRequest
-  /** Allows that came and denies that went, or the reverse; empty where only an address of the machine did. */
+  /**
+   * Allows that came and denies that went, or the reverse; empty where only an address of the
+   * machine did.
+   */
   readonly rules: readonly RuleMatch[]
 }
 

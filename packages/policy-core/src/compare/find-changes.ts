@@ -3,7 +3,9 @@ import { maximal, maximalDenies } from './maximal.ts'
 import type { Listed, Region, Space } from './space.ts'
 import { questionOf, testSuspect, type Crowd, type Indices, type Suspect } from './suspects.ts'
 
-/** Exceptions of one change that are compared with each other to leave out what says nothing new. */
+/**
+ * Exceptions of one change that are compared with each other to leave out what says nothing new.
+ */
 const MAX_BRIEF = 1000
 
 /** A suspect that proved right. */

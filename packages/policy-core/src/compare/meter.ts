@@ -12,7 +12,9 @@ export interface Meter {
 export interface Meters {
   /** The answer. It depends on no other budget that grows with `maxSteps`. */
   readonly answer: Meter
-  /** Leaving out questions that others include, before the answer: the same for every `maxSteps`. */
+  /**
+   * Leaving out questions that others include, before the answer: the same for every `maxSteps`.
+   */
   readonly prune: Meter
   /** Making the answer short. It never takes from the answer's budget. */
   readonly tidy: Meter

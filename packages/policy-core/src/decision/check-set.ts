@@ -29,8 +29,8 @@ const MISPLACED: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Throws `ERR_OPTION_INVALID` for a set or options that JavaScript alone can give. Something else in
- * the place of a set, such as the list of policies itself, would be a set that says nothing: a
+ * Throws `ERR_OPTION_INVALID` for a set or options that JavaScript alone can give. Something else
+ * in the place of a set, such as the list of policies itself, would be a set that says nothing: a
  * check would find nothing wrong with it. An unknown member is refused, because the caller relies
  * on what it says: ignoring `user_teams` allows what only another team may reach.
  */

@@ -31,8 +31,9 @@ export function compilePolicy(set: PolicySet, options: CompileOptions = {}): Com
 }
 
 /**
- * The same, with pauses: it yields after each bounded part of the work, and returns what is compiled. For a
- * program that has to answer others meanwhile. `set` must not change until the end. Throws from
+ * The same, with pauses: it yields after each bounded part of the work, and returns what is
+ * compiled. For a program that has to answer others meanwhile. `set` must not change until the end.
+ * Throws from
  * `next`, as `compilePolicy` does.
  */
 export function compileInSteps(
@@ -130,7 +131,9 @@ function refuseProblems(problems: readonly PolicyProblem[]): void {
   throw new PolicyError('ERR_POLICY_INVALID', summary, problems)
 }
 
-/** The actions for which unlisted names are resolved: as set, or where a range allows every address. */
+/**
+ * The actions for which unlisted names are resolved: as set, or where a range allows every address.
+ */
 function findResolved(
   set: PolicySet,
   ranges: readonly AddressPattern[],

@@ -10,7 +10,9 @@ import { parseMembers, parseRequest, readMembers, type RequestMembers } from './
 
 /** What a decision repeats of the state of the machine. */
 export interface DecideOptions {
-  /** Whether the bundle is older than its freshness limit; echoed in the decision. Default false. */
+  /**
+   * Whether the bundle is older than its freshness limit; echoed in the decision. Default false.
+   */
   readonly stale?: boolean | undefined
 }
 
@@ -18,12 +20,13 @@ const INVALID = denyFor('invalid_request')
 
 /**
  * Decides one request: a matching deny wins, then a matching allow, otherwise deny. Pure, does no
- * I/O, and never throws, whatever the request is: what is no valid one is denied with `invalid_request`.
- * Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not compiled.
+ * I/O, and never throws, whatever the request is: what is no valid one is denied with
+ * `invalid_request`. Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not
+ * compiled.
  *
- * A request is a `DecisionRequest`; the parameter takes any value, because requests come from outside.
- * For an allowed name without `address` the answer carries `address_required`: resolve the name
- * once, ask again with each address, and dial only an address that was allowed.
+ * A request is a `DecisionRequest`; the parameter takes any value, because requests come from
+ * outside. For an allowed name without `address` the answer carries `address_required`: resolve the
+ * name once, ask again with each address, and dial only an address that was allowed.
  *
  * The time depends on the length of the request, not on how many rules there are, but for two
  * things. Rules that decide are listed, O(rules in the answer): the first time, when too much was

@@ -126,6 +126,8 @@ export interface MatchedRule extends RuleMatch {
 export interface Explanation extends Decision {
   readonly matched: readonly MatchedRule[]
   readonly near_misses: readonly NearMiss[]
-  /** What is wrong with an invalid request, or which protected class an address is in; else null. */
+  /**
+   * What is wrong with an invalid request, or which protected class an address is in; else null.
+   */
   readonly detail: string | null
 }

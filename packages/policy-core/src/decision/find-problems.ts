@@ -8,8 +8,8 @@ import type { Origin } from './decision.ts'
 
 /**
  * Everything that keeps one policy from being compiled, rule by rule. Nothing is taken for granted
- * about the types: JavaScript callers can give anything. `place` is where the policy stands, for one
- * that cannot be told by its id and name.
+ * about the types: JavaScript callers can give anything. `place` is where the policy stands, for
+ * one that cannot be told by its id and name.
  */
 export function* findProblems(
   policy: Policy,

@@ -21,9 +21,9 @@ const ALLOW_FILESYSTEM: readonly string[] = /* @__PURE__ */ FILESYSTEM_ACTIONS.m
 
 /**
  * The narrowest rule that would turn the deny into an allow, such as
- * `allow connect:tcp api.example.com:443`; null where no rule would, or none that names a path alone.
- * A name that leads to a protected address gets no rule: to open the address is what an attack by
- * DNS rebinding needs. The hint then says where the name leads.
+ * `allow connect:tcp api.example.com:443`; null where no rule would, or none that names a path
+ * alone. A name that leads to a protected address gets no rule: to open the address is what an
+ * attack by DNS rebinding needs. The hint then says where the name leads.
  */
 export function hintFor(reason: Reason, request: CanonicalRequest): string | null {
   switch (reason) {

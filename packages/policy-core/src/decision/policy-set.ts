@@ -27,8 +27,9 @@ export interface CompileOptions {
   readonly caseSensitive?: boolean | undefined
   /**
    * Whether a path pattern with more than 32 `**` or 64 other `*` is refused, and a set whose path
-   * patterns together cost more than `MAX_PATH_COST`. False lifts the limits, for policies of trusted
-   * authors or those that were checked before: what a decision may cost is then open. Default true.
+   * patterns together cost more than `MAX_PATH_COST`. False lifts the limits, for policies of
+   * trusted authors or those that were checked before: what a decision may cost is then open.
+   * Default true.
    */
   readonly patternLimits?: boolean | undefined
 }

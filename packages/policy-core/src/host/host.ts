@@ -54,8 +54,8 @@ export function isLocalhostName(name: string): boolean {
 }
 
 /**
- * The host and port as they stand in a rule: an IPv6 address in brackets. Without a port, which means
- * every port, the host alone.
+ * The host and port as they stand in a rule: an IPv6 address in brackets. Without a port, which
+ * means every port, the host alone.
  */
 export function formatHostPort(host: string, port: number | null): string {
   if (port === null) return host

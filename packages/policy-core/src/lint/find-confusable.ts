@@ -8,8 +8,8 @@ import { describeConfusable } from './scripts.ts'
 const ENCODED = 'xn--'
 
 /**
- * Host names with a label that reads like another one. In ASCII, as `xn--`, it does not: whoever writes
- * it so has looked.
+ * Host names with a label that reads like another one. In ASCII, as `xn--`, it does not: whoever
+ * writes it so has looked.
  */
 export function findConfusable(entry: Entry): Finding[] {
   const { pattern } = entry

@@ -31,8 +31,8 @@ export interface CoverFinder {
     pattern?: LintPattern,
   ) => Cover
   /**
-   * The first allow of which `isOpener` holds, among those that cover `pattern` on one port at least
-   * and count wherever `deny` does.
+   * The first allow of which `isOpener` holds, among those that cover `pattern` on one port at
+   * least and count wherever `deny` does.
    */
   readonly openerOf: (
     deny: Entry,
@@ -97,10 +97,14 @@ interface Kept {
   readonly most: number
 }
 
-/** Allows whatever their ports. Of one name on thousands of ports a few say what there is to say. */
+/**
+ * Allows whatever their ports. Of one name on thousands of ports a few say what there is to say.
+ */
 const OPEN: Kept = { patternOf: ({ pattern }) => onPort(pattern, null), most: 4 }
 
-/** Of equal resources for equal actions and teams the first stands for all: they decide the same. */
+/**
+ * Of equal resources for equal actions and teams the first stands for all: they decide the same.
+ */
 function addTo(
   indices: Map<string, Indexed>,
   rule: LintRule,
@@ -143,8 +147,8 @@ export function firstCover(
 
 /**
  * Tells whether `other` makes `entry` superfluous. Of two that make each other superfluous for this
- * action the one of the rule with more actions stays, or else the first, so that all findings may be
- * followed at once.
+ * action the one of the rule with more actions stays, or else the first, so that all findings may
+ * be followed at once.
  */
 function isDouble(
   entry: Entry,

@@ -49,7 +49,9 @@ function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): F
   return []
 }
 
-/** Deeper levels below a single `*`. Who names some of them in an allow knows that they are open. */
+/**
+ * Deeper levels below a single `*`. Who names some of them in an allow knows that they are open.
+ */
 function findOpenLevels(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
   const { pattern, rule, text } = entry
   const deeper = deeperThan(pattern)

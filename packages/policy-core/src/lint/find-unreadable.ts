@@ -12,8 +12,9 @@ import { refer, type Entry, type PlacedPath } from './lint-rule.ts'
 const MAX_ROUNDS = 32
 
 /**
- * Allowed writes that no allowed reads cover, alone or together, and no denies: a writable mount needs
- * both. A user of one team has the fewest reads, so each team of the write is asked for by itself.
+ * Allowed writes that no allowed reads cover, alone or together, and no denies: a writable mount
+ * needs both. A user of one team has the fewest reads, so each team of the write is asked for by
+ * itself.
  */
 export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget): Finding[] {
   const { pattern, rule } = entry

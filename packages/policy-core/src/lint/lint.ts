@@ -25,8 +25,8 @@ import { readOpenings } from './openings.ts'
  * against another only where it applies to the same teams. Without `home`, what is said of `~`
  * holds wherever it is.
  *
- * Whether one resource lies in another is decided exactly, within a fixed budget; what is beyond it is found `undecided`.
- * Throws `PolicyError` as `compilePolicy` does.
+ * Whether one resource lies in another is decided exactly, within a fixed budget; what is beyond it
+ * is found `undecided`. Throws `PolicyError` as `compilePolicy` does.
  */
 export function lint(set: PolicySet, options: CompileOptions = {}): readonly Finding[] {
   const read = readLintSet(set, options)

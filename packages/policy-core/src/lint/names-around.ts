@@ -4,7 +4,9 @@ import type { LintSet } from './lint-rule.ts'
 
 /** What the active rules of a set say about names, whatever the port. */
 export interface NamesAround {
-  /** Whether an address is allowed, so that names that no rule allows may be reached all the same. */
+  /**
+   * Whether an address is allowed, so that names that no rule allows may be reached all the same.
+   */
   readonly hasRanges: (action: Action) => boolean
   /** Whether an allow names the domain itself, or anything below it. */
   readonly hasBelow: (action: Action, domain: string) => boolean

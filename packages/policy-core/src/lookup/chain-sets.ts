@@ -90,7 +90,9 @@ class ChainSet implements MatchSet {
     this.flags = flags
   }
 
-  /** Those of the parents first; made anew each time, because chains share what they have in common. */
+  /**
+   * Those of the parents first; made anew each time, because chains share what they have in common.
+   */
   get groups(): readonly number[] {
     return membersOf(this.#columns, this.set, this.port).filter(isGroup)
   }
@@ -137,7 +139,9 @@ export class ChainSets {
   }
 }
 
-/** The groups of a set, and `CLASS` where one begins: from the root, for it closes what came before. */
+/**
+ * The groups of a set, and `CLASS` where one begins: from the root, for it closes what came before.
+ */
 function membersOf(
   { parents, groups, byPort }: Columns,
   set: number,

@@ -65,8 +65,8 @@ export function* buildRuleTable(entries: readonly RuleEntry[]): Steps<RuleTable>
   const firsts = new Uint32Array(entries.length + 1)
   const texts: string[] = []
   const ruleOf: number[] = []
-  // By index, as everything that goes through a whole set: taking pairs from an iterator is what takes
-  // longest while nothing is compiled to machine code yet.
+  // By index, as everything that goes through a whole set: taking pairs from an iterator is what
+  // takes longest while nothing is compiled to machine code yet.
   for (let rule = 0; rule < entries.length; rule += 1) {
     if (rule % ITEMS_A_STEP === 0) yield
     const entry = entries[rule]!

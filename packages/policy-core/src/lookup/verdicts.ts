@@ -23,7 +23,9 @@ export class Verdicts {
     this.#groups = groups
   }
 
-  /** What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again. */
+  /**
+   * What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again.
+   */
   of(set: MatchSet, slot: ActionSlot): Verdict {
     return set.verdicts[slot] ?? this.#conclude(set, slot)
   }
@@ -67,7 +69,10 @@ export class Verdicts {
   }
 }
 
-/** Resources are numbered rule by rule, so their order is that of the rules. Nearly always it is one. */
+/**
+ * Resources are numbered rule by rule, so their order is that of the rules. Nearly always it is
+ * one.
+ */
 function inOrder(firsts: ReadonlyMap<number, number>): readonly number[] {
   const resources = [...firsts.values()]
   return resources.length < 2 ? resources : Array.from(Uint32Array.from(resources).toSorted())

@@ -10,8 +10,8 @@ export interface IndexedDomain<T> {
 }
 
 /**
- * Finds domains around one. Only domains that a pattern has are kept: with one entry for each domain
- * above them, names of a hundred labels take a hundred times their text.
+ * Finds domains around one. Only domains that a pattern has are kept: with one entry for each
+ * domain above them, names of a hundred labels take a hundred times their text.
  */
 export interface DomainIndex<T> {
   readonly add: (item: T, domain: string, port: number | null) => void

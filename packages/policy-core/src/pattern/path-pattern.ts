@@ -24,8 +24,8 @@ export interface PathMeaning {
 }
 
 /**
- * Nearly every pattern: names of common characters, each `*` alone, `**` as a whole segment. Not for
- * texts of millions of characters, for which the engine has no stack.
+ * Nearly every pattern: names of common characters, each `*` alone, `**` as a whole segment. Not
+ * for texts of millions of characters, for which the engine has no stack.
  */
 const NOTHING_WRONG = /^~?(?:\/(?:\*\*|\.?(?:[\w-]|\*(?!\*))(?:[\w.-]|\*(?!\*))*))+$/
 

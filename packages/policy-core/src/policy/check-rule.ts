@@ -15,8 +15,8 @@ export interface RuleProblem {
 
 /**
  * What is wrong with the rule's actions, decision and resources; empty when it compiles. Members
- * of a wrong type, which only JavaScript can give, are problems like any other. `patternLimits` is as
- * in `CompileOptions`; what patterns cost together is no matter of one rule, see `pathCost`.
+ * of a wrong type, which only JavaScript can give, are problems like any other. `patternLimits` is
+ * as in `CompileOptions`; what patterns cost together is no matter of one rule, see `pathCost`.
  */
 export function checkRule(
   rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
@@ -26,8 +26,9 @@ export function checkRule(
 }
 
 /**
- * The same with a reader that may know the resources already. Every rule of a set passes here once while
- * nothing is compiled to machine code yet, so nothing is made for a rule in which nothing is wrong.
+ * The same with a reader that may know the resources already. Every rule of a set passes here once
+ * while nothing is compiled to machine code yet, so nothing is made for a rule in which nothing is
+ * wrong.
  */
 export function checkRuleWith(
   reader: PatternReader,

@@ -7,7 +7,10 @@ import { pathRequests, type TildeRequest } from './path-requests.ts'
 import type { SelfTestVector } from './self-test.ts'
 
 const MAX_VECTORS = 12
-/** Of the vectors in JSON, which is longer than they are on the wire: machines fetch them with the policy. */
+/**
+ * Of the vectors in JSON, which is longer than they are on the wire: machines fetch them with the
+ * policy.
+ */
 const MAX_CHARACTERS = 4096
 const MAX_REQUEST = 512
 
@@ -25,8 +28,9 @@ const NOBODY: readonly Candidate[] = [
  * tell one that reads the policy in another way: another version, a defective machine.
  *
  * The same for the same policy on every platform, and small: at most 12 vectors, seldom more than
- * a kilobyte. Rules that would make it long, or do not compile, are left out; never throws for a policy
- * of the right types. What matches is found by trying pattern after pattern, without the indices that `decide` has.
+ * a kilobyte. Rules that would make it long, or do not compile, are left out; never throws for a
+ * policy of the right types. What matches is found by trying pattern after pattern, without the
+ * indices that `decide` has.
  */
 export function makeSelfTest(policy: Policy): SelfTestVector[] {
   const rules = policy.allowlist_v0?.rules ?? []

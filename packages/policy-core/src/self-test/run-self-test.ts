@@ -27,9 +27,9 @@ const MAX_HOME = 512
 
 /**
  * Asks `decide` what the vectors of a policy ask, and finds the first answer that they do not go
- * with; null when there is none. Whatever other policies were compiled with it may decide as they do:
- * a rule that does not match is never among the deciding ones, one that denies and matches always is,
- * and so is one that allows and matches, unless something denies.
+ * with; null when there is none. Whatever other policies were compiled with it may decide as they
+ * do: a rule that does not match is never among the deciding ones, one that denies and matches
+ * always is, and so is one that allows and matches, unless something denies.
  */
 export function runSelfTest(
   { compiled, home }: SelfTestSubject,

@@ -103,8 +103,8 @@ export const memberSchema = z
   .meta({ id: 'Member' })
 export type Member = z.infer<typeof memberSchema>
 /**
- * `invited`: the user has an account that this organization did not make, and is no member before he
- * accepts.
+ * `invited`: the user has an account that this organization did not make, and is no member before
+ * he accepts.
  */
 export const createdMemberSchema = memberSchema
   .extend({ status: z.enum(['active', 'invited']) })
@@ -163,7 +163,9 @@ export type Team = z.infer<typeof teamSchema>
 /** By name. */
 export const listTeamsResponseSchema = pageSchema(teamSchema).meta({ id: 'ListTeamsResponse' })
 export type ListTeamsResponse = z.infer<typeof listTeamsResponseSchema>
-/** What shall become of the policies that name a team which is deleted; without it they are kept. */
+/**
+ * What shall become of the policies that name a team which is deleted; without it they are kept.
+ */
 export const deleteTeamQuerySchema = z
   .strictObject({
     detach: z

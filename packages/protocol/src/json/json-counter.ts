@@ -2,8 +2,8 @@ const [COMMA, COLON] = [0x2c, 0x3a]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Counts what a JSON text holds by its tokens, without parsing it. For a text that is not JSON these
- * are some numbers.
+ * Counts what a JSON text holds by its tokens, without parsing it. For a text that is not JSON
+ * these are some numbers.
  */
 export class JsonCounter {
   /** Containers, and the values in them. */

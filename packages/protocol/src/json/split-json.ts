@@ -6,7 +6,9 @@ const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d]
 const ZERO = 0x30
 /** Bytes between two pauses: a tenth of a millisecond, or five before V8 has compiled this. */
 const SLICE_BYTES = 16 * 1024
-/** A part and its delimiter have two bytes, its number and the delimiter nine in a text of 100 MB. */
+/**
+ * A part and its delimiter have two bytes, its number and the delimiter nine in a text of 100 MB.
+ */
 const FRAME_BYTES_OF_BYTE = 5
 
 /** An element of an array that is a member of the outermost object, such as one of `policies`. */
@@ -42,8 +44,8 @@ export interface SplitOptions {
 /**
  * Splits a JSON text into parts that can be parsed one by one. The text is valid JSON exactly when
  * its frame and each of its parts are: a part stands where a value may stand. Yields after each
- * slice; gives null for more than `maxValues` values. A frame longer than `maxBytesOfFrame` is cut off
- * one byte behind it.
+ * slice; gives null for more than `maxValues` values. A frame longer than `maxBytesOfFrame` is cut
+ * off one byte behind it.
  */
 export function* splitJson(
   text: Uint8Array,

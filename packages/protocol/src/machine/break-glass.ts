@@ -52,7 +52,9 @@ export const issueGrantRequestSchema = z
   })
 export type IssueGrantRequest = z.infer<typeof issueGrantRequestSchema>
 
-/** A line without its pattern in the document: readers without the flag `u` take that for another. */
+/**
+ * A line without its pattern in the document: readers without the flag `u` take that for another.
+ */
 const shownSchema = (maxLength: number) =>
   z
     .string()
@@ -110,7 +112,9 @@ export const listGrantsResponseSchema = z
   .strictObject({ data: z.array(outstandingGrantSchema) })
   .meta({ id: 'ListGrantsResponse' })
 
-/** The grant in force, as a machine reports it and as the fleet shows it: the machine's own word. */
+/**
+ * The grant in force, as a machine reports it and as the fleet shows it: the machine's own word.
+ */
 export const grantInForceSchema = z.strictObject({
   grant_id: grantIdSchema,
   begun_at: instantSchema,

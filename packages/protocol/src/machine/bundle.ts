@@ -11,9 +11,9 @@ export const BUNDLE_FILE_NAME =
   /^(?:metadata\/(?:timestamp|[1-9]\d{0,14}\.(?:root|snapshot|targets))|targets\/policies\/[0-9a-f]{64}\.[a-z0-9_]{1,64})\.json$/
 
 /**
- * What one machine would fetch now, in one file, for a machine that does not reach the server. Nothing
- * in it is to be believed for standing there: each text is signed, or listed by its hash in one that is,
- * and is judged as if it had been fetched. Names are compared, never used as paths.
+ * What one machine would fetch now, in one file, for a machine that does not reach the server.
+ * Nothing in it is to be believed for standing there: each text is signed, or listed by its hash in
+ * one that is, and is judged as if it had been fetched. Names are compared, never used as paths.
  */
 export const bundleSchema = z
   .strictObject({

@@ -17,7 +17,8 @@ export interface PublicKey {
 }
 
 /**
- * `POST /api/v1/orgs/{org}/devices`: enrols the machine whose key has signed the proof in the header
+ * `POST /api/v1/orgs/{org}/devices`: enrols the machine whose key has signed the proof in the
+ * header
  * `DPoP`, for a user or for none.
  */
 export const enrolDeviceRequestSchema = z
@@ -97,7 +98,9 @@ export const deviceSchema = z
     created_at: timestampSchema,
     /** Present once the device is revoked. */
     revoked_at: timestampSchema.optional(),
-    /** When it last fetched its policies, known a minute later at most; absent when it never did. */
+    /**
+     * When it last fetched its policies, known a minute later at most; absent when it never did.
+     */
     last_seen_at: timestampSchema.optional(),
     /** When it last said what follows; absent, as that is, when it never did. */
     reported_at: timestampSchema.optional(),

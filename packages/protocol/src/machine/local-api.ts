@@ -10,7 +10,8 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended. After thirty without a
  *                       pause, attempts begin once a second, and all who wait share one
  * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; judged as if it had been fetched
- * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once it is begun or refused
+ * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once it is
+ *   begun or refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
  *
  * Errors use the server's envelope; too many requests that wait are 429 `limit_exceeded` with
@@ -78,7 +79,9 @@ export type LocalDecision = z.infer<typeof localDecisionSchema>
 export const localExplanationSchema = explanationSchema.extend({
   addresses,
   rules_omitted,
-  /** Beside those in `matched`: the first hundred that decided, and the first hundred of the others. */
+  /**
+   * Beside those in `matched`: the first hundred that decided, and the first hundred of the others.
+   */
   matched_omitted: z.int().optional(),
 })
 export type LocalExplanation = z.infer<typeof localExplanationSchema>
@@ -87,7 +90,10 @@ const instant = z.string()
 
 /** Why the last attempt to fetch brought nothing into force. */
 export const syncErrorSchema = z.object({
-  /** Stable, such as `unreachable`, `busy`, `http_status`, `bad_signature`, `older_revision`, `not_compilable`. */
+  /**
+   * Stable, such as `unreachable`, `busy`, `http_status`, `bad_signature`, `older_revision`,
+   * `not_compilable`.
+   */
   code: z.string(),
   message: z.string(),
 })
@@ -191,8 +197,8 @@ export const agentStatusSchema = z.object({
     last_error: syncErrorSchema.nullable(),
   }),
   /**
-   * Why what was kept could not be used at start, and the file that was set aside for it, null where it
-   * was left; null when all was well.
+   * Why what was kept could not be used at start, and the file that was set aside for it, null
+   * where it was left; null when all was well.
    */
   cache_problem: z.object({ file: z.string().nullable(), message: z.string() }).nullable(),
   decisions: z.object({ allowed: z.int(), denied: z.int() }),

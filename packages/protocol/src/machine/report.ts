@@ -39,7 +39,9 @@ export const deviceReportSchema = z
     /** Of what was verified last; absent when there is nothing. */
     revision: z.int().nonnegative().exactOptional(),
     state: z.enum(AGENT_STATES),
-    /** Why the last attempt to fetch brought nothing into force; absent after one that went well. */
+    /**
+     * Why the last attempt to fetch brought nothing into force; absent after one that went well.
+     */
     error: reportErrorSchema.optional(),
     /** While a break-glass grant is in force. */
     break_glass: grantInForceSchema.exactOptional(),

@@ -90,7 +90,10 @@ export type ResumeRolloutRequest = z.infer<typeof resumeRolloutRequestSchema>
 export const ROLLOUT_STATES = ['running', 'paused', 'finished', 'rolled_back'] as const
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
-/** How those fare that are within the stages reached; each that was not revoked and was ever heard of is counted once. */
+/**
+ * How those fare that are within the stages reached; each that was not revoked and was ever heard
+ * of is counted once.
+ */
 export const rolloutMachinesSchema = z.strictObject({
   devices: count,
   applied: count,

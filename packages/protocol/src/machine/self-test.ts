@@ -2,8 +2,9 @@ import { ACTIONS, isNetworkAction, type SelfTestVector } from '@palisade/policy-
 import { z } from 'zod'
 
 /**
- * `self_test` of a policy as machines get it: requests, and which of its rules match them, one a line.
- * Lines, because a machine that starts has hundreds of them to read before it decides anything.
+ * `self_test` of a policy as machines get it: requests, and which of its rules match them, one a
+ * line. Lines, because a machine that starts has hundreds of them to read before it decides
+ * anything.
  *
  * ```
  * +0,3 -1 connect:tcp 443 api.example.com
@@ -11,10 +12,11 @@ import { z } from 'zod'
  * +2 - read ~/work/other file
  * ```
  *
- * After `+` and `-` stand places in `allowlist_v0.rules`, from 0: of rules that match on every machine
- * and beside any other policies, and of rules that do not; of others nothing is said. Then action, port,
- * host and perhaps the address that it is taken to have resolved to, or action and path, which may begin
- * with `~` as in rules. A line that does not begin with `+`, or has another action, is for later versions.
+ * After `+` and `-` stand places in `allowlist_v0.rules`, from 0: of rules that match on every
+ * machine and beside any other policies, and of rules that do not; of others nothing is said. Then
+ * action, port, host and perhaps the address that it is taken to have resolved to, or action and
+ * path, which may begin with `~` as in rules. A line that does not begin with `+`, or has another
+ * action, is for later versions.
  */
 export const selfTestSchema = z.array(z.string().max(1024)).max(64)
 
@@ -75,7 +77,10 @@ function readTarget(asked: string) {
   return { host, port: Number(port), ...(address === undefined ? {} : { address }) }
 }
 
-/** By hand: a machine reads a dozen of them in each of hundreds of lines before a change is in force. */
+/**
+ * By hand: a machine reads a dozen of them in each of hundreds of lines before a change is in
+ * force.
+ */
 function readPlaces(text: string): readonly number[] | null {
   const places: number[] = []
   for (let at = 0; at < text.length; at += 1) {

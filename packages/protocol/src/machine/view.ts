@@ -8,7 +8,10 @@ import { policySchema } from '../governance/policy.ts'
  */
 export const MAX_POLICIES_OF_VIEW = 300
 
-/** Of the SHA-256 of a timestamp in base64url; in quotation marks its entity tag, which machines make themselves. */
+/**
+ * Of the SHA-256 of a timestamp in base64url; in quotation marks its entity tag, which machines
+ * make themselves.
+ */
 export const TIMESTAMP_TAG_CHARACTERS = 22
 
 /** Version of the policy documents; an agent that meets another one fails closed. */
@@ -20,9 +23,11 @@ const MAX_LIFE_SECONDS = 100 * 365 * 24 * 60 * 60
 export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
 
 /**
- * A policy as machines get it. Whom it is for, others than this view's teams, is not theirs to know.
- * `self_test` is read by `readSelfTest`, because a test that cannot be read is no reason to take the
- * policy for one of a later version, by which everything is denied. Absent where there is nothing to ask.
+ * A policy as machines get it. Whom it is for, others than this view's teams, is not theirs to
+ * know.
+ * `self_test` is read by `readSelfTest`, because a test that cannot be read is no reason to take
+ * the policy for one of a later version, by which everything is denied. Absent where there is
+ * nothing to ask.
  */
 export const viewPolicySchema = policySchema
   .omit({ scope: true })
@@ -70,9 +75,9 @@ export const nonceSchema = z
 export const DEVICE_VIEW_TYPE = 'device_view'
 
 /**
- * `GET /api/v1/device/view`: which view the device may fetch, as of some minutes ago at most. Signed like a targets file
- * (canonical JSON, by the targets key), because nothing else binds a machine to one of the views
- * that its organization has signed.
+ * `GET /api/v1/device/view`: which view the device may fetch, as of some minutes ago at most.
+ * Signed like a targets file (canonical JSON, by the targets key), because nothing else binds a
+ * machine to one of the views that its organization has signed.
  */
 export const deviceViewSchema = z
   .strictObject({
@@ -85,8 +90,8 @@ export const deviceViewSchema = z
       user: z.string().nullable(),
       view: viewIdSchema,
       /**
-       * Grows whenever the view of the device becomes another, and is no less than the seconds from 1970 to then.
-       * Absent for those who do not ask for it; see `ASSIGNMENT_VERSION_HEADER`.
+       * Grows whenever the view of the device becomes another, and is no less than the seconds from
+       * 1970 to then. Absent for those who do not ask for it; see `ASSIGNMENT_VERSION_HEADER`.
        */
       version: z
         .int()

@@ -47,7 +47,9 @@ function* parse(text: string): Generator<CST.Token> {
   for (const token of parser.end()) yield requireShallow(token)
 }
 
-/** Bounds what one line can open; deeper block nesting takes as many lines, ever further indented. */
+/**
+ * Bounds what one line can open; deeper block nesting takes as many lines, ever further indented.
+ */
 function createGuard(): (lexeme: string, offset: number) => void {
   let flow = 0
   let inLine = 0

@@ -1,10 +1,12 @@
-/** The member that holds the policies of a document: those of an organization, or of one machine. */
+/**
+ * The member that holds the policies of a document: those of an organization, or of one machine.
+ */
 export type DocumentList = 'policies' | 'local'
 
 /**
- * The list of a value that was read, where it is of the form by name that `plan` and `apply` read, and
- * null where it is of the API's shape: there policies have ids and `allowlist_v0`, here rules of their
- * own. A value that could be either, such as one without policies, is of the latter.
+ * The list of a value that was read, where it is of the form by name that `plan` and `apply` read,
+ * and null where it is of the API's shape: there policies have ids and `allowlist_v0`, here rules
+ * of their own. A value that could be either, such as one without policies, is of the latter.
  */
 export function documentList(value: unknown): DocumentList | null {
   return LISTS.find((list) => isDocumentOf(value, list)) ?? null

@@ -16,8 +16,8 @@ export interface LocalDocuments extends LocalPolicies {
 }
 
 /**
- * Reads the file of a machine's own policies, in the API's shape, `{"local": [Policy…]}`, or by name
- * as `readLocalDocuments` does. `shown` is the file in messages. Never throws.
+ * Reads the file of a machine's own policies, in the API's shape, `{"local": [Policy…]}`, or by
+ * name as `readLocalDocuments` does. `shown` is the file in messages. Never throws.
  */
 export function readLocalPolicies(
   shown: string,

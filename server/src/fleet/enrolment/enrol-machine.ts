@@ -31,11 +31,11 @@ export interface EnrolMachineRequest {
 }
 
 /**
- * Enrols a machine that has an enrolment token, for no user. A machine whose answer was lost may ask
- * again with the same token and key: it gets the same device, and uses nothing up.
+ * Enrols a machine that has an enrolment token, for no user. A machine whose answer was lost may
+ * ask again with the same token and key: it gets the same device, and uses nothing up.
  *
- * Throws 401, the same for every token that is not good, 403 for an organization without governance,
- * 409 for a key of another device, 429 after too many failures.
+ * Throws 401, the same for every token that is not good, 403 for an organization without
+ * governance, 409 for a key of another device, 429 after too many failures.
  */
 export function createMachineEnrolment(
   deps: EnrolMachineDeps,

@@ -13,9 +13,9 @@ export interface EnrolmentFile {
 }
 
 /**
- * Prepares an enrolment or key file at the absolute `path` (mode 0600, its directory 0700 when new). Throws the system's
- * error, with `EEXIST` when something is there already and `replace` is false, and CommandFailure
- * for what is no ordinary file and is to be replaced.
+ * Prepares an enrolment or key file at the absolute `path` (mode 0600, its directory 0700 when
+ * new). Throws the system's error, with `EEXIST` when something is there already and `replace` is
+ * false, and CommandFailure for what is no ordinary file and is to be replaced.
  */
 export async function prepareEnrolmentFile(
   path: string,

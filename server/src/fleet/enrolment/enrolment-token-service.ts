@@ -42,7 +42,8 @@ export interface EnrolmentTokenService {
   list(caller: Caller, org: string, query: PageQuery): Promise<ListEnrolmentTokensResponse>
   /**
    * As with access tokens, one that is made in the session of a token expires no later than that
-   * one and is worth nothing once that is revoked. One of a member ends when he leaves or is no owner any more.
+   * one and is worth nothing once that is revoked. One of a member ends when he leaves or is no
+   * owner any more.
    */
   create(
     caller: Caller,

@@ -9,9 +9,10 @@ import { watchRevisions, type Revisions } from './watch-revisions.ts'
 /** How soon those who are gone, or have waited long enough, leave their places. */
 const SWEEP_MS = 250
 /**
- * So many machines one process is asked to serve, each with one request for an update; reports and the next
- * hints come later. With more of them at once it would be overloaded, and ask machines to wait for
- * longer than the spread: an update takes half a millisecond of the processor, or a whole one on a slow machine.
+ * So many machines one process is asked to serve, each with one request for an update; reports and
+ * the next hints come later. With more of them at once it would be overloaded, and ask machines to
+ * wait for longer than the spread: an update takes half a millisecond of the processor, or a whole
+ * one on a slow machine.
  */
 const MACHINES_PER_SECOND = 800
 /** Answered in one turn. */
@@ -26,7 +27,10 @@ export interface Asking extends Place {
   readonly leftMs: number
   /** Whether nobody reads the answer any more. */
   readonly isGone: () => boolean
-  /** Rejects when the machine may not be told any more. Asked before every answer that it waited for. */
+  /**
+   * Rejects when the machine may not be told any more. Asked before every answer that it waited
+   * for.
+   */
   readonly confirm: () => Promise<unknown>
 }
 

@@ -21,9 +21,9 @@ export interface RevisionWatch {
 }
 
 /**
- * Tells `onRead` what the revisions are, whenever something was committed, while `isWanted`. What is
- * told was read `settleMs` before: whoever hears of it may ask another server of one database, and
- * that shall have seen the change as well.
+ * Tells `onRead` what the revisions are, whenever something was committed, while `isWanted`. What
+ * is told was read `settleMs` before: whoever hears of it may ask another server of one database,
+ * and that shall have seen the change as well.
  */
 export function watchRevisions(deps: {
   readonly store: Pick<Store, 'read' | 'generation'>

@@ -56,8 +56,8 @@ export interface JudgedSlice {
 }
 
 /**
- * Every device of the organization that was not revoked, in slices: each is a read of its own, after
- * which others have their turn.
+ * Every device of the organization that was not revoked, in slices: each is a read of its own,
+ * after which others have their turn.
  */
 export async function* judgeMachines(
   deps: CountDeps,
@@ -67,7 +67,9 @@ export async function* judgeMachines(
   for await (const { machines } of judgeSlices(deps, question, turn, readAll)) yield machines
 }
 
-/** The same, of which those are left out and counted that have reported the revision or a later one. */
+/**
+ * The same, of which those are left out and counted that have reported the revision or a later one.
+ */
 export function judgeBehind(
   deps: CountDeps,
   question: Question,

@@ -9,9 +9,9 @@ const MOST_MS = 10_000
 const MAX_COUNTS = 1_000
 
 /**
- * Counts of large fleets, given again for a while: a person who watches one asks every few seconds, and
- * takes at most a tenth of the processor by that. A fleet that is counted in no time is counted anew
- * each time.
+ * Counts of large fleets, given again for a while: a person who watches one asks every few seconds,
+ * and takes at most a tenth of the processor by that. A fleet that is counted in no time is counted
+ * anew each time.
  */
 export interface RememberedCounts<Count> {
   /** Null without a recent count. */

@@ -22,9 +22,9 @@ export interface CountedStage {
 
 /**
  * How the machines within the stages reached fare with the policies as they are. Only what was said
- * since the rollout runs counts as a refusal, and only what is about policy: a machine that could not
- * reach a server has said nothing of it. Nor counts one that was enrolled and not heard of since: keys
- * without machines would hold a rollout up.
+ * since the rollout runs counts as a refusal, and only what is about policy: a machine that could
+ * not reach a server has said nothing of it. Nor counts one that was enrolled and not heard of
+ * since: keys without machines would hold a rollout up.
  */
 export async function countStage(
   deps: CountDeps,

@@ -12,10 +12,10 @@ export interface StageFacts {
 }
 
 /**
- * The step that a running rollout takes by itself; null for none. It pauses beyond the limit. It goes
- * on, where it is to, once the stage and the policies have stood for the wait, half of the machines
- * have what is theirs, and those that refuse it or keep silent about it while they poll are within
- * the limit: so that one machine which lies can hold it up no further than by that.
+ * The step that a running rollout takes by itself; null for none. It pauses beyond the limit. It
+ * goes on, where it is to, once the stage and the policies have stood for the wait, half of the
+ * machines have what is theirs, and those that refuse it or keep silent about it while they poll
+ * are within the limit: so that one machine which lies can hold it up no further than by that.
  */
 export function judgeStage(
   rollout: RolloutProgress,

@@ -51,9 +51,9 @@ interface Judged {
 }
 
 /**
- * Makes the policies that a rollout began with those of the organization again, as a new revision and
- * in the one transaction that ends it: planned, judged and written as a document with `prune` is.
- * Throws ApiError.
+ * Makes the policies that a rollout began with those of the organization again, as a new revision
+ * and in the one transaction that ends it: planned, judged and written as a document with `prune`
+ * is. Throws ApiError.
  */
 export async function rollBack(
   deps: RollBackDeps,

@@ -46,7 +46,10 @@ export interface RolloutService {
   list(caller: Caller, org: string, query: PageQuery): Promise<ListRolloutsResponse>
   /** With how its machines fare, while it is open. */
   status(caller: Caller, at: RolloutPlace): Promise<RolloutStatus>
-  /** From now on machines outside the first stage keep the policies as they are. 409 while one is open. */
+  /**
+   * From now on machines outside the first stage keep the policies as they are. 409 while one is
+   * open.
+   */
   start(
     caller: Caller,
     org: string,

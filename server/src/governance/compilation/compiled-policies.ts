@@ -18,7 +18,10 @@ const MAX_SETS = 500
 const LENGTH_OF_RESOURCE = 256
 /** Sets of each organization that wait to be made. */
 const MAX_WAITING_EACH = 16
-/** Decisions at a time, about one for each worker, and those of an organization and of all that wait. */
+/**
+ * Decisions at a time, about one for each worker, and those of an organization and of all that
+ * wait.
+ */
 const MAX_DECIDING = 2
 const MAX_DECISIONS_WAITING_EACH = 64
 const MAX_DECISIONS_WAITING = 1024
@@ -33,11 +36,12 @@ export interface EffectiveSet {
 /** Compiled policies of the sets that were asked for last. */
 export interface CompiledPolicies {
   /**
-   * Decides by the kept set, or else by the policies that `load` gives, compiled. `load` answers null
-   * for a policy that has changed since its head was read; then `decide` answers null as well. The
-   * revision of the decision is null. Throws 403 for more resources than can be kept, and for what
-   * takes too long to compile; where there is anything to be compiled, what `begin` throws when it
-   * is the organization's turn; and 429 as `AnswerTurns` does, which decisions wait for as well.
+   * Decides by the kept set, or else by the policies that `load` gives, compiled. `load` answers
+   * null for a policy that has changed since its head was read; then `decide` answers null as well.
+   * The revision of the decision is null. Throws 403 for more resources than can be kept, and for
+   * what takes too long to compile; where there is anything to be compiled, what `begin` throws
+   * when it is the organization's turn; and 429 as `AnswerTurns` does, which decisions wait for as
+   * well.
    *
    * The set has no revision: many revisions of an organization leave its policies alone.
    */

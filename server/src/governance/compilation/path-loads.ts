@@ -20,9 +20,9 @@ const STEPS_A_TURN = 4
 const NO_LOAD = pathLoad([])
 
 /**
- * What the path patterns of policies add to the cost of a decision, by id and revision: a write has to know
- * that of all others of its organization. Kept only of what is committed, because a revision that is
- * undone is given again.
+ * What the path patterns of policies add to the cost of a decision, by id and revision: a write has
+ * to know that of all others of its organization. Kept only of what is committed, because a
+ * revision that is undone is given again.
  */
 export interface KnownPathLoads {
   find(head: PolicyRevision): PathLoad | null
@@ -98,7 +98,10 @@ export async function findPathLoads(
   return loads
 }
 
-/** The same of policies that are committed, one read at a time; those that changed since are left out. */
+/**
+ * The same of policies that are committed, one read at a time; those that changed since are left
+ * out.
+ */
 export async function readCommittedLoads(
   { store, ...deps }: PathLoadDeps & { readonly store: Pick<Store, 'read'> },
   heads: readonly PolicyHeadRecord[],

@@ -32,9 +32,9 @@ export interface PathChange {
 }
 
 /**
- * Throws 400, naming the pattern that costs most, where the path patterns of an organization would cost
- * more together than one decision may. The policies of any user are among them. A write that does not
- * raise the cost is accepted: policies of an older server stay, and can be mended.
+ * Throws 400, naming the pattern that costs most, where the path patterns of an organization would
+ * cost more together than one decision may. The policies of any user are among them. A write that
+ * does not raise the cost is accepted: policies of an older server stay, and can be mended.
  */
 export function requirePathRoom(
   { others, before, after, written }: PathChange,
@@ -60,8 +60,8 @@ export interface WrittenRule {
 }
 
 /**
- * Judges a rule that is added to its policy, or takes the place of the one with its id. Answers the load
- * of the policy as it becomes.
+ * Judges a rule that is added to its policy, or takes the place of the one with its id. Answers the
+ * load of the policy as it becomes.
  */
 export async function requireRuleRoom(
   deps: PathLoadDeps,
@@ -91,8 +91,8 @@ export async function requireRuleRoom(
 }
 
 /**
- * Reads the loads that are not known yet, one policy at a time and before other writers have to wait,
- * for a body that has a path with `*`. The write itself judges the caller again.
+ * Reads the loads that are not known yet, one policy at a time and before other writers have to
+ * wait, for a body that has a path with `*`. The write itself judges the caller again.
  */
 export async function readAheadOfRoom(
   deps: PathLoadDeps & { readonly store: Pick<Store, 'read'> },

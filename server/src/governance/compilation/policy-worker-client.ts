@@ -18,8 +18,8 @@ const UTF8 = new TextEncoder()
 export interface WorkerSet {
   add(policy: PolicyBody): void
   /**
-   * Compiles what was added; answers for how long. Throws `UncompilableError` where the worker had to be
-   * ended for it.
+   * Compiles what was added; answers for how long. Throws `UncompilableError` where the worker had
+   * to be ended for it.
    */
   compile(resolveUnlistedNames: boolean): Promise<number>
   decide(request: unknown): Promise<Decision>
@@ -28,7 +28,9 @@ export interface WorkerSet {
   isLost(): boolean
 }
 
-/** Compiles policies and decides by them in a thread of its own, which takes seconds for large sets. */
+/**
+ * Compiles policies and decides by them in a thread of its own, which takes seconds for large sets.
+ */
 export interface PolicyWorker {
   open(): WorkerSet
   close(): Promise<void>

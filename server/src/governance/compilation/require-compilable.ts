@@ -18,8 +18,8 @@ const NO_PROBLEMS: RuleProblems = { all: [], compiles: true }
  * Throws 400 unless `rule`, and then the whole policy as it would become, compiles: what a machine
  * could not enforce is never stored. `old` is the rule as it was, null when it is new.
  *
- * The limits of one pattern are those of the patterns that are written. An older server may have taken
- * others, which stay.
+ * The limits of one pattern are those of the patterns that are written. An older server may have
+ * taken others, which stay.
  */
 export function requireCompilable(
   known: KnownRules,
@@ -37,7 +37,9 @@ export function requireCompilable(
   throw invalidArgument(problem.message, { field })
 }
 
-/** The same for the policy with `rule` behind its own; those that are known are not checked again. */
+/**
+ * The same for the policy with `rule` behind its own; those that are known are not checked again.
+ */
 export function requireCompilableWith(
   known: KnownRules,
   policy: PolicyRecord,
@@ -99,8 +101,8 @@ function requireCompilableRule(known: KnownRules, rule: RuleRecord, old: RuleRec
 }
 
 /**
- * Throws 400 unless the policy compiles; `field` names the place among its rules. `old` is the policy as it
- * was, null when it is new.
+ * Throws 400 unless the policy compiles; `field` names the place among its rules. `old` is the
+ * policy as it was, null when it is new.
  */
 export function requireCompilablePolicy(
   known: KnownRules,

@@ -53,9 +53,9 @@ class OrganizationChanged extends Error {}
 
 /**
  * Makes the organization have the policies of a document: all of it in one transaction, or nothing.
- * A dry run answers the same and changes nothing; it needs `policies:read` alone. The document is judged
- * before the transaction, because other writers wait for that, and again where the organization changed
- * meanwhile. Throws 409 where it changed each time.
+ * A dry run answers the same and changes nothing; it needs `policies:read` alone. The document is
+ * judged before the transaction, because other writers wait for that, and again where the
+ * organization changed meanwhile. Throws 409 where it changed each time.
  */
 export async function applyDocument(deps: DocumentDeps, call: GovernanceCall): Promise<Answer> {
   for (let made = 0; made < MAX_ATTEMPTS; made += 1) {
@@ -106,7 +106,9 @@ function writeJudged(
   })
 }
 
-/** One document of an organization at a time: the values of a large one take many times its bytes. */
+/**
+ * One document of an organization at a time: the values of a large one take many times its bytes.
+ */
 async function readAndJudge(deps: DocumentDeps, call: GovernanceCall) {
   const body = await parse(call.body)
   if (!body.ok) return { body, planned: null, ahead: null }

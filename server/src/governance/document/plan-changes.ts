@@ -98,8 +98,8 @@ export async function planChanges(
 }
 
 /**
- * Throws 400 unless every changed policy compiles as a whole. `hadAll`: the organization has had all of the
- * policies, so that none of their patterns is a new one.
+ * Throws 400 unless every changed policy compiles as a whole. `hadAll`: the organization has had
+ * all of the policies, so that none of their patterns is a new one.
  */
 export async function requireCompilablePlan(
   known: KnownRules,

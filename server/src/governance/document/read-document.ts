@@ -95,7 +95,9 @@ export function asksForDryRun(json: unknown): boolean {
   return z.object({ dry_run: z.literal(true) }).safeParse(json).success
 }
 
-/** Tells of a stored policy whether the document is compared with it, before the document is judged. */
+/**
+ * Tells of a stored policy whether the document is compared with it, before the document is judged.
+ */
 export function findConcerned(json: unknown): (name: string) => boolean {
   const { policies, prune } = looseSchema.safeParse(json).data ?? {}
   if (prune === true) return () => true

@@ -29,15 +29,16 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
  * in the history.
  *
  * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
- * was used, when a rollout was judged, and how far deliveries have come, which are no change of anything.
+ * was used, when a rollout was judged, and how far deliveries have come, which are no change of
+ * anything.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   return new AuditedWriter(writer, record)
 }
 
 /**
- * For one transaction. Each part is made when it is first used: most transactions write one. A class,
- * because its getters are made once, where those of an object took as long as writing a row.
+ * For one transaction. Each part is made when it is first used: most transactions write one. A
+ * class, because its getters are made once, where those of an object took as long as writing a row.
  */
 class AuditedWriter implements StoreWriter {
   readonly #writer: StoreWriter

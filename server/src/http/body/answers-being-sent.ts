@@ -9,8 +9,8 @@ const MAX_HELD_BYTES = 96 * 2 ** 20
 const SEND_WITHIN_MS = 10 * 60 * 1000
 
 /**
- * What organizations hold in memory by answers that their readers have not taken yet. Readers of one
- * body share it; but whoever may change policies gets another with every revision, and may take
+ * What organizations hold in memory by answers that their readers have not taken yet. Readers of
+ * one body share it; but whoever may change policies gets another with every revision, and may take
  * his time: measured, 24 readers of 11 MB held 280 MB.
  */
 export interface AnswersBeingSent {

@@ -3,7 +3,9 @@ import { createLargeBodies, LARGE_BYTES, type LargeBody, type Pace } from './lar
 import { collectBody, emptyBody } from './raw-body.ts'
 import { mayBeLarge } from './unread-body.ts'
 
-/** Reads the body of each request as a `RawBody`; large ones in turns, at `pace` while others wait. */
+/**
+ * Reads the body of each request as a `RawBody`; large ones in turns, at `pace` while others wait.
+ */
 export function registerBodies(app: FastifyInstance, pace: Pace | undefined): void {
   app.decorateRequest('contentType', undefined)
   app.decorateRequest('admitted', null)

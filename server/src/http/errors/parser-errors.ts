@@ -10,7 +10,9 @@ import type { SecurityHeaders } from '../security-headers.ts'
 /** How long a client that was refused may keep its side of the connection open. */
 const LINGER_MS = 1_000
 
-/** The first bytes of a TLS handshake: its record type, and the version that all of TLS has there. */
+/**
+ * The first bytes of a TLS handshake: its record type, and the version that all of TLS has there.
+ */
 const TLS_HANDSHAKE = [0x16, 0x03]
 const TLS_ADVICE =
   'a client spoke TLS to this port, which speaks plain HTTP: give clients an `http://` address, or set PALISADE_TLS_CERT and PALISADE_TLS_KEY'
@@ -66,7 +68,9 @@ export function refuseUnsupported(
   })
 }
 
-/** As `observeRequests` does for requests that the framework sees; what was sent is not repeated. */
+/**
+ * As `observeRequests` does for requests that the framework sees; what was sent is not repeated.
+ */
 function report({ log, metrics }: RequestObserver, error: ApiError, id: string, socket: Duplex) {
   metrics.tallyOf(null).count(error.status, 0)
   const address = socket instanceof Socket ? (socket.remoteAddress ?? null) : null

@@ -11,8 +11,8 @@ import { openAnswers } from '../open-answers.ts'
 import { nameComponents, pruneComponents } from './prune-components.ts'
 
 /**
- * An application that describes `routes` and has no others of its own than `/openapi.json` for programs
- * and `/docs` for people. It listens nowhere; requests are injected.
+ * An application that describes `routes` and has no others of its own than `/openapi.json` for
+ * programs and `/docs` for people. It listens nowhere; requests are injected.
  */
 export async function createDocuments(routes: readonly RouteOptions[]): Promise<FastifyInstance> {
   const app = Fastify({ exposeHeadRoutes: false, schemaController: { compilersFactory } })

@@ -13,7 +13,10 @@ export interface RenderedDocument {
 /** Throws 404. */
 export type RenderDocument = (path: string) => Promise<RenderedDocument>
 
-/** Headers that the framework sets for the connection that it answers on, and what `etag` stands for. */
+/**
+ * Headers that the framework sets for the connection that it answers on, and what `etag` stands
+ * for.
+ */
 const LEFT_OUT = new Set([
   'accept-ranges',
   'connection',

@@ -12,8 +12,8 @@ export interface AdmittedDevice {
 
 /**
  * The device that a device token is of, and when the token ends. Throws 401 when the token is none
- * of ours, or is over, or its device was revoked, or belongs to a user who has left the organization;
- * 403 when the organization may not use governance.
+ * of ours, or is over, or its device was revoked, or belongs to a user who has left the
+ * organization; 403 when the organization may not use governance.
  */
 export async function authenticateDevice(
   reader: StoreReader,

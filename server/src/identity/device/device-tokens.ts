@@ -25,8 +25,8 @@ export interface DeviceTokenClaims {
 
 /**
  * Short access tokens of devices: id, expiry and a MAC over both and the thumbprint of the device's
- * key, which is the token's `cnf.jkt`. Nothing is stored, and it has 74 bytes, far fewer than a JWT,
- * which every poll of a fleet carries.
+ * key, which is the token's `cnf.jkt`. Nothing is stored, and it has 74 bytes, far fewer than a
+ * JWT, which every poll of a fleet carries.
  */
 export interface DeviceTokens {
   readonly lifeSeconds: number

@@ -5,9 +5,9 @@ import type { NamedKey } from './verify-proof.ts'
 const MAX_DEVICES = 10_000
 
 /**
- * The header of the last proof of each machine, which is the same each time, with the key that it names. One
- * for each machine: a header may hold whatever its maker likes, so that one machine could make any number of
- * them, each as long as a proof may be, and push out those of all others.
+ * The header of the last proof of each machine, which is the same each time, with the key that it
+ * names. One for each machine: a header may hold whatever its maker likes, so that one machine
+ * could make any number of them, each as long as a proof may be, and push out those of all others.
  */
 export interface KnownKeys {
   /** Null for any other header than the last one of this machine. */

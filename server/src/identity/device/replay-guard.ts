@@ -7,15 +7,18 @@ import { PROOF_LIFE_MS } from './verify-proof.ts'
  * and the one before (bench: server/proofs).
  */
 const MAX_PROOFS = 2_000_000
-/** Of one payer within the life of a proof; a machine that fetches all of its view needs a third. */
+/**
+ * Of one payer within the life of a proof; a machine that fetches all of its view needs a third.
+ */
 const MAX_PROOFS_OF_KEY = 1_000
 
 /** Remembers which proofs were used, for as long as they could be used again. */
 export interface ReplayGuard {
   /**
-   * `fresh` the first time. `used_up` when the payer has had its share, and `full` when nothing more can be remembered: then nobody is let in by a
-   * proof, because forgetting one would be to accept it twice. `payer` is whose room it takes: of
-   * the key itself, unless somebody else is there to make any number of keys.
+   * `fresh` the first time. `used_up` when the payer has had its share, and `full` when nothing
+   * more can be remembered: then nobody is let in by a proof, because forgetting one would be to
+   * accept it twice. `payer` is whose room it takes: of the key itself, unless somebody else is
+   * there to make any number of keys.
    */
   admit(thumbprint: string, jti: string, payer?: string): 'fresh' | 'replayed' | 'used_up' | 'full'
 }

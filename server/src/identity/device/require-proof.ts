@@ -27,7 +27,9 @@ export const proofSchema = z.looseObject({
 
 export interface ProofDeps {
   readonly replays: ReplayGuard
-  /** Of proofs that enrol, in a room of their own: whoever may enrol makes as many keys as he likes. */
+  /**
+   * Of proofs that enrol, in a room of their own: whoever may enrol makes as many keys as he likes.
+   */
   readonly enrolments: ReplayGuard
   readonly tokens: DeviceTokens
   readonly now: () => Date
@@ -39,14 +41,14 @@ export interface ProofDeps {
 export interface ProvenKey {
   readonly thumbprint: string
   /**
-   * Throws when the proof was used before, with the status of proofs that do not hold, or 503. To be
-   * called before anything is done for the key, but only once it is known to be somebody's: there is
-   * room for so many proofs, and strangers make as many keys as they like.
+   * Throws when the proof was used before, with the status of proofs that do not hold, or 503. To
+   * be called before anything is done for the key, but only once it is known to be somebody's:
+   * there is room for so many proofs, and strangers make as many keys as they like.
    */
   useUp(): void
   /**
-   * The same for a key that is to become known, in the room of `payer`. To be called once whoever asks
-   * is known to be allowed to.
+   * The same for a key that is to become known, in the room of `payer`. To be called once whoever
+   * asks is known to be allowed to.
    */
   useUpToEnrol(payer?: string): void
 }
@@ -62,7 +64,8 @@ export interface Proofs {
   readonly beside: (request: FastifyRequest) => Promise<void>
   /**
    * The same without remembering the proof: for what is asked so often that the proofs of a fleet
-   * would take all the room that there is, and that makes something of its own of a proof used twice.
+   * would take all the room that there is, and that makes something of its own of a proof used
+   * twice.
    */
   holding(request: FastifyRequest): Promise<Proof>
 }
@@ -81,10 +84,10 @@ export function createProofs(deps: ProofDeps): Proofs {
   }
 
   /**
-   * Reads a header whose key the token is bound to; throws 401 for another one. That is known before
-   * any signature is verified, at a fiftieth of its cost, and only such keys are remembered: strangers
-   * make as many as they like. A machine's header is the same each time, and to read it takes a quarter
-   * of verifying a proof.
+   * Reads a header whose key the token is bound to; throws 401 for another one. That is known
+   * before any signature is verified, at a fiftieth of its cost, and only such keys are remembered:
+   * strangers make as many as they like. A machine's header is the same each time, and to read it
+   * takes a quarter of verifying a proof.
    */
   function readKeyOf(token: DeviceTokenClaims): ReadHeader {
     return (header) => {
@@ -161,8 +164,8 @@ function refuseDevice(problem: string): ApiError {
 }
 
 /**
- * A server that knows its public URL takes no other. One that does not goes by the `Host` that it is
- * asked for: whoever replays a proof chooses that, but neither method, path nor key.
+ * A server that knows its public URL takes no other. One that does not goes by the `Host` that it
+ * is asked for: whoever replays a proof chooses that, but neither method, path nor key.
  */
 function describeRequest(
   { publicUrl }: ProofDeps,

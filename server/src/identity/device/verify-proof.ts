@@ -109,9 +109,9 @@ interface Signed {
 }
 
 /**
- * What the key in its header has signed. Of one algorithm and one form, so here and not by jose, whose
- * way through Web Crypto and its threads was measured to take twice as long: the most of what a
- * change costs the server of a fleet.
+ * What the key in its header has signed. Of one algorithm and one form, so here and not by jose,
+ * whose way through Web Crypto and its threads was measured to take twice as long: the most of what
+ * a change costs the server of a fleet.
  */
 function readSigned(text: string, read: ReadHeader): Signed | string {
   if (text.length > MAX_LENGTH) return `must be at most ${MAX_LENGTH} characters`
@@ -125,14 +125,16 @@ function readSigned(text: string, read: ReadHeader): Signed | string {
   return { thumbprint: key.thumbprint, claims: claims.data }
 }
 
-/** RFC 7638 §3, at once: the library's waits for a thread, measured 0.1 ms of 0.5 for a whole proof. */
+/**
+ * RFC 7638 §3, at once: the library's waits for a thread, measured 0.1 ms of 0.5 for a whole proof.
+ */
 function thumbprintOf({ kty, crv, x }: z.infer<typeof keySchema>): string {
   return hash('sha256', JSON.stringify({ crv, kty, x }), 'base64url')
 }
 
 /**
- * Undefined for what is not JSON in UTF-8 in base64url. Node passes over what does not belong in either, so
- * that one proof could be read in two ways.
+ * Undefined for what is not JSON in UTF-8 in base64url. Node passes over what does not belong in
+ * either, so that one proof could be read in two ways.
  */
 function readPart(part = ''): unknown {
   const bytes = Buffer.from(part, 'base64url')

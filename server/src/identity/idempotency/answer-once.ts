@@ -54,8 +54,8 @@ export function readOnceRequest(request: {
  * Gives the kept answer of an earlier request with the same key and body, or else judges the
  * request, acts, and keeps the answer for 24 hours. In the transaction of the write: of two
  * requests with one key the second sees the first. What `judge` and `act` throw is not kept.
- * Throws 409 when the key came with another body; a body that is itself at fault is 400 first. Throws
- * 403 when too much is kept for the caller.
+ * Throws 409 when the key came with another body; a body that is itself at fault is 400 first.
+ * Throws 403 when too much is kept for the caller.
  *
  * Of a request with a secret the key alone is kept: the secret is shown once, and a database that
  * somebody steals holds none. Its repetition is 409, which says so.
@@ -86,8 +86,8 @@ export async function answerOnce<Input>(
 }
 
 /**
- * Throws for a request with a secret where `answerOnce` would throw instead of acting. To be asked before
- * slow work that `act` needs.
+ * Throws for a request with a secret where `answerOnce` would throw instead of acting. To be asked
+ * before slow work that `act` needs.
  */
 export async function requireUnanswered(
   reader: StoreReader,

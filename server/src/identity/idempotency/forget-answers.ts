@@ -9,8 +9,8 @@ const INTERVAL_MS = 60 * 1000
 const SLICE: KeptAnswers = { answers: 100, bytes: 4 * 2 ** 20 }
 
 /**
- * Deletes kept answers that have expired, every minute. Not with the request that keeps one: the answers
- * of an hour of others took ten seconds in its transaction.
+ * Deletes kept answers that have expired, every minute. Not with the request that keeps one: the
+ * answers of an hour of others took ten seconds in its transaction.
  */
 export interface AnswerExpiry extends BackgroundTask {
   forgetDue(): Promise<void>

@@ -41,7 +41,9 @@ export function onceOf(
   })
 }
 
-/** Answers 201 with what `create` makes, or with what it made for an earlier request of that key. */
+/**
+ * Answers 201 with what `create` makes, or with what it made for an earlier request of that key.
+ */
 export function createOnce(
   writer: StoreWriter,
   once: OnceRequest,

@@ -51,7 +51,9 @@ const ENDS_OF_ROLLOUTS: ReadonlySet<EventKind> = new Set<EventKind>([
   'rollout.rolled_back',
 ])
 
-/** `maxMib` 0 is no quota. The last transaction before the quota may exceed it by its own events. */
+/**
+ * `maxMib` 0 is no quota. The last transaction before the quota may exceed it by its own events.
+ */
 export function createHistoryQuota(maxMib: number): RequireHistoryRoom {
   const quota = maxMib * MIB
   return async ({ events }, org, { author, changes }) => {

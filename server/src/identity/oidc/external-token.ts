@@ -14,7 +14,9 @@ import { createVerifiedTokens } from '../tokens/verified-tokens.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { readTeamsClaim } from './teams-claim.ts'
 
-/** One asymmetric algorithm of each kind; no `none`, and no HS*, whose key would be a public one. */
+/**
+ * One asymmetric algorithm of each kind; no `none`, and no HS*, whose key would be a public one.
+ */
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA']
 /** RFC 9068 §2.1, and what issuers write who are older than it; some write none. */
 const TYPES = [undefined, 'at+jwt', 'application/at+jwt', 'jwt']

@@ -19,7 +19,9 @@ export type PathParams<Path extends string> = Path extends `${string}:${infer Na
 /** Who may call. The check runs before the body is read. */
 export type Callers<Params> =
   | {
-      /** In the organization of the path parameter `org`; null admits every member. 401, 404, 403. */
+      /**
+       * In the organization of the path parameter `org`; null admits every member. 401, 404, 403.
+       */
       readonly permission: Permission | null
       /** Throws what must be refused before the body is judged, such as 404 of a resource. */
       readonly lookUp?: (

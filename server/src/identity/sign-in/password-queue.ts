@@ -4,7 +4,10 @@ import { ApiError } from '../../platform/api-error.ts'
 /** Each running hash holds 19 MiB and one of libuv's four threads, which the disk needs too. */
 const MAX_RUNNING = 2
 const MAX_WAITING = 64
-/** Of so many turns strangers get one while known lanes wait, and doubtful ones of so many of theirs. */
+/**
+ * Of so many turns strangers get one while known lanes wait, and doubtful ones of so many of
+ * theirs.
+ */
 const STRANGERS_TURN = 4
 
 /**
@@ -21,10 +24,11 @@ export interface QueuePlace {
 }
 
 /**
- * Runs at most two pieces of slow work at once. 64 others wait. Known lanes go first, then strangers,
- * then doubtful ones, each with a share that the others cannot take. Within a standing, networks take
- * turns level by level, so that many addresses of one network do not starve the others: a guesser
- * leaves a doubtful network behind with each few guesses, and a newcomer's goes before it.
+ * Runs at most two pieces of slow work at once. 64 others wait. Known lanes go first, then
+ * strangers, then doubtful ones, each with a share that the others cannot take. Within a standing,
+ * networks take turns level by level, so that many addresses of one network do not starve the
+ * others: a guesser leaves a doubtful network behind with each few guesses, and a newcomer's goes
+ * before it.
  *
  * When the queue is full, a better standing takes places of a worse one, and short lanes those of
  * long ones; a request that finds or keeps no place gets 429.

@@ -11,8 +11,9 @@ import type { PasswordAttempt, SignInLimits } from './sign-in-limits.ts'
 const NOTE_AGAIN_MS = 24 * 60 * 60 * 1000
 
 /**
- * The user whose password it is; null when it is not, or there is no such user, after the same work.
- * Throws 429. Remembers the network of who has proven it, which `SignInLimits` tells from others.
+ * The user whose password it is; null when it is not, or there is no such user, after the same
+ * work. Throws 429. Remembers the network of who has proven it, which `SignInLimits` tells from
+ * others.
  */
 export type ProvePassword = (claim: PasswordClaim) => Promise<UserRecord | null>
 

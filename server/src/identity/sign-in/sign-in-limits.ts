@@ -38,7 +38,10 @@ export interface PasswordAttempt {
 export interface SignInLimits {
   requirePasswordTry(attempt: PasswordAttempt): void
   countWrongPassword(attempt: PasswordAttempt): void
-  /** Whether wrong secrets came lately from the /16, or /32 of IPv6, around the network; never throws. */
+  /**
+   * Whether wrong secrets came lately from the /16, or /32 of IPv6, around the network; never
+   * throws.
+   */
   isDoubtful(network: ClientNetwork): boolean
   /** Counts a token that is not good. */
   countWrongToken(network: ClientNetwork): void

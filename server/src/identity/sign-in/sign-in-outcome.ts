@@ -13,7 +13,9 @@ export type ObserveSignIn = (kind: SignInKind, result: SignInResult) => void
 export interface SignInRecord {
   readonly kind: SignInKind
   readonly result: SignInResult
-  /** As claimed; null for a text that cannot be a name, which may be a secret in the wrong field. */
+  /**
+   * As claimed; null for a text that cannot be a name, which may be a secret in the wrong field.
+   */
   readonly name: string | null
   readonly network: string
 }

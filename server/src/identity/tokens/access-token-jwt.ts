@@ -98,7 +98,9 @@ function readKeyId(token: string): string | null {
   }
 }
 
-/** A copied signing key must not sign a session that lasts: the server itself issues none that does. */
+/**
+ * A copied signing key must not sign a session that lasts: the server itself issues none that does.
+ */
 function isShort({ iat, exp }: JWTPayload, now: Date): boolean {
   if (iat === undefined || exp === undefined) return false
   return exp - iat <= LONGEST_SECONDS && iat <= now.getTime() / 1000 + SKEW_SECONDS

@@ -7,8 +7,8 @@ import { nextTurn } from '../../platform/next-turn.ts'
 const INTERVAL_MS = 5_000
 
 /**
- * Notes with each token that it was revoked, and in the history, where one revocation was of more than
- * a hundred: all of them count as revoked from its commit on.
+ * Notes with each token that it was revoked, and in the history, where one revocation was of more
+ * than a hundred: all of them count as revoked from its commit on.
  */
 export interface RevocationFinish extends BackgroundTask {
   finishDue(): Promise<void>

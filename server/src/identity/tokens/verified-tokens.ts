@@ -9,11 +9,11 @@ export interface VerifiedToken<Subject> {
 }
 
 /**
- * Verified tokens by a key: the text of a short one, the hash of one that may be long. A signature takes
- * ten times as long as all the rest of a small request, and a hash a twentieth of it. A `Map` compares
- * two texts only when their hashes by a seed of this process are equal, so time tells nobody a part of a
- * token. Only what a trusted key has signed is kept, so that no stranger can fill it; whoever has many
- * tokens made costs the others a verification at most.
+ * Verified tokens by a key: the text of a short one, the hash of one that may be long. A signature
+ * takes ten times as long as all the rest of a small request, and a hash a twentieth of it. A `Map`
+ * compares two texts only when their hashes by a seed of this process are equal, so time tells
+ * nobody a part of a token. Only what a trusted key has signed is kept, so that no stranger can
+ * fill it; whoever has many tokens made costs the others a verification at most.
  */
 export interface VerifiedTokens<Subject> {
   find(key: string): VerifiedToken<Subject> | null

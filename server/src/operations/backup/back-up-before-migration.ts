@@ -15,9 +15,9 @@ export interface MigrationBackup {
 }
 
 /**
- * Backs up a database of an older schema beside itself, as `server.db.schema-16`: a migration has no
- * way back. Answers null where nothing will be migrated. Throws CommandFailure, and then the caller
- * must not migrate. `suffix` is as for `backUp`.
+ * Backs up a database of an older schema beside itself, as `server.db.schema-16`: a migration has
+ * no way back. Answers null where nothing will be migrated. Throws CommandFailure, and then the
+ * caller must not migrate. `suffix` is as for `backUp`.
  */
 export async function backUpBeforeMigration(
   database: string,

@@ -29,7 +29,9 @@ export interface Backup {
   readonly rows: number
 }
 
-/** Makes a checked copy of the database, whole under its name or not at all. Throws CommandFailure. */
+/**
+ * Makes a checked copy of the database, whole under its name or not at all. Throws CommandFailure.
+ */
 export async function backUp(request: BackupRequest): Promise<Backup> {
   const { database, file, replace, suffix, onProgress } = request
   if (!replace && isTaken(file)) throw taken(file)
@@ -62,7 +64,9 @@ function requireNotOwn(database: string, file: string): void {
     throw new CommandFailure('refused', `\`${file}\` belongs to the database; name another file`)
 }
 
-/** The path with all links of its directory followed, but not its own: a link is replaced itself. */
+/**
+ * The path with all links of its directory followed, but not its own: a link is replaced itself.
+ */
 function realPlace(path: string): string {
   const directory = dirname(path)
   return existsSync(directory) ? join(realpathSync(directory), basename(path)) : path

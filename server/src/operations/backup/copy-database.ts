@@ -59,7 +59,9 @@ export function syncFile(path: string): void {
   }
 }
 
-/** The copy says of itself that it has a write-ahead log, as the source has; that is left behind. */
+/**
+ * The copy says of itself that it has a write-ahead log, as the source has; that is left behind.
+ */
 function settle(path: string): VerifiedDatabase {
   const copy = openDatabase(path, { readonly: false })
   try {

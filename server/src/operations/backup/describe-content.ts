@@ -14,7 +14,9 @@ interface Column {
   readonly pk: number
 }
 
-/** Reads every row of every table. Equal for two databases that hold the same, page by page or not. */
+/**
+ * Reads every row of every table. Equal for two databases that hold the same, page by page or not.
+ */
 export function describeContent(database: Database): TableContent[] {
   const tables = database
     .prepare<[], string>(

@@ -15,8 +15,8 @@ export interface RaisedRevision {
 
 /**
  * To be done on every database that was restored. Every history says so: nothing else in it tells
- * that later events are lost. Views are signed anew as well: a machine that has had a later one takes
- * none of the former files, however new the timestamp above them is.
+ * that later events are lost. Views are signed anew as well: a machine that has had a later one
+ * takes none of the former files, however new the timestamp above them is.
  *
  * `nowMs`, in milliseconds since 1970, is the least revision that an organization gets. A backup
  * may be restored again, or an older one; what was served between the two restores had revisions

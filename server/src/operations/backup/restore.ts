@@ -143,7 +143,9 @@ async function bringUpToDate(
   return faults
 }
 
-/** Answers where the old database has gone. There is a whole database under the name all the time. */
+/**
+ * Answers where the old database has gone. There is a whole database under the name all the time.
+ */
 function replaceDatabase(database: string, draft: string, aside: string): string | null {
   const directory = dirname(database)
   const lock = existsSync(database) ? lockForGood(database) : null

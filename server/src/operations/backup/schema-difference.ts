@@ -11,7 +11,8 @@ interface SchemaItem {
 
 /**
  * Indexes of constraints have no SQL: they follow from that of their table. Statistics are left by
- * `ANALYZE`, which an operator may run; they change no result. SQLite would read SQL in a BLOB, too.
+ * `ANALYZE`, which an operator may run; they change no result. SQLite would read SQL in a BLOB,
+ * too.
  */
 const ITEMS = `
   SELECT type, name, tbl_name AS "table", CASE typeof(sql) WHEN 'text' THEN sql ELSE '' END AS sql
@@ -20,9 +21,9 @@ const ITEMS = `
   ORDER BY name`
 
 /**
- * Names the first table, index, trigger or view that is not as `migrations` make it; null where there
- * is none. Rows and history show no such difference: without a UNIQUE
- * constraint two records may have the same key, and a trigger brings a removed member back.
+ * Names the first table, index, trigger or view that is not as `migrations` make it; null where
+ * there is none. Rows and history show no such difference: without a UNIQUE constraint two records
+ * may have the same key, and a trigger brings a removed member back.
  */
 export function findSchemaDifference(
   database: Database,
@@ -52,9 +53,9 @@ export function findSchemaDifference(
 }
 
 /**
- * Tokens, as SQLite splits SQL: quoted text with all that is in it, a word, any other character. Blanks
- * and comments stand outside the group. None but the last takes a NUL, where SQLite stops reading: text
- * behind one must not count.
+ * Tokens, as SQLite splits SQL: quoted text with all that is in it, a word, any other character.
+ * Blanks and comments stand outside the group. None but the last takes a NUL, where SQLite stops
+ * reading: text behind one must not count.
  */
 const TOKENS =
   /[ \t\n\f\r]+|--[^\n\0]*|\/\*[^\0]*?\*\/|('(?:[^'\0]|'')*'|"(?:[^"\0]|"")*"|`(?:[^`\0]|``)*`|\[[^\]\0]*\]|[\w$\u0080-\uffff]+|[^])/g

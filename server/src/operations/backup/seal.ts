@@ -8,8 +8,8 @@ const DIGEST_LENGTH = 64
 const SEAL_BYTES = BEFORE.length + DIGEST_LENGTH + AFTER.length
 
 /**
- * A backup is a database and, behind it, one line with the SHA-256 of all bytes before. SQLite reads
- * as many pages as its header counts, so the line is no part of the database.
+ * A backup is a database and, behind it, one line with the SHA-256 of all bytes before. SQLite
+ * reads as many pages as its header counts, so the line is no part of the database.
  *
  * - `whole`: the bytes are those that were sealed.
  * - `damaged`: they are others.

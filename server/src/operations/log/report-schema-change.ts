@@ -8,9 +8,9 @@ const CODES: ReadonlySet<StoreErrorCode> = new Set([
 ])
 
 /**
- * The same store, which says once in the log when another release has changed the database's schema,
- * or a part of it is missing:
- * every request is refused from then on, and only an operator can do something about it.
+ * The same store, which says once in the log when another release has changed the database's
+ * schema, or a part of it is missing: every request is refused from then on, and only an operator
+ * can do something about it.
  */
 export function reportSchemaChange(store: Store, log: Log): Store {
   let isReported = false

@@ -4,8 +4,8 @@ import { createDurations } from './durations.ts'
 /** What is counted of one method of one route. */
 export interface RouteTally {
   /**
-   * `status` is null when the client left before it had the whole answer, `seconds` for an answer that
-   * waits for an event: that would pass for fifty seconds of work.
+   * `status` is null when the client left before it had the whole answer, `seconds` for an answer
+   * that waits for an event: that would pass for fifty seconds of work.
    */
   count(status: number | null, seconds: number | null): void
 }

@@ -3,7 +3,9 @@ import { Counter, type Registry } from 'prom-client'
 const KINDS = ['password', 'personal', 'organization', 'oidc'] as const
 const RESULTS = ['ok', 'wrong_secret', 'throttled', 'failed'] as const
 
-/** `palisade_sign_ins_total`, with every label from the start, so that a first failure is a rise. */
+/**
+ * `palisade_sign_ins_total`, with every label from the start, so that a first failure is a rise.
+ */
 export function createSignInMetrics(
   registry: Registry,
 ): (kind: (typeof KINDS)[number], result: (typeof RESULTS)[number]) => void {

@@ -33,8 +33,8 @@ export interface Overload {
 }
 
 /**
- * Turns away a share that grows for as long as the delay is above `limitMs` and declines while it is
- * below half of that. A share and not all: with all of them the load would be gone within a
+ * Turns away a share that grows for as long as the delay is above `limitMs` and declines while it
+ * is below half of that. A share and not all: with all of them the load would be gone within a
  * second, and back with the next. Drawn for each request, so that nobody is turned away each time.
  */
 export function createOverload(deps: {

@@ -6,8 +6,9 @@ const LEAST_KEPT = 1024
 /** Bounds how many requests of each caller are begun and not yet answered. */
 export interface RequestsInFlight {
   /**
-   * Calls `begin` at once, or when an earlier request of the caller has left. Returns a function that
-   * makes this one leave, begun or not; to be called when its answer is sent or its connection is over.
+   * Calls `begin` at once, or when an earlier request of the caller has left. Returns a function
+   * that makes this one leave, begun or not; to be called when its answer is sent or its connection
+   * is over.
    */
   enter(caller: string, begin: () => void): () => void
 }

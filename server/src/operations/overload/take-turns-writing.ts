@@ -17,12 +17,13 @@ interface Waiting {
 }
 
 /**
- * The same store, whose transactions run by turns of their lanes. Drivers run them in the order of their
- * arrival, and have one writer: a hundred of one caller would run before the next one of all others.
- * Those without a lane are the server's own and have every second turn, however many callers there are.
+ * The same store, whose transactions run by turns of their lanes. Drivers run them in the order of
+ * their arrival, and have one writer: a hundred of one caller would run before the next one of all
+ * others. Those without a lane are the server's own and have every second turn, however many
+ * callers there are.
  *
- * Each transaction of the driver takes the next item when it begins. One that cannot begin, such as by
- * a time-out of the database, fails the item that came with it, which has waited as long.
+ * Each transaction of the driver takes the next item when it begins. One that cannot begin, such as
+ * by a time-out of the database, fails the item that came with it, which has waited as long.
  */
 export function takeTurnsWriting(store: Store): Store {
   const waiting = createFairQueue<Waiting>()
@@ -49,7 +50,9 @@ export function takeTurnsWriting(store: Store): Store {
     for (const item of left) waiting.push(item.path, item)
   }
 
-  /** There are as many of these as items wait. `own` came with it; null for one in place of another. */
+  /**
+   * There are as many of these as items wait. `own` came with it; null for one in place of another.
+   */
   async function runNext(own: Waiting | null): Promise<void> {
     let taken: Waiting | undefined
     try {

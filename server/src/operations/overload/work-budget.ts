@@ -11,7 +11,9 @@ export interface Allowance {
 export interface BudgetLimits {
   readonly organization: Allowance
   readonly caller: Allowance
-  /** Left of an organization's burst for callers who may change its policies, whatever others take. */
+  /**
+   * Left of an organization's burst for callers who may change its policies, whatever others take.
+   */
   readonly reservedMs: number
 }
 
@@ -49,8 +51,8 @@ export interface WorkBudget {
 /** Work in short turns, so that other requests are served in between. */
 export interface Work {
   /**
-   * Ends a turn that has lasted two milliseconds: charges what it took, and resolves when others had
-   * theirs. To be called between pieces of work of any length.
+   * Ends a turn that has lasted two milliseconds: charges what it took, and resolves when others
+   * had theirs. To be called between pieces of work of any length.
    */
   turn(): Promise<void>
   /** Charges the last turn. */

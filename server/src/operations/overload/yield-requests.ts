@@ -12,7 +12,9 @@ declare module 'fastify' {
   }
 }
 
-/** Turns away the routes that say `yields`, before anything is looked at. To be called before them. */
+/**
+ * Turns away the routes that say `yields`, before anything is looked at. To be called before them.
+ */
 export function yieldRequests(app: FastifyInstance, overload: Pick<Overload, 'askToWait'>): void {
   app.decorateRequest('hasYielded', false)
   app.addHook('onRequest', (request, _reply, done) => {

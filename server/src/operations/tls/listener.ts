@@ -3,7 +3,9 @@ import { createServer, type Server, type ServerOptions } from 'node:https'
 import type { RequestListener } from 'node:http'
 import type { Certificate } from './certificate.ts'
 
-/** Mozilla's intermediate recommendation without the DHE suites: authenticated and forward secret. */
+/**
+ * Mozilla's intermediate recommendation without the DHE suites: authenticated and forward secret.
+ */
 const CIPHERS = [
   'TLS_AES_128_GCM_SHA256',
   'TLS_AES_256_GCM_SHA384',

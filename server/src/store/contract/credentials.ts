@@ -16,7 +16,9 @@ import type {
   StandingPage,
 } from './device-search.ts'
 
-/** The first `limit` tokens that were made later than `after` and expire later than `expiresAfter`. */
+/**
+ * The first `limit` tokens that were made later than `after` and expire later than `expiresAfter`.
+ */
 export interface TokenPage {
   /** The id of a token, revoked or not; empty for the first page. */
   readonly after: string
@@ -80,7 +82,9 @@ export interface EnrolmentTokenReader {
 
 export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
   insert(token: EnrolmentTokenRecord): Promise<void>
-  /** Counts one more use; null, and nothing is counted, when there is none left or it is revoked. */
+  /**
+   * Counts one more use; null, and nothing is counted, when there is none left or it is revoked.
+   */
   use(id: string, usedAt: string): Promise<EnrolmentTokenRecord | null>
   /** Answers the token that is revoked by this; none when it was before. */
   revoke(org: string, id: string, revokedAt: string): Promise<EnrolmentTokenRecord | null>

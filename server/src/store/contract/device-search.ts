@@ -58,7 +58,9 @@ export interface BehindPage {
 }
 
 export interface BehindDevices {
-  /** By ascending id: all whose report is not of the revision, or of a later one, in a usable state. */
+  /**
+   * By ascending id: all whose report is not of the revision, or of a later one, in a usable state.
+   */
   readonly devices: readonly DeviceStanding[]
   /** How many there are in the window, those that have reached the revision with them. */
   readonly count: number

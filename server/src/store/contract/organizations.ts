@@ -54,7 +54,10 @@ export interface UserWriter extends UserReader {
   insert(user: Pick<UserRecord, 'username' | 'password_hash' | 'created_at'>): Promise<void>
   /** Raises the generation. Throws `ERR_STORE_NOT_FOUND`. */
   updatePassword(username: string, passwordHash: string | null): Promise<void>
-  /** Adds to the failed sign-ins; raises no revision and no generation. Throws `ERR_STORE_NOT_FOUND`. */
+  /**
+   * Adds to the failed sign-ins; raises no revision and no generation. Throws
+   * `ERR_STORE_NOT_FOUND`.
+   */
   noteFailedSignIns(username: string, failures: FailedSignIns): Promise<void>
   /**
    * `issuedAt` of the newest tokens whose teams the user has, and what all of them name; raises no
@@ -87,7 +90,9 @@ export interface MembershipReader {
   /** By organization. */
   listOfUser(username: string): Promise<MembershipRecord[]>
   pageOfUser(username: string, page: NamePage): Promise<MembershipRecord[]>
-  /** Names of the organizations that own the user's account and that he is a member of, ascending. */
+  /**
+   * Names of the organizations that own the user's account and that he is a member of, ascending.
+   */
   ownersOfAccount(username: string): Promise<string[]>
   /** Whether the organization has an owner besides this user. */
   hasOtherOwner(org: string, username: string): Promise<boolean>

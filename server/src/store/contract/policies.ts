@@ -12,7 +12,9 @@ export interface PolicyReader {
   count(org: string): Promise<number>
 }
 
-/** Each write stamps the policy with the organization's new revision and answers it as it now is. */
+/**
+ * Each write stamps the policy with the organization's new revision and answers it as it now is.
+ */
 export interface PolicyWriter extends PolicyReader {
   /** A policy without rules. Throws `ERR_STORE_CONFLICT` (`policy_name`). */
   insert(policy: Omit<PolicyHeadRecord, 'revision'>): Promise<PolicyRecord>

@@ -27,13 +27,14 @@ export interface RolloutReader {
 
 export interface RolloutWriter extends RolloutReader {
   /**
-   * From now on the policies of `base_revision`, the revision that the organization has, are kept: each
-   * is copied before its first change. Throws `ERR_STORE_CONFLICT` for a second open rollout.
+   * From now on the policies of `base_revision`, the revision that the organization has, are kept:
+   * each is copied before its first change. Throws `ERR_STORE_CONFLICT` for a second open rollout.
    */
   insert(rollout: RolloutRecord): Promise<void>
   /**
-   * Replaces everything that may change; one that has ended loses its base. Raises the revision where
-   * machines are to get other policies: with a stage, and at the end. Throws `ERR_STORE_NOT_FOUND`.
+   * Replaces everything that may change; one that has ended loses its base. Raises the revision
+   * where machines are to get other policies: with a stage, and at the end. Throws
+   * `ERR_STORE_NOT_FOUND`.
    */
   update(rollout: RolloutRecord): Promise<void>
   /** Progress, not history; nothing is served by it. */

@@ -8,7 +8,9 @@ export interface WebhookReader {
   page(org: string, page: WebhookPage): Promise<WebhookRecord[]>
 }
 
-/** The first `limit` webhooks after one, which may be gone; after empty texts for the first page. */
+/**
+ * The first `limit` webhooks after one, which may be gone; after empty texts for the first page.
+ */
 export interface WebhookPage {
   readonly after: Pick<WebhookRecord, 'created_at' | 'id'>
   readonly limit: number

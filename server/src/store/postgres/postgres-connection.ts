@@ -21,7 +21,10 @@ export type StatementTexts = Map<string, NamedText>
 export interface PostgresConnection extends Connection {
   /** Runs statements of PostgreSQL's own, one or several; answers the rows of all. */
   execute(sql: string): Promise<readonly Record<string, unknown>[]>
-  /** Tells whether a prepared statement that may write more than progress was run since `forgetWrites`. */
+  /**
+   * Tells whether a prepared statement that may write more than progress was run since
+   * `forgetWrites`.
+   */
   hasWritten(): boolean
   forgetWrites(): void
   /** Something failed that is no refused write, so the state of the session is not known. */

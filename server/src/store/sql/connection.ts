@@ -1,6 +1,6 @@
 /**
- * What a statement changes, for those who keep what they have read: `governance` is what neither users
- * and their teams, nor access tokens, devices and keys depend on; `progress` is what
+ * What a statement changes, for those who keep what they have read: `governance` is what neither
+ * users and their teams, nor access tokens, devices and keys depend on; `progress` is what
  * `Store.generation` leaves out.
  */
 export type Effect = 'everything' | 'governance' | 'progress'

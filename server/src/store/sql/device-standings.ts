@@ -49,7 +49,9 @@ export function createListStandings(
   }
 }
 
-/** Reads what is behind alone: a row that SQLite passes over costs a third of one that it answers. */
+/**
+ * Reads what is behind alone: a row that SQLite passes over costs a third of one that it answers.
+ */
 export function createListBehind(
   connection: Connection,
 ): (org: string, page: BehindPage) => Promise<BehindDevices> {

@@ -2,7 +2,9 @@ import type { PolicyRecord } from '../records.ts'
 import type { Connection } from './connection.ts'
 import type { WriterMemory } from './writer-memory.ts'
 
-/** To be awaited before a policy changes or goes: an open rollout keeps the policies it began with. */
+/**
+ * To be awaited before a policy changes or goes: an open rollout keeps the policies it began with.
+ */
 export type KeepBase = (org: string, policyId: string) => Promise<void>
 
 /**

@@ -8,7 +8,9 @@ const CHUNK = 50
 
 type RuleWrites = Pick<PolicyWriter, 'insertRule' | 'updateRule' | 'deleteRule' | 'replaceRules'>
 
-/** Runs a write of the rules at a place, and answers the policy with what `become` makes of them. */
+/**
+ * Runs a write of the rules at a place, and answers the policy with what `become` makes of them.
+ */
 type ChangeRules = (
   at: RulePlace,
   write: () => Promise<void>,

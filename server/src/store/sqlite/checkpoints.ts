@@ -3,7 +3,9 @@ import { Worker } from 'node:worker_threads'
 import { checkpointWorkerFile } from '../../platform/worker-file.ts'
 import { guard } from './sqlite-error.ts'
 
-/** Pages in the log (16 MiB) that are copied at once: a page that was written often is copied once. */
+/**
+ * Pages in the log (16 MiB) that are copied at once: a page that was written often is copied once.
+ */
 const PAGES = 4000
 
 /** Brings the database up to date with its log, in a thread. */
@@ -29,10 +31,10 @@ interface LogSize {
 
 /**
  * A checkpoint copies megabytes and flushes them, which would hold the event loop for longer than
- * all other turns. The thread has a connection of its own and never waits for a lock; it starts with
- * the first checkpoint that is due. What is committed while it copies stays in the log, so `writing`
- * must have an automatic checkpoint as well, at more pages: that one copies what is left, begins the
- * log anew, and does all of it where no thread can be started.
+ * all other turns. The thread has a connection of its own and never waits for a lock; it starts
+ * with the first checkpoint that is due. What is committed while it copies stays in the log, so
+ * `writing` must have an automatic checkpoint as well, at more pages: that one copies what is left,
+ * begins the log anew, and does all of it where no thread can be started.
  */
 export function createCheckpoints(
   writing: Database,

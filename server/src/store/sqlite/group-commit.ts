@@ -87,8 +87,8 @@ export function createGroupCommit(
     let sliceUntilMs = performance.now() + bounds.sliceMs
     try {
       do {
-        // In slices: a commit at each turn would make slow machines flush for every few members. And
-        // once more at the end: whoever was answered by the last commit is about to ask again.
+        // In slices: a commit at each turn would make slow machines flush for every few members.
+        // And once more at the end: whoever was answered by the last commit is about to ask again.
         if (waiting.length === 0 || performance.now() >= sliceUntilMs) {
           await nextTurn()
           sliceUntilMs = performance.now() + bounds.sliceMs

@@ -27,8 +27,8 @@ import { watchFiles } from './watch-files.ts'
 const PAGE_CACHE_KIB = 4096
 
 /**
- * Pages in the log (64 MiB) after which each commit also copies what the thread has left in it, until
- * the log begins anew; see `createCheckpoints`.
+ * Pages in the log (64 MiB) after which each commit also copies what the thread has left in it,
+ * until the log begins anew; see `createCheckpoints`.
  */
 const LAST_CHECKPOINT_PAGES = 16_000
 

@@ -143,7 +143,8 @@ export function createPolicyFormats(): PolicyFormats {
       const key = keyOf(name, base)
       const known = recent.find(key)
       if (known?.revision === revision) return known
-      // What a rollout began with stays; what the organization has chosen for its machines need not.
+      // What a rollout began with stays; what the organization has chosen for its machines need
+      // not.
       const formatted =
         known !== null && base !== null
           ? { ...known, revision, distribution: await reader.organizations.distribution(name) }

@@ -50,10 +50,10 @@ export interface AroundListing {
 }
 
 /**
- * What the targets key signs, but for the listing. Written here because `Targets.toJSON` of the library takes a time that
- * grows with the square of the documents, measured a fifth of publishing a hundred of them; what it
- * would sign are the same bytes. Nothing in it is a control character, which its canonical JSON would
- * leave as it is and RFC 8785 escapes.
+ * What the targets key signs, but for the listing. Written here because `Targets.toJSON` of the
+ * library takes a time that grows with the square of the documents, measured a fifth of publishing
+ * a hundred of them; what it would sign are the same bytes. Nothing in it is a control character,
+ * which its canonical JSON would leave as it is and RFC 8785 escapes.
  */
 export function formatAroundListing(members: TargetsMembers): AroundListing {
   const texts = Object.entries({ ...members, _type: 'targets' })

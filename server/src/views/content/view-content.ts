@@ -40,7 +40,9 @@ export type ReadContent = (
 ) => Promise<ViewContent>
 
 export interface ViewContents {
-  /** Does in turns what `read` would do in one, for every view of the organization with that base. */
+  /**
+   * Does in turns what `read` would do in one, for every view of the organization with that base.
+   */
   prepare(store: Pick<Store, 'read'>, org: string, base: ViewBase | null): Promise<void>
   /**
    * What machines of somebody in exactly `teams` enforce: the policies for everybody and those of

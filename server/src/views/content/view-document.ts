@@ -12,12 +12,16 @@ import { sha256 } from '../keys/metadata.ts'
 import { createRecent } from '../../platform/recent.ts'
 import { formatEntry, type Listed } from './targets-text.ts'
 
-/** Of self-tests in characters; most have about a thousand, so ten thousand policies are remembered. */
+/**
+ * Of self-tests in characters; most have about a thousand, so ten thousand policies are remembered.
+ */
 const MAX_SELF_TESTS = 16 * 1024 * 1024
 /** What keeping one costs beside its text. */
 const KEY_WEIGHT = 200
 
-/** A policy of the view, named by what it holds and by its own id, which tells nothing of others. */
+/**
+ * A policy of the view, named by what it holds and by its own id, which tells nothing of others.
+ */
 export interface ViewDocument extends DocumentRecord, Listed {}
 
 /** A policy, and what machines get of it. */
@@ -26,9 +30,9 @@ export interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope
 }
 
 /**
- * Formats policies for machines, each with a self-test. That takes some milliseconds to make, of the worst
- * policies 130 on a busy machine, and a change is of one policy among many: so it is remembered by what the policy says, for all
- * organizations together.
+ * Formats policies for machines, each with a self-test. That takes some milliseconds to make, of
+ * the worst policies 130 on a busy machine, and a change is of one policy among many: so it is
+ * remembered by what the policy says, for all organizations together.
  */
 export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolicy {
   const selfTests = createRecent<string>(MAX_SELF_TESTS, (text) => KEY_WEIGHT + text.length)

@@ -8,8 +8,8 @@ const HEX_DIGITS = 32
 /**
  * The name of what is signed for one set of teams: 128 bits that tell nothing about the teams to
  * whoever has not the organization's secret, and that nobody can make for another set. The order of
- * `teams` does not matter, nor does a repeated one. The policies that a rollout began with have names
- * of their own, so that versions of one view only grow, whichever way a machine moves.
+ * `teams` does not matter, nor does a repeated one. The policies that a rollout began with have
+ * names of their own, so that versions of one view only grow, whichever way a machine moves.
  */
 export function formatViewId(
   secret: Uint8Array,

@@ -38,7 +38,10 @@ export interface Term {
   readonly untilMs: number
 }
 
-/** To its next hour, or sooner where it lives for a few hours alone. Its begin is for a clock that ran ahead and signed with a time still to come. */
+/**
+ * To its next hour, or sooner where it lives for a few hours alone. Its begin is for a clock that
+ * ran ahead and signed with a time still to come.
+ */
 export function termOfTimestamp(view: ViewRecord, isRenewal = false): Term {
   const signedMs = Date.parse(view.timestamp_signed_at)
   const slotMs = Math.min(HOUR_MS, lifeOf(view) / RENEWALS_OF_LIFE)

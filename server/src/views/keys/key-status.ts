@@ -20,7 +20,9 @@ export interface KeyStatus {
   readonly due: 'nothing' | 'sign_root'
 }
 
-/** By role: root, targets, online. Empty until the first machine of the organization was enrolled. */
+/**
+ * By role: root, targets, online. Empty until the first machine of the organization was enrolled.
+ */
 export async function readKeyStatus(
   reader: StoreReader,
   org: string,

@@ -14,7 +14,9 @@ export function formatTufTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`
 }
 
-/** What another file says of this one: version, length and hash, so that neither can be exchanged. */
+/**
+ * What another file says of this one: version, length and hash, so that neither can be exchanged.
+ */
 export function describeFile(version: number, body: Uint8Array): MetaFile {
   return new MetaFile({ version, length: body.byteLength, hashes: { sha256: sha256(body) } })
 }

@@ -5,7 +5,9 @@ import { openRoleKey, type RoleKey } from './role-key.ts'
 /** Three for each organization. */
 const MAX_KEYS = 3_000
 
-/** A key of the store, able to sign. Throws what `node:crypto` throws for one that it cannot read. */
+/**
+ * A key of the store, able to sign. Throws what `node:crypto` throws for one that it cannot read.
+ */
 export type OpenKey = (record: DistributionKeyRecord) => RoleKey
 
 /** Opens each key once: to import it takes as long as to sign with it. */

@@ -33,8 +33,8 @@ export async function isRootMissing(
 }
 
 /**
- * Makes what is missing: the keys and the first root, or the next root when it is due and its key is
- * here. Without that one the newest root serves until it expires.
+ * Makes what is missing: the keys and the first root, or the next root when it is due and its key
+ * is here. Without that one the newest root serves until it expires.
  */
 export async function ensureTrust(
   writer: StoreWriter,
@@ -58,7 +58,9 @@ export async function ensureTrust(
   return { keys, root }
 }
 
-/** The key of the role; the one before is deleted when it is replaced. Throws `ERR_STORE_NOT_FOUND`. */
+/**
+ * The key of the role; the one before is deleted when it is replaced. Throws `ERR_STORE_NOT_FOUND`.
+ */
 export function findKey(
   records: readonly DistributionKeyRecord[],
   role: DistributionRole,

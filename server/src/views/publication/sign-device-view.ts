@@ -6,8 +6,8 @@ import type { RoleKey } from '../keys/role-key.ts'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
- * Says to one machine which view is its own, for as long as a timestamp lives: one that moved must not
- * be kept in its former view for longer, and is stale when either of them is over.
+ * Says to one machine which view is its own, for as long as a timestamp lives: one that moved must
+ * not be kept in its former view for longer, and is stale when either of them is over.
  */
 export function signDeviceView(
   content: Omit<DeviceView['signed'], '_type' | 'issued' | 'expires'>,

@@ -19,8 +19,8 @@ const VIEWS_OF_TRANSACTION = 32
 const TRANSACTIONS_AT_ONCE = 4
 
 /**
- * Finds the view, signed now where that is due. Throws ApiError 403 for more policies than a view may
- * have, and StoreError.
+ * Finds the view, signed now where that is due. Throws ApiError 403 for more policies than a view
+ * may have, and StoreError.
  */
 export type FindView = (question: Question) => Promise<FoundView>
 

@@ -12,8 +12,8 @@ import { createViewSweeper } from './view-sweeper.ts'
 const MAX_VIEWS = 20_000
 
 /**
- * `timestamp.json` as it is sent, and its strong entity tag with the quotes. A text: Node sends it in
- * one write with the headers before it, and bytes in two, a seventh of a bare answer's cost.
+ * `timestamp.json` as it is sent, and its strong entity tag with the quotes. A text: Node sends it
+ * in one write with the headers before it, and bytes in two, a seventh of a bare answer's cost.
  */
 export interface ServedTimestamp {
   readonly body: string
@@ -29,13 +29,18 @@ export interface ViewPublisher {
    */
   current(place: ViewPlace): Promise<ServedTimestamp>
   /**
-   * The same for a machine that needs one issued after `afterMs`, milliseconds since 1970: signed before its hour,
-   * but no sooner than `RENEWAL_SECONDS` after the last, so it may be earlier than asked for.
+   * The same for a machine that needs one issued after `afterMs`, milliseconds since 1970: signed
+   * before its hour, but no sooner than `RENEWAL_SECONDS` after the last, so it may be earlier than
+   * asked for.
    */
   renewed(place: ViewPlace, afterMs: number): Promise<ServedTimestamp>
-  /** The revision at which that view last became another; signed now where that is due, likewise. */
+  /**
+   * The revision at which that view last became another; signed now where that is due, likewise.
+   */
   revision(place: ViewPlace): Promise<number>
-  /** Something was committed here: what machines have asked for lately is signed before they ask. */
+  /**
+   * Something was committed here: what machines have asked for lately is signed before they ask.
+   */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
 }

@@ -34,7 +34,10 @@ const SPOILS: readonly (readonly [string, (directory: string) => Promise<unknown
   ],
 ]
 
-/** A machine with its state in `policy`, as every agent has it, and a start of it that tells its problem. */
+/**
+ * A machine with its state in `policy`, as every agent has it, and a start of it that tells its
+ * problem.
+ */
 async function keptMachine() {
   const directory = join(await temporaryDirectory(), 'policy')
   await mkdir(directory, { mode: 0o700 })

@@ -17,7 +17,10 @@ const answerWith =
     response.writeHead(status, headers).end(body)
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** A machine whose key was refused an hour after its policy came, and what the server had signed until then. */
+/**
+ * A machine whose key was refused an hour after its policy came, and what the server had signed
+ * until then.
+ */
 async function revoked(): Promise<{ scene: Scene; recorded: Served }> {
   const scene = await inForce()
   const recorded = scene.repository.release({ policies, atMs: REFUSED_MS - MINUTE_MS })

@@ -11,7 +11,10 @@ const MINUTE_MS = 60_000
 const SECRET = { action: 'read', path: '/etc/passwd' }
 const STATES = ['state.json', 'state.previous.json']
 
-/** Signed so many minutes from the start; the versions of both views are the same, so they decide nothing. */
+/**
+ * Signed so many minutes from the start; the versions of both views are the same, so they decide
+ * nothing.
+ */
 const assigned = (minutes: number, release: Release): Release => ({
   version: 1,
   atMs: NOW_MS,

@@ -17,8 +17,9 @@ import { wordsOf } from './words.ts'
 import { runSteps } from '../../../../packages/policy-core/src/steps.ts'
 
 /**
- * Numbers in the table an interval. Every start is in fewer than 128 / log2(starts) nodes, each with
- * at most twice its starts in cells: forty at most. Ranges made for it were measured to need 16.
+ * Numbers in the table an interval. Every start is in fewer than 128 / log2(starts) nodes, each
+ * with at most twice its starts in cells: forty at most. Ranges made for it were measured to need
+ * 16.
  */
 const MAX_CELLS = 40
 

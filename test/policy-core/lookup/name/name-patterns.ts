@@ -39,7 +39,9 @@ export function covering(patterns: readonly NamePattern[], name: string, port: n
     .map(([group]) => group)
 }
 
-/** As many texts as asked for that agree in length and in the characters an exact lookup samples. */
+/**
+ * As many texts as asked for that agree in length and in the characters an exact lookup samples.
+ */
 export function sameSignature(count: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const own = index.toString(36).padStart(4, '0')

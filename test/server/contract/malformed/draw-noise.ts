@@ -36,7 +36,9 @@ const PIECES: readonly string[] = [
   `X: ${'y'.repeat(2000)}\r\n`,
 ]
 
-/** All that is not answered at all; of pieces alone one in a hundred and thirty, in some runs none. */
+/**
+ * All that is not answered at all; of pieces alone one in a hundred and thirty, in some runs none.
+ */
 const BLANK_SHARE = 0.05
 
 /** Bytes that are hardly ever a request: pieces in any order, some of them of random bytes. */

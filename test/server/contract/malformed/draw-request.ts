@@ -57,7 +57,9 @@ function drawPath(
   return segments.join('/')
 }
 
-/** Nearly always with something wrong in it when it deletes: or soon there is nothing to ask for. */
+/**
+ * Nearly always with something wrong in it when it deletes: or soon there is nothing to ask for.
+ */
 function drawQuery(random: Random, { method, parameters }: Operation): string {
   const known = parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name)
   const names = [...known, 'unknown', 'page_size', '__proto__', '']

@@ -167,7 +167,10 @@ async function readBody({ body }: Awaited<ReturnType<Fetch>>): Promise<string> {
   return Buffer.concat(chunks).toString()
 }
 
-/** A second server on the same store, whose clock is so much behind; its answers are as from the first. */
+/**
+ * A second server on the same store, whose clock is so much behind; its answers are as from the
+ * first.
+ */
 async function openSecondServer(behindMs = 0): Promise<Fetch> {
   const sources = {
     now: () => new Date(scene.test.now() - behindMs),
@@ -261,7 +264,8 @@ it('machines follow a rollout, its pause and its way back, and take nothing of i
   advance(1000)
   expect(await ring.poll()).toBe('not_compilable')
   expect(await other.poll()).toBe('not_compilable')
-  // The server writes reports behind, and judges them every few seconds by the clock of the machine.
+  // The server writes reports behind, and judges them every few seconds by the clock of the
+  // machine.
   await expect.poll(async () => (await scene.status(rollout)).machines?.rejected).toBe(2)
   await expect
     .poll(

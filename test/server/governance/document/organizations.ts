@@ -18,7 +18,10 @@ const RULES = {
   },
 } as const
 
-/** Whole organizations in the form of an export: policies by name, scopes always written; a team is called `backend`. */
+/**
+ * Whole organizations in the form of an export: policies by name, scopes always written; a team is
+ * called `backend`.
+ */
 export function organizations(names: readonly string[] = NAMES) {
   const scope = fc.constantFrom<{ teams?: string[] }>({}, {}, { teams: ['backend'] })
   const policy = fc.record({ name: fc.constantFrom(...names), scope, rules: rules() })

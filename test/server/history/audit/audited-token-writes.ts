@@ -44,7 +44,9 @@ const REVOKED_E0: Expected = [
   { ...SHOWN_E0, revoked_at: LATER },
 ]
 
-/** What writes of access tokens leave in the history of `acme`: `t0` is of bob, and `t1` made by it. */
+/**
+ * What writes of access tokens leave in the history of `acme`: `t0` is of bob, and `t1` made by it.
+ */
 export function accessTokenWrites(): Writes {
   return {
     insert: [

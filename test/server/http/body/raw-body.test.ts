@@ -10,7 +10,9 @@ const MAX_BYTES = 1024 * 1024
 const MOST_GROWTH_BYTES = 100 * 2 ** 20
 const PIECES = 10_000
 
-/** What is collected of `pieces` that arrive in chunks of their own, and by how much memory grew. */
+/**
+ * What is collected of `pieces` that arrive in chunks of their own, and by how much memory grew.
+ */
 async function collect(
   write: (send: (piece: string) => Promise<void>) => Promise<void>,
 ): Promise<{ body: RawBody; grown: number }> {

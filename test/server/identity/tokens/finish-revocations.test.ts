@@ -10,7 +10,9 @@ import { openTestServer } from '../../test-server.ts'
 const TOKENS = '/api/v1/orgs/acme/access-tokens'
 const CHILDREN = 150
 
-/** A token of `acme` from whose session 150 others were made, and a session of each of the last two. */
+/**
+ * A token of `acme` from whose session 150 others were made, and a session of each of the last two.
+ */
 async function open() {
   const test = await openTestServer()
   const { password } = await test.createOrganization('acme', 'alice')

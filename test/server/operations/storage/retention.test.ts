@@ -110,7 +110,9 @@ describe('the retention of the history', () => {
 })
 
 describe('the hourly retention', () => {
-  /** The retention of one day, started, by a clock of the test; `logged` resolves at its next line. */
+  /**
+   * The retention of one day, started, by a clock of the test; `logged` resolves at its next line.
+   */
   async function start(failures = 0) {
     const { test } = await open(1)
     const now = () => new Date(test.now())

@@ -169,7 +169,9 @@ function* ipv6Parts(question: RangeQuestion): Generator<Part> {
   }
 }
 
-/** What counts for the IPv4 addresses inside: denies, and classes that are not opened on purpose. */
+/**
+ * What counts for the IPv4 addresses inside: denies, and classes that are not opened on purpose.
+ */
 function innerOutside(question: RangeQuestion, { ways }: EmbeddingGroup): Outside[] {
   const { resource, denied, classes } = question
   const deniedInside = sortRanges(denied.filter(({ family }) => family === 4))

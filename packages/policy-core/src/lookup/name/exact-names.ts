@@ -59,8 +59,8 @@ export function* buildTable(names: readonly string[]): Steps<Cells | null> {
 }
 
 /**
- * Length and seven characters in 32 bits. `Map.get` would read the whole name to hash it, which costs
- * more than everything else here: a name from a socket has no hash yet.
+ * Length and seven characters in 32 bits. `Map.get` would read the whole name to hash it, which
+ * costs more than everything else here: a name from a socket has no hash yet.
  */
 export function signName(name: string): number {
   const { length } = name

@@ -73,7 +73,9 @@ export function* buildSuffixTable(domains: readonly string[]): Steps<SuffixTable
 }
 
 interface Table extends Cells {
-  /** How many dots the domains have at least and at most: nothing is looked up with more or fewer. */
+  /**
+   * How many dots the domains have at least and at most: nothing is looked up with more or fewer.
+   */
   readonly minDots: number
   readonly maxDots: number
   /** Where the characters of each domain start, and behind the last one their number. */

@@ -14,7 +14,9 @@ export interface GlobFinder {
 interface Branch {
   /** The label of the glob that ends here in `*`. */
   open: number | null
-  /** The last pieces, which end the name, and the labels of their globs. Null while there is none. */
+  /**
+   * The last pieces, which end the name, and the labels of their globs. Null while there is none.
+   */
   ends: Pieces<number> | null
   /** The pieces that a further `*` follows, likewise. */
   next: Pieces<Branch> | null

@@ -2,13 +2,18 @@ import { visitsOfCut, visitsOfScan } from './occurrences.ts'
 import { addShare, alikeTo, namesOf, type PathLoadDraft } from './path-load.ts'
 import { MAX_PATH_LENGTH } from './plain-path.ts'
 
-/** A look into a `Map`, with the branch that is reached by it; a glob found, and put where it leads. */
+/**
+ * A look into a `Map`, with the branch that is reached by it; a glob found, and put where it leads.
+ */
 const STEPS_OF_VISIT = 7
 const STEPS_OF_FOUND = 12
 /** Pieces up to which globs that begin alike share; beyond them each counts for itself. */
 const MAX_SHARED_PIECES = 4
 
-/** Adds the steps of `GlobFinder` for a glob in all names of a path; returns those of the glob alone. */
+/**
+ * Adds the steps of `GlobFinder` for a glob in all names of a path; returns those of the glob
+ * alone.
+ */
 export function addGlob(load: PathLoadDraft, glob: string): number {
   const pieces = glob.split('*')
   const first = pieces[0]!

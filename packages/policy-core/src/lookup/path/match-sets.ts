@@ -9,7 +9,10 @@ export interface MatchSets {
   ofNodes(nodes: Int32Array): MatchSet
   /** The groups, in any order. */
   of(groups: readonly number[]): MatchSet
-  /** Whether there was room for the set that `of` or `ofNodes` gave last. If not, nobody may keep it. */
+  /**
+   * Whether there was room for the set that `of` or `ofNodes` gave last. If not, nobody may keep
+   * it.
+   */
   wasKept(): boolean
   clear(): void
 }

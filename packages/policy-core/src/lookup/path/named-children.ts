@@ -2,9 +2,10 @@
 const NO_LABEL = -1
 
 /**
- * The children of nodes by label. Most nodes have one, which stands beside the node: a `Map` each is
- * what would take longest. One `Map` for all would be keyed by node and label together, and a `Map`
- * of numbers has no secret: among so many keys somebody finds as many as he likes that collide.
+ * The children of nodes by label. Most nodes have one, which stands beside the node: a `Map` each
+ * is what would take longest. One `Map` for all would be keyed by node and label together, and a
+ * `Map` of numbers has no secret: among so many keys somebody finds as many as he likes that
+ * collide.
  */
 export class NamedChildren {
   readonly #labels: number[] = []

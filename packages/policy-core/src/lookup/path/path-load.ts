@@ -1,8 +1,8 @@
 import { MAX_PATH_LENGTH } from './plain-path.ts'
 
 /**
- * Work that alike patterns cannot all cause: its weight is the sum of theirs, and beyond `limit` a path
- * has no room for more of it.
+ * Work that alike patterns cannot all cause: its weight is the sum of theirs, and beyond `limit` a
+ * path has no room for more of it.
  */
 export interface PathShare {
   readonly weight: number
@@ -63,9 +63,9 @@ export function addShare({ shares }: PathLoadDraft, key: string, share: PathShar
 }
 
 /**
- * How many steps a decision can take at most with the path patterns, whatever the path is and whether
- * letter case counts or not: a number to compare with `MAX_PATH_COST`. That of a sum is at most the
- * sum of the costs.
+ * How many steps a decision can take at most with the path patterns, whatever the path is and
+ * whether letter case counts or not: a number to compare with `MAX_PATH_COST`. That of a sum is at
+ * most the sum of the costs.
  */
 export function pathCost({ plain, shares }: PathLoad): number {
   let steps = plain
@@ -102,7 +102,8 @@ export function alikeTo(text: string): Alike {
     from = index + 1
   }
   if (longest === 0) return { key: text, limit: 1 }
-  // A name begins with one text of a length, and ends in one. Between, one begins at each character.
+  // A name begins with one text of a length, and ends in one. Between, one begins at each
+  // character.
   const isInner = text[at - 1] === '*' && text[at + longest] === '*'
   return {
     key: `${text.slice(0, at)}\n${longest}${text.slice(at + longest)}`,

@@ -6,10 +6,10 @@ import type { WalkParts } from './walk-parts.ts'
  * Matches a whole path with all patterns in one pass over its names and one back, without going
  * back anywhere. One path at a time.
  *
- * A loop that a path has reached stays open for good, so the leftmost place of the chunk before it is
- * all that counts. Each way from an open loop waits for its chunk and is taken once, however often
- * the chunk occurs; a chunk is looked for once at each name, however many loops wait for it. Tails end
- * with the path, so they are read backwards, once. `pattern-load.ts` bounds the cost.
+ * A loop that a path has reached stays open for good, so the leftmost place of the chunk before it
+ * is all that counts. Each way from an open loop waits for its chunk and is taken once, however
+ * often the chunk occurs; a chunk is looked for once at each name, however many loops wait for it.
+ * Tails end with the path, so they are read backwards, once. `pattern-load.ts` bounds the cost.
  */
 export class PathWalk {
   readonly #parts: WalkParts

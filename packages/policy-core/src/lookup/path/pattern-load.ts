@@ -17,9 +17,9 @@ const MAX_SHARED_NAMES = 8
  * Adds a pattern that can be read. O(bytes of its text): it builds no index. See
  * `WalkParts` for heads, chunks and tails.
  *
- * A path has no more of the patterns that are alike than it has names, or characters, for their longest
- * piece: 25,000 folders `pN` at any depth below `/home` do not count as so many matches. A pattern
- * without `*` adds nothing to what any path takes.
+ * A path has no more of the patterns that are alike than it has names, or characters, for their
+ * longest piece: 25,000 folders `pN` at any depth below `/home` do not count as so many matches. A
+ * pattern without `*` adds nothing to what any path takes.
  */
 export function addPattern(load: PathLoadDraft, text: string): void {
   if (!text.includes('*')) return
@@ -52,7 +52,10 @@ export function addPattern(load: PathLoadDraft, text: string): void {
   noteDearest(load, text, plain + steps + shared)
 }
 
-/** The names before, between and behind the `**`; of a run of both, `*` comes first, as in `placesOf`. */
+/**
+ * The names before, between and behind the `**`; of a run of both, `*` comes first, as in
+ * `placesOf`.
+ */
 function cutAtLoops(text: string): string[][] {
   const parts: string[][] = [[]]
   let loops = false
@@ -76,7 +79,8 @@ function isGlob(name: string): boolean {
 
 /**
  * Adds the places of a chunk. At each name of a path it has one place at most of each shape without
- * globs. The first is a part of any path where it is a name, and of finding the glob where it is one.
+ * globs. The first is a part of any path where it is a name, and of finding the glob where it is
+ * one.
  */
 function addChunk(load: PathLoadDraft, chunk: readonly string[]): number {
   let steps = 0

@@ -30,8 +30,8 @@ export interface PatternStates {
   nodes(state: number): Int32Array
   matches(state: number): MatchSet
   /**
-   * Goes through a canonical path, other than `/`, without any state. `found` are globs that match its
-   * names, as far as known, by where the name begins.
+   * Goes through a canonical path, other than `/`, without any state. `found` are globs that match
+   * its names, as far as known, by where the name begins.
    */
   walk(path: string, found: ReadonlyMap<number, readonly number[]>): MatchSet
   isFull(): boolean

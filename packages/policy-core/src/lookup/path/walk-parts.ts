@@ -4,9 +4,9 @@ import type { LabelledPatterns, Place } from './pattern-labels.ts'
 import { createPlaceTrieBuilder, NONE, ROOT, type PlaceTrie } from './place-trie.ts'
 
 /**
- * All patterns cut at their `**`: a *head* before the first, *chunks* between two, and a *tail* after
- * the last. A *loop* is a `**` after the same head and chunks. Equal chunks are one, however many
- * loops they follow, and so are equal tails.
+ * All patterns cut at their `**`: a *head* before the first, *chunks* between two, and a *tail*
+ * after the last. A *loop* is a `**` after the same head and chunks. Equal chunks are one, however
+ * many loops they follow, and so are equal tails.
  */
 export interface WalkParts {
   readonly heads: PlaceTrie
@@ -31,7 +31,9 @@ export interface WalkParts {
   readonly toOfWay: Int32Array
   /** By loop: the groups of patterns that end in it. */
   readonly groupsOfLoop: Buckets
-  /** By node of `tails`: the patterns that have this tail, with the loop before it and the group. */
+  /**
+   * By node of `tails`: the patterns that have this tail, with the loop before it and the group.
+   */
   readonly endsOfTail: Buckets
   readonly loopOfEnd: Int32Array
   readonly groupOfEnd: Int32Array

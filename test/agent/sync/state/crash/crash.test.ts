@@ -51,7 +51,9 @@ function allowed({ active }: Scene): string {
   return PATHS.map((path) => active.decide({ action: 'read', path }).decision).join(' ')
 }
 
-/** In memory where there is such a place: a process that ends loses nothing of what it wrote there. */
+/**
+ * In memory where there is such a place: a process that ends loses nothing of what it wrote there.
+ */
 async function copyOf(directory: string): Promise<string> {
   const parent = await mkdtemp(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'palisade-'))
   onTestFinished(() => rm(parent, { recursive: true, force: true }))
