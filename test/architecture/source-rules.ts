@@ -58,7 +58,7 @@ export function emptyNames(paths: readonly string[]): Violation[] {
 }
 
 const TOP_LEVEL = new Set(
-  `packages agent server bench test examples package.json pnpm-workspace.yaml pnpm-lock.yaml
+  `packages agent server bench test examples docs package.json pnpm-workspace.yaml pnpm-lock.yaml
   tsconfig.json vitest.config.ts README.md ARCHITECTURE.md CONTRIBUTING.md SECURITY.md
   CHANGELOG.md LICENSE`.split(/\s+/),
 )

@@ -69,7 +69,7 @@ function cellOf(state: AgentState, events: readonly AgentEvent<string>[]): strin
 
 /** Rows of cells of the first table below a heading. */
 async function readTable(heading: string): Promise<string[][]> {
-  const text = await readFile(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')
+  const text = await readFile(new URL('../../../docs/agent-states.md', import.meta.url), 'utf8')
   const lines = text.slice(text.indexOf(`\n${heading}\n`)).split('\n')
   const first = lines.findIndex((line) => line.startsWith('|'))
   const rest = lines.slice(first)
@@ -88,21 +88,21 @@ async function readTable(heading: string): Promise<string[][]> {
 }
 
 describe('the states of an agent', () => {
-  it('are those that ARCHITECTURE lists, in the order in which they apply', async () => {
-    const [, ...rows] = await readTable('### States of an agent')
+  it('are those that docs/agent-states.md lists, in the order in which they apply', async () => {
+    const [, ...rows] = await readTable('## The states')
 
     expect(rows.map(([name]) => name)).toEqual(STATE_ORDER.map(([name]) => `\`${name}\``))
     expect(STATE_ORDER.map(([name]) => name).toSorted()).toEqual([...AGENT_STATES].toSorted())
   })
 
-  it('follow each other as the table in ARCHITECTURE says', async () => {
+  it('follow each other as the table in docs/agent-states.md says', async () => {
     const rows = EVENTS.map(([name, forms]) => [
       name,
       ...AGENT_STATES.map((state) => cellOf(state, forms)),
     ])
     const expected = [['event', ...AGENT_STATES.map((state) => `\`${state}\``)], ...rows]
 
-    expect(await readTable('### What leads from one state to another')).toEqual(expected)
+    expect(await readTable('## Transitions')).toEqual(expected)
   })
 
   it('are all reached', () => {
