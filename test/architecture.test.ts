@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { deadLinks, deadPaths, longDocuments, readDocuments } from './architecture/documents.ts'
 import {
   importCycles,
   strayTsyringe,
@@ -21,10 +22,21 @@ import { readPackages, readSources, type SourceFile } from './architecture/works
 const root = join(import.meta.dirname, '..')
 const files = readSources(root)
 const packages = readPackages(root)
+const documents = readDocuments(root)
 
 /** A sample that breaks a rule: pieces joined, so that this file itself breaks none. */
 function sample(path: string, ...text: string[]): SourceFile[] {
   return [{ path, text: text.join('') }]
+}
+
+/** A document beside `docs/a.md` and `server/src/main.ts`. */
+function page(text: string) {
+  const paths = ['README.md', 'docs', 'docs/a.md', 'server', 'server/src', 'server/src/main.ts']
+  const files = [
+    { path: 'README.md', text },
+    { path: 'docs/a.md', text: '# The name' },
+  ]
+  return { files, paths: new Set(paths) }
 }
 
 function one(folder: string, ...dependencies: string[]) {
@@ -93,6 +105,21 @@ describe('the workspace', () => {
     const why = 'a newcomer reads the top level first'
     expect(strayTopLevel(readdirSync(root)), why).toEqual([])
   })
+
+  it('has documents whose links lead somewhere', () => {
+    const why = 'a reader follows a link once'
+    expect(deadLinks(documents), why).toEqual([])
+  })
+
+  it('has documents that name paths of this repository only', () => {
+    const why = 'a path in prose is not moved with its file'
+    expect(deadPaths(documents), why).toEqual([])
+  })
+
+  it('has short pages where everybody begins', () => {
+    const why = 'a reader leaves a long page; docs/ has a page for each part'
+    expect(longDocuments(documents), why).toEqual([])
+  })
 })
 
 describe('each rule can fail', () => {
@@ -139,6 +166,13 @@ describe('each rule can fail', () => {
     ['folder', emptyNames(['server/src/utils/a.ts'])],
     ['file', emptyNames(['server/src/http-helpers.ts'])],
     ['top level', strayTopLevel(['scripts'])],
+    ['link', deadLinks(page('[b](docs/b.md)'))],
+    ['link to a heading', deadLinks(page('[a](docs/a.md#another-name)'))],
+    ['link within a page', deadLinks(page('# A\n[b](#b)'))],
+    ['path', deadPaths(page('`server/src/index.ts`'))],
+    ['path of a folder', deadPaths(page('`server/store/`'))],
+    ['name of a source', deadPaths(page('`src/index.ts`'))],
+    ['long page', longDocuments(page('word '.repeat(901)))],
   ])('%s', (_name, violations) => {
     expect(violations).toHaveLength(1)
   })
@@ -179,6 +213,15 @@ describe('each rule lets pass what is meant', () => {
       'word with shared letters',
       emptyNames(['server/src/commons-clause.ts', 'agent/src/utility.ts']),
     ],
+    ['link to a heading', deadLinks(page('[a](docs/a.md#the-name), [docs](docs/)'))],
+    ['short page', longDocuments(page('word '.repeat(900)))],
+    ['link elsewhere', deadLinks(page('[b](https://example.com/b.md)'))],
+    ['link in code', deadLinks(page('`[b](b.md)`\n\n```\n[b](b.md)\n```\n'))],
+    [
+      'path',
+      deadPaths(page('`server/src/main.ts`, `main.ts`, `server/src/`, `server/dist/main.js`')),
+    ],
+    ['code', deadPaths(page('`GET /server/x`, `and/or`'))],
   ])('%s', (_name, violations) => {
     expect(violations).toEqual([])
   })
