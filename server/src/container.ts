@@ -1,7 +1,6 @@
 // tsyringe refuses to load without `Reflect.getMetadata`, so this import stays first.
 import '@abraham/reflection'
 import type { FastifyInstance } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { Server as TlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import {
@@ -11,19 +10,11 @@ import {
   type InjectionToken,
 } from 'tsyringe'
 import { adminRoutes } from './organizations/admin-routes.ts'
-import { createAuthenticator, type Authenticate } from './identity/authenticate.ts'
-import type { SessionTokens } from './identity/oidc/external-sessions.ts'
-import { openSessionTokens, type SessionTokenDeps } from './identity/oidc/open-session-tokens.ts'
-import { createWriteLimits, type WriteLimits } from './identity/limits/write-limits.ts'
-import { createSignInJournal, type SignInJournal } from './identity/sign-in/sign-in-journal.ts'
-import { createPasswordQueue, type PasswordQueue } from './identity/sign-in/password-queue.ts'
-import { createPasswordProof, type ProvePassword } from './identity/sign-in/prove-password.ts'
-import { createSignInLimits, type SignInLimits } from './identity/sign-in/sign-in-limits.ts'
+import { openIdentity } from './identity/open-identity.ts'
 import { tokenRoutes } from './identity/token-routes.ts'
-import { createTokenUse, notingUse, type TokenUse } from './identity/token-use.ts'
 import type { Config } from './config/config.ts'
 import { distributionRoutes } from './fleet/distribution-routes.ts'
-import { openMachines, type Machines } from './fleet/open-machines.ts'
+import { openMachines } from './fleet/open-machines.ts'
 import { openRolloutWatch } from './fleet/rollout/open-rollout-watch.ts'
 import { createPollShortcut } from './views/poll-shortcut.ts'
 import { governanceRoutes } from './governance/governance-routes.ts'
@@ -40,7 +31,6 @@ import { createLog, type Log, type LogSettings } from './operations/log/create-l
 import { reportSchemaChange } from './operations/log/report-schema-change.ts'
 import { createMetrics, type Metrics } from './operations/metrics/create-metrics.ts'
 import { metricsRoutes } from './http/metrics-routes.ts'
-import { observeIssuer } from './identity/tokens/observe-issuer.ts'
 import { formatOrigin, isEveryAddress } from './platform/origin.ts'
 import { takeTurnsWriting } from './operations/overload/take-turns-writing.ts'
 import { createWorkBudget } from './operations/overload/work-budget.ts'
@@ -49,11 +39,6 @@ import type { Sources } from './platform/sources.ts'
 import type { Store } from './store/store.ts'
 import type { Certificate } from './operations/tls/certificate.ts'
 import { replaceCertificate } from './operations/tls/listener.ts'
-import {
-  createAccessTokenIssuer,
-  type AccessTokenIssuer,
-} from './identity/tokens/access-token-jwt.ts'
-import { createAccessTokenKeys } from './identity/tokens/access-token-keys.ts'
 import { createRevocationFinish } from './identity/tokens/finish-revocations.ts'
 import { ensureSigningKeys } from './identity/tokens/signing-keys.ts'
 import { openTracing } from './operations/tracing/open-tracing.ts'
@@ -86,29 +71,38 @@ export interface ServerOptions {
   readonly logger: LogSettings | false
   /** For TLS; plain HTTP without it. */
   readonly certificate?: Certificate | undefined
-  /** In place of what the event loop says. */
-  readonly overload?: WatchedOverload | undefined
 }
 
-const ACCESS_TOKENS = token<AccessTokenIssuer>('AccessTokenIssuer')
-const SESSION_TOKENS = token<SessionTokens>('SessionTokens')
-const AUTHENTICATE = token<Authenticate>('Authenticate')
-const PASSWORD_QUEUE = token<PasswordQueue>('PasswordQueue')
-const WRITE_LIMITS = token<WriteLimits>('WriteLimits')
-const SIGN_IN_LIMITS = token<SignInLimits>('SignInLimits')
-const SIGN_IN_JOURNAL = token<SignInJournal>('SignInJournal')
-const PROVE_PASSWORD = token<ProvePassword>('ProvePassword')
-const TOKEN_USE = token<TokenUse>('TokenUse')
-const ROUTES = token<readonly FastifyPluginAsyncZod[]>('Routes')
+/** How busy the server is: a part that a test may replace. */
+export const OVERLOAD: InjectionToken<WatchedOverload> = Symbol('Overload')
+const LOG: InjectionToken<Log> = Symbol('Log')
 
-/** Puts the server together. What needs waiting for is made first and registered as a value. */
-export async function createServer(options: ServerOptions): Promise<Server> {
+export function createParts({
+  config,
+  logger,
+}: Pick<ServerOptions, 'config' | 'logger'>): DependencyContainer {
+  const parts = root.createChildContainer()
+  const limitMs = config.overloadDelayMs
+  parts.register(LOG, { useValue: createLog(logger) })
+  parts.register(OVERLOAD, {
+    useFactory: instanceCachingFactory((made) =>
+      watchOverload({ limitMs, log: made.resolve(LOG), random: Math.random }),
+    ),
+  })
+  return parts
+}
+
+/** Puts the server together, from the store up to the routes. */
+export async function createServer(
+  options: ServerOptions,
+  parts: DependencyContainer = createParts(options),
+): Promise<Server> {
   const { config, sources } = options
-  const log = createLog(options.logger)
+  const log = parts.resolve(LOG)
   const metrics = createMetrics({ version: readVersion() })
   const tracing = await openTracing(config.tracing, log)
-  const shared = takeTurnsWriting(options.store)
-  const counted = metrics.observeStore(reportSchemaChange(shared, log))
+  const inTurns = takeTurnsWriting(options.store)
+  const counted = metrics.observeStore(reportSchemaChange(inTurns, log))
   const store = tracing === null ? counted : tracing.observeStore(counted)
   await ensureSigningKeys(store, 'access_token', sources.now)
 
@@ -134,41 +128,32 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     createRevocationFinish({ store: audited, log }),
   ]
 
-  const container = root.createChildContainer()
-  registerAuthentication(container, config, { store, audited, metrics, log, sources })
-  container.register(ROUTES, {
-    useFactory: instanceCachingFactory((c) => {
-      const guards = { ...guardsOf(c), quotas: config.quotas }
-      return [
-        governanceRoutes({ store: audited, ...guards, ...policies, ...sources }),
-        tokenRoutes({
-          store,
-          ...guards,
-          observeSignIn: metrics.observeSignIn,
-          journal: c.resolve(SIGN_IN_JOURNAL),
-          tokenUse: c.resolve(TOKEN_USE),
-          accessTokens: c.resolve(ACCESS_TOKENS),
-          accessTokenMinutes: config.accessTokenMinutes,
-          ...sources,
-        }),
-        adminRoutes({ store: audited, ...guards, pageTokenKey, ...sources }),
-        distributionRoutes({
-          store: audited,
-          ...guards,
-          ...machines,
-          publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
-          ...policies,
-          ...sources,
-        }),
-        webhooks.routes({ store: audited, ...guards, budget: policies.budget, pageTokenKey }),
-        eventRoutes({ store: audited, ...guards, budget: policies.budget, pageTokenKey }),
-        ...routesOfMetrics(config, metrics),
-      ]
+  const identity = openIdentity({ settings: config, store, audited, metrics, log, sources })
+  metrics.watchQueue('password', () => identity.passwordQueue.waiting())
+  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
+  const shared = { ...identity, quotas: config.quotas, ...policies, ...sources }
+  const routes = [
+    governanceRoutes({ store: audited, ...shared }),
+    tokenRoutes({
+      store,
+      ...shared,
+      observeSignIn: metrics.observeSignIn,
+      accessTokenMinutes: config.accessTokenMinutes,
     }),
-  })
+    adminRoutes({ store: audited, ...shared }),
+    distributionRoutes({
+      store: audited,
+      ...shared,
+      ...machines,
+      publicUrl: () => config.publicUrl ?? reachableOrigin(app, options),
+    }),
+    webhooks.routes({ store: audited, ...shared }),
+    eventRoutes({ store: audited, ...shared }),
+    ...routesOfMetrics(config, metrics),
+  ]
 
-  watchQueues(metrics, { password: container.resolve(PASSWORD_QUEUE), hints })
-  const { overload, stop } = openOverload(options, log, metrics)
+  const { overload, stop } = parts.resolve(OVERLOAD)
+  metrics.watchOverload(overload)
   const readiness = createReadiness(() => store.ping())
   const app = await createApp({
     log,
@@ -178,9 +163,9 @@ export async function createServer(options: ServerOptions): Promise<Server> {
     ping: () => readiness.check(),
     trustedProxies: config.trustedProxies,
     certificate: options.certificate,
-    routes: container.resolve(ROUTES),
+    routes,
     overload,
-    limitRequest: (request) => container.resolve(WRITE_LIMITS).countRequest(request),
+    limitRequest: (request) => identity.writeLimits.countRequest(request),
     shortcut: createPollShortcut({ views, metrics: metrics.requests, overload }),
   })
 
@@ -206,34 +191,8 @@ export async function createServer(options: ServerOptions): Promise<Server> {
   }
 }
 
-/** Who may call, and how often. */
-function guardsOf(container: DependencyContainer) {
-  return {
-    authenticate: container.resolve(AUTHENTICATE),
-    signInLimits: container.resolve(SIGN_IN_LIMITS),
-    writeLimits: container.resolve(WRITE_LIMITS),
-    provePassword: container.resolve(PROVE_PASSWORD),
-    passwordQueue: container.resolve(PASSWORD_QUEUE),
-  }
-}
-
-function watchQueues(
-  metrics: Metrics,
-  { password, hints }: { readonly password: PasswordQueue } & Pick<Machines, 'hints'>,
-): void {
-  metrics.watchQueue('password', () => password.waiting())
-  metrics.watchQueue('hints', () => hints?.waiting() ?? 0)
-}
-
 function routesOfMetrics({ metrics: settings }: Config, metrics: Metrics) {
   return settings.enabled ? [metricsRoutes({ metrics, token: settings.token })] : []
-}
-
-function openOverload(options: ServerOptions, log: Log, metrics: Metrics): WatchedOverload {
-  const limitMs = options.config.overloadDelayMs
-  const watched = options.overload ?? watchOverload({ limitMs, log, random: Math.random })
-  metrics.watchOverload(watched.overload)
-  return watched
 }
 
 /** Who does something once a change was committed. */
@@ -270,63 +229,4 @@ function boundOf(app: FastifyInstance, { config }: ServerOptions): ServerAddress
   return typeof bound === 'object' && bound !== null
     ? bound
     : { address: config.host, port: config.port }
-}
-
-/** Who calls: from the secret that somebody signs in with to the principal of a request. */
-function registerAuthentication(
-  container: DependencyContainer,
-  { oidc, writeRates }: Config,
-  deps: Omit<SessionTokenDeps, 'oidc'> & { readonly store: Store; readonly metrics: Metrics },
-): void {
-  const { store, metrics, sources } = deps
-  container.register(ACCESS_TOKENS, {
-    useValue: observeIssuer(
-      createAccessTokenIssuer({ keys: createAccessTokenKeys({ store, ...sources }), ...sources }),
-      metrics,
-    ),
-  })
-  container.register(PASSWORD_QUEUE, {
-    useFactory: instanceCachingFactory(() => createPasswordQueue()),
-  })
-  container.register(WRITE_LIMITS, { useValue: createWriteLimits(writeRates, sources.monotonicMs) })
-  container.register(SIGN_IN_LIMITS, {
-    useFactory: instanceCachingFactory(() => createSignInLimits(sources.monotonicMs)),
-  })
-  container.register(SIGN_IN_JOURNAL, {
-    useFactory: instanceCachingFactory(() =>
-      createSignInJournal({ store: deps.audited, log: deps.log, ...sources }),
-    ),
-  })
-  container.register(PROVE_PASSWORD, {
-    useFactory: instanceCachingFactory((c) =>
-      createPasswordProof({
-        store: deps.audited,
-        journal: c.resolve(SIGN_IN_JOURNAL),
-        signInLimits: c.resolve(SIGN_IN_LIMITS),
-        passwordQueue: c.resolve(PASSWORD_QUEUE),
-        ...sources,
-      }),
-    ),
-  })
-  container.register(TOKEN_USE, {
-    useFactory: instanceCachingFactory(() => createTokenUse({ store, ...sources })),
-  })
-  container.register(SESSION_TOKENS, {
-    useFactory: instanceCachingFactory((c) =>
-      openSessionTokens({ oidc, ...deps }, c.resolve(ACCESS_TOKENS)),
-    ),
-  })
-  container.register(AUTHENTICATE, {
-    useFactory: instanceCachingFactory((c) =>
-      notingUse(
-        createAuthenticator({ store, accessTokens: c.resolve(SESSION_TOKENS), ...sources }),
-        c.resolve(TOKEN_USE),
-      ),
-    ),
-  })
-}
-
-/** Binds the type of a value to its token; a bare `Symbol()` would accept any. */
-function token<T>(name: string): InjectionToken<T> {
-  return Symbol(name)
 }

@@ -1,4 +1,11 @@
-import { readConfig, createServer, type Server } from '@palisade/server'
+import { readConfig } from '@palisade/server'
+import {
+  createParts,
+  createServer,
+  OVERLOAD,
+  type Server,
+  type ServerOptions,
+} from '../../server/src/container.ts'
 import { PERMISSIONS } from '@palisade/protocol'
 import type { LightMyRequestResponse } from 'fastify'
 import { randomBytes, randomUUID } from 'node:crypto'
@@ -71,6 +78,13 @@ export interface TestServerOptions {
   readonly overload?: Overload
 }
 
+/** `createServer` with an overload that does not depend on the machine. */
+export function createServerUnder(overload: Overload, options: ServerOptions): Promise<Server> {
+  const parts = createParts(options)
+  parts.register(OVERLOAD, { useValue: { overload, stop: () => undefined } })
+  return createServer(options, parts)
+}
+
 function authorize(as: string | TestDevice | undefined, method: string, url: string) {
   if (as === undefined) return {}
   return typeof as === 'string' ? { authorization: `Bearer ${as}` } : headersOf(as, method, url)
@@ -91,12 +105,11 @@ export async function openTestServer(
   const directory = temporaryDirectory(atEnd)
   const { store, discard } = await openTestStore(directory)
   const config = readConfig(settings, directory)
-  const server = await createServer({
+  const server = await createServerUnder(overload, {
     config,
     sources,
     store,
     logger: log ?? false,
-    overload: { overload, stop: () => undefined },
   })
   atEnd(async () => {
     await server.close()

@@ -7,7 +7,7 @@ import { createStateStore } from '../../../../agent/src/sync/state/state-store.t
 import { createSynchronizer } from '../../../../agent/src/sync/update/synchronizer.ts'
 import { createViewChannel } from '../../../../agent/src/sync/update/view-channel.ts'
 import { createFileFetcher } from '../../../../agent/src/sync/transport/fetch-file.ts'
-import { createServer, readConfig } from '@palisade/server'
+import { readConfig } from '@palisade/server'
 import type { Bundle } from '@palisade/protocol'
 import { startOfSlot } from '../../../../server/src/views/slot.ts'
 import { UNLIMITED } from '../../../../server/src/operations/overload/overload.ts'
@@ -16,6 +16,7 @@ import { temporaryDirectory } from '../../temporary-directory.ts'
 import type { TestDevice } from '../../test-device.ts'
 import { openViewDevice } from '../../views/view-device.ts'
 import { ACME, openRolloutScene, POLICIES, type RolloutScene } from './rollout-scene.ts'
+import { createServerUnder } from '../../test-server.ts'
 
 const HOUR_MS = 3_600_000
 const never = new AbortController().signal
@@ -179,9 +180,8 @@ async function openSecondServer(behindMs = 0): Promise<Fetch> {
     newId: () => randomUUID(),
   }
   const config = readConfig({}, temporaryDirectory())
-  const overload = { overload: UNLIMITED, stop: () => undefined }
   const { store } = scene.test
-  const server = await createServer({ config, sources, store, logger: false, overload })
+  const server = await createServerUnder(UNLIMITED, { config, sources, store, logger: false })
   onTestFinished(() => server.close())
   return async (address, { method, headers, body }) => {
     const { host, pathname, search } = new URL(address)

@@ -1,0 +1,60 @@
+import type { AuditedStore } from '../history/audit/audited-store.ts'
+import type { Log } from '../operations/log/create-log.ts'
+import type { Metrics } from '../operations/metrics/create-metrics.ts'
+import type { Sources } from '../platform/sources.ts'
+import type { Store } from '../store/store.ts'
+import { createAuthenticator, type Authenticate } from './authenticate.ts'
+import { createWriteLimits, type WriteLimits, type WriteRates } from './limits/write-limits.ts'
+import type { OidcSettings } from './oidc/external-token.ts'
+import { openSessionTokens } from './oidc/open-session-tokens.ts'
+import { createPasswordQueue, type PasswordQueue } from './sign-in/password-queue.ts'
+import { createPasswordProof, type ProvePassword } from './sign-in/prove-password.ts'
+import { createSignInJournal, type SignInJournal } from './sign-in/sign-in-journal.ts'
+import { createSignInLimits, type SignInLimits } from './sign-in/sign-in-limits.ts'
+import { createTokenUse, notingUse, type TokenUse } from './token-use.ts'
+import { createAccessTokenIssuer, type AccessTokenIssuer } from './tokens/access-token-jwt.ts'
+import { createAccessTokenKeys } from './tokens/access-token-keys.ts'
+import { observeIssuer } from './tokens/observe-issuer.ts'
+
+/** From the secret that a caller signs in with to the principal of a request. */
+export interface Identity {
+  readonly authenticate: Authenticate
+  readonly accessTokens: AccessTokenIssuer
+  readonly tokenUse: TokenUse
+  readonly passwordQueue: PasswordQueue
+  readonly provePassword: ProvePassword
+  readonly signInLimits: SignInLimits
+  readonly journal: SignInJournal
+  readonly writeLimits: WriteLimits
+}
+
+export function openIdentity(deps: {
+  readonly settings: { readonly oidc: OidcSettings | null; readonly writeRates: WriteRates }
+  readonly store: Store
+  readonly audited: AuditedStore
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly sources: Sources
+}): Identity {
+  const { settings, store, audited, metrics, log, sources } = deps
+  const keys = createAccessTokenKeys({ store, ...sources })
+  const accessTokens = observeIssuer(createAccessTokenIssuer({ keys, ...sources }), metrics)
+  const sessionTokens = openSessionTokens({ ...deps, oidc: settings.oidc }, accessTokens)
+  const tokenUse = createTokenUse({ store, ...sources })
+  const authenticator = createAuthenticator({ store, accessTokens: sessionTokens, ...sources })
+
+  const passwordQueue = createPasswordQueue()
+  const signInLimits = createSignInLimits(sources.monotonicMs)
+  const journal = createSignInJournal({ store: audited, log, ...sources })
+  const signIn = { store: audited, journal, signInLimits, passwordQueue }
+  return {
+    authenticate: notingUse(authenticator, tokenUse),
+    accessTokens,
+    tokenUse,
+    passwordQueue,
+    provePassword: createPasswordProof({ ...signIn, ...sources }),
+    signInLimits,
+    journal,
+    writeLimits: createWriteLimits(settings.writeRates, sources.monotonicMs),
+  }
+}
