@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 
 /** Release of this server, as its package says. */
 export function readVersion(): string {
-  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const here = import.meta.url
+  // A bundle stands at the root of what the sources compile to, and this module in a folder of it.
+  const place = here.endsWith('.cjs') ? '../package.json' : '../../package.json'
+  const manifest = readFileSync(new URL(place, here), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
 }
