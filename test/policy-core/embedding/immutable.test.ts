@@ -1,3 +1,4 @@
+import * as core from '@palisade/policy-core'
 import { compilePolicy, decide, explain, type Decision } from '@palisade/policy-core'
 import { expect, it } from 'vitest'
 
@@ -59,6 +60,23 @@ it.each([connect, read])('answers alike after a caller changed an answer: $actio
 
   expect(decide(policy, request)).toStrictEqual(expected)
   expect(explain(policy, request)).toMatchObject(expected)
+})
+
+it('answers alike after a caller turned the list of actions around', () => {
+  const policy = compilePolicy(createSet())
+  const request = { ...connect, action: 'connect:udp' }
+  expect(decide(policy, request)).toMatchObject({ decision: 'deny', reason: 'default_deny' })
+
+  const turned = core.NETWORK_ACTIONS.toReversed()
+  expect(() => Object.assign(core.NETWORK_ACTIONS, turned)).toThrow(TypeError)
+
+  expect(decide(policy, request)).toMatchObject({ decision: 'deny', reason: 'default_deny' })
+})
+
+it('exports no list or table that a caller can change', () => {
+  const open = Object.entries<unknown>(core).filter(([, value]) => !Object.isFrozen(value))
+
+  expect(open.filter(([, value]) => typeof value === 'object').map(([name]) => name)).toEqual([])
 })
 
 /** What careless JavaScript might do; a frozen part that refuses is as good as a copy. */

@@ -1,7 +1,6 @@
 import type { FilesystemAction, NetworkAction, RuleDecision } from '../policy/policy.ts'
 
-/** Why a decision came out as it did. */
-export const REASONS = [
+const ALL_REASONS = [
   'rule',
   'default_deny',
   'protected_address',
@@ -11,6 +10,9 @@ export const REASONS = [
   'unsupported_policy',
 ] as const
 
+/** Why a decision came out as it did. */
+export const REASONS: typeof ALL_REASONS = /* @__PURE__ */ Object.freeze(ALL_REASONS)
+
 /**
  * - `rule`: rules decided; a decision lists all of them.
  * - `default_deny`: no rule in force matched.
@@ -19,7 +21,7 @@ export const REASONS = [
  * - `invalid_request`: host, address, port, path or action cannot be read.
  * - `no_policy`, `policy_expired`, `unsupported_policy`: nothing could be evaluated.
  */
-export type Reason = (typeof REASONS)[number]
+export type Reason = (typeof ALL_REASONS)[number]
 
 /** States of a machine in which nothing can be evaluated, so everything is denied. */
 export type UnavailableReason = 'no_policy' | 'policy_expired' | 'unsupported_policy'

@@ -75,7 +75,7 @@ export type LintCode =
  * | `undecided`           | info     | a question took more work than `lint` allows itself
  * |
  */
-export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = {
+export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = /* @__PURE__ */ Object.freeze({
   repeated_id: 'error',
   shadowed: 'warning',
   matches_nothing: 'warning',
@@ -97,4 +97,4 @@ export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = {
   protected_address: 'info',
   similar_name: 'info',
   undecided: 'info',
-}
+})

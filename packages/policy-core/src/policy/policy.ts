@@ -1,10 +1,13 @@
-// A further action is one more word in one of the lists, up to four in each.
+// A further action is one more word in one of the lists, up to four in each. They are frozen: the
+// slot of an action, and so each decision, is its place in its list.
+const NETWORK = ['connect:tcp', 'connect:udp'] as const
+const FILESYSTEM = ['read', 'write'] as const
 
 /** The actions on a host and port. */
-export const NETWORK_ACTIONS = ['connect:tcp', 'connect:udp'] as const
+export const NETWORK_ACTIONS: typeof NETWORK = /* @__PURE__ */ Object.freeze(NETWORK)
 
 /** The actions on a path. */
-export const FILESYSTEM_ACTIONS = ['read', 'write'] as const
+export const FILESYSTEM_ACTIONS: typeof FILESYSTEM = /* @__PURE__ */ Object.freeze(FILESYSTEM)
 
 /** An action on a host and port; `connect:tcp` says nothing about `connect:udp`. */
 export type NetworkAction = (typeof NETWORK_ACTIONS)[number]
@@ -16,10 +19,8 @@ export type FilesystemAction = (typeof FILESYSTEM_ACTIONS)[number]
 export type Action = NetworkAction | FilesystemAction
 
 /** What a rule may be about. The wire's closed list; network actions first. */
-export const ACTIONS: readonly [...typeof NETWORK_ACTIONS, ...typeof FILESYSTEM_ACTIONS] = [
-  ...NETWORK_ACTIONS,
-  ...FILESYSTEM_ACTIONS,
-]
+export const ACTIONS: readonly [...typeof NETWORK, ...typeof FILESYSTEM] =
+  /* @__PURE__ */ Object.freeze([...NETWORK, ...FILESYSTEM] as const)
 
 /** Which kind of resource a rule names; derived from its actions, never chosen. */
 export type Domain = 'network' | 'filesystem'
