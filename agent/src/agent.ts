@@ -56,7 +56,7 @@ export interface AgentDeps {
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly uptime: () => number
-  /** Of a look at the age of the bundle that failed. */
+  /** Of a look at the age of the bundle that failed, or of a stop where another error is thrown. */
   readonly onError: (error: unknown) => void
   readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
@@ -67,7 +67,7 @@ export interface Agent {
    * Resolves when programs are answered; the first fetch is under way then. Throws `AgentError`.
    */
   start(): Promise<void>
-  /** Idempotent. Closes in the reverse order of opening. */
+  /** Idempotent. Closes in the reverse order of opening, all of it even where a part fails. */
   stop(): Promise<void>
 }
 
@@ -75,7 +75,13 @@ export function createAgent(deps: AgentDeps): Agent {
   const closers: (() => Promise<void>)[] = []
 
   const stop = async (): Promise<void> => {
-    for (let close = closers.pop(); close !== undefined; close = closers.pop()) await close()
+    const failures: unknown[] = []
+    for (let close = closers.pop(); close !== undefined; close = closers.pop())
+      // One that fails must not leave open what was opened before it.
+      await close().catch((error: unknown) => failures.push(error))
+    const [first, ...others] = failures
+    others.forEach(deps.onError)
+    if (failures.length > 0) throw first
   }
 
   const open = async (): Promise<void> => {
@@ -87,8 +93,9 @@ export function createAgent(deps: AgentDeps): Agent {
     }
     await deps.breakGlass.restore()
     for (const point of deps.points) {
-      await point.start()
+      // First: a start that fails halfway may have opened something already.
       closers.push(() => point.stop())
+      await point.start()
     }
     // The socket comes last: once it is there, the agent is all there.
     await listenOnSocket(deps.localApi, deps.socketPath)
@@ -117,7 +124,7 @@ export function createAgent(deps: AgentDeps): Agent {
       try {
         await open()
       } catch (error) {
-        await stop()
+        await stop().catch(deps.onError)
         throw error
       }
       deps.log.info({ ...describePoints(deps.points), socket: deps.socketPath }, 'agent started')

@@ -9,7 +9,7 @@ export interface EnforcementPoint {
   readonly name: PointName
   /** Takes programs from then on. Throws `AgentError`. */
   start(): Promise<void>
-  /** Takes no more programs and closes their connections. Harmless before `start`. */
+  /** Takes no more programs and closes their connections. Harmless before `start`, and after one that failed. */
   stop(): Promise<void>
   /** Where programs reach it, for people, as it is now. */
   describe(): string

@@ -1,0 +1,118 @@
+import { createServer } from 'node:http'
+import { access } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createAgent, type Agent } from '../../agent/src/agent.ts'
+import type { EnforcementPoint } from '../../agent/src/points/enforcement-point.ts'
+import { activePolicy } from './fixture/active-policy.ts'
+import { temporaryDirectory } from './fixture/temporary-directory.ts'
+
+/** An enforcement point that writes down when it is started and stopped. */
+function createPoint(
+  name: string,
+  events: string[],
+  failing: { readonly start?: Error; readonly stop?: Error } = {},
+): EnforcementPoint {
+  const act = async (what: 'start' | 'stop'): Promise<void> => {
+    events.push(`${what} ${name}`)
+    if (failing[what] !== undefined) throw failing[what]
+  }
+  return {
+    name: 'proxy',
+    start: () => act('start'),
+    stop: () => act('stop'),
+    describe: () => name,
+  }
+}
+
+/** An agent with these points, which asks no server. */
+async function createScene(
+  points: readonly EnforcementPoint[],
+): Promise<{ readonly agent: Agent; readonly socketPath: string }> {
+  const { active } = activePolicy()
+  const socketPath = join(await temporaryDirectory(), 'agent', 'agent.sock')
+  const nothing = async (): Promise<void> => {}
+  const outcome = { outcome: 'unchanged', revision: null, error: null, retryAfterMs: null } as const
+  const agent = createAgent({
+    localApi: createServer(),
+    socketPath,
+    points,
+    synchronizer: { restore: async () => null, keepTime: nothing },
+    breakGlass: { restore: nothing, stop: nothing, restMs: () => null, look: nothing },
+    poller: {
+      start: () => {},
+      subscribe: () => {},
+      demand: async () => outcome,
+      hinted: async () => null,
+      inTurn: async (run) => run(new AbortController().signal),
+      nextAttemptAt: () => null,
+      stop: nothing,
+    },
+    reporter: { notice: () => {}, holdBack: () => {}, stop: nothing },
+    hints: null,
+    active,
+    now: () => 0,
+    uptime: () => 0,
+    onError: () => {},
+    onCacheProblem: () => {},
+    log: { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} },
+  })
+  onTestFinished(() => agent.stop().catch(() => {}))
+  return { agent, socketPath }
+}
+
+describe('an agent', () => {
+  it('starts its points in order, and stops them in the reverse order', async () => {
+    const events: string[] = []
+    const { agent } = await createScene([createPoint('one', events), createPoint('two', events)])
+
+    await agent.start()
+    await agent.stop()
+    await agent.stop()
+
+    expect(events).toEqual(['start one', 'start two', 'stop two', 'stop one'])
+  })
+
+  it('leaves nothing open when a point cannot start, that point included', async () => {
+    const events: string[] = []
+    const start = new Error('cannot start')
+    const { agent, socketPath } = await createScene([
+      createPoint('one', events),
+      createPoint('two', events, { start }),
+      createPoint('three', events),
+    ])
+
+    await expect(agent.start()).rejects.toBe(start)
+
+    expect(events).toEqual(['start one', 'start two', 'stop two', 'stop one'])
+    await expect(access(socketPath)).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+
+  it('tells why a point could not start although another one cannot stop', async () => {
+    const events: string[] = []
+    const start = new Error('cannot start')
+    const { agent } = await createScene([
+      createPoint('one', events),
+      createPoint('two', events, { stop: new Error('cannot stop') }),
+      createPoint('three', events, { start }),
+    ])
+
+    await expect(agent.start()).rejects.toBe(start)
+
+    expect(events.slice(-2)).toEqual(['stop two', 'stop one'])
+  })
+
+  it('stops all other points when one cannot stop, and tells why', async () => {
+    const events: string[] = []
+    const stop = new Error('cannot stop')
+    const { agent } = await createScene([
+      createPoint('one', events),
+      createPoint('two', events, { stop }),
+    ])
+    await agent.start()
+
+    await expect(agent.stop()).rejects.toBe(stop)
+
+    expect(events).toEqual(['start one', 'start two', 'stop two', 'stop one'])
+  })
+})
