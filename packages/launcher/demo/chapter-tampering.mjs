@@ -13,10 +13,13 @@ import { syncAgent } from './sync-agent.mjs'
 /** @typedef {import('./rows.mjs').Row} Row */
 /** @typedef {import('./world.mjs').World} World */
 
-/** @typedef {Map<string, string>} View what a machine is served, by path */
+/** @typedef {Map<string, string>} View the answers to a machine, by path */
+
+const UPDATE = '/api/v1/device/update'
 
 /**
- * Everything that the machine would get now. Kept before the server stops.
+ * Everything that the machine would get now: the timestamp that it polls, and the update of a
+ * machine that has nothing. Kept before the server stops.
  *
  * @param {World} world
  * @returns {Promise<View>}
@@ -44,20 +47,14 @@ export async function fetchView(world) {
   /** @param {string} path */
   async function keep(path) {
     const dpop = prove('GET', `${server.url}${path}`, token)
-    const body = await ask(path, { headers: { authorization: `DPoP ${token}`, dpop } })
+    const headers = { authorization: `DPoP ${token}`, dpop, 'palisade-assignment-version': '0' }
+    const body = await ask(path, { headers })
     served.set(path, body)
-    return JSON.parse(body).signed
+    return JSON.parse(body)
   }
-  const { org, view } = await keep('/api/v1/device/view')
-  const base = `/api/v1/orgs/${org}/views/${view}`
-  const timestamp = await keep(`${base}/metadata/timestamp.json`)
-  const { version } = timestamp.meta['snapshot.json']
-  const snapshot = await keep(`${base}/metadata/${version}.snapshot.json`)
-  const targets = await keep(
-    `${base}/metadata/${snapshot.meta['targets.json'].version}.targets.json`,
-  )
-  for (const [name, { hashes }] of Object.entries(targets.targets))
-    await keep(`${base}/targets/${name.replace('/', `/${hashes.sha256}.`)}`)
+  const { assignment } = await keep(UPDATE)
+  const { org, view } = JSON.parse(assignment).signed
+  await keep(`/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`)
   return served
 }
 
@@ -75,7 +72,7 @@ export async function* tamperedPolicy(world, view, cleanups) {
   if ([...view.values()].every((body) => alter(body) === body))
     throw new LaunchError('the policy does not hold the rule to alter')
   const stranger = createServer(({ url = '' }, response) => {
-    const body = served.get(url)
+    const body = served.get(url.split('?')[0] ?? '')
     response.writeHead(body === undefined ? 404 : 200, { 'content-type': 'application/json' })
     response.end(body)
   })
