@@ -34,11 +34,12 @@ export interface Admissions {
 }
 
 /**
- * Devices by their tokens: asked of the store once, and again after whatever may have changed it.
+ * Devices by their tokens. The store is asked once, and again after any commit that may change the
+ * answer.
  *
- * By the text of a token, not its hash, which took a twentieth of a poll. A `Map` compares two
- * texts only when their hashes by a seed of this process are equal, so time tells nobody a part of
- * a token; and whoever reads this memory reads the key that makes them.
+ * The key is the text of a token, not its hash. A `Map` compares two texts only when their hashes
+ * are equal, and those hashes depend on a seed of this process, so timing reveals no part of a
+ * token. An attacker who can read this memory can also read the key that signs tokens.
  */
 export function createAdmissions(deps: {
   readonly store: Store

@@ -121,9 +121,9 @@ async function isOwn(writer: StoreWriter, deviceId: string, place: ViewPlace): P
 }
 
 /**
- * Whether an assignment may be signed with that version. A machine knows a later one than the store
- * after the store was restored from a backup. A version of the future is ignored: it comes from a
- * wrong clock or an attacker, who must not use up the versions of a machine.
+ * Whether an assignment may be signed with that version. A machine knows a later version than the
+ * store after the store was restored from a backup. A version in the future is ignored: it comes
+ * from a wrong clock or an attacker, who must not use up the versions of a machine.
  */
 export function isGood(
   { view_id, version }: DeviceAssignmentRecord,

@@ -17,7 +17,7 @@ const MAX_ASSIGNMENTS = 20_000
 /** A machine is stale by so much sooner; an assignment lives an hour at least. */
 const REUSE_MS = 5 * 60 * 1000
 
-/** What an organization signs with. */
+/** The keys that an organization signs with. */
 interface Signer {
   /** `Store.generation` from before the store was asked. */
   readonly generation: number
@@ -52,11 +52,10 @@ export type Assign = (device: Device, asked: AskedAssignment) => Promise<DeviceV
 type Device = Pick<Admitted, 'deviceId' | 'user' | 'place' | 'assignment'>
 
 /**
- * The store is asked for the key again after anything was written: a fleet that fetches one change
- * asks for thousands of assignments in between. A machine that fetches several changes within
- * minutes gets the same one, which it has verified already; a signature is a tenth of what an
- * update costs. The store is written to when a device asks for a view that is not the one that it
- * was assigned to last.
+ * Signs the assignments of devices. The key is read again after each commit, because a fleet that
+ * fetches one change asks for thousands of assignments in between. A machine that fetches several
+ * changes within minutes gets the same assignment, which it has verified already. The store is
+ * written to only when a device asks for another view than the one that it was assigned to last.
  */
 export function createAssignments(deps: {
   readonly store: Store

@@ -5,7 +5,7 @@ import type { ViewPlace } from './inspect-view.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './content/view-id.ts'
 import type { ViewSource } from './content/view-content.ts'
 
-/** What decides which view is a device's own, as of one snapshot of the store. */
+/** The inputs that decide which view a device is assigned to, as of one snapshot of the store. */
 export interface Whereabouts {
   readonly device: DeviceRecord
   /** Of its user. */

@@ -6,7 +6,7 @@ import { findDue, type Inspection } from './keys/due.ts'
 import type { ViewBase } from './content/formatted-policies.ts'
 import type { ViewContent, ViewContents } from './content/view-content.ts'
 
-/** Which set of teams, and which policies, by name and by what the name stands for. */
+/** A set of teams and a base of policies, with the name of their view. */
 export interface ViewPlace {
   readonly org: string
   readonly id: string
@@ -33,18 +33,18 @@ export interface Question {
   readonly isRenewal: boolean
 }
 
-/** What one snapshot of the store says of the organization. */
+/** The state of the organization in one snapshot of the store. */
 export interface Seen {
   readonly reader: StoreReader
   readonly contents: ViewContents
   readonly organization: OrganizationRecord
   readonly root: RootRecord | null
-  /** There is none, or the next one is to be signed. */
+  /** There is no root, or the next one is to be signed. */
   readonly isRootMissing: boolean
   readonly now: Date
 }
 
-/** The view as it is, or what it is to hold. */
+/** The view as it is, or the content that it is to hold. */
 export type Inspected =
   { readonly content: null; readonly record: ViewRecord } | { readonly content: ViewContent }
 

@@ -5,7 +5,7 @@ import { createWriteBehind, type WriteBehind } from '../store/write-behind.ts'
 /** When devices, by their ids, last polled; milliseconds since 1970. */
 export type LastSeen = WriteBehind<number>
 
-/** As the settings say: with an interval of 0 ms nothing is remembered. */
+/** Records polls at the interval of the settings; an interval of 0 ms keeps no record. */
 export function rememberLastSeen(deps: {
   readonly store: Store
   readonly intervalMs: number

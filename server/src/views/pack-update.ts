@@ -14,7 +14,7 @@ import type { ServedTimestamp } from './publication/view-publisher.ts'
 /** Texts that machines which have the same share, in characters. */
 const MAX_REMEMBERED = 32 * 1024 * 1024
 
-/** What a machine says that it has. */
+/** The files that a machine says it has. */
 export interface Held {
   readonly view: string | null
   /** Version of the newest root. */
@@ -23,7 +23,7 @@ export interface Held {
   readonly targets: number | null
 }
 
-/** The text of `GET /api/v1/device/update` after what only its machine gets. */
+/** The text of `GET /api/v1/device/update` that follows the part for one machine alone. */
 export interface Updates {
   /**
    * `files` of a bundle as JSON. Throws ApiError 409 when somebody has changed policies meanwhile.
@@ -32,8 +32,8 @@ export interface Updates {
 }
 
 /**
- * Puts together what machines lack. After a change a whole fleet lacks the same, so a text is made
- * once for all who have the same and ask for the same view.
+ * Puts together the files that machines lack. After a change a whole fleet lacks the same files, so
+ * a text is made once for all machines that have the same files and ask for the same view.
  */
 export function createUpdates(deps: { readonly store: Store; readonly now: () => Date }): Updates {
   const texts = createRecent<string>(MAX_REMEMBERED, (text) => text.length)

@@ -4,7 +4,9 @@ import type { RequestMetrics } from '../operations/metrics/request-metrics.ts'
 import { TIMESTAMP_ROUTE, VOLATILE } from './view-routes.ts'
 import type { ViewService } from './view-service.ts'
 
-/** Where `TIMESTAMP_ROUTE` is; what would have to be decoded names nothing that there is. */
+/**
+ * The path of `TIMESTAMP_ROUTE`. Names that need percent-decoding match no organization or view.
+ */
 const TIMESTAMP_URL = /^\/api\/v1\/orgs\/([^/?#%]+)\/views\/([^/?#%]+)\/metadata\/timestamp\.json$/
 
 /**

@@ -19,9 +19,9 @@ export function createDraw(org: string, rollout: string, secret: Uint8Array): Dr
 }
 
 /**
- * Tells whether the machine is within a stage that is reached. Its labels are what administrators
- * have set; its place among the shares is drawn under a secret, for each rollout anew, so that
- * nobody can choose it and the same machines are not the first every time.
+ * Tells whether the machine is within a stage that is reached. Labels are set by administrators.
+ * The place among the shares is drawn under a secret, for each rollout anew, so that a machine
+ * cannot choose it and the same machines are not always first.
  */
 export function isReached(
   { stages, stage }: Pick<RolloutRecord, 'stages' | 'stage'>,

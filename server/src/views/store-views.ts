@@ -8,9 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const ABANDONED_AFTER_MS = 31 * DAY_MS
 const MAX_ORGANIZATIONS = 10_000
 
-/**
- * Stores what was signed for views of one organization, in the transaction that it was signed in.
- */
+/** Stores the files signed for views of one organization, in the transaction that signed them. */
 export type StoreViews = (
   context: { readonly writer: StoreWriter; readonly now: Date },
   org: string,
@@ -18,8 +16,8 @@ export type StoreViews = (
 ) => Promise<void>
 
 /**
- * Deletes what nobody can ask for any more as well: of a view once in its hour, when its timestamp
- * would have been renewed anyway, and not with every change that is signed for many of them.
+ * Also deletes files that no machine can ask for any more. Each view is cleaned once an hour, when
+ * its timestamp is renewed anyway, and not with every change, which may sign many views.
  */
 export function createViewStorage(): StoreViews {
   /** When the organization's views were looked through, in milliseconds since 1970. */

@@ -14,7 +14,7 @@ interface Linked {
 export interface WantedFiles {
   /** Text of the timestamp, which names all others but the roots. */
   readonly timestamp: string
-  /** Seconds since 1970: what was replaced before is not read any more. */
+  /** Seconds since 1970: files replaced before it are not read any more. */
   readonly since: number
   /** Version of the newest root that is there already. */
   readonly root?: number
@@ -36,8 +36,8 @@ export interface ViewFile {
 export type ReadStore = <T>(work: (reader: StoreReader) => Promise<T>) => Promise<T>
 
 /**
- * The texts of a view by their paths below it, apart from what is there already. Throws ApiError
- * 409 when somebody has changed policies meanwhile.
+ * The texts of a view by their paths below it, except those that the caller has already. Throws
+ * ApiError 409 when the policies have changed meanwhile.
  */
 export async function readViewFiles(
   reader: StoreReader,
@@ -51,8 +51,8 @@ export async function readViewFiles(
 }
 
 /**
- * The same one by one, each by a read of its own. Their names have a version or a hash, so all that
- * follow from one timestamp belong together, whatever is committed in between.
+ * The same files one by one, each in a read of its own. Their names have a version or a hash, so
+ * all files that follow from one timestamp belong together, whichever commits come in between.
  */
 export async function* listViewFiles(
   read: ReadStore,
@@ -103,7 +103,7 @@ async function* listRoots(
   }
 }
 
-/** None where that targets file is not there any more. */
+/** Empty when that targets file is gone. */
 async function readFormerPaths(
   reader: StoreReader,
   { org, id }: Pick<ViewPlace, 'org' | 'id'>,

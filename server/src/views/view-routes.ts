@@ -23,11 +23,11 @@ import type { Held } from './pack-update.ts'
 import type { ViewService } from './view-service.ts'
 
 const VIEW = '/api/v1/orgs/:org/views/:view' as const
-/** What machines poll. */
+/** The route that machines poll. */
 export const TIMESTAMP_ROUTE = `${VIEW}/metadata/timestamp.json` as const
 /** Each device asks with its own token, and no two views share a file. */
 const IMMUTABLE = 'private, max-age=31536000, immutable'
-/** Of what is asked for again and again, with `If-None-Match`. */
+/** For resources that are polled with `If-None-Match`. */
 export const VOLATILE = 'private, no-cache'
 
 /** Beside a proof; see the headers in `packages/protocol/src/machine/update.ts`. */
@@ -56,7 +56,7 @@ const metadataResponse = {
   description: 'signed metadata of The Update Framework, version 1',
   content: {
     'application/json': {
-      // Of each file the specification says what else is in `signed`.
+      // The TUF specification defines the other members of `signed` in each file.
       schema: z.object({
         signatures: z.array(z.strictObject({ keyid: z.string(), sig: z.string() })),
         signed: z.looseObject({ _type: z.string(), version: z.int(), expires: z.string() }),
@@ -80,9 +80,9 @@ export interface ViewRouteDeps {
 }
 
 /**
- * What machines fetch, with a device token and a proof beside it. The timestamp is the exception: a
- * fleet asks for it all day, a proof would cost a signature and 500 bytes each time, and it shows
- * nothing but a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`.
+ * The files that machines fetch with a device token and a proof. The timestamp needs no proof: a
+ * fleet polls it all day, a proof would cost a signature and 500 bytes each time, and the response
+ * shows only a hash that is signed anyway. See `packages/protocol/src/machine/view.ts`.
  */
 export function viewRoutes({ views, proofs }: ViewRouteDeps): Route[] {
   return [...updateRoutes({ views, proofs }), ...fileRoutes({ views, proofs })]
@@ -216,11 +216,13 @@ function readIssuedAfter({ [RENEWAL_HEADER]: seconds }: UpdateHeaders): number |
   return seconds === undefined ? null : Number(seconds) * 1000
 }
 
-/** Whether who asks has what has a tag. Throws ApiError 400 for a header that cannot be read. */
+/**
+ * Whether the caller has the version with a given tag. Throws ApiError 400 for a malformed header.
+ */
 function readCondition(request: FastifyRequest): (etag: string) => boolean {
   const header = request.headers['if-none-match']
   const known = readEntityTags('if-none-match', header)
-  // What agents send; the list that the header may hold is for others.
+  // Agents send a single tag; the list that the header may hold is for other clients.
   return (etag) => header === etag || isKnown(known, etag)
 }
 

@@ -43,7 +43,7 @@ export interface DeviceIdentity {
 
 /** Everything throws ApiError 401 or 403 for the device, and 404 for a view that is not its own. */
 export interface ViewService {
-  /** Which device asks, for what is answered beside the views. */
+  /** The device that calls, for responses beside the views. */
   identify(authorizationHeader: string | undefined): Promise<DeviceIdentity>
   /**
    * The revision that a machine of a user in exactly these teams has once it has all that is there,
@@ -52,13 +52,13 @@ export interface ViewService {
    */
   revisionOf(org: string, teams: readonly string[]): Promise<number>
   /**
-   * The view of the device, now: by the teams of its user and a rollout, whatever it asks for.
-   * Signed. Throws ApiError 409 when it has become another one meanwhile.
+   * The current view of the device, signed. It follows from the teams of its user and a rollout,
+   * not from the view that the device asks for. Throws ApiError 409 when it has changed meanwhile.
    */
   assign(authorizationHeader: string | undefined, asked: AskedAssignment): Promise<DeviceView>
   /**
-   * The timestamp without asking the store, for a device admitted since the last commit; null for
-   * every other caller, also for one who is to be refused.
+   * The timestamp without a read of the store, for a device admitted since the last commit. Null
+   * for every other caller, also for one to be refused.
    */
   known(authorizationHeader: string | undefined, requested: Requested): ServedTimestamp | null
   timestamp(authorizationHeader: string | undefined, requested: Requested): Promise<ServedTimestamp>
@@ -71,7 +71,10 @@ export interface ViewService {
     authorizationHeader: string | undefined,
     asked: Asked,
   ): Promise<{ readonly etag: string; readonly body: string | null }>
-  /** `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for what is not there, or no more. */
+  /**
+   * `3.root.json`, `3.snapshot.json`, `3.targets.json`; 404 for a file that never existed or is
+   * gone.
+   */
   metadata(
     authorizationHeader: string | undefined,
     requested: Requested,
@@ -83,7 +86,7 @@ export interface ViewService {
     requested: Requested,
     path: string,
   ): Promise<Uint8Array>
-  /** For whoever administers the device, which does not reach this server. See `packBundle`. */
+  /** For administrators of a device that cannot reach this server. See `packBundle`. */
   bundle(
     device: { readonly org: string; readonly deviceId: string },
     work: Pick<Work, 'turn'>,
@@ -120,7 +123,7 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
     return device
   }
 
-  /** What has a version or a hash in its name never changes, so it may be remembered. */
+  /** A file with a version or a hash in its name never changes, so it may be cached. */
   async function readFile(
     key: string,
     find: () => Promise<Uint8Array | null>,

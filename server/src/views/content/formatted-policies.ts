@@ -9,7 +9,7 @@ import { createDocumentFormat, type FormattedPolicy } from './view-document.ts'
 
 /** Of formatted policies; an organization may have 40 MB by default, half of this at most. */
 const MAX_BYTES = 96 * 1024 * 1024
-/** Policies may change while they are read; what is left is read with the view. */
+/** Policies may change while they are read; the remaining ones are read with the view. */
 const MAX_ATTEMPTS = 3
 
 /** The policies that a rollout began with. */
@@ -30,15 +30,19 @@ export interface FormattedPolicies {
 }
 
 export interface PolicyFormats {
-  /** Formats what `read` will need, each policy read in a turn and formatted in another. */
+  /**
+   * Formats the policies that `read` will need. Each is read in one turn and formatted in another.
+   */
   prepare(store: Pick<Store, 'read'>, org: string, base: ViewBase | null): Promise<void>
-  /** Formats what is not known yet. `organization` is as `reader` has it, and committed. */
+  /**
+   * Formats the policies that are not cached. `organization` is as `reader` has it, and committed.
+   */
   read(
     reader: StoreReader,
     organization: OrganizationRecord,
     base: ViewBase | null,
   ): Promise<FormattedPolicies>
-  /** The same for the reader of a transaction: nothing is remembered, since it may be undone. */
+  /** The same for the reader of a transaction: the result is not cached, since it may be undone. */
   readUncommitted(
     reader: StoreReader,
     organization: OrganizationRecord,
@@ -86,7 +90,7 @@ export function createPolicyFormats(): PolicyFormats {
     })
   }
 
-  /** False when a policy has changed meanwhile. `known` keeps what was formatted. */
+  /** False when a policy has changed meanwhile. `known` keeps the policies that were formatted. */
   async function formatInTurns(
     store: Pick<Store, 'read'>,
     { org, base, wanted }: { org: string; base: ViewBase | null; wanted: readonly Wanted[] },
@@ -143,8 +147,7 @@ export function createPolicyFormats(): PolicyFormats {
       const key = keyOf(name, base)
       const known = recent.find(key)
       if (known?.revision === revision) return known
-      // What a rollout began with stays; what the organization has chosen for its machines need
-      // not.
+      // The policies of a rollout's base are fixed; the organization's settings may change.
       const formatted =
         known !== null && base !== null
           ? { ...known, revision, distribution: await reader.organizations.distribution(name) }

@@ -11,7 +11,7 @@ export interface Listed {
   readonly custom: ViewTarget
 }
 
-/** What a targets file says beside its documents. */
+/** Members of a targets file beside its documents. */
 export interface TargetsMembers {
   readonly version: number
   readonly spec_version: string
@@ -50,10 +50,10 @@ export interface AroundListing {
 }
 
 /**
- * What the targets key signs, but for the listing. Written here because `Targets.toJSON` of the
- * library takes a time that grows with the square of the documents, measured a fifth of publishing
- * a hundred of them; what it would sign are the same bytes. Nothing in it is a control character,
- * which its canonical JSON would leave as it is and RFC 8785 escapes.
+ * The bytes that the targets key signs, without the listing. Written here because the time of the
+ * library's `Targets.toJSON` grows with the square of the number of documents. The bytes are the
+ * same: no text here holds a control character, which the library's canonical JSON leaves as it is
+ * and RFC 8785 escapes.
  */
 export function formatAroundListing(members: TargetsMembers): AroundListing {
   const texts = Object.entries({ ...members, _type: 'targets' })

@@ -14,7 +14,7 @@ import { sha256 } from '../keys/metadata.ts'
 import { joinEntries } from './targets-text.ts'
 import type { ViewDocument } from './view-document.ts'
 
-/** What is not the organization's to choose: machines poll by a timetable of their own. */
+/** Not a setting of the organization: every machine polls at this interval. */
 const POLL_SECONDS = 5 * 60
 
 /** Everything that a view says, whenever it says it. */
@@ -27,7 +27,7 @@ export interface ViewContent {
   readonly hash: string
 }
 
-/** What of a view decides what it says. */
+/** The inputs that decide the content of a view. */
 export interface ViewSource {
   readonly teams: readonly string[]
   readonly base: ViewBase | null
@@ -40,20 +40,18 @@ export type ReadContent = (
 ) => Promise<ViewContent>
 
 export interface ViewContents {
-  /**
-   * Does in turns what `read` would do in one, for every view of the organization with that base.
-   */
+  /** Does the work of `read` in turns, for every view of the organization with that base. */
   prepare(store: Pick<Store, 'read'>, org: string, base: ViewBase | null): Promise<void>
   /**
-   * What machines of somebody in exactly `teams` enforce: the policies for everybody and those of
-   * these teams, and nothing by which another policy could be told to exist. `organization` is as
+   * The policies that machines of a user in exactly `teams` enforce: those for everybody and those
+   * of these teams. The content does not reveal that other policies exist. `organization` is as
    * `reader` has it. Throws ApiError 403 for more policies than a view may have, 404 for those of a
    * rollout that has ended.
    */
   read: ReadContent
   /**
-   * The same for the reader of a transaction. Nothing is remembered: what it sees may be undone
-   * together with it, and its revision be given to something else.
+   * The same for the reader of a transaction. The result is not cached: the transaction may be
+   * undone, and its revision then belongs to other content.
    */
   readUncommitted: ReadContent
 }
@@ -77,7 +75,9 @@ export function createViewContents(): ViewContents {
   }
 }
 
-/** Who asks for the policies of a rollout that has ended must not be told that there are none. */
+/**
+ * A request for the policies of an ended rollout must fail: an empty list would drop all policies.
+ */
 async function requireOpen(reader: StoreReader, org: string, base: ViewBase | null): Promise<void> {
   if (base !== null && !(await isOpen(reader, org, base))) throw notFound('view not found')
 }

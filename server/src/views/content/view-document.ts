@@ -16,23 +16,24 @@ import { formatEntry, type Listed } from './targets-text.ts'
  * Of self-tests in characters; most have about a thousand, so ten thousand policies are remembered.
  */
 const MAX_SELF_TESTS = 16 * 1024 * 1024
-/** What keeping one costs beside its text. */
+/** Estimated memory of one cached policy beside its text. */
 const KEY_WEIGHT = 200
 
 /**
- * A policy of the view, named by what it holds and by its own id, which tells nothing of others.
+ * A policy of the view. Its name is made of its content and its own id, and reveals no other
+ * policy.
  */
 export interface ViewDocument extends DocumentRecord, Listed {}
 
-/** A policy, and what machines get of it. */
+/** A policy, and the documents that machines get of it. */
 export interface FormattedPolicy extends Pick<PolicyBody, 'id' | 'name' | 'scope'> {
   readonly document: ViewDocument
 }
 
 /**
- * Formats policies for machines, each with a self-test. That takes some milliseconds to make, of
- * the worst policies 130 on a busy machine, and a change is of one policy among many: so it is
- * remembered by what the policy says, for all organizations together.
+ * Formats policies for machines, each with a self-test. Making one takes milliseconds, and a change
+ * affects one policy among many, so results are cached by the policy's content, for all
+ * organizations together.
  */
 export function createDocumentFormat(): (policy: PolicyRecord) => FormattedPolicy {
   const selfTests = createRecent<string>(MAX_SELF_TESTS, (text) => KEY_WEIGHT + text.length)

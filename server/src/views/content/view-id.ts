@@ -6,10 +6,10 @@ import type { ViewPlace } from '../inspect-view.ts'
 const HEX_DIGITS = 32
 
 /**
- * The name of what is signed for one set of teams: 128 bits that tell nothing about the teams to
- * whoever has not the organization's secret, and that nobody can make for another set. The order of
- * `teams` does not matter, nor does a repeated one. The policies that a rollout began with have
- * names of their own, so that versions of one view only grow, whichever way a machine moves.
+ * The name of the view for one set of teams: 128 bits. Without the organization's secret the name
+ * reveals no team, and cannot be made for another set. Order and repetition in `teams` do not
+ * matter. The policies of a rollout's base have separate names, so that versions of one view only
+ * grow, in either direction that a machine moves.
  */
 export function formatViewId(
   secret: Uint8Array,

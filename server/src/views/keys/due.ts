@@ -46,7 +46,7 @@ export function termOfTimestamp(view: ViewRecord, isRenewal = false): Term {
   const signedMs = Date.parse(view.timestamp_signed_at)
   const slotMs = Math.min(HOUR_MS, lifeOf(view) / RENEWALS_OF_LIFE)
   const usualMs = startOfSlot(signedMs, view.id, slotMs) + slotMs
-  // Never sooner, whoever asks: all machines of the view fetch what is signed for one of them.
+  // A lower bound for every caller: all machines of the view fetch each file that is signed.
   const untilMs = isRenewal ? Math.min(usualMs, signedMs + RENEWAL_SECONDS * 1000) : usualMs
   return { fromMs: signedMs - HOUR_MS, untilMs }
 }
@@ -64,14 +64,14 @@ export function isWithin({ fromMs, untilMs }: Term, nowMs: number): boolean {
 }
 
 /**
- * What had been replaced before this is served no more, in seconds since 1970: machines that are in
- * the middle of an update still ask for what it began with.
+ * Files replaced before this time are not served any more, in seconds since 1970. Machines in the
+ * middle of an update still ask for the files that it began with.
  */
 export function startOfKept(now: Date): number {
   return secondsOf(now) - DAY_MS / 1000
 }
 
-/** Since 1970, whole ones: what versions are counted from. */
+/** Whole seconds since 1970, the base of versions. */
 export function secondsOf(time: Date): number {
   return Math.floor(time.getTime() / 1000)
 }

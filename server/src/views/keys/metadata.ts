@@ -15,7 +15,8 @@ export function formatTufTime(ms: number): string {
 }
 
 /**
- * What another file says of this one: version, length and hash, so that neither can be exchanged.
+ * The entry for this file in another one: version, length and hash, so that neither can be
+ * exchanged.
  */
 export function describeFile(version: number, body: Uint8Array): MetaFile {
   return new MetaFile({ version, length: body.byteLength, hashes: { sha256: sha256(body) } })

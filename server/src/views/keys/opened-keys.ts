@@ -6,7 +6,7 @@ import { openRoleKey, type RoleKey } from './role-key.ts'
 const MAX_KEYS = 3_000
 
 /**
- * A key of the store, able to sign. Throws what `node:crypto` throws for one that it cannot read.
+ * Opens a stored key for signing. Throws the error of `node:crypto` for a key that it cannot read.
  */
 export type OpenKey = (record: DistributionKeyRecord) => RoleKey
 

@@ -44,7 +44,7 @@ export function isPrivate({ private_jwk }: DistributionKeyRecord): boolean {
   return private_jwk.d !== undefined
 }
 
-/** Throws what `node:crypto` throws for a key that it cannot read. */
+/** Throws the error of `node:crypto` for a key that it cannot read. */
 export function openRoleKey({ kid, role, private_jwk }: DistributionKeyRecord): RoleKey {
   const { x = '', d = '' } = private_jwk
   const jwk = { kty: 'OKP', crv: 'Ed25519', x, d }
@@ -65,8 +65,7 @@ export function openRoleKey({ kid, role, private_jwk }: DistributionKeyRecord): 
 }
 
 /**
- * The id is the hash of the key and of nothing else: one key under two ids would count twice
- * towards a threshold.
+ * The id is the hash of the key alone: one key under two ids would count twice towards a threshold.
  */
 function keyId(publicKey: string): string {
   const key = { keytype: 'ed25519', scheme: 'ed25519', keyval: { public: publicKey } }

@@ -18,7 +18,7 @@ export function decryptRootKey(
   passphrase: string,
   about: Pick<DistributionKeyRecord, 'org' | 'created_at'>,
 ): DistributionKeyRecord | null {
-  // One that nobody encrypted was not made here, and should not be about.
+  // This server writes encrypted keys only; a plain one comes from elsewhere and is refused.
   if (!pem.startsWith(ENCRYPTED)) return null
   const key = openPem(pem, passphrase)
   return key?.asymmetricKeyType === 'ed25519' ? describeKey(key, { ...about, role: 'root' }) : null

@@ -5,7 +5,7 @@ import type { RoleKey } from './role-key.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 export const ROOT_LIFE_MS = 365 * DAY_MS
-/** What is left of its life when a root is followed by the next. */
+/** Remaining life of a root at which the next one is signed. */
 export const ROOT_RENEWAL_MS = 182 * DAY_MS
 
 /** The keys of an organization, one for each role. */
@@ -17,8 +17,8 @@ export interface RoleKeys {
 }
 
 /**
- * The root of that version: which keys sign what. One that brings another root key is signed by the
- * one before as well.
+ * The root of that version: which keys sign which role. A root with another root key is also signed
+ * by the key before it.
  */
 export function signRoot(
   keys: RoleKeys,

@@ -10,11 +10,11 @@ import { createDistributionKey, openRoleKey, type RoleKey } from './role-key.ts'
 import { signRoot } from './root.ts'
 import { ensureTrust, findKey } from './trust.ts'
 
-/** Why the root key at hand does not do: there is none, or the newest root names another one. */
+/** Why the root key at hand cannot sign: it is missing, or the newest root names another one. */
 export type RootKeyRefusal = 'root_key_apart' | 'other_root_key'
 
 export interface Rotation {
-  /** What signs from now on. */
+  /** The keys that sign from now on. */
   readonly keys: readonly DistributionKeyRecord[]
   readonly root: RootRecord
 }
@@ -30,12 +30,13 @@ export interface RotationRequest {
 }
 
 /**
- * Makes new keys for `roles` and the root that names them, signed by the root key before it and by
- * its own. What signed before is deleted with it. From the next request on everything is signed
- * anew, since each view remembers by which root it was signed.
+ * Makes new keys for `roles` and the root that names them, signed by the previous root key and by
+ * its own. The replaced keys are deleted with it. From the next request on every file is signed
+ * anew, since each view records the root under which it was signed.
  *
- * Machines that meet new keys for targets, snapshots or timestamps take versions from the beginning
- * (TUF 1.0, §5.3.11), so that whoever stole the old ones cannot lock them out with a high version.
+ * Machines that meet new keys for targets, snapshots or timestamps accept versions from the
+ * beginning (TUF 1.0, §5.3.11), so that a thief of the old keys cannot lock them out with a high
+ * version.
  */
 export async function rotateDistributionKeys(
   store: AuditedStore,

@@ -9,7 +9,7 @@ import type { OpenKey } from './opened-keys.ts'
 import { createDistributionKey, isPrivate, openRoleKey, type RoleKey } from './role-key.ts'
 import { ROOT_RENEWAL_MS, signRoot, type RoleKeys } from './root.ts'
 
-/** Who signs for an organization, and the newest root that says so. */
+/** The keys that sign for an organization, and the newest root that names them. */
 export interface Trust {
   /** The root key is null while its private part is kept apart from the server. */
   readonly keys: Pick<RoleKeys, 'targets' | 'online'> & { readonly root: RoleKey | null }
@@ -33,8 +33,8 @@ export async function isRootMissing(
 }
 
 /**
- * Makes what is missing: the keys and the first root, or the next root when it is due and its key
- * is here. Without that one the newest root serves until it expires.
+ * Makes missing keys and the first root, or the next root when it is due and its key is here.
+ * Without that key the newest root serves until it expires.
  */
 export async function ensureTrust(
   writer: StoreWriter,

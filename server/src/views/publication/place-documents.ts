@@ -7,8 +7,8 @@ const TRANSACTION_BYTES = 1024 * 1024
 
 /**
  * Inserts the documents of large views in small transactions, before the one that publishes. That
- * one inserts every document that is missing by then, so a view lists no document that the store
- * does not have. What a crash leaves unlisted is deleted like a document that views have dropped.
+ * one inserts every document that is still missing, so a view lists no document that the store does
+ * not have. Documents left unlisted by a crash are deleted like those that views have dropped.
  */
 export async function placeDocuments(
   store: Pick<Store, 'read' | 'transaction'>,
@@ -16,7 +16,7 @@ export async function placeDocuments(
   documents: readonly DocumentRecord[],
   now: () => Date,
 ): Promise<void> {
-  // Most views are small enough for one transaction, whatever is in the store.
+  // Most views fit into one transaction, even if no document is stored yet.
   if (bytesOf(documents) <= TRANSACTION_BYTES) return
   const missing = await store.read(({ views }) => views.unplaced(org, documents))
   if (bytesOf(missing) <= TRANSACTION_BYTES) return

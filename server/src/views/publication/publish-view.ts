@@ -14,7 +14,7 @@ import {
 import type { Trust } from '../keys/trust.ts'
 import type { ViewContent } from '../content/view-content.ts'
 
-/** Who signs, and when. */
+/** The keys that sign, and the time. */
 export interface Publishing {
   readonly writer: StoreWriter
   readonly trust: Trust
@@ -26,14 +26,13 @@ export interface Publishing {
 /** A view in the transaction that is to store it. */
 export interface SignedView {
   readonly former: ViewRecord | null
-  /** Null where nothing was due. */
+  /** Null when no file was due. */
   readonly publication: Publication | null
 }
 
 /**
- * Signs what is due, to be stored in the transaction of `writer`, as is `trust`: whatever number of
- * servers publish at once, one of them makes a version, and nothing that was not stored is ever
- * served.
+ * Signs the files that are due. They and `trust` are stored in the transaction of `writer`: when
+ * several servers publish at once, one of them makes a version, and only stored files are served.
  */
 export async function signView(
   { writer, trust, now, isRenewal }: Publishing,
@@ -119,8 +118,8 @@ function toStored(
 }
 
 /**
- * Seconds since 1970, or one more than any before: a store that is restored from a backup goes on
- * above everything that was served since, without knowing what that was.
+ * Seconds since 1970, or one more than the former version. A store restored from a backup thereby
+ * continues above every version served since, without knowing them.
  */
 function nextVersion(former: ViewRecord | null, now: Date): number {
   const versions = former

@@ -10,7 +10,7 @@ export interface SignedViews {
   readonly refused: readonly string[]
 }
 
-/** Signs now what is due of every view that a machine of the organization may fetch. */
+/** Signs the due files of every view that a machine of the organization may fetch. */
 export async function signAllViews(
   store: Store,
   org: string,
@@ -25,7 +25,7 @@ export async function signAllViews(
   return { signed: outcomes.length - refused.length, refused: [...new Set(refused)] }
 }
 
-/** Those of the users of all machines; a view of nobody is signed when somebody asks for it. */
+/** The views of the users of all machines; a view without such a user is signed on request. */
 async function listPlaces(reader: StoreReader, org: string): Promise<ViewPlace[]> {
   const secret = await findViewSecret(reader, org)
   if (secret === null) return []

@@ -8,7 +8,7 @@ const DAY_MS = 24 * 60 * 60 * 1000
 const TARGETS_LIFE_MS = 90 * DAY_MS
 const SNAPSHOT_LIFE_MS = 7 * DAY_MS
 
-/** What a file of metadata is about, and when it was made. */
+/** The subject of a metadata file, and its time of signing. */
 export interface Signing {
   readonly org: string
   readonly view: string
@@ -23,7 +23,7 @@ export interface FileVersion {
   readonly body: Uint8Array
 }
 
-/** A targets file, and what it is without the members of its listing. */
+/** A targets file, and its text without the members of its listing. */
 export interface SignedTargets extends AroundListing {
   readonly body: Buffer
 }

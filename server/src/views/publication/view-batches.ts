@@ -15,7 +15,7 @@ import { createViewContents, type ViewContent } from '../content/view-content.ts
 const SLICE_MS = 10
 /** A view takes a third of a millisecond to sign and to write. */
 const VIEWS_OF_TRANSACTION = 32
-/** Those that wait together share a commit; whoever else writes waits for no more than these. */
+/** Waiting transactions share a commit; other writers wait for no more than these. */
 const TRANSACTIONS_AT_ONCE = 4
 
 /**
@@ -29,7 +29,7 @@ interface Inquiry extends Question {
   readonly reject: (error: unknown) => void
 }
 
-/** What is to be signed; the content is that of `revision`. */
+/** A view to be signed; the content is that of `revision`. */
 interface Changed {
   readonly inquiry: Inquiry
   readonly generation: number
@@ -38,7 +38,7 @@ interface Changed {
 }
 
 /**
- * Those who ask in the same turn of the event loop about views of one organization are answered
+ * Requests in the same turn of the event loop about views of one organization are answered
  * together: a change is signed for five hundred views with a few commits instead of as many.
  */
 export function createViewBatches(deps: {
@@ -108,7 +108,7 @@ export function createViewBatches(deps: {
     }
   }
 
-  /** What was committed since it was inspected is read again, so that it is in the view as well. */
+  /** Policies committed since the inspection are read again, so that the view includes them. */
   async function publish(
     writer: StoreWriter,
     org: string,
@@ -149,7 +149,9 @@ function basesOf(inquiries: readonly Inquiry[]): Iterable<ViewBase | null> {
   return new Map(inquiries.map(({ place: { base } }) => [base?.rollout, base])).values()
 }
 
-/** Hands over together what comes by one key in one turn of the event loop. */
+/**
+ * Collects the requests for one key in one turn of the event loop, and hands them over together.
+ */
 function createGathering<T>(
   ready: (key: string, values: readonly T[]) => void,
 ): (key: string, value: T) => void {
@@ -169,7 +171,7 @@ function createGathering<T>(
   }
 }
 
-/** Null for what was refused to this one alone. */
+/** Null when this inquiry alone was refused. */
 async function settleRefusal<T>({ reject }: Inquiry, work: () => Promise<T>): Promise<T | null> {
   try {
     return await work()

@@ -21,7 +21,7 @@ export interface ServedTimestamp {
 }
 
 export interface ViewPublisher {
-  /** The timestamp in force while nothing was committed since it was asked for; else null. */
+  /** The timestamp in force if there was no commit since it was read; else null. */
   known(place: ViewPlace): ServedTimestamp | null
   /**
    * The timestamp of everything that was committed before the call, signed now where that is due.
@@ -38,9 +38,7 @@ export interface ViewPublisher {
    * The revision at which that view last became another; signed now where that is due, likewise.
    */
   revision(place: ViewPlace): Promise<number>
-  /**
-   * Something was committed here: what machines have asked for lately is signed before they ask.
-   */
+  /** Called after a commit: views that machines fetched lately are signed before they ask again. */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
 }
@@ -89,7 +87,7 @@ export function createViewPublisher(deps: {
     const known = findKnown(place.id, isRenewal)
     if (known !== null) return known
     const generation = store.generation()
-    // Whoever asks at the same time about the same state is answered by the same work.
+    // Concurrent requests for the same state share one run of the work.
     const key = `${place.id} ${isRenewal}`
     const started = running.get(key)
     if (started?.generation === generation) return started.view

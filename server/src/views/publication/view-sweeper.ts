@@ -4,7 +4,7 @@ import type { ViewPlace } from '../inspect-view.ts'
 /** A machine that polls asks for the next timestamp within the hour. */
 const LATELY_MS = 2 * 60 * 60 * 1000
 const MAX_VIEWS = 20_000
-/** Of what a sweep took, so that changes without end take no more than a quarter of the time. */
+/** A multiple of a sweep's duration, so that endless changes take at most a quarter of the time. */
 const PAUSE = 3
 
 /** Signs changes for machines before they ask. */
@@ -13,7 +13,7 @@ export interface ViewSweeper {
   asked(place: ViewPlace): void
   /** Something was committed in these organizations. Returns at once. */
   changed(orgs: readonly string[]): void
-  /** Begins nothing more, and resolves when what was begun is over. */
+  /** Begins no further sweep, and resolves when the current one has ended. */
   close(): Promise<void>
 }
 
@@ -42,13 +42,13 @@ export function createViewSweeper(deps: {
   }
 
   async function sweep(): Promise<void> {
-    // First of all whoever made the change is answered.
+    // The caller that made the change is answered first.
     for (let restMs = 0; waiting.size > 0;) {
       if (!(await rest(restMs))) return
       const orgs = new Set(waiting)
       waiting.clear()
       const startedMs = performance.now()
-      // What cannot be signed is told to whoever asks for it.
+      // A failure to sign is reported to the next caller of that view.
       await Promise.allSettled(listAsked(orgs).map(deps.sign))
       restMs = PAUSE * (performance.now() - startedMs)
     }
