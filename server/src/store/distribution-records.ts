@@ -1,9 +1,9 @@
 import type { AgentState, RejectionLimit, RolloutStage, RolloutState } from '@palisade/protocol'
 import type { JWK } from 'jose'
 
-// Rows of machines and of what they fetch. Instants are as in `records.ts`.
+// Rows of machines and of the files that they fetch. Instants are as in `records.ts`.
 
-/** What a machine may enrol itself with. */
+/** A token with which a machine may enrol itself. */
 export interface EnrolmentTokenRecord {
   readonly id: string
   readonly org: string
@@ -20,7 +20,7 @@ export interface EnrolmentTokenRecord {
   readonly uses: number
   readonly last_used_at: string | null
   readonly created_at: string
-  /** `Author.actor` of whoever made it. */
+  /** `Author.actor` of the creator. */
   readonly created_by: string
   /** The access token whose session made this one; null when it was made with a password. */
   readonly parent_id: string | null
@@ -34,10 +34,10 @@ export interface DeviceRecord {
   readonly username: string | null
   /** Of its key (RFC 7638). */
   readonly thumbprint: string
-  /** For people; null for a machine that gave none. Not unique. */
+  /** For people; null if the machine gave no name. Not unique. */
   readonly name: string | null
   readonly labels: readonly string[]
-  /** What it enrolled itself with; null when somebody who had signed in did it. */
+  /** The token it enrolled itself with; null when a signed-in user enrolled it. */
   readonly enrolment_token_id: string | null
   readonly created_at: string
   readonly revoked_at: string | null
@@ -51,7 +51,7 @@ export interface DeviceAssignmentRecord {
   readonly version: number
 }
 
-/** What a device last said of itself. */
+/** The newest report of a device on its own state. */
 export interface DeviceReportRecord {
   readonly device_id: string
   /** When the server was told, as `Date.toISOString`. */
@@ -73,7 +73,7 @@ export interface GrantRecord {
   readonly org: string
   readonly device_id: string
   readonly reason: string
-  /** `Author.actor` of whoever issued it. */
+  /** `Author.actor` of the issuer. */
   readonly issued_by: string
   readonly issued_at: string
   /** It must be begun before then (`Date.toISOString`). */
@@ -85,7 +85,7 @@ export interface GrantRecord {
 
 export type DistributionRole = 'root' | 'targets' | 'online'
 
-/** A key that signs what the machines of one organization enforce; `online` is for two roles. */
+/** A key that signs the files that machines of one organization enforce; `online` has two roles. */
 export interface DistributionKeyRecord {
   /** Key id of TUF: SHA-256 of the public key in canonical JSON. */
   readonly kid: string
@@ -124,7 +124,7 @@ export interface ViewRecord {
   readonly timestamp_body: Uint8Array
 }
 
-/** What was signed for a view at once: the files whose names have `version`. */
+/** The files of a view that were signed together: their names have `version`. */
 export interface PublicationRecord {
   readonly org: string
   readonly view_id: string

@@ -19,12 +19,12 @@ export interface OrganizationRecord {
 
 export interface UserRecord {
   readonly username: string
-  /** PHC-like string, or null for a user who cannot sign in with a password. */
+  /** PHC-like string, or null for a user without a password. */
   readonly password_hash: string | null
   /** Counts the passwords that there have been; a session of an earlier one is over. */
   readonly password_generation: number
   /**
-   * Sessions of an external issuer from before then are over (`Date.toISOString`); null for none.
+   * Sessions of an external issuer from before then are over (`Date.toISOString`); null: no limit.
    */
   readonly external_not_before: string | null
   /** `iat` of the issuer's token whose teams the user has, in seconds; null before the first. */
@@ -40,7 +40,7 @@ export interface MembershipRecord {
   readonly role: Role
 }
 
-/** A user whom an organization would have as a member; he has not answered yet. */
+/** A user whom an organization has invited and who has not answered yet. */
 export interface InvitationRecord extends MembershipRecord {
   /** `Author.actor` */
   readonly invited_by: string
@@ -120,7 +120,9 @@ export interface SigningKeyRecord {
   /** Without its private part (`d`) from the moment that the key signs no more. */
   readonly private_jwk: JWK
   readonly created_at: string
-  /** Null while the key signs; then when what it signed stops being good (`Date.toISOString`). */
+  /**
+   * Null while the key signs; then the time at which its signatures expire (`Date.toISOString`).
+   */
   readonly verifies_until: string | null
 }
 
@@ -155,13 +157,13 @@ export interface WebhookRecord {
   /** `whsec_` and base64; in clear text, because it signs. */
   readonly secret: string
   readonly secret_created_at: string
-  /** Signs as well until `previous_secret_until`; null when there was none. */
+  /** Also signs until `previous_secret_until`; null when the secret was never replaced. */
   readonly previous_secret: string | null
   readonly previous_secret_until: string | null
   readonly created_at: string
 }
 
-/** What became of one event for one webhook. */
+/** The outcome of one event for one webhook. */
 export interface DeliveryRecord {
   readonly webhook_id: string
   readonly sequence: number

@@ -2,9 +2,9 @@ import { StoreError } from './store-error.ts'
 
 /**
  * Throws `ERR_STORE_SCHEMA_CHANGED` unless the database still has the schema with which this
- * process opened it. To be asked in every transaction and snapshot: a newer release, or a mere
- * command of it, migrates the database under processes that run. Reads are refused as well,
- * because what the newer release stores may say in a new place that a token was revoked.
+ * process opened it. Every transaction and snapshot must call it: a newer release, or one of its
+ * commands, migrates the database under running processes. Reads are refused as well, because a
+ * newer release may store a revocation in a place that this one does not read.
  */
 export function requireSchema(found: number, opened: number): void {
   if (found === opened) return

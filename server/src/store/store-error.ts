@@ -1,4 +1,4 @@
-/** What was taken already, or is still in use, when a write is refused with `conflict`. */
+/** The name that is taken, or the row in use, when a write is refused with `conflict`. */
 export type ConflictSubject =
   | 'organization'
   | 'username'
@@ -27,19 +27,19 @@ const DOWN: ReadonlySet<StoreErrorCode> = new Set([
 ])
 
 /**
- * Every error that a store throws by itself; whatever `work` throws passes through unchanged.
+ * Every error that a store throws by itself; errors of `work` pass through unchanged.
  *
- * - `ERR_STORE_CONFLICT`: a unique name is taken or a row is referred to; `subject` says which.
- *   Let it escape `work`: other drivers cannot go on in the same transaction.
+ * - `ERR_STORE_CONFLICT`: a unique name is taken or a row is referred to; `subject` says which. Let
+ *   it escape `work`: other drivers cannot go on in the same transaction.
  * - `ERR_STORE_NOT_FOUND`: the row to change is not there; look it up in the same transaction.
  * - `ERR_STORE_UNAVAILABLE`: the disk or the database does not answer, or the store is closed.
  * - `ERR_STORE_SCHEMA_TOO_NEW`: the database was written by a newer release.
  * - `ERR_STORE_SCHEMA_TOO_OLD`, `ERR_STORE_ABSENT`: the database is to be taken as it is, and is of
  *   an older release, or not there.
  * - `ERR_STORE_SCHEMA_CHANGED`: another release has changed the schema since the store was opened;
- *   nothing is read or written any more.
- * - `ERR_STORE_SCHEMA_DAMAGED`: a table or column of the schema is missing; only a backup brings
- *   it back.
+ *   all reads and writes are refused.
+ * - `ERR_STORE_SCHEMA_DAMAGED`: a table or column of the schema is missing; only a backup brings it
+ *   back.
  * - `ERR_STORE_FOREIGN`: the database is another application's; it was left as it is.
  */
 export class StoreError extends Error {
@@ -67,7 +67,7 @@ export function damagedSchema(cause: Error): StoreError {
   )
 }
 
-/** Whether the store serves nobody, as opposed to refusing one piece of work. */
+/** Whether the store refuses all work, as opposed to one piece of work. */
 export function isStoreDown(error: unknown): error is StoreError {
   return error instanceof StoreError && DOWN.has(error.code)
 }

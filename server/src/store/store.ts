@@ -49,14 +49,14 @@ import type {
 } from './contract/webhooks.ts'
 
 /**
- * Everything that the server remembers. All drivers pass `test/server/store/store-conformance.ts`.
+ * The durable state of the server. All drivers pass `test/server/store/store-conformance.ts`.
  *
- * `work` may await the reader or writer it was given and nothing else that waits on this store
- * (a nested `read` in `read`, or `transaction` in `transaction`, waits for itself), and it awaits
- * nothing slow: hash passwords and sign before or after.
+ * `work` may await the reader or writer it was given, but no other operation on this store: a
+ * nested `read` in `read`, or `transaction` in `transaction`, waits for itself. It awaits no slow
+ * operation either: hash passwords and sign before or after.
  */
 export interface Store {
-  /** Runs `work` on one snapshot of what was committed before it started. */
+  /** Runs `work` on one snapshot of the rows committed before it started. */
   read<T>(work: (reader: StoreReader) => Promise<T>): Promise<T>
   /**
    * Runs `work` alone among all writers; it sees everything committed and its own writes. Durable
@@ -69,16 +69,15 @@ export interface Store {
    */
   transaction<T>(work: (writer: StoreWriter) => Promise<T>, lane?: LanePath): Promise<T>
   /**
-   * Differs from every earlier answer whenever something may have been committed in between: what
-   * was read after it was asked for is still true while it stays the same. Commits of this process
-   * count at once, those of others from the next turn of the event loop after they are seen. Costs
-   * next to nothing. Throws `ERR_STORE_UNAVAILABLE`.
+   * Differs from every earlier result whenever a commit may have happened in between: a read made
+   * after the call is current while the result stays the same. Commits of this process count at
+   * once, those of others from the next turn of the event loop after they are seen. The call is
+   * cheap. Throws `ERR_STORE_UNAVAILABLE`.
    *
-   * When access tokens, devices and networks of users were last used, what devices report, which
-   * views they were assigned to, when rollouts were judged, how far deliveries have come and the
-   * answers kept for repeated requests are no reason to differ. For `accounts` (users and their
-   * teams, access tokens, devices, signing keys, secrets) a driver may leave out whatever else it
-   * knows not to have changed them.
+   * Some writes do not change it: the last use of access tokens, devices and networks of users,
+   * reports and assignments of devices, verdicts on rollouts, progress of deliveries, and answers
+   * kept for repeated requests. For `accounts` (users and their teams, access tokens, devices,
+   * signing keys, secrets) a driver may also leave out other writes that do not change them.
    */
   generation(of?: 'accounts'): number
   /**
@@ -117,8 +116,8 @@ export interface StoreReader {
 }
 
 /**
- * A reader that also writes. Whatever changes policies, rules, scopes, teams, memberships, settings
- * or how far a rollout has come raises the organization's revision by itself.
+ * A reader that also writes. Each change of policies, rules, scopes, teams, memberships, settings
+ * or the progress of a rollout raises the organization's revision by itself.
  */
 export interface StoreWriter extends StoreReader {
   readonly organizations: OrganizationWriter

@@ -1,29 +1,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Store, StoreWriter } from './store.ts'
 
-/** Rows of one transaction: measured, 250 hold the event loop for some 3 ms. */
+/** Rows of one transaction; more would hold the event loop too long. */
 const SLICE = 250
 
 /**
- * What is told all the time and read seldom: the newest value of each key is kept in memory, and
- * written together with others some time later. A process that is killed loses what it had not
+ * For values that change often and are read seldom. The newest value of each key is kept in memory,
+ * and written together with others later. A killed process loses the values that it has not
  * written.
  */
 export interface WriteBehind<T> {
   record(key: string, value: T): void
-  /** Writes what is left; nothing may be recorded any more. */
+  /** Writes the remaining values; no record may follow. */
   close(): Promise<void>
 }
 
 export interface WriteBehindDeps<T> {
   readonly store: Pick<Store, 'transaction'>
   readonly intervalMs: number
-  /** Writes all of them, or throws and has written none. */
+  /** Writes all values, or throws and has written none. */
   readonly write: (
     writer: StoreWriter,
     entries: readonly (readonly [key: string, value: T])[],
   ) => Promise<void>
-  /** What could not be written is tried again in the next interval. */
+  /** Called after a failed write; its values are written again in the next interval. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -45,7 +45,9 @@ export function createWriteBehind<T>(deps: WriteBehindDeps<T>): WriteBehind<T> {
     timer ??= setTimeout(flush, deps.intervalMs).unref()
   }
 
-  /** What is there at the start; what is recorded meanwhile is for the next time. */
+  /**
+   * Writes the values present at the start; values recorded meanwhile wait for the next interval.
+   */
   async function writeAll(): Promise<void> {
     for (let left = waiting.size; left > 0; left -= SLICE) {
       await writeSlice(takeSlice(waiting))

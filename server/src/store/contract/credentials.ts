@@ -28,8 +28,9 @@ export interface TokenPage {
 }
 
 /**
- * Everybody who could use a token finds it revoked from the moment of the revocation on. Lists and
- * counts leave out the first hundred at once, and others when `revokePending` has come to them.
+ * A token is invalid from the moment of its revocation on, and so are all tokens made from it.
+ * Lists and counts leave out the first hundred at once, and the rest after `revokePending` has
+ * marked them.
  */
 export interface AccessTokenReader {
   /** Whether `revokePending` has something to note, here or for enrolment tokens. */
@@ -52,12 +53,12 @@ export interface AccessTokenReader {
 }
 
 export interface AccessTokenWriter extends AccessTokenReader {
-  /** Notes a use; an earlier one than is known changes nothing. Raises no revision. */
+  /** Notes a use; an earlier use than the known one changes no row. Raises no revision. */
   touch(id: string, usedAt: string): Promise<void>
   insert(token: AccessTokenRecord): Promise<void>
   /**
-   * With everything that descends from it by `parent_id`; what was revoked before keeps its time.
-   * Answers it and the first hundred that are revoked by this, by creation.
+   * Revokes the token and every descendant by `parent_id`; tokens revoked before keep their time.
+   * Returns the token and the first hundred that this call revokes, by creation.
    */
   revoke(id: string, revokedAt: string): Promise<AccessTokenRecord[]>
   /** The same for all tokens of the organization whose `created_by` is `actor`. */
@@ -82,11 +83,9 @@ export interface EnrolmentTokenReader {
 
 export interface EnrolmentTokenWriter extends EnrolmentTokenReader {
   insert(token: EnrolmentTokenRecord): Promise<void>
-  /**
-   * Counts one more use; null, and nothing is counted, when there is none left or it is revoked.
-   */
+  /** Counts one more use. Returns null and counts no use when the token is used up or revoked. */
   use(id: string, usedAt: string): Promise<EnrolmentTokenRecord | null>
-  /** Answers the token that is revoked by this; none when it was before. */
+  /** Returns the token that this call revokes; null when it was revoked before. */
   revoke(org: string, id: string, revokedAt: string): Promise<EnrolmentTokenRecord | null>
   /**
    * Those of the organization whose `created_by` is `actor`; answers the first hundred by creation.
@@ -120,7 +119,7 @@ export interface DeviceWriter extends DeviceReader {
   insert(device: DeviceRecord): Promise<void>
   setLabels(org: string, id: string, labels: readonly string[]): Promise<void>
   setName(org: string, id: string, name: string): Promise<void>
-  /** Answers the device that is revoked by this; none when it was before. */
+  /** Returns the device that this call revokes; null when it was revoked before. */
   revoke(id: string, revokedAt: string): Promise<DeviceRecord | null>
   /** Answers those that are revoked by this, by ascending id. */
   revokeOfUser(org: string, username: string, revokedAt: string): Promise<DeviceRecord[]>
@@ -151,7 +150,7 @@ export interface DeviceAssignmentReader {
 }
 
 export interface DeviceAssignmentWriter extends DeviceAssignmentReader {
-  /** One of a device each, in place of what is there. Never raises the revision. */
+  /** Replaces the assignment of each device; at most one per device. Never raises the revision. */
   put(assignments: readonly DeviceAssignmentRecord[]): Promise<void>
 }
 
@@ -162,8 +161,8 @@ export interface DeviceReportReader {
 
 export interface DeviceReportWriter extends DeviceReportReader {
   /**
-   * One of a device each. Those that are older than what is there, or of a device that is not, are
-   * left out; never raises the revision.
+   * At most one report per device. Reports of unknown devices, and reports older than the stored
+   * one, are left out; never raises the revision.
    */
   put(reports: readonly DeviceReportRecord[]): Promise<void>
 }

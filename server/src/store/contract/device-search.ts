@@ -68,7 +68,7 @@ export interface BehindDevices {
   readonly through: string | null
 }
 
-/** States in which no policy is in force, whatever the revision that is reported with them. */
+/** States in which no policy is in force, regardless of the reported revision. */
 export const STATES_WITHOUT_POLICY = [
   'never_loaded',
   'corrupt',

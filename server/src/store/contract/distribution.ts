@@ -6,7 +6,7 @@ import type {
   ViewRecord,
 } from '../distribution-records.ts'
 
-/** What the machines of an organization trust. */
+/** The keys and roots that the machines of an organization trust. */
 export interface TrustReader {
   /** Oldest first. */
   keys(org: string): Promise<DistributionKeyRecord[]>
@@ -25,8 +25,8 @@ export interface TrustWriter extends TrustReader {
 }
 
 /**
- * What is signed for one set of teams. `since` is in seconds since 1970, as versions are: what had
- * been replaced by then is not found, and nor is what only that one lists.
+ * The files signed for one set of teams. `since` is in seconds since 1970, as versions are: files
+ * replaced by then are not found, nor are documents that only those files list.
  */
 export interface ViewReader {
   find(org: string, id: string): Promise<ViewRecord | null>
@@ -38,29 +38,31 @@ export interface ViewReader {
   unplaced(org: string, documents: readonly DocumentRecord[]): Promise<DocumentRecord[]>
 }
 
-/** A view as it is from now on, with what was signed of it beside the timestamp. */
+/** A view as it is from now on, with the files signed beside the timestamp. */
 export interface Publication {
   readonly view: ViewRecord
   /** Null where the timestamp alone is new. */
   readonly files: Pick<PublicationRecord, 'snapshot' | 'targets'> | null
 }
 
-/** Publishing changes nothing that anybody decided: none of it is audited or raises a revision. */
+/** Publishing changes no decision of a user: it is not audited and raises no revision. */
 export interface ViewWriter extends ViewReader {
   /**
-   * Inserts documents before `publish` lists them; it inserts those that are missing by then. No
-   * view serves them until then, and `deleteUnlisted` deletes those that none has listed since
-   * `version`.
+   * Inserts documents before `publish` lists them; `publish` inserts those that are still missing.
+   * No view serves them until then, and `deleteUnlisted` deletes those that no view has listed
+   * since `version`.
    */
   placeAhead(org: string, documents: readonly DocumentRecord[], version: number): Promise<void>
-  /** For views of one organization, each of them once. What these replace stays. */
+  /** For views of one organization, each of them once. The replaced files stay. */
   publish(org: string, publications: readonly Publication[]): Promise<void>
   /** Has every view of the organization signed whole when it is asked for next. */
   outdateAll(org: string): Promise<void>
-  /** Deletes what had been replaced by `since`. */
+  /** Deletes files that were replaced by `since`. */
   deleteReplaced(org: string, id: string, since: number): Promise<void>
   /** Deletes documents that no view has listed since. */
   deleteUnlisted(org: string, since: number): Promise<void>
-  /** Deletes the views of the organization that nobody has had a timestamp of since `before`. */
+  /**
+   * Deletes the views of the organization whose timestamp no machine has fetched since `before`.
+   */
   deleteAbandoned(org: string, before: string): Promise<void>
 }

@@ -3,7 +3,7 @@ import type { EventHead, EventRecord } from '../records.ts'
 export interface EventReader {
   /** By ascending sequence. */
   list(org: string, page: EventPage): Promise<EventRecord[]>
-  /** The same for those who only pass events on: large states are not taken apart. */
+  /** The same for callers that only pass events on: large states are not parsed. */
   listTexts(org: string, page: EventPage): Promise<EventText[]>
   /** How large these events are, by ascending sequence, without reading their states. */
   measure(org: string, page: EventPage): Promise<EventSize[]>

@@ -21,7 +21,9 @@ export interface OrganizationReader {
   names(): Promise<string[]>
   /** Of all organizations, by name. */
   revisions(): Promise<Map<string, number>>
-  /** What machines are told beside policies; what was not chosen is as by default. */
+  /**
+   * Settings that machines receive beside policies; a setting that is not chosen has its default.
+   */
   distribution(name: string): Promise<DistributionSettings>
 }
 
@@ -60,8 +62,8 @@ export interface UserWriter extends UserReader {
    */
   noteFailedSignIns(username: string, failures: FailedSignIns): Promise<void>
   /**
-   * `issuedAt` of the newest tokens whose teams the user has, and what all of them name; raises no
-   * revision and no generation. Throws `ERR_STORE_NOT_FOUND`.
+   * `issuedAt` of the newest tokens whose teams the user has, and the teams that all of them name.
+   * Raises no revision and no generation. Throws `ERR_STORE_NOT_FOUND`.
    */
   noteTeamsSynced(username: string, issuedAt: number, names: readonly string[]): Promise<void>
   /** Of an external issuer, those that were opened until `at`. Throws `ERR_STORE_NOT_FOUND`. */
@@ -85,25 +87,26 @@ export interface MembershipReader {
   list(org: string): Promise<MembershipRecord[]>
   page(org: string, page: NamePage): Promise<MembershipRecord[]>
   count(org: string): Promise<number>
-  /** Of those among the users who are members, by their names. */
+  /** Roles of those of the users that are members, by username. */
   rolesOfSome(org: string, usernames: readonly string[]): Promise<Map<string, Role>>
   /** By organization. */
   listOfUser(username: string): Promise<MembershipRecord[]>
   pageOfUser(username: string, page: NamePage): Promise<MembershipRecord[]>
   /**
-   * Names of the organizations that own the user's account and that he is a member of, ascending.
+   * Names of the organizations that own the user's account and have the user as a member,
+   * ascending.
    */
   ownersOfAccount(username: string): Promise<string[]>
   /** Whether the organization has an owner besides this user. */
   hasOtherOwner(org: string, username: string): Promise<boolean>
-  /** Whether the organization owns the user's account, also while he is no member of it. */
+  /** Whether the organization owns the user's account, even if the user is no member of it. */
   isOwnerOfAccount(org: string, username: string): Promise<boolean>
 }
 
 export interface MembershipWriter extends MembershipReader {
   /**
-   * With `ownsAccount` the organization owns the account from now on, also after he has left: for
-   * who made the user. It alone sees what he does with his account, and may reset his password.
+   * With `ownsAccount` the organization owns the account from now on, also after the user has left:
+   * it has made the account. It alone sees the use of the account, and may reset its password.
    */
   insert(membership: MembershipRecord, owner?: { readonly ownsAccount: boolean }): Promise<void>
   updateRole(org: string, username: string, role: Role): Promise<void>
@@ -134,11 +137,11 @@ export interface TeamReader {
   count(org: string): Promise<number>
   /** Team ids of one member, ascending. */
   listOfUser(org: string, username: string): Promise<string[]>
-  /** Usernames of those who are in the team, ascending. */
+  /** Usernames of the team's members, ascending. */
   listMembers(org: string, id: string): Promise<string[]>
   /** As `listOfUsers`, of these members. */
   listOfSome(org: string, usernames: readonly string[]): Promise<Map<string, string[]>>
-  /** Team ids of every member who is in one, ascending. */
+  /** Team ids of every member of a team, ascending. */
   listOfUsers(org: string): Promise<Map<string, string[]>>
 }
 
@@ -146,8 +149,8 @@ export interface TeamWriter extends TeamReader {
   insert(team: TeamRecord): Promise<void>
   /** Throws `ERR_STORE_CONFLICT` (`team_in_use`) while a policy names the team. */
   delete(org: string, id: string): Promise<void>
-  /** No change when he is in it already; the user must be a member of the organization. */
+  /** No change for a member of the team; the user must be a member of the organization. */
   addMember(org: string, id: string, username: string): Promise<void>
-  /** False when he was not in it. */
+  /** False when the user is not in the team. */
   removeMember(org: string, id: string, username: string): Promise<boolean>
 }

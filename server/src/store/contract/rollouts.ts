@@ -8,7 +8,7 @@ export interface RolloutPage {
   readonly limit: number
 }
 
-/** Staged rollouts, of which an organization has one at a time that has not ended. */
+/** Staged rollouts. An organization has at most one that has not ended. */
 export interface RolloutReader {
   find(org: string, id: string): Promise<RolloutRecord | null>
   /** The one that has not ended. */
@@ -17,7 +17,7 @@ export interface RolloutReader {
   page(org: string, page: RolloutPage): Promise<RolloutRecord[]>
   /** Those of all organizations that are running. */
   listRunning(): Promise<RolloutRecord[]>
-  /** Ids of the policies of `base_revision`, ascending; none once the rollout has ended. */
+  /** Ids of the policies of `base_revision`, ascending; empty once the rollout has ended. */
   baseIds(org: string, id: string): Promise<string[]>
   /** Such a policy as it was at `base_revision`; null once the rollout has ended. */
   basePolicy(org: string, id: string, policyId: string): Promise<PolicyRecord | null>
@@ -37,6 +37,6 @@ export interface RolloutWriter extends RolloutReader {
    * `ERR_STORE_NOT_FOUND`.
    */
   update(rollout: RolloutRecord): Promise<void>
-  /** Progress, not history; nothing is served by it. */
+  /** Progress, not history; machines get no other policies by it. */
   putWatch(id: string, watch: RolloutWatchRecord): Promise<void>
 }

@@ -25,11 +25,11 @@ export interface KeptAnswers {
 }
 
 export interface IdempotencyWriter extends IdempotencyReader {
-  /** Replaces what the scope had. */
+  /** Replaces the record of the scope. */
   put(record: IdempotencyRecord): Promise<void>
   /**
-   * Removes the first of what expired at or before `now` (`Date.toISOString`): at most so many, and
-   * no more than have `bytes` together, but one in any case. Answers how many.
+   * Removes the first answers that expired at or before `now` (`Date.toISOString`): at most
+   * `answers` of them with at most `bytes` together, but at least one. Returns how many.
    */
   deleteExpired(now: string, most: KeptAnswers): Promise<number>
 }

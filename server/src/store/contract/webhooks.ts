@@ -23,8 +23,8 @@ export interface WebhookWriter extends WebhookReader {
     after: number,
   ): Promise<void>
   /**
-   * Also makes the event that waits due `at` once, as if it had not been tried, and ends the lease:
-   * what an attempt under way comes to says nothing about the webhook as it is now.
+   * Also makes the waiting event due `at` once, with no attempts counted, and ends the lease: the
+   * outcome of a running attempt does not apply to the changed webhook.
    */
   update(webhook: Pick<WebhookRecord, 'org' | 'id' | 'url' | 'enabled'>, at: string): Promise<void>
   /** The secret so far becomes the previous one. */
@@ -56,7 +56,7 @@ export interface DeliveryPosition {
 /** A webhook that has something to deliver and that no server has claimed. */
 export type DueWebhook = Pick<WebhookRecord, 'id' | 'org'>
 
-/** What became of an event, with its hash; null when the event is gone. */
+/** The outcome of an event, with its hash; null when the event is gone. */
 export interface ListedDelivery extends DeliveryRecord {
   readonly hash: string | null
 }
@@ -88,7 +88,7 @@ export interface DeliveryReader {
   leastPosition(org: string): Promise<number>
 }
 
-/** Progress, not history: none of it is audited. */
+/** Progress, not history: it is not audited. */
 export interface DeliveryWriter extends DeliveryReader {
   /** Null when the webhook is not due, or claimed until later than `now`. */
   claim(
@@ -96,8 +96,8 @@ export interface DeliveryWriter extends DeliveryReader {
     lease: { readonly owner: string; readonly now: string; readonly until: string },
   ): Promise<ClaimedDelivery | null>
   /**
-   * Keeps what became of a claimed delivery and ends the lease; `position` null leaves the webhook
-   * where it is. False, and nothing kept, when the lease has passed to another owner.
+   * Keeps the outcome of a claimed delivery and ends the lease; `position` null leaves the webhook
+   * where it is. Returns false and keeps no outcome when the lease has passed to another owner.
    */
   settle(
     owner: string,
@@ -105,6 +105,6 @@ export interface DeliveryWriter extends DeliveryReader {
     position: DeliveryPosition | null,
   ): Promise<boolean>
   release(webhookId: string, owner: string): Promise<void>
-  /** Replaces what is kept of this event. */
+  /** Replaces the delivery of this event. */
   put(delivery: DeliveryRecord): Promise<void>
 }

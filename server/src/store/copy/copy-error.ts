@@ -1,7 +1,7 @@
 /**
  * - `ERR_COPY_NOT_EMPTY`: the target has rows already.
  * - `ERR_COPY_SCHEMA`: the source is no store, or not of this release's schema.
- * - `ERR_COPY_DIFFERS`: what arrived is not what was sent; nothing was kept.
+ * - `ERR_COPY_DIFFERS`: the rows that arrived differ from those sent; the target keeps no row.
  */
 export type CopyErrorCode = 'ERR_COPY_NOT_EMPTY' | 'ERR_COPY_SCHEMA' | 'ERR_COPY_DIFFERS'
 

@@ -9,7 +9,7 @@ export interface CopyEnd {
   readonly label: string
   /** Runs `work` on one snapshot of a store of this release's schema. */
   snapshot<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Makes the schema where there is none, then runs `work` in one transaction. */
+  /** Makes the schema if it is missing, then runs `work` in one transaction. */
   fill<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
@@ -21,8 +21,8 @@ export interface CopiedTable {
 }
 
 /**
- * Copies everything that was committed in `source` when it began to the empty store `target`, all
- * of it or nothing. `progress` is told after each page. Throws CopyError, StoreError.
+ * Copies everything committed in `source` at the start to the empty store `target`, in one
+ * transaction. Calls `progress` after each page. Throws CopyError, StoreError.
  */
 export function copyStore(
   source: CopyEnd,

@@ -15,7 +15,7 @@ export function createPostgresEnd(url: string): CopyEnd {
   return {
     label: address.label,
 
-    // What is not committed when the connection ends is undone.
+    // Uncommitted changes are undone when the connection ends.
     snapshot: (work) =>
       withConnection(address, LONG, async (connection) => {
         await connection.execute('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')

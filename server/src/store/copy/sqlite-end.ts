@@ -47,7 +47,7 @@ export function createSqliteEnd(path: string): CopyEnd {
   }
 }
 
-/** What is not committed when the database is closed is undone. */
+/** Uncommitted changes are undone when the database is closed. */
 async function withDatabase<T>(
   path: string,
   options: { readonly readonly: boolean },

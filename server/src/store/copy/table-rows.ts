@@ -41,7 +41,10 @@ export function createRowWriter(
   }
 }
 
-/** What rows are, whatever the database: equal for equal columns and values in the same order. */
+/**
+ * A digest of rows, the same for every database: equal columns and values in the same order give
+ * equal digests.
+ */
 export interface RowDigest {
   add(rows: readonly Row[]): void
   /** Hexadecimal SHA-256. */

@@ -23,8 +23,8 @@ const PARAMETERS = [
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full']
 
 /**
- * Reads `postgres://user:password@host:port/database?…`, or with `?host=/directory` the Unix
- * socket there. Throws RangeError saying what to write; its message never holds the password.
+ * Reads `postgres://user:password@host:port/database?…`, or with `?host=/directory` the Unix socket
+ * there. Throws RangeError with the correction; its message never holds the password.
  */
 export function parseDatabaseUrl(text: string): DatabaseAddress {
   const url = URL.parse(text)
@@ -60,8 +60,8 @@ function given(name: 'user' | 'password' | 'options', value: string): Record<str
 }
 
 /**
- * As libpq, except that nothing is encrypted without being verified: `require` means
- * `verify-full`, which is also what a host beyond this machine gets without being asked.
+ * As libpq, but encryption always includes verification: `require` means `verify-full`, which is
+ * also the default for a host beyond this machine.
  */
 function tlsOf(host: string, parameters: URLSearchParams): ClientConfig['ssl'] {
   const mode = parameters.get('sslmode') ?? (isThisMachine(host) ? 'disable' : 'verify-full')

@@ -29,7 +29,7 @@ export async function migrate(
   connection: PostgresConnection,
   migrations: readonly Migration[],
 ): Promise<void> {
-  // The lock of the writers: processes that start together take turns, and nobody writes meanwhile.
+  // The lock of the writers: processes that start together take turns, and no other writer runs.
   await connection.execute(
     `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
      SET LOCAL lock_timeout = ${LOCK_WITHIN_MS};

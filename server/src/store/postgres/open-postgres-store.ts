@@ -31,8 +31,8 @@ const LEAST_SERVER_VERSION = 140_000
  * Opens the store in the database that `url` names; with `create` (the default) its schema is made
  * and brought up to date. Throws StoreError, and RangeError for a URL that cannot be used.
  *
- * Readers and the one writer have connections apart, so that a writer never waits for readers; one
- * more watches for what other processes commit.
+ * Readers and the one writer have separate connections, so that a writer never waits for readers.
+ * One more connection watches for commits of other processes.
  */
 export async function openPostgresStore(
   url: string,

@@ -88,7 +88,7 @@ export function createPostgresConnection(
   }
 }
 
-/** PostgreSQL refuses U+0000 in a text, so no row has one: there is nothing to look up. */
+/** PostgreSQL refuses U+0000 in a text, so no row has one and a lookup would find no row. */
 function isStorable(values: readonly Value[]): boolean {
   return !values.some((value) => typeof value === 'string' && value.includes('\0'))
 }

@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { damagedSchema, StoreError, type ConflictSubject } from '../store-error.ts'
 
-/** What a unique constraint protects, by the name that PostgreSQL gives it. */
+/** The subject of each unique constraint, by the name that PostgreSQL gives it. */
 const SUBJECTS: Readonly<Record<string, ConflictSubject>> = {
   organizations_pkey: 'organization',
   users_pkey: 'username',
@@ -21,7 +21,7 @@ const MISSING = /^42(P01|703)$/
 const INTEGRITY_VIOLATION = /^23/
 
 /**
- * What the driver or the database threw, as a StoreError; everything else unchanged. The messages
+ * An error of the driver or the database as a StoreError; every other error unchanged. The messages
  * name no connection string: it may hold a password.
  */
 export function translate(error: unknown): unknown {
@@ -36,7 +36,7 @@ export function translate(error: unknown): unknown {
   return unavailable(code ?? error.message, error)
 }
 
-/** `reason` is a code, or a message of the driver, which has none for a lost connection. */
+/** `reason` is a code, or a message of the driver, which has no code for a lost connection. */
 function unavailable(reason: string, cause: unknown): StoreError {
   return new StoreError('ERR_STORE_UNAVAILABLE', `the database does not answer: ${reason}`, {
     cause,

@@ -20,18 +20,18 @@ const AGAIN_WITHIN_MS = 1_000
 type Begin = (connection: PostgresConnection) => Promise<void>
 type Work<Session, T> = (session: Session, connection: PostgresConnection) => Promise<T>
 
-/** Connections of one kind, each with what was made of it once. */
+/** Connections of one kind, each with the session that was made of it once. */
 export interface Sessions<Session> {
   /**
    * Lends a session on which `begin` went well, and throws one that breaks away. Throws
    * `ERR_STORE_UNAVAILABLE`.
    */
   use<T>(begin: Begin, work: Work<Session, T>): Promise<T>
-  /** Waits for what is running. */
+  /** Waits for running work. */
   close(): Promise<void>
 }
 
-/** At most `max` connections; `open` prepares what a session offers beyond its connection. */
+/** At most `max` connections; `open` prepares the session of a new connection. */
 export function createSessions<Session>(
   address: DatabaseAddress,
   max: number,

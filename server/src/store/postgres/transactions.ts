@@ -15,17 +15,18 @@ const BOUNDS =
 /** The lock is tried for this long even when the time was spent waiting for other writers. */
 const LEAST_LOCK_WAIT_MS = 20
 
-/** The schema's version, which `migrate` keeps; to be the last of what is executed. */
+/** The schema's version, which `migrate` keeps; it must be the last statement of the batch. */
 const VERSION = 'SELECT version FROM palisade_store'
 
-/** Begins what sees one snapshot and writes nothing; `schema` is the version to be found. */
+/** Begins a read-only transaction on one snapshot; `schema` is the version that it must find. */
 export async function beginSnapshot(connection: PostgresConnection, schema: number): Promise<void> {
   await begin(connection, schema, `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${BOUNDS}`)
 }
 
 /**
- * Begins what runs alone among the writers of all processes; waits for them until `deadline`
- * (`performance.now`). Migrations take the same lock, so that the schema stays as it is found.
+ * Begins a transaction that runs alone among the writers of all processes; waits for them until
+ * `deadline` (`performance.now`). Migrations take the same lock, so that the schema stays as it is
+ * found.
  */
 export async function beginWriting(
   connection: PostgresConnection,
@@ -33,7 +34,8 @@ export async function beginWriting(
   deadline: number,
 ): Promise<void> {
   const waitMs = Math.max(LEAST_LOCK_WAIT_MS, Math.ceil(deadline - performance.now()))
-  // A database may be told to acknowledge what is not on disk yet; this store must not.
+  // A database may be configured to acknowledge commits before they are on disk; this store must
+  // not be.
   await begin(
     connection,
     schema,
@@ -101,7 +103,7 @@ async function untilEnded<T>(
     await commit()
     return result
   } catch (error) {
-    // A broken connection is thrown away, and PostgreSQL undoes what it was doing.
+    // A broken connection is discarded, and PostgreSQL undoes its transaction.
     if (!connection.isBroken()) await connection.execute('ROLLBACK').catch(() => undefined)
     throw error
   }

@@ -9,9 +9,9 @@ import { CHANNEL } from './transactions.ts'
 const CHECK_EVERY_MS = 400
 /** An answer is not waited for any longer; then the connection is made anew. */
 const ANSWER_WITHIN_MS = 1_500
-/** What was seen counts for this long: nothing kept in memory outlives a lost database by more. */
+/** An observation counts for this long: no cached value outlives a lost database by more. */
 const TRUSTED_MS = 2_000
-/** Changes that nobody counted, such as those made by hand, are seen after this long. */
+/** Changes outside the counter, such as those made by hand, are seen after this long. */
 const RENEW_EVERY_MS = 30_000
 
 /** Tells whether anything was committed since; see `Store.generation`. */
@@ -61,7 +61,7 @@ export function watchCommits(address: DatabaseAddress, schema: number): CommitWa
     client.on('error', () => wake.abort())
     await client.connect()
     await client.query(`LISTEN ${CHANNEL}`)
-    // What happened before is not known: the database may even be another one now.
+    // Commits before this are unknown: the database may even be another one now.
     known = null
     while (!stop.signal.aborted) {
       wake = new AbortController()

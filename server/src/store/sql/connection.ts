@@ -1,6 +1,6 @@
 /**
- * What a statement changes, for those who keep what they have read: `governance` is what neither
- * users and their teams, nor access tokens, devices and keys depend on; `progress` is what
+ * The rows that a statement changes, for code that caches reads. `governance`: rows on which users
+ * and their teams, access tokens, devices and keys do not depend. `progress`: rows that
  * `Store.generation` leaves out.
  */
 export type Effect = 'everything' | 'governance' | 'progress'

@@ -11,7 +11,7 @@ import { toWebhook, type WebhookRow } from './webhook-rows.ts'
 /** Delivered ones are kept for so many events; those given up for good. */
 const KEPT = 100
 
-/** Enabled, leased by nobody, and with something to deliver; parameters: now, now. */
+/** Enabled, not leased, and with an event to deliver; parameters: now, now. */
 const DUE = `w.enabled = 1 AND (w.lease_until IS NULL OR w.lease_until <= ?)
   AND (
     EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending')
@@ -46,8 +46,8 @@ export function createDeliveryReader(connection: Connection): DeliveryReader {
   )
   return {
     async due(now, { perOrganization, limit }) {
-      // Asked after each commit, and nearly always there is none: taking turns, also of none, was a
-      // fiftieth of the work of adding rules.
+      // Runs after each commit, and is nearly always false; this query is cheaper than the turns
+      // below.
       if ((await anyDue.get(now, now)) === undefined) return []
       return due.all(now, now, perOrganization, limit)
     },

@@ -35,7 +35,7 @@ const WITH_LABEL: Source = {
 }
 
 /**
- * What a device must be beyond its place in the source; null lets everything through. PostgreSQL
+ * Conditions on a device beyond its place in the source; null lets every device through. PostgreSQL
  * asks for the type of each null.
  */
 const CONDITIONS = `(CAST(? AS TEXT) IS NULL OR d.username = ?)

@@ -34,7 +34,7 @@ const STANDING = `SELECT d.id, d.username, d.labels, r.reported_at, r.revision, 
   LEFT JOIN device_reports r ON r.device_id = d.id
   LEFT JOIN device_polls p ON p.device_id = d.id`
 
-/** Reads no more of a device than what counting needs: counts read whole fleets. */
+/** Reads only the columns of a device that counting needs: counts read whole fleets. */
 export function createListStandings(
   connection: Connection,
 ): (org: string, page: StandingPage) => Promise<DeviceStanding[]> {
@@ -49,9 +49,7 @@ export function createListStandings(
   }
 }
 
-/**
- * Reads what is behind alone: a row that SQLite passes over costs a third of one that it answers.
- */
+/** Reads only the devices that are behind: SQLite passes over a row faster than it returns one. */
 export function createListBehind(
   connection: Connection,
 ): (org: string, page: BehindPage) => Promise<BehindDevices> {

@@ -1,4 +1,4 @@
-/** What databases differ in where the schema is made. */
+/** Differences between the databases in the schema. */
 export interface Dialect {
   /** Text that compares by code points, in every database alike. */
   readonly text: string
@@ -7,9 +7,9 @@ export interface Dialect {
   readonly bytes: string
   /** A primary key that counts insertions upwards. */
   readonly place: string
-  /** What follows the columns of a table with a primary key of its own. */
+  /** The text after the columns of a table with a primary key of its own. */
   readonly keyed: string
-  /** What follows the columns of a table with a `place`. */
+  /** The text after the columns of a table with a `place`. */
   readonly placed: string
 }
 

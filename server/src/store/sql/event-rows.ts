@@ -151,7 +151,7 @@ function toHead(stored: StoredHead | null): EventHead | null {
   return stored === null ? null : { sequence: stored.sequence, hash: stored.hash }
 }
 
-/** As `createPruneHistory` counts what it removes. */
+/** Must count as `createPruneHistory` counts the bytes that it removes. */
 function eventBytes(row: readonly Value[]): number {
   let bytes = EVENT_BYTES
   for (const index of COUNTED) {
@@ -229,8 +229,8 @@ function toEnd({ revision, previous_hash, hash }: EventRow): EventEnd {
 }
 
 /**
- * Text that somebody damaged is still an event: one whose hash is wrong, to be named by those who
- * check, not an error of whoever reads the page it is on.
+ * Damaged text is still an event, with a wrong hash. The check of the history names it; a reader of
+ * the page must not fail by it.
  */
 function parseSubject(text: string): EventRecord['subject'] {
   const { id, name, policy_id } = parseObject(text)

@@ -1,8 +1,8 @@
 import type { Connection, Effect, Statement, Value } from './connection.ts'
 
 /**
- * Statements are kept for so many rows; fewer are filled up with rows of nulls, left out again.
- * Measured, SQLite takes as long for a row of nulls as for another.
+ * Statements are kept for these numbers of rows. Smaller groups are filled up with rows of nulls,
+ * which the statement leaves out again.
  */
 const SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 250]
 const LARGEST = 250
@@ -17,7 +17,7 @@ export interface InsertedColumn {
 export interface InsertedTable {
   readonly name: string
   readonly effect: Effect
-  /** What must hold for a row, called `given.column1` and so on; others are left out. */
+  /** The condition on a row, called `given.column1` and so on; other rows are left out. */
   readonly condition?: string
   /** An `ON CONFLICT` clause. */
   readonly conflict?: string

@@ -52,7 +52,7 @@ function createSelectPlaces(connection: Connection) {
 }
 
 export interface ListedDocumentWriter {
-  /** The places of the documents, made where there are none and then as if dropped in `version`. */
+  /** The places of the documents. Missing ones are made as if dropped in `version`. */
   place(
     org: string,
     documents: readonly DocumentRecord[],

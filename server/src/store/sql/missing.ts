@@ -1,6 +1,6 @@
 import { StoreError } from '../store-error.ts'
 
-/** What is refused because there is no such row. */
+/** The refusal of a change to a missing row. */
 export function missing(what: string, id: string): StoreError {
   return new StoreError('ERR_STORE_NOT_FOUND', `${what} \`${id}\` is not there`)
 }

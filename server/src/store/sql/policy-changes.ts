@@ -84,7 +84,7 @@ export function createPolicyWriter(
   }
 }
 
-/** How one policy changes, and what is known of it. */
+/** The changes of one policy, and the cached rows of it. */
 function createPolicyChange(
   connection: Connection,
   {

@@ -2,7 +2,9 @@ import type { PolicyHeadRecord, RuleRecord } from '../records.ts'
 import type { PolicyReader } from '../contract/policies.ts'
 import type { Connection } from './connection.ts'
 
-/** A policy's columns with its team ids, which have no commas, in their order; null for none. */
+/**
+ * A policy's columns with its team ids, which have no commas, in their order; null without teams.
+ */
 const HEAD = `
   SELECT p.*, (
     SELECT string_agg(t.team_id, ',' ORDER BY t.position)

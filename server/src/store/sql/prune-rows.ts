@@ -1,7 +1,7 @@
 import type { EventWriter } from '../contract/history.ts'
 import type { Connection } from './connection.ts'
 
-/** What becomes of the deliveries of a webhook whose events were removed. */
+/** The error of a dead delivery whose events were removed. */
 const ERROR = 'history_removed'
 
 interface LateWebhook {

@@ -1,16 +1,15 @@
 /**
- * Rows of one kind that a writer has seen, by a key. What is kept here is what the database would
- * answer.
+ * Rows of one kind that a writer has seen, by a key. Each kept row equals the one in the database.
  *
  * Work within a transaction may overlap (`Promise.all`). So an answer that was on its way while
- * something else was read or written is not kept: it may be older.
+ * another row was read or written is not kept: it may be older.
  */
 export interface Remembered<T> {
-  /** What is kept, or else what `load` gives; null is not kept. */
+  /** The kept row, or else the result of `load`; null is not kept. */
   read(key: string, load: () => Promise<T | null>): Promise<T | null>
   /**
-   * Runs what changes the row. Answers what `become` makes of the row that was kept, which is kept
-   * from then on; or null, and nothing is kept: it was not known, or there is no `become`.
+   * Runs a change of the row. Returns the result of `become` for the kept row, and keeps it.
+   * Returns null and keeps no row if the row was not known or `become` is absent.
    */
   write<R>(
     key: string,
@@ -19,7 +18,7 @@ export interface Remembered<T> {
   ): Promise<{ readonly result: R; readonly value: T | null }>
   /** From here on `undo` counts. */
   mark(): void
-  /** Forgets whatever was kept since the mark: the writes of that time are undone. */
+  /** Forgets every row kept since the mark: the writes of that time are undone. */
   undo(): void
   forget(): void
 }
@@ -33,7 +32,7 @@ export function createRemembered<T>(
   /** Some more than once. */
   let keptSince: string[] = []
   let weight = 0
-  /** Differs after whatever may make an answer that is on its way an old one. */
+  /** Changes with each write that may make an answer on its way stale. */
   let version = 0
 
   function drop(key: string): void {

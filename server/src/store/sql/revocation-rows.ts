@@ -4,7 +4,7 @@ import { createSelectIn } from './select-in.ts'
 /** Tokens that are revoked in one transaction, each with an event; others are pending. */
 export const AT_ONCE = 100
 
-/** Tokens that count as revoked, of which some are not marked yet. */
+/** Tokens that count as revoked, some of them not marked yet. */
 export interface Revocation {
   readonly kind: 'child' | 'personal' | 'made' | 'enrolment'
   /** Empty for tokens of several organizations, and for personal ones. */

@@ -7,7 +7,7 @@ import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import type { WriterMemory } from './writer-memory.ts'
 
-/** What may change; the others stay as they were inserted. */
+/** Columns that may change; the others stay as they were inserted. */
 const CHANGING = [
   'state',
   'stage',

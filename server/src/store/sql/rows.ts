@@ -67,7 +67,7 @@ export function createReader(connection: Connection): StoreReader {
   }
 }
 
-/** All writers of one connection; what `memory` has, they do not ask the database for. */
+/** All writers of one connection; they read the rows in `memory` without a query. */
 export function createWriter(connection: Connection, memory: WriterMemory): StoreWriter {
   const bumpRevision = createBumpRevision(connection, memory)
   return {

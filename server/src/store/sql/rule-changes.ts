@@ -8,9 +8,7 @@ const CHUNK = 50
 
 type RuleWrites = Pick<PolicyWriter, 'insertRule' | 'updateRule' | 'deleteRule' | 'replaceRules'>
 
-/**
- * Runs a write of the rules at a place, and answers the policy with what `become` makes of them.
- */
+/** Runs a write of the rules at a place, and returns the policy with the rules from `become`. */
 type ChangeRules = (
   at: RulePlace,
   write: () => Promise<void>,

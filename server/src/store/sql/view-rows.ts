@@ -208,7 +208,7 @@ function toRow(
   return [...key, targets.head, targets.tail, formatPlaces(places)]
 }
 
-/** What changes of listings come to, all views together: most change the same few documents. */
+/** The sum of changes to listings, for all views together: most change the same few documents. */
 function createRelisting() {
   const changed = new Map<number, Relisted>()
 

@@ -10,9 +10,9 @@ import { createRemembered, type Remembered } from './remembered.ts'
 const MAX_ROWS = 10_000
 /** Of places; a view may list 300. */
 const MAX_PLACES = 1_000_000
-/** A policy may have 400 KB, so they differ a thousandfold and bytes are what is bounded. */
+/** A policy may have 400 KB, and sizes differ a thousandfold, so the bound is in bytes. */
 const MAX_POLICY_BYTES = 32 * 1024 * 1024
-/** What a policy, a rule and a resource take beside their texts, with room to spare. */
+/** Estimated bytes of a policy, a rule and a resource beside their texts, rounded up. */
 const [POLICY_BYTES, RULE_BYTES, RESOURCE_BYTES] = [512, 256, 32]
 
 /** With the bytes that all events of the organization take. */
@@ -26,9 +26,9 @@ export interface OpenRollout {
 }
 
 /**
- * What a writer knows of the rows that nearly every write asks for. True as long as nobody else has
- * committed, which its driver must find out within each transaction, when all other writers wait:
- * adding a rule to a policy otherwise reads all its rules twice.
+ * Rows that nearly every write reads. They are true as long as no other process has committed,
+ * which the driver must find out within each transaction, when all other writers wait. Without
+ * them, adding a rule to a policy reads all its rules twice.
  */
 export interface WriterMemory {
   readonly organizations: Remembered<OrganizationRecord>

@@ -16,12 +16,12 @@ export interface Checkpoints {
   close(): Promise<void>
 }
 
-/** What the thread is given. */
+/** The data that the thread starts with. */
 export interface CheckpointWorkerData {
   readonly path: string
 }
 
-/** Answered by the thread with `null` when it is done, whatever came of it. */
+/** The thread replies `null` when it is done, whether or not it succeeded. */
 export type CheckpointRequest = 'checkpoint' | 'close'
 
 interface LogSize {
@@ -32,9 +32,9 @@ interface LogSize {
 /**
  * A checkpoint copies megabytes and flushes them, which would hold the event loop for longer than
  * all other turns. The thread has a connection of its own and never waits for a lock; it starts
- * with the first checkpoint that is due. What is committed while it copies stays in the log, so
- * `writing` must have an automatic checkpoint as well, at more pages: that one copies what is left,
- * begins the log anew, and does all of it where no thread can be started.
+ * with the first checkpoint that is due. Pages committed while it copies stay in the log, so
+ * `writing` must also have an automatic checkpoint, at more pages. That one copies the remaining
+ * pages, begins the log anew, and does the whole work where no thread can be started.
  */
 export function createCheckpoints(
   writing: Database,

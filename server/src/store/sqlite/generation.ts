@@ -5,16 +5,15 @@ import { guard } from './sqlite-error.ts'
 /** Tells whether anything was committed since; see `Store.generation`. */
 export interface Generation {
   current(of?: 'accounts'): number
-  /** To be called after each commit of this process, with what it may have changed. */
+  /** Must be called after each commit of this process, with the effect of its statements. */
   committed(effect: Effect): void
 }
 
 /**
- * `writing` must be the connection of all writes of this process: `data_version` tells of the
- * commits of all other connections. While it holds the write lock there can be none of these.
+ * `writing` must be the connection of all writes of this process: `data_version` changes with the
+ * commits of all other connections. While it holds the write lock there can be no such commit.
  *
- * Asked once a turn of the event loop: measured, `PRAGMA data_version` takes 4 µs because it locks,
- * a third of what a whole poll may take.
+ * Read once a turn of the event loop, because `PRAGMA data_version` takes a lock.
  */
 export function createGeneration(writing: Database): Generation {
   const version = guard(() => writing.prepare<[], number>('PRAGMA data_version').pluck())
@@ -26,7 +25,7 @@ export function createGeneration(writing: Database): Generation {
     isFresh = false
   }
 
-  /** Commits of others say nothing of themselves, so they count as everything. */
+  /** The effect of another connection's commit is unknown, so it counts as everything. */
   function look(): void {
     const current = guard(() => version.get())
     if (current !== known) [all, accounts] = [all + 1, accounts + 1]

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { StoreError } from '../store-error.ts'
 import { guard } from './sqlite-error.ts'
 
-/** What a group takes at most. */
+/** Upper bounds of a group. */
 export interface GroupBounds {
   /** So that the last waits for no more. */
   readonly members: number
@@ -20,7 +20,7 @@ const BOUNDS: GroupBounds = { members: 64, ms: 50, sliceMs: 10 }
  * were waiting durable with one commit: flushing to disk takes ten times as long as a small write.
  */
 export interface GroupCommit {
-  /** Settles after the commit, also with what `work` threw: it may have seen others' writes. */
+  /** Settles after the commit, also when `work` throws: it may have seen others' writes. */
   run<T>(work: () => Promise<T>): Promise<T>
   /** Resolves when everything that had arrived is through. */
   drained(): Promise<void>
@@ -32,8 +32,8 @@ export interface GroupCommitDeps {
   /** Throws to have the group undone. */
   readonly beforeCommit: () => void
   /**
-   * Called at once after the end: all that was kept is on disk, or each member was undone alone, or
-   * the commit failed, and then it is not known what is on disk.
+   * Called at once after the end. `committed`: the kept writes are on disk. `undone`: each member
+   * was undone alone. `failed`: the commit failed, and the state of the disk is unknown.
    */
   readonly ended: (how: 'committed' | 'undone' | 'failed') => void
 }
@@ -45,7 +45,7 @@ interface Member {
   readonly reject: (error: unknown) => void
 }
 
-/** Whether a member's writes are part of the group, and how to tell it what became of it. */
+/** Whether a member's writes are part of the group, and how to report the result to the member. */
 interface Outcome {
   readonly isKept: boolean
   readonly tell: () => void
@@ -65,7 +65,7 @@ export function createGroupCommit(
 
   async function runGroups(): Promise<void> {
     for (let [first] = waiting; first !== undefined; [first] = waiting) {
-      // Whoever arrives in the same turn of the event loop shares the commit.
+      // Members that arrive in the same turn of the event loop share the commit.
       await nextTurn()
       try {
         await deps.begin(first.arrivedMs)
@@ -88,7 +88,7 @@ export function createGroupCommit(
     try {
       do {
         // In slices: a commit at each turn would make slow machines flush for every few members.
-        // And once more at the end: whoever was answered by the last commit is about to ask again.
+        // Once more at the end: callers answered by the last commit are about to ask again.
         if (waiting.length === 0 || performance.now() >= sliceUntilMs) {
           await nextTurn()
           sliceUntilMs = performance.now() + bounds.sliceMs
@@ -117,11 +117,11 @@ export function createGroupCommit(
 
   function end(hasWrites: boolean): void {
     if (hasWrites) deps.beforeCommit()
-    // Pages that were written and undone again would be flushed for nothing.
+    // A commit would flush pages that were written and undone again.
     guard(() => (hasWrites ? commit.run() : database.exec('ROLLBACK')))
   }
 
-  /** Throws when nothing is left of the transaction, or what the member leaves cannot be kept. */
+  /** Throws when the transaction is lost, or the member's writes cannot be kept. */
   async function attempt({ work, resolve, reject }: Member): Promise<Outcome> {
     let value: unknown
     guard(() => mark.run())
@@ -133,7 +133,7 @@ export function createGroupCommit(
       guard(() => release.run())
       return { isKept: false, tell: () => reject(error) }
     }
-    // Not undone alone when it fails: whoever did the work remembers already what it wrote.
+    // A failed release does not undo this member alone: its caller has already cached the writes.
     guard(() => release.run())
     return { isKept: true, tell: () => resolve(value as never) }
   }
@@ -151,7 +151,7 @@ export function createGroupCommit(
   }
 }
 
-/** What one member's statement did to the transaction is no conflict of the others. */
+/** An effect of one member's statement on the transaction is no conflict of the other members. */
 function asUnavailable(error: unknown): unknown {
   if (error instanceof StoreError && error.code === 'ERR_STORE_UNAVAILABLE') return error
   return new StoreError('ERR_STORE_UNAVAILABLE', 'the commit failed; nothing was written', {

@@ -21,13 +21,13 @@ import { guard } from './sqlite-error.ts'
 import { watchFiles } from './watch-files.ts'
 
 /**
- * Pages in memory, for each connection. The driver's 16 MiB is filled by whatever is
- * written and read no more, such as history; what is asked for often is kept as objects.
+ * Pages in memory, for each connection. The driver's default of 16 MiB fills with pages that are
+ * not read again, such as history; rows that are read often are cached as objects.
  */
 const PAGE_CACHE_KIB = 4096
 
 /**
- * Pages in the log (64 MiB) after which each commit also copies what the thread has left in it,
+ * Pages in the log (64 MiB) after which each commit also copies the pages that the thread has left,
  * until the log begins anew; see `createCheckpoints`.
  */
 const LAST_CHECKPOINT_PAGES = 16_000
@@ -39,11 +39,11 @@ const BUSY_TIMEOUT_MS = 5_000
 const READING_CONNECTIONS = 8
 
 /**
- * Opens the database at `path`; with `create` it is made (mode 0600) when it is not there, and its
+ * Opens the database at `path`. With `create` a missing database is made (mode 0600), and the
  * schema brought up to date. Throws StoreError.
  *
- * Readers have connections of their own, so that in WAL mode they see committed data alone while a
- * writer is in the middle of its work, and none waits for another that pauses.
+ * Readers have separate connections, so that in WAL mode they see committed data alone while a
+ * writer is in the middle of its work, and no reader waits for another that pauses.
  */
 export function openSqliteStore(
   path: string,
@@ -114,7 +114,8 @@ function createStore(
   const beginImmediate = createBeginImmediate(writing)
   const requireWrittenSchema = createSchemaCheck(writing, schema)
   const writers = createGroupCommit(writing, {
-    // Counted from the arrival, or everyone in a row would wait his own five seconds.
+    // Counted from the arrival; otherwise each of the waiting writers would get a full five
+    // seconds.
     async begin(arrivedMs) {
       await beginImmediate(arrivedMs + BUSY_TIMEOUT_MS)
       requireWrittenSchema()
@@ -153,7 +154,7 @@ function createStore(
   }
 }
 
-/** What each reading connection offers. */
+/** The session of each reading connection. */
 interface Reading {
   readonly connection: Connection
   readonly reader: StoreReader

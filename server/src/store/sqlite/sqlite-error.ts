@@ -4,7 +4,7 @@ import { damagedSchema, StoreError, type ConflictSubject } from '../store-error.
 /** SQLite has no code of its own for these. */
 const MISSING = /^no such (table|column): |^table \S+ has no column named /
 
-/** Runs `work`; what SQLite throws comes out as a StoreError, everything else unchanged. */
+/** Runs `work`. Turns errors of SQLite into StoreErrors; every other error passes unchanged. */
 export function guard<T>(work: () => T): T {
   try {
     return work()
@@ -27,7 +27,7 @@ function translate(error: unknown): unknown {
   return new StoreError('ERR_STORE_CONFLICT', message, { cause: error, subject })
 }
 
-/** SQLite names the columns of a failed unique constraint, and nothing for a foreign key. */
+/** SQLite names the columns of a failed unique constraint, and no columns for a foreign key. */
 function subjectOf(message: string): ConflictSubject {
   if (message.includes('policies.name')) return 'policy_name'
   if (message.includes('rules.name')) return 'rule_name'

@@ -1,6 +1,6 @@
 import type { Dialect } from '../../dialect.ts'
 
-/** Machines, and what they report. */
+/** Machines and their reports. */
 export function devices({ text, integer, keyed }: Dialect): string {
   return `
   -- Machines are known by the thumbprint of their key (RFC 7638).
