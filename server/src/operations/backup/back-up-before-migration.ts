@@ -15,8 +15,8 @@ export interface MigrationBackup {
 }
 
 /**
- * Backs up a database of an older schema beside itself, as `server.db.schema-16`: a migration has
- * no way back. Answers null where nothing will be migrated. Throws CommandFailure, and then the
+ * Backs up a database of an older schema beside itself, as `server.db.schema-16`: a migration
+ * cannot be reverted. Returns null if no migration is due. Throws CommandFailure, and then the
  * caller must not migrate. `suffix` is as for `backUp`.
  */
 export async function backUpBeforeMigration(
@@ -32,7 +32,7 @@ export async function backUpBeforeMigration(
   return { file, schema }
 }
 
-/** 0 for what is no database of ours; opening the store tells why. */
+/** 0 for a file that is no database of this server; opening the store reports the reason. */
 function readSchema(database: string): number {
   const status = statSync(database, { throwIfNoEntry: false })
   if (status?.isFile() !== true || status.size === 0) return 0

@@ -56,7 +56,7 @@ export async function backUp(request: BackupRequest): Promise<Backup> {
   }
 }
 
-/** Throws CommandFailure for the database and its log, by whatever path. */
+/** Throws CommandFailure for the database and its log, by any path to them. */
 function requireNotOwn(database: string, file: string): void {
   const places = [realPlace(database), existsSync(database) ? realpathSync(database) : database]
   const own = places.flatMap((place) => ['', '-wal', '-shm', '-journal'].map((end) => place + end))
@@ -78,7 +78,7 @@ async function publish(draft: string, file: string, replace: boolean): Promise<v
     requireReplaceable(file)
     await rename(draft, file)
   } else {
-    // Unlike rename, link refuses to replace what appeared meanwhile.
+    // Unlike rename, link refuses to replace a file that has appeared meanwhile.
     await link(draft, file)
     await rm(draft)
   }

@@ -28,7 +28,7 @@ export async function copyDatabase(
   // An open snapshot keeps writers of other processes from making SQLite start over and over.
   source.exec('BEGIN')
   const original = verifyDatabase(source, source.name)
-  // Only now: what is refused leaves nothing behind.
+  // Only now, so that a refused copy creates no directory.
   ensurePrivateDirectory(dirname(target))
   closeSync(openSync(target, 'wx', 0o600))
   try {

@@ -1,7 +1,10 @@
 import type { Database } from 'better-sqlite3'
 import { createHash, type Hash } from 'node:crypto'
 
-/** What one table holds: how many rows, and a SHA-256 of all of them in the order of their keys. */
+/**
+ * The content of one table: the number of rows, and a SHA-256 of all of them in the order of their
+ * keys.
+ */
 export interface TableContent {
   readonly table: string
   readonly rows: number
@@ -10,7 +13,7 @@ export interface TableContent {
 
 interface Column {
   readonly name: string
-  /** Place in the primary key, from 1; 0 for none. */
+  /** Place in the primary key, from 1; 0 outside the key. */
   readonly pk: number
 }
 

@@ -14,13 +14,13 @@ export interface RaisedRevision {
 }
 
 /**
- * To be done on every database that was restored. Every history says so: nothing else in it tells
- * that later events are lost. Views are signed anew as well: a machine that has had a later one
- * takes none of the former files, however new the timestamp above them is.
+ * Must be done on every restored database. Each history gets an event for it: no other event tells
+ * that later ones are lost. Views are signed anew as well: a machine that has had a later view
+ * refuses every older file, however new the timestamp above it is.
  *
- * `nowMs`, in milliseconds since 1970, is the least revision that an organization gets. A backup
- * may be restored again, or an older one; what was served between the two restores had revisions
- * that the second must pass, and no server makes one a millisecond.
+ * `nowMs`, in milliseconds since 1970, is the least revision that an organization gets. The same
+ * backup, or an older one, may be restored again. The second restore must exceed the revisions
+ * served since the first, and no server makes one a millisecond.
  */
 export function raiseRevisions(
   store: Pick<AuditedStore, 'write'>,
@@ -32,7 +32,8 @@ export function raiseRevisions(
       const { revision = 0 } = (await organizations.find(org)) ?? {}
       const next = Math.max(revision + REVISIONS_SKIPPED, nowMs)
       await organizations.raiseRevision(org, next)
-      // Their versions are times: signed from now on, each file is above those of what was lost.
+      // Versions of files are times, so each file signed from now on has a later version than any
+      // lost one.
       await views.outdateAll(org)
       raised.push({ org, revision: next })
     }

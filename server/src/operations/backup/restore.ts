@@ -28,7 +28,7 @@ export interface RestoreRequest {
   readonly sha256: string | null
   /** Whether faults of seal, history and state are told instead of refused. */
   readonly unverified: boolean
-  /** Makes the names of the draft and of what is put aside. */
+  /** Makes the names of the draft and of the database that is moved aside. */
   readonly suffix: string
   /** As for `raiseRevisions`. */
   readonly nowMs: number
@@ -40,15 +40,15 @@ export interface Restored {
   readonly rows: number
   /** Schema of the backup, and the one it was brought to. */
   readonly schema: { readonly from: number; readonly to: number }
-  /** Where the database that was there has gone; null when there was none. */
+  /** The path to which the old database was moved; null when there was no database. */
   readonly aside: string | null
-  /** What was restored all the same; empty unless `unverified`. */
+  /** Faults that `unverified` has accepted; empty otherwise. */
   readonly faults: readonly string[]
 }
 
 /**
- * Puts a checked copy of the backup in the place of the database. Nothing has changed when it
- * throws CommandFailure.
+ * Puts a checked copy of the backup in the place of the database. A CommandFailure means that the
+ * old database is unchanged.
  */
 export async function restore(
   request: RestoreRequest,
@@ -116,7 +116,9 @@ async function checkHistory(store: Store, request: RestoreRequest): Promise<stri
   )
 }
 
-/** Migrates and verifies the copy, then raises its revisions. Answers what `checkHistory` does. */
+/**
+ * Migrates and verifies the copy, then raises its revisions. Returns the faults of `checkHistory`.
+ */
 async function bringUpToDate(
   draft: string,
   request: RestoreRequest,

@@ -21,9 +21,9 @@ const ITEMS = `
   ORDER BY name`
 
 /**
- * Names the first table, index, trigger or view that is not as `migrations` make it; null where
- * there is none. Rows and history show no such difference: without a UNIQUE constraint two records
- * may have the same key, and a trigger brings a removed member back.
+ * Names the first table, index, trigger or view that differs from those that `migrations` make;
+ * null without a difference. Rows and history do not show it: without a UNIQUE constraint two
+ * records may have the same key, and a trigger brings a removed member back.
  */
 export function findSchemaDifference(
   database: Database,
@@ -53,8 +53,8 @@ export function findSchemaDifference(
 }
 
 /**
- * Tokens, as SQLite splits SQL: quoted text with all that is in it, a word, any other character.
- * Blanks and comments stand outside the group. None but the last takes a NUL, where SQLite stops
+ * Tokens, as SQLite splits SQL: quoted text with its content, a word, any other character. Blanks
+ * and comments stand outside the group. Only the last alternative takes a NUL, where SQLite stops
  * reading: text behind one must not count.
  */
 const TOKENS =

@@ -7,7 +7,7 @@ import { hasOurTables } from '../../store/sqlite/require-own.ts'
 import { describeContent, type TableContent } from './describe-content.ts'
 import { findSchemaDifference } from './schema-difference.ts'
 
-/** What a whole database of this server was found to hold. */
+/** The facts found in an intact database of this server. */
 export interface VerifiedDatabase {
   readonly schema: number
   readonly tables: readonly TableContent[]
@@ -27,8 +27,8 @@ export function openDatabase(path: string, options: { readonly readonly: boolean
 }
 
 /**
- * Reads all of the database: that its schema is what a release makes that this one knows, and that
- * SQLite finds its pages and references in order. Throws CommandFailure, calling it `path`.
+ * Reads the whole database. Its schema must be that of a release that this one knows, and SQLite
+ * must find its pages and references in order. Throws CommandFailure, calling it `path`.
  */
 export function verifyDatabase(
   database: Database,

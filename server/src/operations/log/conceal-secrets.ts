@@ -1,7 +1,7 @@
 const CONCEALED = '[concealed]'
 
 /**
- * What this server's secrets look like: its own tokens, JSON Web Tokens, bearer headers, password
+ * The forms of this server's secrets: its own tokens, JSON Web Tokens, bearer headers, password
  * hashes, the private member of a key, webhook secrets, and a password within a URL. Quotes may be
  * escaped, because a message that quotes JSON stands inside JSON. Repetitions are bounded or cannot
  * start twice in one place, so that no line takes quadratic time.
@@ -18,8 +18,8 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * The line without anything that has the form of a secret. Nothing is logged that holds one; this
- * is for the error message of a library that quotes what it was given.
+ * The line without any text in the form of a secret. The server logs no secret itself; this
+ * protects against the error message of a library that quotes its input.
  */
 export function concealSecrets(line: string): string {
   return SECRETS.reduce((text, [pattern, instead]) => text.replace(pattern, instead), line)

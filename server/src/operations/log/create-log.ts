@@ -10,7 +10,7 @@ export interface LogSettings {
 /** Lines of JSON, one for each event. */
 export type Log = Logger
 
-/** A log that never writes what looks like a secret; false for one that writes nothing. */
+/** A log that conceals text in the form of a secret; `false` makes a log without output. */
 export function createLog(settings: LogSettings | false): Log {
   if (settings === false) return pino({ enabled: false })
   const options: LoggerOptions = {

@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs'
 import type { DestinationStream } from 'pino'
 
 /**
- * Standard output as far as it takes what is written. pino's own destination waits for ever, at
- * the end of the process, for room on a full disk; here a line that finds none is lost.
+ * Standard output; a line that does not fit on a full disk is lost. pino's own destination would
+ * wait for room for ever at the end of the process.
  */
 export function createLogDestination(descriptor: number): DestinationStream {
   return {
@@ -12,7 +12,7 @@ export function createLogDestination(descriptor: number): DestinationStream {
         const bytes = Buffer.from(line)
         for (let start = 0; start < bytes.byteLength;) start += writeSync(descriptor, bytes, start)
       } catch {
-        // Nobody is left to tell.
+        // The log itself has failed, so there is no place to report it.
       }
     },
   }

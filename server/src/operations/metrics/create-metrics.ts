@@ -8,7 +8,7 @@ import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createSignInMetrics } from './sign-in-metrics.ts'
 import { createStoreObserver } from './store-metrics.ts'
 
-/** What the server counts. Nothing is global: every server has its own. */
+/** The counters of the server. There is no global state: every server has its own. */
 export interface Metrics {
   readonly requests: RequestMetrics
   /** The same store, counted and timed. */

@@ -2,8 +2,8 @@ import { readdirSync } from 'node:fs'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 /**
- * What the process itself uses, under Prometheus' usual names. Everything is read when it is
- * asked for: prom-client's default metrics start observers that nothing ever stops.
+ * The resources that the process uses, under Prometheus' usual names. Every value is read on
+ * request: prom-client's default metrics start observers that cannot be stopped.
  */
 export function registerProcessMetrics(registry: Registry): void {
   const registers = [registry]

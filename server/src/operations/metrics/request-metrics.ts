@@ -1,7 +1,7 @@
 import { Counter, type Histogram, type Registry } from 'prom-client'
 import { createDurations } from './durations.ts'
 
-/** What is counted of one method of one route. */
+/** The counters of one method of one route. */
 export interface RouteTally {
   /**
    * `status` is null when the client left before it had the whole answer, `seconds` for an answer
@@ -12,8 +12,8 @@ export interface RouteTally {
 
 export interface RequestMetrics {
   /**
-   * The tally of a registered route; null for whatever no route took. So there are never more
-   * labels than routes, whatever clients ask for.
+   * The tally of a registered route; pass null for a request without one. So there are never more
+   * labels than routes, regardless of the requests of clients.
    */
   tallyOf(route: { readonly method: string; readonly pattern: string } | null): RouteTally
 }

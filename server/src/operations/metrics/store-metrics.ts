@@ -83,7 +83,7 @@ function count(row: Row, outcome: Outcome): void {
   row.outcomes.set(outcome, (row.outcomes.get(outcome) ?? 0) + 1)
 }
 
-/** Whatever the work itself throws is a refusal, and its transaction undone. */
+/** An error of the work itself is a refusal, and its transaction is undone. */
 function outcomeOf(error: unknown): Outcome {
   return isStoreDown(error) ? 'unavailable' : 'refused'
 }

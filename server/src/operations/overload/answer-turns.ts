@@ -7,13 +7,14 @@ const MAX_RUNNING = 2
 const MAX_WAITING_EACH = 4
 const MAX_WAITING = 64
 
-/** Who makes a large answer when. */
+/** Schedules the making of large answers. */
 export interface AnswerTurns {
   /**
-   * Runs `work` when it is the organization's turn: one of each at a time, `maxRunning` of all, so
-   * that none takes the server from the others; callers of one organization take turns too. Throws
-   * 429 when `maxWaitingEach` of it wait already, or `maxWaiting` of all, and no other caller or
-   * organization has so many more waiting that its last one is refused instead.
+   * Runs `work` when it is the organization's turn: one of each organization at a time,
+   * `maxRunning` of all, so that one organization cannot occupy the server. Callers of one
+   * organization take turns too. Throws 429 when `maxWaitingEach` of it wait already, or
+   * `maxWaiting` of all. If another caller or organization has so many more waiting, its last one
+   * is refused instead.
    */
   run<T>(org: string, work: () => Promise<T>, caller?: string): Promise<T>
 }

@@ -13,8 +13,8 @@ const SHORTEST_SECONDS = 30
 const LONGEST_SECONDS = 300
 
 /**
- * `begins` what can as well be done later: a poll, a token, a report. `completes` what an earlier
- * answer of this server led to: turning that away would waste what was done already.
+ * `begins`: a request that can be made later, such as a poll, a token, a report. `completes`: a
+ * request that follows from an earlier answer of this server; to refuse it would waste that work.
  */
 export type Yielding = 'begins' | 'completes'
 
@@ -24,18 +24,18 @@ export interface Overload {
   askToWait(yielding: Yielding): number | null
   /** Takes in how slow the server has been; to be called once a second. */
   note(delayMs: number): void
-  /** What was noted last, in milliseconds. */
+  /** The newest delay noted, in milliseconds. */
   delayMs(): number
-  /** 0 to 1: the share of what begins something that is turned away. */
+  /** 0 to 1: the share of `begins` requests that is turned away. */
   share(): number
   /** Since the start. */
   turnedAway(): number
 }
 
 /**
- * Turns away a share that grows for as long as the delay is above `limitMs` and declines while it
- * is below half of that. A share and not all: with all of them the load would be gone within a
- * second, and back with the next. Drawn for each request, so that nobody is turned away each time.
+ * Turns away a share of requests. The share grows while the delay is above `limitMs` and declines
+ * while it is below half of that. To turn all away would end the load within a second, and all
+ * would return in the next. Drawn for each request, so that no client is turned away every time.
  */
 export function createOverload(deps: {
   readonly limitMs: number
@@ -60,7 +60,7 @@ export function createOverload(deps: {
       noted = delayMs
       // One slow second may be the start, or one long computation.
       if (delayMs > limitMs) share = wasSlow ? Math.min(1, share + GROWTH) : share
-      // Rounded off, or what is left of it after many steps is never 0.
+      // Set to 0 below a step, because rounding errors would keep it from ever reaching 0.
       else if (delayMs < limitMs * QUICK) share = share < 1.5 * DECLINE ? 0 : share - DECLINE
     },
     delayMs: () => noted,

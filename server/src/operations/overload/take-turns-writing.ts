@@ -1,7 +1,7 @@
 import { createFairQueue, type LanePath } from '../../platform/fair-queue.ts'
 import type { Store, StoreWriter } from '../../store/store.ts'
 
-/** Of the first level: what callers ask for, and what the server does itself. */
+/** Lanes of the first level: writes for callers, and writes of the server itself. */
 const [CALLERS, SERVER] = ['callers', 'server']
 
 /** Of items that failed: so many are left in the queue at any rate. */

@@ -1,7 +1,7 @@
 /**
- * Processor time of this thread so far, in milliseconds. A loaded machine makes work wait, and a
- * caller does not pay for that. Linux counts in ticks of up to 4 ms: one short turn may be charged
- * too much or nothing, and many are charged what they took.
+ * Processor time of this thread so far, in milliseconds. On a loaded machine work waits, and the
+ * caller does not pay for the wait. Linux counts in ticks of up to 4 ms, so a short turn may be
+ * charged too much or too little; over many turns the sum is right.
  */
 export function threadTimeMs(): number {
   const { user, system } = process.threadCpuUsage()

@@ -12,7 +12,7 @@ export interface WatchedOverload {
   stop(): void
 }
 
-/** Measures how late the event loop is, once a second; with a limit of 0 ms nothing is measured. */
+/** Measures the lateness of the event loop once a second; a limit of 0 ms turns this off. */
 export function watchOverload(deps: {
   readonly limitMs: number
   readonly log: Log

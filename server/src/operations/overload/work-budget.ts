@@ -2,7 +2,7 @@ import { ApiError } from '../../platform/api-error.ts'
 import { LEAST_TURN_MS, nextTurn } from '../../platform/next-turn.ts'
 import { threadTimeMs } from './thread-time.ts'
 
-/** What may be spent at once, and what comes back in a second; milliseconds of work. */
+/** The burst that may be spent at once, and its refill in a second; milliseconds of work. */
 export interface Allowance {
   readonly burstMs: number
   readonly perSecondMs: number
@@ -11,9 +11,7 @@ export interface Allowance {
 export interface BudgetLimits {
   readonly organization: Allowance
   readonly caller: Allowance
-  /**
-   * Left of an organization's burst for callers who may change its policies, whatever others take.
-   */
+  /** Part of an organization's burst kept for callers who may change its policies. */
   readonly reservedMs: number
 }
 
@@ -22,12 +20,14 @@ const LIMITS: BudgetLimits = {
   caller: { burstMs: 5_000, perSecondMs: 125 },
   reservedMs: 2_500,
 }
-/** What one turn is charged at most: the rest was others' work while it waited for the store. */
+/**
+ * Upper bound on the charge of one turn: the rest was work of others while it waited for the store.
+ */
 const LONGEST_TURN_MS = 50
 /** Accounts that are kept of organizations and of callers each, those charged last. */
 const MAX_ACCOUNTS = 20_000
 
-/** For whom the server works. */
+/** The caller that pays for the work, and its organization. */
 export interface Payer {
   readonly org: string
   /** `formatPrincipal` of the caller. */
@@ -38,11 +38,13 @@ export interface Payer {
 
 /**
  * Time that organizations and their callers may take of the server, each by a token bucket. Work of
- * any length is charged for its processor time. It may end in debt, and what follows waits until
- * that is paid back; callers who may change policies wait for no debt of others.
+ * any length is charged for its processor time. It may end in debt, and later work waits until the
+ * debt is paid back; callers who may change policies wait for no debt of others.
  */
 export interface WorkBudget {
-  /** Throws 429 with `Retry-After` while the caller or the organization has nothing left. */
+  /**
+   * Throws 429 with `Retry-After` while the budget of the caller or the organization is used up.
+   */
   require(payer: Payer): void
   /** The same, and begins to count. */
   begin(payer: Payer): Work
@@ -51,13 +53,13 @@ export interface WorkBudget {
 /** Work in short turns, so that other requests are served in between. */
 export interface Work {
   /**
-   * Ends a turn that has lasted two milliseconds: charges what it took, and resolves when others
-   * had theirs. To be called between pieces of work of any length.
+   * Ends a turn that has lasted two milliseconds: charges its time, and resolves after the turns of
+   * others. Call it between pieces of work of any length.
    */
   turn(): Promise<void>
   /** Charges the last turn. */
   end(): void
-  /** Charges what was done elsewhere, such as by a worker. */
+  /** Charges work done elsewhere, such as by a worker. */
   charge(ms: number): void
 }
 
@@ -75,7 +77,9 @@ export function createWorkBudget({
 } = {}): WorkBudget {
   const organizations = createAccounts(limits.organization, maxAccounts)
   const { burstMs, perSecondMs } = limits.organization
-  /** Of each organization, for callers who may not change its policies: their debts are theirs. */
+  /**
+   * For callers who may not change policies, per organization: a separate account for their debts.
+   */
   const readers = createAccounts({ burstMs: burstMs - limits.reservedMs, perSecondMs }, maxAccounts)
   const callers = createAccounts(limits.caller, maxAccounts)
   const keyOf = ({ org, caller }: Payer) => JSON.stringify([org, caller])

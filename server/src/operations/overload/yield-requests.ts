@@ -7,7 +7,7 @@ declare module 'fastify' {
     hasYielded: boolean
   }
   interface FastifyContextConfig {
-    /** For what machines ask: it can wait while the server is overloaded. */
+    /** For requests of machines, which can wait while the server is overloaded. */
     yields?: Yielding
   }
 }

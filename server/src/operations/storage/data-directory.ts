@@ -90,7 +90,7 @@ function ensureDirectory(path: string): void {
   }
 }
 
-/** ` (EACCES)`, or nothing: the code says enough, and a system message repeats the path. */
+/** ` (EACCES)`, or an empty text. The code is enough: a system message repeats the path. */
 function reasonOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
 }

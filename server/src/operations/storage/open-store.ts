@@ -51,7 +51,7 @@ async function openDirectory(
   migrations: readonly Migration[],
 ): Promise<Store> {
   if (opening === 'create') {
-    // Loaded late: most starts migrate nothing.
+    // Loaded on demand: most starts need no migration.
     const { backUpBeforeMigration } = await import('../backup/back-up-before-migration.ts')
     const file = join(dataDir, DATABASE_FILE)
     const backup = await backUpBeforeMigration(file, randomUUID(), migrations)

@@ -27,12 +27,14 @@ export class CertificateError extends Error {
   }
 }
 
-/** Members of the group may read the key, so that a group of its own can hold it; nobody else. */
+/**
+ * Members of the group may read the key, so that a group of its own can hold it; others may not.
+ */
 const FORBIDDEN_MODE = 0o037
 
 /**
- * Reads both files, and throws CertificateError unless the key belongs to the first certificate,
- * which is valid at `now`, and nobody else can read it.
+ * Reads both files. Throws CertificateError unless the key belongs to the first certificate, which
+ * is valid at `now`, and other users cannot read the key.
  */
 export function loadCertificate(files: CertificateFiles, now: Date): Certificate {
   const problems: string[] = []
@@ -108,7 +110,7 @@ function requirePrivate(path: string): void {
     ])
 }
 
-/** What is left is what only TLS itself knows, such as a broken second certificate. */
+/** Only TLS itself finds the remaining faults, such as a broken second certificate. */
 function requireUsable(path: string, cert: string, key: string): void {
   try {
     createSecureContext({ cert, key })

@@ -18,7 +18,7 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** A handshake is a few round trips; who takes longer holds a connection for nothing. */
+/** A handshake is a few round trips; a slower client would hold a connection to no purpose. */
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
 /** A server that speaks HTTP over TLS 1.2 or 1.3. */
@@ -45,7 +45,8 @@ function contextOf({ cert, key }: Certificate) {
     minVersion: 'TLSv1.2' as const,
     ciphers: CIPHERS,
     honorCipherOrder: true,
-    // A client of TLS 1.2 may ask for handshakes on one connection, each dearer to us than to him.
+    // A client of TLS 1.2 may ask for handshakes on one connection, which cost the server more than
+    // it.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
   }
 }

@@ -29,8 +29,8 @@ const EXPORT_TIMEOUT_MS = 3_000
 const CLOSE_WITHIN_MS = 5_000
 
 /**
- * Records spans and sends them by OTLP over HTTP to where the `OTEL_EXPORTER_OTLP_*` variables of
- * the process say, which the exporter reads by itself. Nothing is registered globally.
+ * Records spans and sends them by OTLP over HTTP. The exporter reads its target from the
+ * `OTEL_EXPORTER_OTLP_*` variables of the process. No tracer is registered globally.
  */
 export function createTracing(options: {
   readonly serviceName: string
@@ -67,7 +67,7 @@ export function createTracing(options: {
 }
 
 function createProvider(options: Parameters<typeof createTracing>[0]): TracerProvider {
-  // A caller's flag does not count: it would let him fill the collector, or keep out of it.
+  // A caller's sampling flag does not count: callers could fill the collector, or stay out of it.
   const root = new TraceIdRatioBasedSampler(options.ratio)
   const sampler = new ParentBasedSampler({
     root,
@@ -115,7 +115,7 @@ function endRequestSpan(span: Span, reply: FastifyReply): void {
 function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Span>): Store {
   async function observe<T>(name: string, run: () => Promise<T>): Promise<T> {
     const parent = active.getStore()
-    // What the server does on its own account belongs to no trace.
+    // Work of the server on its own account belongs to no trace.
     if (parent === undefined) return run()
     const span = tracer.startSpan(name, {}, trace.setSpan(ROOT_CONTEXT, parent))
     try {

@@ -4,7 +4,7 @@ import { TraceFlags, type SpanContext } from '@opentelemetry/api'
 const TRACE_PARENT =
   /^(?!ff)([\da-f]{2})-(?!0{32})([\da-f]{32})-(?!0{16})([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
-/** The caller's span in a `traceparent` header, or null when there is none or it is ill-formed. */
+/** The caller's span in a `traceparent` header; null for an absent or malformed header. */
 export function parseTraceParent(
   header: string | readonly string[] | undefined,
 ): SpanContext | null {

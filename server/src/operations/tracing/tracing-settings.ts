@@ -5,7 +5,10 @@ const httpUrl = z
   .refine((text) => text === '' || isHttpUrl(text), 'must be a URL such as `http://127.0.0.1:4318`')
   .default('')
 
-/** By the names of OpenTelemetry, where an empty value is none; its exporter reads the rest. */
+/**
+ * By the names of OpenTelemetry, where an empty value counts as absent; its exporter reads the
+ * rest.
+ */
 export const tracingSchema = z.object({
   OTEL_TRACES_EXPORTER: z.enum(['', 'otlp', 'none'], { error: 'must be otlp or none' }).default(''),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl,
