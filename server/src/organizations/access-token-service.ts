@@ -32,15 +32,15 @@ import type { Caller, Principal, UserPrincipal } from '../identity/principal.ts'
 import { missingPermissions, permissionsOf } from '../identity/roles.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** `pal_pat_` and four characters: 24 of 256 bits, too few to help whoever guesses. */
+/** `pal_pat_` and four characters: 24 of 256 bits, too few to help an attacker who guesses. */
 const PREFIX_LENGTH = 12
 
 /**
- * Personal tokens of the caller, or the tokens of an organization. Everything throws ApiError.
+ * Personal tokens of the caller, or the tokens of an organization. Every method throws ApiError.
  *
- * A token that was made in a session from another token ends with that one: it expires no later,
- * and is revoked with it. Or whoever held a stolen token could make himself one that stays. In such
- * a session only those personal tokens are listed and revoked that may do no more than its own.
+ * A token made in the session of another token ends with that one: it expires no later, and is
+ * revoked with it. Otherwise the holder of a stolen token could make one that stays. Such a session
+ * lists and revokes only personal tokens whose rights do not exceed its own.
  */
 export interface AccessTokenService {
   listPersonal(caller: Caller, query: PageQuery): Promise<ListAccessTokensResponse>
@@ -126,7 +126,7 @@ export function createAccessTokenService(deps: AccessTokenServiceDeps): AccessTo
   }
 }
 
-/** Whose a new token shall be, who makes it, and the token of his session (null: none). */
+/** The owner of a new token, its maker, and the token of the maker's session (null without one). */
 interface TokenOrigin {
   readonly owner: { kind: 'personal'; username: string } | { kind: 'organization'; org: string }
   readonly author: Author
@@ -193,7 +193,7 @@ function requireHeld(wanted: readonly Permission[], held: readonly Permission[])
     throw permissionDenied(`a token cannot have \`${missing}\`, which you do not have`)
 }
 
-/** A personal token serves in all organizations of its user, within his role in each. */
+/** A personal token serves in all organizations of its user, within the user's role in each. */
 async function permissionsAnywhere(
   reader: StoreReader,
   user: UserPrincipal,
@@ -214,7 +214,7 @@ export async function requireOrganizationToken(
     throw notFound('access token not found')
 }
 
-/** The same for a token of the user that his credential may see. */
+/** The same for a token of the user that the user's credential may see. */
 export async function requireWithin(
   reader: StoreReader,
   user: UserPrincipal,

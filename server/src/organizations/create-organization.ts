@@ -8,15 +8,15 @@ import { hashPassword } from '../identity/sign-in/password.ts'
 const PASSWORD_BYTES = 18
 const FIRST_TOKEN_DAYS = 365
 
-/** What an operator gets to see once. */
+/** The result that an operator sees once. */
 export interface CreatedOrganization {
   readonly org: string
   readonly username: string
-  /** Null for an invited user, who keeps his password. */
+  /** Null for an invited user, whose password stays. */
   readonly password: string | null
   /** Null for an invited user, whose account is not the operator's to sign in with. */
   readonly personal_token: string | null
-  /** `invited` when the user existed already: he owns the organization once he accepts. */
+  /** `invited` for an existing user, who owns the organization after accepting the invitation. */
   readonly status: 'active' | 'invited'
 }
 
@@ -35,9 +35,9 @@ export interface OrganizationRequest {
 
 /**
  * Makes an organization with its owner and a personal token that holds all permissions for a year.
- * An owner who exists already is invited, as by an owner.
- * Throws StoreError `ERR_STORE_CONFLICT` (`organization`) when the name is taken, and what
- * `precondition` throws; then nothing was made.
+ * An existing user is invited, as by an owner. Throws StoreError `ERR_STORE_CONFLICT`
+ * (`organization`) when the name is taken, and the error of `precondition`; in both cases the store
+ * is unchanged.
  */
 export async function createOrganization(
   deps: CreateOrganizationDeps,

@@ -10,11 +10,11 @@ import type { StoreWriter } from '../store/store.ts'
 const MAX_NAMED = 10
 
 /**
- * Takes the team out of every policy that names it, as far as `query` spells out, or throws 409
- * with the policies that stand in the way; then nothing may be kept of the transaction.
+ * Takes the team out of every policy that names it, as far as `query` permits. Otherwise throws 409
+ * with the policies that stand in the way; then the transaction must be undone.
  *
  * A scope without teams means everybody. So a policy that has no other team never loses its last
- * one: it goes as a whole, or keeps the team.
+ * one: the whole policy is deleted, or it keeps the team.
  */
 export async function detachTeam(
   writer: StoreWriter,

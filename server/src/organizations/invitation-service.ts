@@ -22,9 +22,9 @@ export interface InvitationServiceDeps {
 }
 
 /**
- * Invitations of users whose accounts an organization did not make. One of them becomes a member
- * by his own decision: otherwise whoever registered a name first would be a member elsewhere, and
- * nobody there would know him. Everything throws ApiError.
+ * Invitations of users whose accounts an organization did not make. Only the user's own decision
+ * makes the user a member. Otherwise an organization could add a name that a stranger had
+ * registered first. Every method throws ApiError.
  */
 export interface InvitationService {
   /** That wait for an answer. */
@@ -35,7 +35,7 @@ export interface InvitationService {
   ): Promise<ListInvitationsResponse>
   withdraw(caller: Caller, org: string, username: string): Promise<void>
   listOfUser(caller: Caller, query: PageQuery): Promise<ListInvitationsResponse>
-  /** By a session that may do all that the user may; otherwise 403. A member stays what he is. */
+  /** By a session with all rights of the user; otherwise 403. A member keeps the current role. */
   accept(caller: Caller, org: string, once: OnceRequest): Promise<Answer>
   decline(caller: Caller, org: string): Promise<void>
 }

@@ -16,7 +16,7 @@ export interface ListAccessTokensDeps {
 }
 
 /**
- * The user's tokens that may do no more than his credential: a narrow one learns of no wider one.
+ * The user's tokens whose rights do not exceed the credential's: a narrow one sees no wider one.
  */
 export async function listPersonalTokens(
   deps: ListAccessTokensDeps,

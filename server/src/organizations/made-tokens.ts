@@ -26,7 +26,7 @@ export async function compareWithCreators(
   }
 }
 
-/** The user who made a token of an organization; null for a token or an operator. */
+/** The user that made a token of an organization; null for a token or an operator. */
 export function findMaker({ kind, created_by }: AccessTokenRecord): string | null {
   if (kind === 'personal' || !created_by.startsWith(USER)) return null
   return created_by.slice(USER.length)

@@ -40,12 +40,12 @@ export interface MemberServiceDeps {
   readonly random: (bytes: number) => Uint8Array
 }
 
-/** Who belongs to an organization, in which role. Everything throws ApiError. */
+/** The members of an organization and their roles. Every method throws ApiError. */
 export interface MemberService {
   list(caller: Caller, org: string, query: PageQuery): Promise<ListMembersResponse>
   /**
-   * Adds a user, making him when he does not exist. An account that this organization did not make
-   * is invited: somebody else may have chosen its password.
+   * Adds a user, and makes the account if it does not exist. An account that this organization did
+   * not make is invited: its password may be known to others.
    */
   create(
     caller: Caller,
@@ -61,9 +61,9 @@ export interface MemberService {
     change: MadeTokensQuery & { readonly role: Role },
   ): Promise<UpdatedMember>
   /**
-   * Also revokes the devices that the user has in the organization, and when `query` says so the
-   * organization tokens that he made. They stay otherwise: they are the organization's, and what
-   * runs by them would stop. Who is somebody else, or asks for that, needs `organization:admin`.
+   * Also revokes the user's devices in the organization, and with `query` the organization tokens
+   * that the user made. By default these stay: they belong to the organization, and programs that
+   * use them would stop. The removal of another user, or of tokens, needs `organization:admin`.
    */
   remove(caller: Caller, org: string, username: string, query: MadeTokensQuery): Promise<void>
 }
@@ -154,7 +154,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
         // Or they would come back to life if the user joined again.
         const now = deps.now()
         await writer.devices.revokeOfUser(org, username, now.toISOString())
-        // Or he could still enrol a machine.
+        // Otherwise the former member could still enrol a machine.
         await writer.enrolmentTokens.revokeMadeBy(org, formatUser(username), now.toISOString())
         if (query.organization_tokens === 'revoke')
           await revokeMadeTokens(writer, org, { username, now })
@@ -162,7 +162,7 @@ export function createMemberService(deps: MemberServiceDeps): MemberService {
   }
 }
 
-/** The member with his teams; throws 404. */
+/** The member with their teams; throws 404. */
 export async function findMember(
   reader: StoreReader,
   org: string,
@@ -185,7 +185,7 @@ export async function requireMayRemove(
   else requirePermission(access, 'organization:admin')
 }
 
-/** Nobody hands out, changes or takes away rights beyond his own. */
+/** A caller cannot grant, change or remove rights beyond their own. */
 export function requireRank(held: readonly Permission[], role: Role): void {
   const [missing] = missingPermissions(permissionsOf(role), held)
   if (missing !== undefined)

@@ -5,9 +5,9 @@ import type { Caller } from '../identity/principal.ts'
 import type { PasswordQueue } from '../identity/sign-in/password-queue.ts'
 
 /**
- * The hash of a password that somebody chose. Throws 400 naming `field`, then what `precondition`
- * throws, or 429 when too many wait: a hash that cannot be used must not take a place in the queue
- * that everybody signs in by.
+ * The hash of a password chosen by a user. Throws 400 naming `field`, then the error of
+ * `precondition`, or 429 when too many wait. The checks come first: a hash that cannot be used must
+ * not take a place in the queue of all sign-ins.
  */
 export async function hashNewPassword(
   deps: {

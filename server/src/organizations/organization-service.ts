@@ -19,9 +19,9 @@ import { permissionsOf } from '../identity/roles.ts'
 export interface OrganizationService {
   /** For every member. */
   get(caller: Caller, org: string): Promise<OrganizationBody>
-  /** A change that changes nothing writes nothing. */
+  /** A request without an effective change writes no row. */
   update(caller: Caller, org: string, request: UpdateOrganizationRequest): Promise<OrganizationBody>
-  /** By name, with what the caller may do in each. */
+  /** By name, with the caller's permissions in each. */
   listOfUser(caller: Caller, query: PageQuery): Promise<ListUserOrganizationsResponse>
 }
 

@@ -31,7 +31,10 @@ export interface PasswordServiceDeps {
 export interface PasswordService {
   /** One's own, proved by the old one; a wrong one counts in the limits. */
   change(caller: Caller, request: ChangePasswordRequest): Promise<PasswordChanged>
-  /** That of a member whom his organization made and no other has, by somebody who outranks him. */
+  /**
+   * For a member whose account the organization made and who is in no other, by a caller of higher
+   * rank.
+   */
   reset(
     caller: Caller,
     org: string,
@@ -60,7 +63,7 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
       )
       return store.write(caller.author, async (writer) => {
         const user = await writer.users.find(username)
-        // Somebody else changed it meanwhile: what was proved is worth nothing any more.
+        // The password was changed meanwhile, so the proof of the old one is stale.
         if (user?.password_generation !== generation)
           throw conflict('the password was changed at the same time; sign in again')
         await writer.users.updatePassword(username, hash)
@@ -71,7 +74,7 @@ export function createPasswordService(deps: PasswordServiceDeps): PasswordServic
     async reset(caller, org, username, { password, revoke_tokens }) {
       // A hash takes its place in a queue that everybody signs in by.
       deps.signInLimits.countReset(formatPrincipal(caller))
-      // Also before: whoever is refused anyway gets no slow hash made.
+      // Also before the hash, so that a refused request costs no slow hash.
       await store.read((reader) => requireMayReset(reader, caller, org, username))
       const hash = await hashNewPassword(deps, caller, { password, field: 'password' })
       return store.write(caller.author, async (writer) => {
@@ -107,7 +110,7 @@ async function requireMayReset(
 ): Promise<void> {
   const access = await authorize(reader, caller, org, 'organization:admin')
   const member = await findMember(reader, org, username)
-  // Or whoever got hold of a session could do without the old password.
+  // Otherwise the holder of a stolen session could set a password without the old one.
   if (caller.kind === 'user' && caller.username === username)
     throw permissionDenied(
       'your own password changes by `PUT /api/v1/user/password`, with the old one',
@@ -119,7 +122,9 @@ async function requireMayReset(
     )
 }
 
-/** Whether the organization made the user, and no other has a member in him. */
+/**
+ * Whether the organization made the user's account, and is the only one with the user as a member.
+ */
 async function isOfAlone(reader: StoreReader, org: string, username: string): Promise<boolean> {
   const memberships = await reader.memberships.listOfUser(username)
   const owners = await reader.memberships.ownersOfAccount(username)

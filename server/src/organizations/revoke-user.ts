@@ -8,7 +8,10 @@ export interface RevokedAccess {
   readonly devices: number
 }
 
-/** Revokes every personal token of the user, with all made from them; answers how many were his. */
+/**
+ * Revokes every personal token of the user, with all made from them; returns the number of the
+ * former.
+ */
 export async function revokePersonalTokens(
   writer: StoreWriter,
   username: string,
@@ -20,9 +23,9 @@ export async function revokePersonalTokens(
 }
 
 /**
- * Ends everything that the user could come in with: password and sessions, also those that an
- * external issuer vouches for until now, personal tokens, the organization and enrolment tokens
- * that he made, and his machines. He stays a member of his organizations.
+ * Ends every access of the user: password and sessions, also sessions of an external issuer until
+ * now, personal tokens, the organization and enrolment tokens that the user made, and the user's
+ * machines. The user stays a member of all organizations.
  */
 export async function revokeUser(
   writer: StoreWriter,

@@ -14,13 +14,13 @@ import { requireRoom, type Quotas } from '../identity/limits/quotas.ts'
 import { findMember } from './member-service.ts'
 import type { Caller } from '../identity/principal.ts'
 
-/** Teams of an organization and who is in them. Everything throws ApiError. */
+/** Teams of an organization and their members. Every method throws ApiError. */
 export interface TeamService {
   list(caller: Caller, org: string, query: PageQuery): Promise<ListTeamsResponse>
   create(caller: Caller, org: string, name: string, once: OnceRequest): Promise<Answer>
   /**
-   * Refused with 409 while a policy names the team, unless `query` says what shall become of it;
-   * that changes policies, and so needs `policies:write` besides.
+   * Refused with 409 while a policy names the team, unless `query` says how to change the policy;
+   * that also needs `policies:write`.
    */
   remove(caller: Caller, org: string, id: string, query: DeleteTeamQuery): Promise<void>
   addMember(caller: Caller, org: string, id: string, username: string): Promise<Member>

@@ -5,8 +5,8 @@ import { invalidArgument } from '../platform/api-error.ts'
 import type { StoreWriter } from '../store/store.ts'
 
 /**
- * Changes what is given; what changes nothing is not written. Throws ApiError 400 for what machines
- * would refuse: one host that does not compile would keep them from every policy.
+ * Changes the given settings; an equal value is not written. Throws ApiError 400 for settings that
+ * machines would refuse: one host that does not compile would keep them from every policy.
  */
 export async function updateDistribution(
   writer: StoreWriter,
