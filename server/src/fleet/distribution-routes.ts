@@ -24,7 +24,7 @@ export type DistributionRouteDeps = BreakGlassRouteDeps &
   RolloutRouteDeps &
   ViewRouteDeps & { readonly authenticate: Authenticate }
 
-/** Machines: how they are enrolled and administered, and what they fetch. */
+/** Routes of machines: their enrolment, their administration, and the files that they fetch. */
 export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAsyncZod {
   return async (app) =>
     registerRoutes(app, deps, [

@@ -12,20 +12,20 @@ import { createViewService, type ViewService } from '../views/view-service.ts'
 /** Every server of one PostgreSQL has seen a change by then: it asks 400 ms after the last time. */
 const SETTLE_MS = 450
 
-/** What machines are answered by, while the server runs. */
+/** The services that answer machines while the server runs. */
 export interface Machines {
   readonly tokens: DeviceTokens
   readonly proofs: Proofs
   readonly lastSeen: LastSeen
   readonly reports: ReportLog
   readonly views: ViewService
-  /** To be closed before the requests that wait for one are. Null where nobody is told. */
+  /** Must be closed before the requests that wait for a hint. Null when hints are turned off. */
   readonly hints: Hints | null
-  /** Once no request is left: writes what is still in memory. */
+  /** Call it after the last request: writes the values that are still in memory. */
   close(): Promise<void>
 }
 
-/** How machines prove who they are, and how fast they hear of changes. */
+/** How machines prove their identity, and how fast they hear of changes. */
 export interface MachineSettings extends ProofSettings {
   /** How exactly the time of the last poll is kept. */
   readonly lastSeenMs: number

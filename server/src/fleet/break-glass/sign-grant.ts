@@ -5,8 +5,8 @@ import { formatTufTime } from '../../views/keys/metadata.ts'
 import type { RoleKey } from '../../views/keys/role-key.ts'
 
 /**
- * The file that one machine takes once. By the targets key, which machines know by their roots:
- * whoever has it could as well sign a policy that allows more than any grant does.
+ * The file that one machine accepts once. Signed by the targets key, which machines know by their
+ * roots: a thief of that key could as well sign a policy that allows more than any grant does.
  */
 export function signGrant(record: GrantRecord, targets: RoleKey): Grant {
   const { org, device_id, id, reason, issued_by, duration_seconds } = record

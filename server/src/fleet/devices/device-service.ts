@@ -37,7 +37,7 @@ export interface DeviceServiceDeps extends EnrolDeps {
 
 export interface EnrolRequest {
   readonly user: string | undefined
-  /** Undefined when the machine gives none. */
+  /** Undefined when the machine gives no name. */
   readonly name: string | undefined
   /** That the machine has proven to hold. */
   readonly key: ProvenKey
@@ -46,9 +46,9 @@ export interface EnrolRequest {
 /** Everything throws ApiError. */
 export interface DeviceService {
   /**
-   * Enrols the machine with that key for `user`, or for nobody when undefined. An administrator may
-   * enrol for every member and for nobody, a member for himself, by a token only if it leaves out
-   * nothing of his role.
+   * Enrols the machine with that key for `user`, or for no user when undefined. An administrator
+   * may enrol for every member and for no user, a member for themselves. A member's token must hold
+   * all permissions of the member's role.
    */
   enrol(caller: Caller, org: string, request: EnrolRequest, once: OnceRequest): Promise<Answer>
   /** By ascending id; revoked ones too. */
@@ -61,7 +61,7 @@ export interface DeviceService {
 export function createDeviceService(deps: DeviceServiceDeps): DeviceService {
   return {
     enrol(caller, org, { user, name, key }, once) {
-      // An administrator enrols a fleet; its quota bounds him.
+      // An administrator enrols a fleet, so only the quota applies.
       if (caller.kind === 'user' && caller.username === user) deps.writeLimits.countOwn(caller)
       return deps.store.write(caller.author, async (writer) => {
         const access = await authorize(writer, caller, org, null)
@@ -120,8 +120,8 @@ function requireMayEnrol(caller: Caller, access: Access, user: string | undefine
 }
 
 /**
- * Throws 403 or 404 unless the caller may revoke the device. One answer for a device of somebody
- * else and for none, so that nobody learns which there are.
+ * Throws 403 or 404 unless the caller may revoke the device. A device of another user and a missing
+ * one give the same answer, which hides the devices that exist.
  */
 export function requireMayRevoke(
   caller: Principal,

@@ -20,7 +20,9 @@ export interface DeviceTokenRouteDeps extends EnrolMachineDeps {
 
 const tags = ['devices']
 
-/** `POST /api/v1/enrol` and `POST /api/v1/device/token`: what a machine asks for with its key. */
+/**
+ * `POST /api/v1/enrol` and `POST /api/v1/device/token`: requests that a machine makes with its key.
+ */
 export function deviceTokenRoutes(deps: DeviceTokenRouteDeps): Route[] {
   const enrol = createMachineEnrolment(deps)
   return [

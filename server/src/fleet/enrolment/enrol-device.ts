@@ -16,15 +16,16 @@ export interface NewDevice {
   readonly user: string | null
   /** Of its key. */
   readonly thumbprint: string
-  /** Null when it gave none. */
+  /** Null when the machine gave no name. */
   readonly name: string | null
   readonly labels: readonly string[]
   readonly enrolment_token_id: string | null
 }
 
 /**
- * Stores a new device; one key is for one device, revoked ones too. Answers what the machine keeps,
- * with the newest root unless another is given. Throws 409; judges nothing else.
+ * Stores a new device. A key belongs to one device, even after its revocation. Returns the
+ * enrolment that the machine keeps, with the newest root unless another is given. Throws 409;
+ * checks no other rule.
  */
 export async function enrolDevice(
   deps: EnrolDeps,

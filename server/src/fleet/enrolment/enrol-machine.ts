@@ -19,11 +19,11 @@ export interface EnrolMachineDeps extends EnrolDeps {
   readonly publicUrl: () => string
 }
 
-/** What a machine sends that enrols itself. */
+/** The request of a machine that enrols itself. */
 export interface EnrolMachineRequest {
   /** `pal_enr_…`, as sent. */
   readonly secret: string
-  /** Undefined when it gives none. */
+  /** Undefined when the machine gives no name. */
   readonly name: string | undefined
   /** That it has proven to hold. */
   readonly key: ProvenKey
@@ -32,10 +32,10 @@ export interface EnrolMachineRequest {
 
 /**
  * Enrols a machine that has an enrolment token, for no user. A machine whose answer was lost may
- * ask again with the same token and key: it gets the same device, and uses nothing up.
+ * ask again with the same token and key: it gets the same device, and the use does not count.
  *
- * Throws 401, the same for every token that is not good, 403 for an organization without
- * governance, 409 for a key of another device, 429 after too many failures.
+ * Throws 401, the same for every invalid token, 403 for an organization without governance, 409 for
+ * a key of another device, 429 after too many failures.
  */
 export function createMachineEnrolment(
   deps: EnrolMachineDeps,

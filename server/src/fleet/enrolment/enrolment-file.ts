@@ -8,14 +8,14 @@ import { requireReplaceable } from '../../platform/replaceable-file.ts'
 /** A file that is prepared beside its place and put there whole, or not at all. */
 export interface EnrolmentFile {
   publish(content: KeptEnrolment | DeviceKey): Promise<void>
-  /** Leaves nothing behind; to be called when `publish` did not succeed. */
+  /** Removes the draft; must be called when `publish` did not succeed. */
   discard(): Promise<void>
 }
 
 /**
  * Prepares an enrolment or key file at the absolute `path` (mode 0600, its directory 0700 when
- * new). Throws the system's error, with `EEXIST` when something is there already and `replace` is
- * false, and CommandFailure for what is no ordinary file and is to be replaced.
+ * new). Throws the system's error, with `EEXIST` when the path exists already and `replace` is
+ * false. Throws CommandFailure when the path to be replaced is no ordinary file.
  */
 export async function prepareEnrolmentFile(
   path: string,
@@ -35,7 +35,7 @@ export async function prepareEnrolmentFile(
         requireReplaceable(path)
         return rename(draft, path)
       }
-      // Unlike rename, link refuses to replace what appeared meanwhile.
+      // Unlike rename, link refuses to replace a file that has appeared meanwhile.
       await link(draft, path)
       await unlink(draft)
     },

@@ -25,7 +25,7 @@ import { sha256 } from '../../views/keys/metadata.ts'
 import { ensureTrust } from '../../views/keys/trust.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
-/** `pal_enr_` and four characters, too few to help whoever guesses. */
+/** `pal_enr_` and four characters, too few to help an attacker who guesses. */
 const PREFIX_LENGTH = 12
 
 export interface EnrolmentTokenServiceDeps extends EnrolDeps {
@@ -41,9 +41,9 @@ export interface EnrolmentTokenService {
   /** Not revoked, by creation; expired ones for 30 days. */
   list(caller: Caller, org: string, query: PageQuery): Promise<ListEnrolmentTokensResponse>
   /**
-   * As with access tokens, one that is made in the session of a token expires no later than that
-   * one and is worth nothing once that is revoked. One of a member ends when he leaves or is no
-   * owner any more.
+   * As with access tokens, a token made in the session of another token expires no later than that
+   * one, and is invalid once that one is revoked. A member's token ends when the member leaves or
+   * is no owner any more.
    */
   create(
     caller: Caller,

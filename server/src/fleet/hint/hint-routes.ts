@@ -7,7 +7,7 @@ import { defineRoute, type Route } from '../../identity/routes/route.ts'
 import type { DeviceIdentity, ViewService } from '../../views/view-service.ts'
 import type { Hints } from './hints.ts'
 
-/** Those who find no place come back within this many seconds after the least. */
+/** Callers that find no free place come back within this many seconds after the least. */
 const RETRY = { leastSeconds: 30, spreadSeconds: 256 } as const
 /** Before the token ends: an answer must still be given to it. */
 const TOKEN_MARGIN_MS = 1_000
@@ -15,7 +15,7 @@ const TOKEN_MARGIN_MS = 1_000
 export interface HintRouteDeps {
   readonly views: Pick<ViewService, 'identify'>
   readonly proofs: Pick<Proofs, 'holding'>
-  /** Null where nobody is told; then there is no route. */
+  /** Null when hints are turned off; then there is no route. */
   readonly hints: Pick<Hints, 'wait'> | null
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array

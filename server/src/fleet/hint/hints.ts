@@ -6,7 +6,7 @@ import { countAskers } from './count-askers.ts'
 import { createWaitingRoom, type Place } from './waiting-room.ts'
 import { watchRevisions, type Revisions } from './watch-revisions.ts'
 
-/** How soon those who are gone, or have waited long enough, leave their places. */
+/** The interval at which disconnected and expired waiters are removed. */
 const SWEEP_MS = 250
 /**
  * So many machines one process is asked to serve, each with one request for an update; reports and
@@ -20,12 +20,12 @@ const AT_ONCE = 64
 
 /** A machine that asks to be told. */
 export interface Asking extends Place {
-  /** The revision that it knows; null for none. */
+  /** The revision that the machine knows; null without one. */
   readonly since: number | null
   readonly proof: Pick<Proof, 'jti' | 'issuedMs'>
   /** Milliseconds until its token ends. */
   readonly leftMs: number
-  /** Whether nobody reads the answer any more. */
+  /** Whether the connection of the waiter is closed. */
   readonly isGone: () => boolean
   /**
    * Rejects when the machine may not be told any more. Asked before every answer that it waited
@@ -45,7 +45,7 @@ export interface Hints {
   /** Something was committed here. Returns at once. */
   changed(): void
   waiting(): number
-  /** Answers all who wait, and everybody after them at once. */
+  /** Answers all waiters, and every later one at once. */
   close(): void
 }
 
@@ -106,7 +106,7 @@ export function createHints(deps: {
     }
   }
 
-  /** With what it knows; who knows nothing is sent away. */
+  /** Answers with the known revision; a waiter without one is sent away. */
   function endUnchanged(waiter: Waiter, spread_seconds = 0): void {
     if (waiter.since !== null) void answer(waiter, { revision: waiter.since, spread_seconds })
     else if (room.leave(waiter)) waiter.resolve('full')
@@ -169,7 +169,7 @@ function spreadOf(machines: number): number {
   return Math.min(machines / MACHINES_PER_SECOND, MAX_SPREAD_SECONDS)
 }
 
-/** What a replayed request brings is a number; the place of the machine itself it must not take. */
+/** A replayed request has an older number, and must not take the place of the machine itself. */
 function isNewer(proof: Asking['proof'], former: Asking['proof']): boolean {
   return proof.issuedMs >= former.issuedMs && proof.jti !== former.jti
 }

@@ -1,13 +1,13 @@
-/** What waits in a room has a place of its own. */
+/** A waiter has a place of its own in a room. */
 export interface Place {
   readonly org: string
   readonly deviceId: string
 }
 
-/** Those who wait, by organization and device: one of each. */
+/** Waiters by organization and device: one of each. */
 export interface WaitingRoom<W extends Place> {
   find(place: Place): W | undefined
-  /** Who is in that place already must have left. */
+  /** The former waiter of that place must have left. */
   enter(waiter: W): void
   /** False when it has left before, or another one is in its place. */
   leave(waiter: W): boolean

@@ -21,9 +21,9 @@ export interface RevisionWatch {
 }
 
 /**
- * Tells `onRead` what the revisions are, whenever something was committed, while `isWanted`. What
- * is told was read `settleMs` before: whoever hears of it may ask another server of one database,
- * and that shall have seen the change as well.
+ * Calls `onRead` with the revisions after each commit, while `isWanted`. The revisions were read
+ * `settleMs` before: a machine that is told may ask another server of the same database, which must
+ * have seen the change as well.
  */
 export function watchRevisions(deps: {
   readonly store: Pick<Store, 'read' | 'generation'>
@@ -58,7 +58,7 @@ export function watchRevisions(deps: {
         await rest(LEAST_PAUSE_MS, closing.signal)
         await rest(LOOK_MS, AbortSignal.any([woken.signal, closing.signal]))
       } catch {
-        // A store that is away has nothing to tell; machines find out by polling.
+        // While the store is away there are no hints; machines find changes by polling.
         await rest(AWAY_MS, closing.signal)
       }
     }

@@ -19,10 +19,10 @@ export interface CountDeps {
   readonly now: () => Date
 }
 
-/** What is counted. */
+/** The machines and the revision that a count is about. */
 export interface Question {
   readonly org: string
-  /** What is theirs of this revision, or of a later one. */
+  /** A machine is up to date with its policies of this revision, or of a later one. */
   readonly revision: number
   /** Whether a report of a machine that has it not says that it refuses something. */
   readonly isRefusal: (report: Report) => boolean
@@ -43,7 +43,7 @@ export interface JudgedMachine extends DeviceStanding {
 export type MachineCounts = Readonly<Record<Fate | 'devices', number>> &
   Pick<RevisionStatus, 'rejected_by_code'>
 
-/** Whether what is in force there is no policy, and not because none has come yet. */
+/** Whether a machine has no policy in force, although one has already arrived. */
 export function isUnusable({ state }: Pick<DeviceReportRecord, 'state'>): boolean {
   return UNUSABLE.has(state) && state !== 'never_loaded'
 }
@@ -68,7 +68,7 @@ export async function* judgeMachines(
 }
 
 /**
- * The same, of which those are left out and counted that have reported the revision or a later one.
+ * The same, except that machines which have reported the revision or a later one are only counted.
  */
 export function judgeBehind(
   deps: CountDeps,
@@ -81,7 +81,7 @@ export function judgeBehind(
 interface Slice {
   readonly machines: readonly DeviceStanding[]
   readonly applied: number
-  /** The id after which the next slice begins; null for none. */
+  /** The id after which the next slice begins; null after the last one. */
   readonly through: string | null
 }
 
@@ -132,7 +132,7 @@ async function* judgeSlices(
   }
 }
 
-/** Of users who are in teams at all. */
+/** Only users who are in a team have an entry. */
 type TeamsOfUsers = ReadonlyMap<string | null, readonly string[]>
 
 /** Of the users of devices that have not reached the revision. */

@@ -2,20 +2,20 @@ import type { Device } from '@palisade/protocol'
 import type { DeviceRecord, DeviceReportRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 
-/** A device, and what is known of how it fares. */
+/** A device, with its newest report and last poll. */
 export interface Machine {
   readonly device: DeviceRecord
   readonly seenAt: string | undefined
   readonly report: DeviceReportRecord | undefined
 }
 
-/** What is known of one device. */
+/** The state of one device. */
 export async function readMachine(reader: StoreReader, device: DeviceRecord): Promise<Machine> {
   const [machine] = await readMachines(reader, [device])
   return machine ?? { device, seenAt: undefined, report: undefined }
 }
 
-/** What is known of devices, in their order. */
+/** The states of devices, in their order. */
 export async function readMachines(
   reader: StoreReader,
   devices: readonly DeviceRecord[],

@@ -7,10 +7,13 @@ import { createWriteBehind } from '../../store/write-behind.ts'
 /** A fleet that reports at once is written with a few statements a second. */
 const INTERVAL_MS = 1000
 
-/** The newest report of each device. What a killed process had not written, the next one mends. */
+/**
+ * The newest report of each device. A report lost with a killed process is replaced by the next
+ * one.
+ */
 export interface ReportLog {
   record(deviceId: string, report: DeviceReport, at: Date): void
-  /** Writes what is left; nothing may be recorded any more. */
+  /** Writes the remaining reports; no record may follow. */
   close(): Promise<void>
 }
 

@@ -9,9 +9,8 @@ const MOST_MS = 10_000
 const MAX_COUNTS = 1_000
 
 /**
- * Counts of large fleets, given again for a while: a person who watches one asks every few seconds,
- * and takes at most a tenth of the processor by that. A fleet that is counted in no time is counted
- * anew each time.
+ * Caches counts of large fleets for a while. A user who watches a fleet asks every few seconds, and
+ * must not occupy the processor. A fleet that is counted quickly is counted anew each time.
  */
 export interface RememberedCounts<Count> {
   /** Null without a recent count. */

@@ -21,10 +21,10 @@ export interface CountedStage {
 }
 
 /**
- * How the machines within the stages reached fare with the policies as they are. Only what was said
- * since the rollout runs counts as a refusal, and only what is about policy: a machine that could
- * not reach a server has said nothing of it. Nor counts one that was enrolled and not heard of
- * since: keys without machines would hold a rollout up.
+ * Counts how the machines within the reached stages fare with the current policies. Only a report
+ * made since the rollout runs counts as a refusal, and only an error of the policy: a machine that
+ * could not reach a server has not judged it. A machine that was enrolled and never heard of since
+ * is left out: keys without machines would hold a rollout up.
  */
 export async function countStage(
   deps: CountDeps,

@@ -1,7 +1,7 @@
 import type { RejectionLimit, RolloutMachines } from '@palisade/protocol'
 import type { RolloutProgress, RolloutStep } from './rollout-machine.ts'
 
-/** What a rollout is judged by. */
+/** The facts by which a rollout is judged. */
 export interface StageFacts {
   readonly machines: Omit<RolloutMachines, 'held_back' | 'never_seen'>
   /** `Author.actor` of the rollout itself. */
@@ -12,10 +12,11 @@ export interface StageFacts {
 }
 
 /**
- * The step that a running rollout takes by itself; null for none. It pauses beyond the limit. It
- * goes on, where it is to, once the stage and the policies have stood for the wait, half of the
- * machines have what is theirs, and those that refuse it or keep silent about it while they poll
- * are within the limit: so that one machine which lies can hold it up no further than by that.
+ * The step that a running rollout takes by itself; null for no step. It pauses when failures exceed
+ * the limit. A rollout that goes on by itself needs three conditions: the stage and the policies
+ * have stood for the wait, half of the machines have their policies, and machines that refuse them,
+ * or poll without a report about them, are within the limit. So a single lying machine counts only
+ * as one failure.
  */
 export function judgeStage(
   rollout: RolloutProgress,
@@ -33,7 +34,7 @@ export function judgeStage(
   if (applied === 0 || applied * 2 < devices) return null
   if (isBeyond(max_rejected, rejected + pending, devices)) return null
   if (stage < stages.length) return { kind: 'advance', to: stage + 1 }
-  // Ends it only where that changes nothing for any machine.
+  // Finishes only if no machine gets other policies by it.
   return stages.some(({ percent }) => percent === 100) ? { kind: 'finish' } : null
 }
 

@@ -94,7 +94,10 @@ export async function rollBack(
   })
 }
 
-/** Before other writers have to wait; what is refused here is judged once more in its turn. */
+/**
+ * Judges before the transaction, so that other writers do not wait; a refusal is judged again in
+ * it.
+ */
 async function judgeAhead(
   deps: RollBackDeps,
   caller: Caller,
@@ -121,8 +124,8 @@ function requireSeen({ ifMatch }: RollBackPlace, { revision }: OrganizationRecor
 }
 
 /**
- * The rollout must be open: one that has ended began with nothing any more. Each policy is a read
- * of its own, so that none is held while others have their turn; null when one has changed.
+ * The rollout must be open: an ended one has no base any more. Each policy is a read of its own, so
+ * that other work has its turn in between; null when a policy has changed.
  */
 async function judge(
   deps: RollBackDeps,

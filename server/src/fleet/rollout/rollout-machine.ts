@@ -1,7 +1,7 @@
 import type { RejectionLimit, RolloutState } from '@palisade/protocol'
 import type { RolloutRecord } from '../../store/distribution-records.ts'
 
-/** What a rollout is, apart from its name and whose it is. */
+/** The state of a rollout, without its name and its organization. */
 export type RolloutProgress = Omit<
   RolloutRecord,
   'id' | 'org' | 'base_revision' | 'created_at' | 'created_by'
@@ -42,7 +42,7 @@ export function beginRollout(
   }
 }
 
-/** What the rollout is after `step`, or why it cannot be taken; nothing leads out of an end. */
+/** The rollout after `step`, or the reason for a refusal; an ended rollout takes no step. */
 export function stepRollout(rollout: RolloutProgress, step: RolloutStep, at: string): Stepped {
   if (isEnded(rollout)) return refuse(`the rollout is ${describeState(rollout.state)}`)
   switch (step.kind) {

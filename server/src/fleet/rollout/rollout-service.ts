@@ -38,8 +38,8 @@ export interface RolloutPlace {
 }
 
 /**
- * Staged rollouts of an organization. Everything throws ApiError. Whoever may change what machines
- * reach, `policies:write`, may say which machines it reaches first.
+ * Staged rollouts of an organization. Every method throws ApiError. A caller with `policies:write`
+ * can change the policies of machines, and so may also choose which machines get them first.
  */
 export interface RolloutService {
   /** The newest first. */
@@ -69,7 +69,7 @@ export interface RolloutService {
     request: ResumeRolloutRequest,
     once: OnceRequest,
   ): Promise<Answer>
-  /** Every machine gets the policies as they are, whatever was reached. */
+  /** Every machine gets the current policies, whichever stage is reached. */
   finish(caller: Caller, at: RolloutPlace, once: OnceRequest): Promise<Answer>
   /** See `roll-back.ts`. */
   rollBack(caller: Caller, at: RollBackPlace, once: OnceRequest): Promise<Answer>

@@ -11,7 +11,7 @@ import { judgeStage } from './judge-stage.ts'
 import { stepRollout, type RolloutStep } from './rollout-machine.ts'
 
 const INTERVAL_MS = 10_000
-/** Of what judging took, so that large fleets take no more than a tenth of the time. */
+/** A multiple of the time of judging, which bounds the share of time that large fleets take. */
 const REST = 9
 
 export interface RolloutWatchDeps {
@@ -19,17 +19,17 @@ export interface RolloutWatchDeps {
   readonly audited: Pick<AuditedStore, 'write' | 'read'>
   readonly views: CountDeps['views']
   readonly now: () => Date
-  /** Told of what keeps it from judging, such as a store that does not answer. */
+  /** Called with errors that keep it from judging, such as a store that does not answer. */
   readonly onError: (error: unknown) => void
 }
 
-/** Pauses rollouts and lets them go on, by what machines have reported. */
+/** Pauses rollouts and lets them go on, by the reports of machines. */
 export interface RolloutWatch {
   /** Judges every few seconds from now on. */
   start(): void
   /** Judges each rollout that runs, and that no server has judged within the last seconds. */
   judgeDue(): Promise<void>
-  /** Begins nothing more, and resolves when what was begun is over. */
+  /** Begins no further round, and resolves when the current one has ended. */
   stop(): Promise<void>
 }
 
@@ -80,9 +80,9 @@ async function judgeOne(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise
   if (step === null) return
   await deps.audited.write(author, async (writer) => {
     const current = await writer.rollouts.find(rollout.org, rollout.id)
-    // Whatever somebody has done since, he has done knowing what he does.
+    // A concurrent change by a user wins.
     if (current === null || !isSame(current, rollout)) return
-    // Nobody has reported anything of what was changed just now.
+    // There are no reports yet about a change made just now.
     if (goesOn(step) && (await hashPolicies(writer, rollout.org)) !== watch.policies_hash) return
     const stepped = stepRollout(current, step, deps.now().toISOString())
     if (stepped.ok) await writer.rollouts.update({ ...current, ...stepped.rollout })
