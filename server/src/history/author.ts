@@ -1,6 +1,6 @@
 import type { LanePath } from '../platform/fair-queue.ts'
 
-/** Who makes a change, and from where; kept with the change. */
+/** The author of a change, with address and request; kept with the change. */
 export interface Author {
   /**
    * `user:alice`, `organization:acme:<token id>`, `issuer:<its URL>`, `enrolment:acme:<token id>`,
@@ -15,7 +15,7 @@ export interface Author {
 /** Where a request comes from. */
 export type RequestOrigin = Omit<Author, 'actor'>
 
-/** Whoever runs `palisade-server`: he has the store itself. */
+/** The user that runs `palisade-server`, with access to the store itself. */
 export const OPERATOR: Author = { actor: 'operator', address: null, request_id: null }
 
 /** The server itself, as when it sums up failed sign-ins or removes old events. */

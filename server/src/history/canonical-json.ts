@@ -43,7 +43,7 @@ function orderMembers(object: object): object | null {
   return ordered
 }
 
-/** Sorting allocates also where there is nothing to be sorted. */
+/** Sorting allocates even if the names are sorted already. */
 function isSorted(names: readonly string[]): boolean {
   for (let index = 1; index < names.length; index += 1)
     if ((names[index - 1] ?? '') > (names[index] ?? '')) return false

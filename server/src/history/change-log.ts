@@ -22,8 +22,8 @@ export type RequireHistoryRoom = (
 export interface ChangeLog {
   record(change: Change): Promise<void>
   /**
-   * Appends what was recorded; answers the organizations whose history grew. Throws what
-   * `requireRoom` throws.
+   * Appends the recorded changes; returns the organizations whose history grew. Throws the error of
+   * `requireRoom`.
    */
   append(author: Author, at: Date): Promise<string[]>
 }
@@ -34,9 +34,8 @@ interface PlacedChange extends Change {
 }
 
 /**
- * Changes become events at the end of the transaction: then it is known which organizations a new
- * user is in, and which revision the organization has for everybody else, who sees all of the
- * transaction or nothing.
+ * Changes become events at the end of the transaction. Only then the organizations of a new user
+ * are known, and the revision that other readers see after the transaction.
  */
 export function createChangeLog(
   writer: StoreWriter,
@@ -63,7 +62,7 @@ export function createChangeLog(
       }
       const perOrganization = new Map<string, Change[]>()
       for (const change of changes) {
-        // Both: somebody who leaves is in it before, somebody who joins is in it after.
+        // Before and after: a user who leaves is a member before, a user who joins is one after.
         const orgs = new Set([...change.orgs, ...(await organizationsOf(writer, change.place))])
         for (const org of orgs) {
           const list = perOrganization.get(org)

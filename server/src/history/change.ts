@@ -1,7 +1,7 @@
 import type { EventKind } from '@palisade/protocol'
 import type { EventRecord } from '../store/records.ts'
 
-/** A change that is to become an event: what it is, without who made it and when. */
+/** A change that is to become an event, without its author and time. */
 export interface Change {
   readonly place: ChangePlace
   readonly kind: EventKind
@@ -13,8 +13,9 @@ export interface Change {
 }
 
 /**
- * Whose history it belongs to: one organization's, those that own a user's account, or everybody's.
- * Others that he is in were not asked for by him: whoever knows a name can add it.
+ * The history that the change belongs to: one organization's, those that own a user's account, or
+ * every one. Other organizations of the user are left out, because any organization can add a user
+ * whose name it knows.
  */
 export type ChangePlace = { readonly org: string } | { readonly username: string } | 'everywhere'
 

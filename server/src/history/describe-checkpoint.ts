@@ -16,7 +16,7 @@ export interface DescribedCheckpoint {
   readonly items_sha256: string
 }
 
-/** Null while nothing was removed. */
+/** Null while no event was removed. */
 export async function describeCheckpoint(
   events: EventReader,
   org: string,

@@ -3,12 +3,12 @@ import type { EventHead, EventRecord } from '../store/records.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 
 /**
- * What is hashed begins with this line, so that no other text of ours can stand for an event. A
- * chain hashed in another way would carry another number here, and be checked by it.
+ * The hashed text begins with this line, so that no other text of the server can stand for an
+ * event. A chain hashed in another way would carry another number here, and be checked by it.
  */
 const DOMAIN = 'palisade event 1\n'
 
-/** What the first event of an organization follows. */
+/** The head that the first event of an organization follows. */
 export const EMPTY_HISTORY: EventHead = { sequence: 0, hash: '0'.repeat(64) }
 
 /** SHA-256, lower-case hexadecimal, over all of the event but its own hash. */
@@ -26,7 +26,7 @@ export function hashEventText(text: string): string {
   return hash('sha256', DOMAIN + text, 'hex')
 }
 
-/** In the canonical order, so that nothing has to be sorted. */
+/** In the canonical order, so that sorting is unnecessary. */
 function hashedOf(event: Omit<EventRecord, 'hash'>) {
   const { actor, address, after, at, before, kind, org } = event
   const { previous_hash, request_id, revision, sequence, subject } = event

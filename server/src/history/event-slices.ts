@@ -18,15 +18,15 @@ export interface EventSlice {
 
 export interface SlicePlan {
   readonly slices: readonly EventSlice[]
-  /** Whether all that was measured is in them, and there was less than asked for. */
+  /** Whether the slices hold all measured events, and fewer than asked for were measured. */
   readonly isWhole: boolean
   /** Whether all of it is read between two turns. */
   readonly isSmall: boolean
 }
 
 /**
- * Which of the measured events are read, and how many at once: the first ones that have `maxBytes`
- * together, and the very first in any case. `limit` is how many were asked for.
+ * Plans which of the measured events are read, and how many at once: the first ones that have
+ * `maxBytes` together, and the very first in any case. `limit` is the number asked for.
  */
 export function planSlices(
   sizes: readonly EventSize[],

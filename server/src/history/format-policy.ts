@@ -11,13 +11,13 @@ export function formatPolicy(policy: PolicyRecord): PolicyBody {
   }
 }
 
-/** The domain that all rules of a policy share; null while there are none. */
+/** The domain that all rules of a policy share; null without rules. */
 export function ruleDomain(rules: readonly Pick<RuleRecord, 'actions'>[]): Domain | null {
   const action = rules[0]?.actions[0]
   return action === undefined ? null : domainOf(action)
 }
 
-/** What a list shows of a policy. */
+/** A policy as a list shows it. */
 export function formatSummary(policy: PolicyHeadRecord): PolicySummary {
   return { ...formatHead(policy), type: 'allowlist_v0' }
 }

@@ -13,7 +13,7 @@ import { beginOf, judgeEvent } from './verify-history.ts'
  * Events of one transaction, which deletes them in one turn; no more are begun beyond the bytes.
  */
 const [STEP, STEP_BYTES] = [1000, 16 * 2 ** 20]
-/** Events that are measured at once; far fewer are read where they are large. */
+/** Events that are measured at once; large events are read in far smaller numbers. */
 const PAGE = 50
 
 /** Which events go, by their time, `Date.toISOString`. */
@@ -33,7 +33,7 @@ export type PruneOutcome =
   | {
       readonly ok: true
       readonly removed: number
-      /** What webhooks miss. */
+      /** The events that webhooks miss. */
       readonly skipped: readonly SkippedEvents[]
       /** Whether a webhook that has not had them yet keeps older events. */
       readonly waits: boolean
@@ -81,7 +81,9 @@ export async function pruneHistory(
   }
 }
 
-/** Where the history begins, and whether its note of that is what its last removal wrote. */
+/**
+ * The beginning of the history, and whether its checkpoint is the one that its last removal wrote.
+ */
 async function readStart(reader: StoreReader, org: string) {
   const checkpoint = await describeCheckpoint(reader.events, org)
   const last = beginOf(checkpoint)

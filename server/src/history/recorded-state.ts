@@ -6,8 +6,8 @@ import type { EventRecord } from '../store/records.ts'
 import { formatCanonicalJson } from './canonical-json.ts'
 
 /**
- * The members that an event shows and that nothing else changes. `updated_at` of a policy follows
- * its rules, whose events do not show it.
+ * The members that only this event changes. `updated_at` of a policy follows its rules, whose
+ * events do not show it.
  */
 export const COMPARED = {
   organization: ['entitled', 'resolve_unlisted_names', 'created_at'],
@@ -25,7 +25,7 @@ export const COMPARED = {
 
 export type ItemKind = keyof typeof COMPARED
 
-/** Events that show the whole of their item, and change nothing else. */
+/** Events that show the whole of their item, and change no other item. */
 const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
   'invitation.created': 'invitation',
   'invitation.ended': 'invitation',

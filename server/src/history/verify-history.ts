@@ -6,7 +6,7 @@ import { EMPTY_HISTORY, hashEvent } from './event-hash.ts'
 /** Events in memory at once; each may have 400 KB. */
 const PAGE = 100
 
-/** What is wrong with the first event that is not as it was written. */
+/** The fault of the first damaged event. */
 export type HistoryDamage =
   /** The event does not have its hash: something in it was changed. */
   | 'edited'
@@ -18,11 +18,9 @@ export type HistoryDamage =
   | 'truncated'
   /** It lies beyond the newest event that the server wrote. */
   | 'appended'
-  /**
-   * Nothing is there, not even the note that the server keeps of an organization's newest event.
-   */
+  /** Both the events and the head of the organization are missing. */
   | 'missing'
-  /** The note of which events were removed is not as the event of their removal says. */
+  /** The checkpoint differs from the one in the event of the removal. */
   | 'checkpoint'
   /** The history is whole, and is not the one whose head was noted. */
   | 'other_history'
@@ -57,8 +55,8 @@ export interface VerifyOptions {
  * the oldest events were removed on purpose it begins with their checkpoint, which the newest event
  * of a removal must confirm.
  *
- * The chain finds what is changed by anybody who does not make all later hashes and the head anew.
- * Whoever can write to the database can do that; then only a head noted elsewhere tells.
+ * The chain reveals every change unless all later hashes and the head are made anew. An attacker
+ * who can write to the database can do that; then only a head noted elsewhere reveals it.
  */
 export async function verifyHistory(
   reader: StoreReader,
@@ -86,7 +84,7 @@ export async function verifyHistory(
   return { intact: true, org, head: last, ...start }
 }
 
-/** What the first event that is kept follows. */
+/** The head that the first kept event follows. */
 export function beginOf(checkpoint: DescribedCheckpoint | null): EventHead {
   if (checkpoint === null) return EMPTY_HISTORY
   return { sequence: checkpoint.removed_through, hash: checkpoint.hash }

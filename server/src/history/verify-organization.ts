@@ -7,11 +7,11 @@ import { describeDifference, verifyState, type StateDifference } from './verify-
 /** The chain of one organization, and its state where that was asked for. */
 export interface OrganizationVerdict {
   readonly history: HistoryVerdict
-  /** Null when the state was not compared: a damaged history proves nothing of it. */
+  /** Null when the state was not compared: a damaged history gives no state to compare with. */
   readonly differences: readonly StateDifference[] | null
 }
 
-/** Follows the chain and, with `state`, compares what is stored with it, all in one snapshot. */
+/** Follows the chain and, with `state`, compares the stored rows with it, all in one snapshot. */
 export async function verifyOrganization(
   reader: StoreReader,
   org: string,
@@ -26,7 +26,7 @@ export async function verifyOrganization(
   return { history, differences }
 }
 
-/** One line for each fault that was found; none for an organization that is in order. */
+/** One line for each fault; an empty list for an organization in order. */
 export function describeFaults({ history, differences }: OrganizationVerdict): string[] {
   if (!history.intact) return [describeDamage(history)]
   return (differences ?? []).map(describeDifference)

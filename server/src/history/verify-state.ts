@@ -27,7 +27,7 @@ export interface StateDifference {
   readonly sequence: number | null
 }
 
-/** A credential that is gone lets nobody in. */
+/** Items that may be missing: a credential that is gone grants no access. */
 const MAY_BE_GONE: ReadonlySet<ItemKind> = new Set(['access_token', 'enrolment_token', 'device'])
 
 /**

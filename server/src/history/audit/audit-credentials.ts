@@ -145,7 +145,7 @@ export function auditGrants(
   }
 }
 
-/** Every organization trusts what the server signs with, so every one is told. */
+/** Every organization trusts the signing keys of the server, so each gets the event. */
 export function auditSigningKeys(
   keys: SigningKeyWriter,
   record: RecordChange,

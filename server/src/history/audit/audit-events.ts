@@ -3,8 +3,8 @@ import type { RecordChange } from '../change.ts'
 import { describeCheckpoint } from '../describe-checkpoint.ts'
 
 /**
- * The event of a removal holds the checkpoint and a digest of the state kept with it: whoever moves
- * the checkpoint or edits that state must make all later hashes anew.
+ * The event of a removal holds the checkpoint and a digest of the state kept with it. An attacker
+ * who moves the checkpoint or edits that state must make all later hashes anew.
  */
 export function auditEvents(events: EventWriter, record: RecordChange): Pick<EventWriter, 'prune'> {
   return {

@@ -73,7 +73,7 @@ export function auditUsers(
   }
 }
 
-/** Which password it is, and whether there is one; nothing that helps to guess it. */
+/** The number of the password, and whether there is one; no value that helps to guess it. */
 function showPassword(user: UserRecord | null) {
   if (user === null) return null
   const { username, password_generation, password_hash } = user
@@ -97,7 +97,7 @@ export function auditKnownNetworks(
         after: { username, network, seen_at: at },
       })
     },
-    // What it follows from, such as the end of a password, is in the history.
+    // The cause of it, such as the end of a password, is in the history.
     forget: (username) => knownNetworks.forget(username),
   }
 }
@@ -175,7 +175,7 @@ export function auditTeams(
     },
     async delete(org, id) {
       const team = await findTeam(teams, org, id)
-      // They leave the team with it, and nothing else would say who was in it.
+      // The members leave the team with it, and no other event would name them.
       const members = await teams.listMembers(org, id)
       await teams.delete(org, id)
       const before = { ...showTeam(team), members }
@@ -200,7 +200,7 @@ export function auditTeams(
   }
 }
 
-/** The member with his teams; null for somebody who is none. */
+/** The member with their teams; null for a user who is no member. */
 async function showMember(
   { memberships, teams }: StoreWriter,
   org: string,

@@ -64,7 +64,7 @@ export function auditPolicies(
   }
 }
 
-/** One by one what became of each rule, and then their order when that is not the outcome. */
+/** The change of each rule one by one, and then the order if it does not follow from them. */
 function replacements(old: PolicyRecord, policy: PolicyRecord): Change[] {
   const [before, after] = [byId(old), byId(policy)]
   const deleted = old.rules

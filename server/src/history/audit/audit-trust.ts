@@ -3,8 +3,8 @@ import type { DistributionKeyRecord } from '../../store/distribution-records.ts'
 import type { RecordChange, Writes } from '../change.ts'
 
 /**
- * First keys, and roots, follow from what else is in the history: the first machine, a key that was
- * replaced, half a year.
+ * First keys, and roots, have no event: they follow from other facts in the history, such as the
+ * first machine or a key that was replaced, or from the passing of half a year.
  */
 export function auditTrust(
   trust: TrustWriter,

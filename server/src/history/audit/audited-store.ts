@@ -4,8 +4,8 @@ import { laneOf, type Author } from '../author.ts'
 import { createChangeLog, type RequireHistoryRoom } from '../change-log.ts'
 
 /**
- * The store as services have it: there is no way to write without saying who does, and every
- * change that goes through `write` leaves its event in the same transaction.
+ * The store as services have it. Every write needs an author, and every change through `write`
+ * leaves its event in the same transaction.
  */
 export interface AuditedStore extends Pick<Store, 'read' | 'generation'> {
   /** As `Store.transaction`. */

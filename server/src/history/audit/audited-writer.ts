@@ -24,13 +24,11 @@ import type { RecordChange } from '../change.ts'
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /**
- * A writer whose every write tells `record` what it changed. Each `audit…` answers all methods that
- * write and no others, so that the compiler refuses a new one until somebody has said what it is
- * in the history.
+ * A writer whose every write tells `record` its change. Each `audit…` returns all methods that
+ * write and no others, so that the compiler refuses a new one until its event is defined.
  *
- * Left out on purpose: kept answers of idempotent requests, the server's own secrets, when a token
- * was used, when a rollout was judged, and how far deliveries have come, which are no change of
- * anything.
+ * Left out on purpose, because they change no decision: kept answers of idempotent requests, the
+ * server's own secrets, uses of tokens, verdicts on rollouts, and the progress of deliveries.
  */
 export function createAuditedWriter(writer: StoreWriter, record: RecordChange): StoreWriter {
   return new AuditedWriter(writer, record)
@@ -155,7 +153,7 @@ class AuditedWriter implements StoreWriter {
     })
   }
 
-  // That a device polls, reports or follows its user changes nothing that anybody decided.
+  // Polls, reports and assignments of a device change no decision of a user.
   get devicePolls() {
     return this.#writer.devicePolls
   }
@@ -172,7 +170,7 @@ class AuditedWriter implements StoreWriter {
     return this.#writer.deliveries
   }
 
-  // What is signed follows from what was changed, and that is in the history.
+  // Signed files follow from changes that are in the history.
   get views() {
     return this.#writer.views
   }
