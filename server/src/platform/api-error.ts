@@ -47,7 +47,7 @@ export function unauthenticatedDevice(message: string): ApiError {
   })
 }
 
-/** 404: no such thing, or nothing that this caller may know of. */
+/** 404: the object does not exist, or must stay hidden from this caller. */
 export function notFound(message: string): ApiError {
   return new ApiError(404, 'not_found', message)
 }
@@ -73,7 +73,7 @@ export function gone(
   return new ApiError(410, 'not_found', message, options)
 }
 
-/** 409: the request contradicts what is stored, such as a name already in use. */
+/** 409: the request contradicts stored data, such as a name already in use. */
 export function conflict(message: string): ApiError {
   return new ApiError(409, 'conflict', message)
 }
@@ -83,7 +83,7 @@ export function limitExceeded(message: string): ApiError {
   return new ApiError(403, 'limit_exceeded', message)
 }
 
-/** 500: says nothing about what went wrong inside. */
+/** 500: does not reveal the cause inside. */
 export function internal(): ApiError {
   return new ApiError(500, 'internal', 'internal server error')
 }

@@ -1,6 +1,6 @@
 /**
- * A command that cannot do what it was asked (`ERR_COMMAND_FAILED`): `usage` when the arguments
- * are at fault, `refused` when the state of things is.
+ * The failure of a command (`ERR_COMMAND_FAILED`): `usage` when the arguments are at fault,
+ * `refused` when the state of the system is.
  */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'

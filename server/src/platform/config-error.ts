@@ -1,4 +1,4 @@
-/** `ERR_CONFIG_INVALID`: what keeps the server from starting; one line for each problem. */
+/** `ERR_CONFIG_INVALID`: the problems that keep the server from starting, one line for each. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly code = 'ERR_CONFIG_INVALID'

@@ -2,21 +2,24 @@
 export type LanePath = readonly string[]
 
 /**
- * Items that wait in lanes within lanes. The lanes of each level take turns, so that a caller who
- * makes many lanes within one has no more turns by them. A new lane is the last of its level.
+ * Items that wait in lanes within lanes. The lanes of each level take turns, so that a caller with
+ * many lanes within one has no more turns by them. A new lane is the last of its level.
  */
 export interface FairQueue<T> {
   /** Of all items, or of those below `path`. */
   size(path?: LanePath): number
   push(path: LanePath, item: T): void
-  /** The next item of the first level's lanes that `mayTake` lets through; undefined for none. */
+  /**
+   * The next item of the first level's lanes that `mayTake` lets through; undefined if there is
+   * none.
+   */
   shift(mayTake?: (key: string) => boolean): T | undefined
   /**
    * Removes the last item of the longest lane, for one to be pushed at `path`; undefined unless the
    * lane of that one stays shorter. The first `shared` keys are those of both.
    */
   makeRoom(path: LanePath, shared?: number): T | undefined
-  /** Removes the last item of the longest lane, whoever asks. */
+  /** Removes the last item of the longest lane, regardless of the caller. */
   dropLongest(): T | undefined
 }
 
@@ -92,7 +95,7 @@ function dropLongest<T>(lane: Lane<T>): T | undefined {
   return item
 }
 
-/** Notes that `item`, undefined for none, is gone from `inner`. */
+/** Notes that `item` is gone from `inner`; undefined if no item was removed. */
 function remove<T>(lane: Lane<T>, key: string, inner: Lane<T>, item: T | undefined): T | undefined {
   if (item === undefined) return undefined
   lane.size -= 1

@@ -3,7 +3,9 @@ export function formatOrigin(scheme: 'http' | 'https', host: string, port: numbe
   return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Whether a bound address stands for every address of the machine, so that none can be named. */
+/**
+ * Whether a bound address stands for every address of the machine, so that it names no single one.
+ */
 export function isEveryAddress(address: string): boolean {
   return address === '0.0.0.0' || address === '::'
 }

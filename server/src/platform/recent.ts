@@ -1,6 +1,6 @@
 /**
- * The values used lately, by key, within a bound on what they weigh together. A key may be cut out
- * of a longer text, such as a header: it is copied, because V8 would hold on to all of that.
+ * The values used lately, by key, within a bound on their total weight. A key may be cut out of a
+ * longer text, such as a header: it is copied, because V8 would retain the whole text.
  */
 export interface Recent<V> {
   find(key: string): V | null
@@ -8,13 +8,12 @@ export interface Recent<V> {
 }
 
 /**
- * `weigh` says what a value counts towards `maxWeight`; one that is heavier than half of it is not
- * kept at all.
+ * `weigh` returns the share of a value in `maxWeight`; a value heavier than half of it is not kept.
  *
  * A key that is used again is found as long as those used in between weigh less than half.
  *
- * Two generations: whatever was not used while the younger one filled up goes with the older one.
- * An order by last use would have to be written at each `find`, which polls feel.
+ * There are two generations: values that were not used while the younger one filled up are dropped
+ * with the older one. An order by last use would need a write at each `find`.
  */
 export function createRecent<V>(maxWeight: number, weigh: (value: V) => number): Recent<V> {
   let young = new Map<string, V>()

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 /** Where time and chance come from; fixed ones in tests. */
 export interface Sources {
   readonly now: () => Date
-  /** Milliseconds since some instant, by a clock that nobody sets. */
+  /** Milliseconds since some instant, by a clock that cannot be set. */
   readonly monotonicMs: () => number
   readonly random: (bytes: number) => Uint8Array
   /** A new lower-case UUID. */

@@ -1,8 +1,8 @@
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /**
- * Listens for SIGTERM and SIGINT from now on: resolves with the name of the first, and calls
- * `endAtOnce` at every further one, because whoever asks again does not want to wait.
+ * Listens for SIGTERM and SIGINT from now on. Resolves with the name of the first, and calls
+ * `endAtOnce` at every further one, because a second signal asks not to wait.
  */
 export function listenForStop(endAtOnce: () => void): Promise<string> {
   return new Promise((resolve) => {

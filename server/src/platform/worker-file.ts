@@ -8,7 +8,7 @@ export function checkpointWorkerFile(): URL {
   return workerFile('checkpoint-worker')
 }
 
-/** At the root of the sources, or of what they compile to; a bundle is beside the other bundles. */
+/** At the root of the sources or of their compiled form; a bundle is beside the other bundles. */
 function workerFile(name: string): URL {
   const here = import.meta.url
   const extension = here.slice(here.lastIndexOf('.'))
