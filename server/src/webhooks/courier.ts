@@ -10,7 +10,7 @@ import { signDelivery } from './sign-delivery.ts'
 
 /** Beyond the longest attempt; then another server may send the event again. */
 const LEASE_MS = 60_000
-/** How long it takes at most to notice what another server has written, or that a retry is due. */
+/** The longest time until it notices an event of another server, or a retry that is due. */
 const LOOK_EVERY_MS = 5_000
 /** An attempt that waits costs a socket and its event. */
 const PLACES = { total: 32, perOrganization: 4 }
@@ -26,22 +26,22 @@ export interface CourierDeps {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
-  /** Told of what keeps it from working, such as a store that does not answer. */
+  /** Called with errors that keep it from working, such as a store that does not answer. */
   readonly onError: (error: unknown) => void
 }
 
 /**
  * Delivers events to webhooks: each webhook gets its events in order and at least once. The events
- * themselves are the outbox, so that what was committed is delivered, also after a crash.
+ * themselves are the outbox, so that every committed event is delivered, also after a crash.
  */
 export interface Courier {
   /** Looks for work every few seconds from now on. */
   start(): void
   /** Looks for work at once: something was written. Without effect before `start`. */
   wake(): void
-  /** Delivers what is due, and answers when nothing is any more. */
+  /** Delivers due events, and resolves when no event is due any more. */
   deliverDue(): Promise<void>
-  /** Breaks off what is being sent, which will be sent again, and does nothing more. */
+  /** Aborts running attempts, which will be made again, and starts no others. */
   stop(): Promise<void>
 }
 
@@ -55,7 +55,10 @@ export function createCourier(deps: CourierDeps): Courier {
   let timer: NodeJS.Timeout | undefined
   let isStarted = false
 
-  /** One event of each webhook at a time, and few of an organization: who is slow waits alone. */
+  /**
+   * One event of each webhook at a time, and few of an organization: a slow receiver delays only
+   * itself.
+   */
   async function deliverDue(): Promise<void> {
     const active = new Map<string, { readonly org: string; readonly sent: Promise<unknown> }>()
     try {
@@ -80,8 +83,7 @@ export function createCourier(deps: CourierDeps): Courier {
 
   async function run(): Promise<void> {
     while (isWanted && !stopping.signal.aborted) {
-      // All that were answered by one commit wake it in one turn, and one look finds what they
-      // wrote.
+      // Requests answered by one commit wake it in one turn, and one look finds all their events.
       await nextTurn()
       isWanted = false
       await deliverDue().catch(deps.onError)
@@ -121,7 +123,7 @@ function sendsOf(active: ReadonlyMap<string, { readonly sent: Promise<unknown> }
   return [...active.values()].map(({ sent }) => sent)
 }
 
-/** Sends the next event of a webhook, unless nothing is due or another server has it. */
+/** Sends the next event of a webhook, unless no event is due or another server has it. */
 async function deliverNext(
   deps: CourierDeps,
   webhookId: string,
@@ -157,7 +159,7 @@ async function findEvent(
   return (await store.read((reader) => reader.events.listTexts(org, page)))[0] ?? null
 }
 
-/** What an attempt means for the event, and for those that wait behind it. */
+/** The outcome of an attempt for the event, and for those that wait behind it. */
 function judge(
   { webhook, sequence, attempts: before, isAgain }: ClaimedDelivery,
   { status, error }: SendOutcome,

@@ -17,7 +17,7 @@ export interface Webhooks {
   ): FastifyPluginAsyncZod
 }
 
-/** All of webhooks: who is told, and the telling. */
+/** The whole of webhooks: their administration and their deliveries. */
 export function createWebhooks(deps: {
   readonly store: Store
   /** Addresses and ranges that may be reached besides the public internet. */

@@ -22,8 +22,8 @@ export interface ListDeliveriesDeps {
 }
 
 /**
- * One page of what became of events, the newest first, read in slices: each is a snapshot of its
- * own in which the caller is authorized again. Throws ApiError, 429 among others.
+ * One page of deliveries, the newest first, read in slices: each is a snapshot of its own in which
+ * the caller is authorized again. Throws ApiError, 429 among others.
  */
 export async function listDeliveries(
   deps: ListDeliveriesDeps,

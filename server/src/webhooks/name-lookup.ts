@@ -1,6 +1,8 @@
 import { lookup, Resolver } from 'node:dns/promises'
 
-/** All addresses of a name; rejects when there are none, or `signal` is aborted meanwhile. */
+/**
+ * All addresses of a name; rejects when the name has no address, or `signal` is aborted meanwhile.
+ */
 export type NameLookup = (name: string, signal: AbortSignal) => Promise<readonly string[]>
 
 export interface NameLookupOptions {

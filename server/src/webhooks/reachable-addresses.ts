@@ -1,9 +1,9 @@
 import { BlockList, isIPv6 } from 'node:net'
 
 /**
- * What is no address of the public internet (IANA special-purpose registry, RFC 6890), and the
- * metadata service of one cloud that has a public address. Of IPv6 only 2000::/3 is public at all,
- * which leaves out loopback, local, mapped, and translated (64:ff9b::/96) addresses.
+ * Addresses outside the public internet (IANA special-purpose registry, RFC 6890), and the metadata
+ * service of one cloud that has a public address. Of IPv6 only 2000::/3 is public at all, which
+ * leaves out loopback, local, mapped, and translated (64:ff9b::/96) addresses.
  */
 const NOT_PUBLIC_IPV4 = [
   '0.0.0.0/8',
@@ -35,7 +35,7 @@ export interface ReachableAddresses {
   isOpenLoopback(address: string): boolean
 }
 
-/** The public internet, and what the operator has opened besides: addresses and ranges. */
+/** The public internet, and the addresses and ranges that the operator has opened. */
 export function createReachableAddresses(opened: readonly string[]): ReachableAddresses {
   const open = listOf(opened)
   const notPublic = listOf([...NOT_PUBLIC_IPV4, ...NOT_PUBLIC_IPV6])

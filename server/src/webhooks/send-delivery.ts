@@ -9,7 +9,7 @@ import { addressOf } from './webhook-url.ts'
 export interface SendOutcome {
   /** Null when there was no answer. */
   readonly status: number | null
-  /** A short word for what failed; null for a 2xx. */
+  /** A short word for the failure; null for a 2xx. */
   readonly error: string | null
 }
 
@@ -28,10 +28,9 @@ export interface SendDeps {
 }
 
 /**
- * Sends one delivery and answers what came of it; never throws. The name is resolved once, and
- * exactly an address that may be reached is dialled: a second answer of the resolver, which may
- * be another, is never asked for. Redirects are not followed, and of the answer only the status is
- * read.
+ * Sends one delivery and returns its outcome; never throws. The name is resolved once, and exactly
+ * a permitted address is dialled: a second lookup, which may give another address, is never made.
+ * Redirects are not followed, and only the status of the response is read.
  */
 export function createSendDelivery({ reachable, timeoutMs, lookup }: SendDeps): SendDelivery {
   const addressesOf = lookup ?? createNameLookup()
@@ -53,7 +52,7 @@ export function createSendDelivery({ reachable, timeoutMs, lookup }: SendDeps): 
   }
 }
 
-/** The operator may have closed since what was open when the URL was taken. */
+/** The operator may have closed an address that was open when the URL was accepted. */
 function mayDial({ protocol }: URL, address: string, reachable: ReachableAddresses): boolean {
   return protocol === 'https:' ? reachable.includes(address) : reachable.isOpenLoopback(address)
 }
@@ -81,21 +80,21 @@ function post(
   return new Promise((settle, reject) => {
     const request: ClientRequest =
       url.protocol === 'https:' ? requestSecure(url, options) : requestPlain(url, options)
-    // For all of its life: what goes wrong after the answer must not end the process.
+    // For the whole life of the request: an error after the response must not end the process.
     request.on('error', reject)
     // An answer that switches protocols ends the request without a response and without an error.
     request.once('close', () => reject(new Error('no answer')))
     request.once('response', (response) => {
       response.on('error', reject)
       settle(response.statusCode ?? 0)
-      // Whatever the receiver has to say beyond its status is not waited for.
+      // Only the status of the response counts, so its body is not awaited.
       response.destroy()
     })
     request.end(body)
   })
 }
 
-/** The resolver cannot be told to stop; what it answers later is dropped. */
+/** The resolver cannot be stopped; its late answer is dropped. */
 async function within<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const refuse = () => reject(new Error('aborted'))

@@ -40,13 +40,13 @@ export interface WebhookServiceDeps {
   readonly now: () => Date
   readonly random: (bytes: number) => Uint8Array
   readonly newId: () => string
-  /** Called after the commit of what no event tells the courier of. */
+  /** Called after a commit that leaves no event to wake the courier. */
   readonly wake: () => void
 }
 
 /**
- * Webhooks of an organization. Everything throws ApiError. Besides `organization:admin` it asks for
- * `audit:read` of whoever decides where events go: they would be delivered to him.
+ * Webhooks of an organization. Every method throws ApiError. A caller that decides where events go
+ * needs `organization:admin` and `audit:read`, because they could direct the events to themselves.
  */
 export interface WebhookService {
   list(caller: Caller, org: string, query: PageQuery): Promise<ListWebhooksResponse>
@@ -171,7 +171,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
   }
 }
 
-/** The event that a delivery id names; null when there is none in this history. */
+/** The event that a delivery id names; null if this history has no such event. */
 async function findEvent(
   reader: StoreReader,
   org: string,

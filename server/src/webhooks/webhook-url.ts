@@ -4,7 +4,7 @@ import type { ReachableAddresses } from './reachable-addresses.ts'
 
 /**
  * The URL in its canonical form, or 400. A name is judged again when it is resolved for a delivery;
- * here is refused what can never be delivered to.
+ * this check refuses only targets that can never be delivered to.
  */
 export function requireWebhookUrl(text: string, reachable: ReachableAddresses): string {
   const url = parseUrl(text)
