@@ -22,7 +22,7 @@ export interface EnrolOptions {
   readonly json?: true
 }
 
-/** `device enrol`: a device with its key and enrolment file, or nothing. */
+/** `device enrol`: a device with its key and enrolment file; a failure leaves neither. */
 export async function enrolDeviceCommand(
   config: Config,
   sources: Sources,

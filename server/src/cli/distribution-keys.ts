@@ -170,7 +170,7 @@ export async function rotateDistributionKeyCommand(
   })
 }
 
-/** Who has one key may have the others; and versions begin anew only with keys that nobody has. */
+/** A thief of one key may have the others; and versions begin anew only if all keys are new. */
 function rolesOf({ role, compromised }: RotateOptions): DistributionRole[] {
   return compromised === true ? [...new Set([role, 'targets', 'online'] as const)] : [role]
 }

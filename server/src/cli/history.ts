@@ -18,8 +18,8 @@ export interface VerifyHistoryOptions {
 }
 
 /**
- * `verify-history`: every chain, or one. Refused when one is not as it was written, or when what is
- * stored is not as `--state` expects it.
+ * `verify-history`: every chain, or one. Fails when an event is not as it was written, or when the
+ * stored state is not as `--state` expects it.
  */
 export async function verifyHistoryCommand(
   config: Config,
@@ -59,7 +59,8 @@ async function organizationsOf(reader: StoreReader, org: string | undefined): Pr
   if (org === undefined) {
     const names = await reader.organizations.names()
     if (names.length > 0) return names
-    // Nothing was proved: a nightly job may look into the wrong directory, or the database be gone.
+    // There was no history to verify: a nightly job may use the wrong directory, or the database is
+    // gone.
     throw new CommandFailure(
       'refused',
       'there is no organization, and so no history; check `PALISADE_DATA_DIR` and `DATABASE_URL`',

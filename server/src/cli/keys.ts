@@ -13,7 +13,7 @@ export interface KeyOptions {
   readonly json?: true
 }
 
-/** What a command shows of a key; never its private part. */
+/** The members of a key that a command shows; never its private part. */
 interface KeyView {
   readonly kid: string
   readonly purpose: 'access-token'

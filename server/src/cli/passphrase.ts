@@ -3,12 +3,12 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { CommandFailure } from '../platform/command-failure.ts'
 
-/** What PKCS#8 derives a key with is quick to try out, so the passphrase has to be long. */
+/** The key derivation of PKCS#8 is quick to try out, so the passphrase has to be long. */
 const MIN_CHARACTERS = 16
 
 /**
- * From a file that nobody else can read, or asked for on the terminal; never from the arguments,
- * which everybody on the machine can see. A new one is asked for twice.
+ * From a file that other users cannot read, or asked for on the terminal; never from the arguments,
+ * which every user of the machine can see. A new one is asked for twice.
  */
 export async function readPassphrase(
   file: string | undefined,
@@ -40,7 +40,7 @@ async function askFor(isNew: boolean): Promise<string> {
   return passphrase
 }
 
-/** Nothing of what is typed is shown. */
+/** Typed characters are not shown. */
 async function ask(question: string): Promise<string> {
   process.stderr.write(question)
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })

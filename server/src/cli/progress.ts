@@ -1,8 +1,8 @@
 const EVERY_MS = 1_000
 
 /**
- * Tells somebody who watches how far a command is: a line a second on standard error, the first
- * after a second. Nothing is told where nobody watches, as in the mail of a nightly job.
+ * Reports the progress of a command on a terminal: a line a second on standard error, the first
+ * after a second. Without a terminal, as in a nightly job, there is no output.
  */
 export function createProgress(): (words: () => string) => void {
   let nextMs = performance.now() + EVERY_MS

@@ -10,7 +10,7 @@ import {
   type StatusOptions,
 } from '../distribution-keys.ts'
 
-/** `keys status|export-root|sign-root`: keys that sign what machines enforce. */
+/** `keys status|export-root|sign-root`: keys that sign the policies of machines. */
 export function addDistributionKeys(keys: Command): void {
   keys
     .command('status')

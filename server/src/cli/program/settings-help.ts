@@ -1,4 +1,4 @@
-/** What `palisade-server --help` says after the commands: every setting, and examples. */
+/** The end of `palisade-server --help`, after the commands: every setting, and examples. */
 export const SETTINGS_HELP = `
 Settings (environment):
   PALISADE_HOST                  address to listen on (127.0.0.1)

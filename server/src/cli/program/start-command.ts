@@ -22,7 +22,7 @@ export function addStart(program: Command): void {
     })
 }
 
-/** What was acknowledged is on disk; the rest is cut off. */
+/** Acknowledged writes are on disk; running requests are cut off. */
 function endAtOnce(): never {
   process.stderr.write('palisade-server: ended by a second signal; running requests were cut off\n')
   process.exit(1)
