@@ -1,9 +1,9 @@
 import { quote } from '../quote.ts'
 
 /**
- * Domains below which strangers can get names of their own: the registries and hosting providers
- * met most often in the Public Suffix List (publicsuffix.org). Far from all of it, on purpose: what
- * is listed here is certain, and the whole list is larger than the evaluator.
+ * Domains below which strangers can register names: the most common registries and hosting
+ * providers of the Public Suffix List (publicsuffix.org). The list is short on purpose: every entry
+ * is certain, and the full list is larger than the evaluator.
  */
 const OPEN_TO_ALL: ReadonlySet<string> = new Set(
   `ac.jp ac.uk co.at co.id co.il co.in co.jp co.ke co.kr co.nz co.th co.uk co.za com.ar com.au com.br
@@ -16,20 +16,20 @@ const OPEN_TO_ALL: ReadonlySet<string> = new Set(
   s3.amazonaws.com surge.sh trycloudflare.com vercel.app web.app workers.dev`.split(/\s+/),
 )
 
-/** Special-use and customary private names of one label: no stranger has anything below them. */
+/** Special-use and customary private names of one label. Strangers cannot register below them. */
 const PRIVATE: ReadonlySet<string> = new Set(
   `cluster consul corp example home internal intranet invalid lan local localhost private svc
   test`.split(/\s+/),
 )
 
-/** Why a wildcard below the domain reaches strangers, or null. */
+/** Says why a wildcard below the domain reaches strangers, or returns null. */
 export function describeBroadDomain(domain: string): string | null {
   if (!domain.includes('.'))
-    return PRIVATE.has(domain) ? null : 'every name in a top-level domain, whoever owns it'
+    return PRIVATE.has(domain) ? null : 'every name in a top-level domain, regardless of its owner'
   return OPEN_TO_ALL.has(domain) ? 'names that anybody can get' : null
 }
 
-/** Why `**` below the domain reaches strangers, or null: they may be some levels down. */
+/** Says why `**` below the domain reaches strangers on any level, or returns null. */
 export function describeBroadDepths(domain: string): string | null {
   const open = [...OPEN_TO_ALL].find((each) => each.endsWith(`.${domain}`))
   return (

@@ -1,24 +1,24 @@
 import type { PathMeter } from '../language/find-path.ts'
 
 /**
- * What one call of `lint` may still spend, so that hostile policies take no longer than large ones.
- * What is left undecided is a finding.
+ * The work that one call of `lint` may still do. It bounds the time for hostile policies. A
+ * question that exceeds it becomes the finding `undecided`.
  */
 export interface Budget {
-  /** Pairs of resources that may be held against each other. */
+  /** Pairs of resources that may still be compared. */
   comparisons: number
-  /** Steps of questions about paths, see `findPath`. */
+  /** Steps for questions about paths; see `findPath`. */
   readonly paths: PathMeter
 }
 
-/** Some two seconds. 25,000 ordinary rules take less than a tenth of it. */
+/** About two seconds of work, far more than a large ordinary policy set needs. */
 export function createBudget(): Budget {
   return { comparisons: 500_000, paths: { left: 2_000_000 } }
 }
 
 const STEPS_OF_ONE_QUESTION = 40_000
 
-/** Puts one question about paths, which may take a fiftieth of all. */
+/** Asks one question about paths. One question may take a fiftieth of the whole budget. */
 export function withinBudget<T>(budget: Budget, ask: (meter: PathMeter) => T): T {
   const allowed = Math.max(0, Math.min(STEPS_OF_ONE_QUESTION, budget.paths.left))
   const meter = { left: allowed }

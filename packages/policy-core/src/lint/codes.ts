@@ -1,7 +1,7 @@
-/** How much a finding matters: `error` and `warning` ask for a change, `info` for a look. */
+/** Severity of a finding: `error` and `warning` ask for a change, `info` asks for a review. */
 export type Severity = 'error' | 'warning' | 'info'
 
-/** What a finding is about; `LINT_SEVERITIES` has a table of what each means. */
+/** Subject of a finding. The table at `LINT_SEVERITIES` explains each code. */
 export type LintCode =
   | 'repeated_id'
   | 'shadowed'
@@ -26,54 +26,34 @@ export type LintCode =
   | 'undecided'
 
 /**
- * Everything that `lint` finds, with its severity and the reason for it.
+ * Every finding code of `lint`, with its severity and the reason for it.
  *
- * | Code                  | Severity | Because
- * |
- * | --------------------- | -------- | ------------------------------------------------------------
- * |
- * | `repeated_id`         | error    | logs and decisions name rules by id: nobody can tell which
- * |
- * | `shadowed`            | warning  | somebody believes that it is allowed, and it is denied
- * |
- * | `matches_nothing`     | warning  | no name or path can be as long as the pattern asks for
- * |
- * | `single_star`         | warning  | a deny cuts what is not allowed: `**` was surely meant
- * |
- * | `deny_without_apex`   | warning  | the domain itself stays open through a wider allow
- * |
- * | `deny_one_level`      | warning  | deeper levels stay open through a wider allow
- * |
- * | `deny_one_action`     | warning  | UDP reaches what TCP may not, or a write what no read may
- * |
- * | `deny_every_address`  | warning  | a deny decides, so that allowed names have no address left
- * |
- * | `literal_syntax`      | warning  | braces, sets and variables stand for themselves in paths
- * |
- * | `too_broad`           | warning  | strangers can get such names, of a short list of providers,
- * or the range is nearly all |
- * | `protected_name`      | warning  | the name means this machine, which a name never opens
- * |
- * | `confusable_host`     | warning  | letters of another script make it read like another name;
- * look-alikes among Latin letters (`rn`, `1`) are not found |
- * | `similar_resource`    | warning  | paths that differ by letter case: one matches nothing meant
- * |
- * | `write_without_read`  | warning  | a writable mount needs both
- * |
- * | `inactive`            | info     | as it has to be: the user's own allow counts when nobody
- * governs |
- * | `redundant`           | info     | harmless, but its removal would be thought to close
- * something |
- * | `duplicate_resource`  | info     | the same, with the same pattern
- * |
- * | `apex_not_covered`    | info     | often meant, often overlooked
- * |
- * | `protected_address`   | info     | the range does not open what it holds, mostly for the better
- * |
- * | `similar_name`        | info     | people confuse the two; decisions do not
- * |
- * | `undecided`           | info     | a question took more work than `lint` allows itself
- * |
+ * | Code                   | Severity | Reason                                                   |
+ * | ---------------------- | -------- | -------------------------------------------------------- |
+ * | `repeated_id`          | error    | logs and decisions name rules by id                      |
+ * | `shadowed`             | warning  | the author expects an allow, but a deny decides          |
+ * | `matches_nothing`      | warning  | the pattern asks for more than a name or path may hold   |
+ * | `single_star`          | warning  | the deny has no effect: the allow was meant to have `**` |
+ * | `deny_without_apex`    | warning  | a wider allow keeps the domain itself open               |
+ * | `deny_one_level`       | warning  | a wider allow keeps deeper levels open                   |
+ * | `deny_one_action`      | warning  | UDP stays open beside TCP, or write beside read          |
+ * | `deny_every_address`   | warning  | a deny decides, so allowed names have no address left    |
+ * | `literal_syntax`       | warning  | braces, sets and variables are literal text in paths     |
+ * | `too_broad`            | warning  | strangers can get such names, or the range is huge       |
+ * | `protected_name`       | warning  | the name means this machine; a name never opens it       |
+ * | `confusable_host`      | warning  | letters of another script imitate another name           |
+ * | `similar_resource`     | warning  | paths that differ by letter case: one is a mistake       |
+ * | `write_without_read`   | warning  | a writable mount needs both                              |
+ * | `inactive`             | info     | a governed machine ignores the user's own allows         |
+ * | `redundant`            | info     | harmless; its removal would seem to close access         |
+ * | `duplicate_resource`   | info     | the same, with the same pattern                          |
+ * | `apex_not_covered`     | info     | often intended, often overlooked                         |
+ * | `protected_address`    | info     | the range does not open protected addresses in it        |
+ * | `similar_name`         | info     | people confuse the two; decisions do not                 |
+ * | `undecided`            | info     | a question exceeded the budget of `lint`                 |
+ *
+ * `too_broad` knows a short list of providers. `confusable_host` does not find look-alikes among
+ * Latin letters, such as `rn` or `1`.
  */
 export const LINT_SEVERITIES: Readonly<Record<LintCode, Severity>> = /* @__PURE__ */ Object.freeze({
   repeated_id: 'error',

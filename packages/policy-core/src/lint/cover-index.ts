@@ -3,10 +3,10 @@ import { createRangeIndex } from '../overlap/range-index.ts'
 import type { Entry, LintPattern } from './lint-rule.ts'
 import { createPathIndex } from './path-index.ts'
 
-/** Resources of every kind, to be asked for those that may cover a pattern. */
+/** Index of resources of every kind that finds those that may cover a pattern. */
 export interface CoverIndex {
   readonly add: (entry: Entry, pattern: LintPattern) => void
-  /** All that cover `pattern`, and few others. */
+  /** Returns every resource that covers `pattern`, and few others. */
   readonly candidates: (pattern: LintPattern) => Iterable<Entry>
 }
 

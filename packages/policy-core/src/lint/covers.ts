@@ -4,7 +4,7 @@ import { coversPath, intersectsPath, type Answer } from '../language/path-contai
 import { withinBudget, type Budget } from './budget.ts'
 import type { LintPattern, PlacedPath } from './lint-rule.ts'
 
-/** Tells whether `outer` matches all that `inner` matches, wherever the home directory may be. */
+/** Tells whether `outer` matches all that `inner` matches, for every home directory. */
 export function covers(outer: LintPattern, inner: LintPattern, budget: Budget): Answer {
   if (outer.kind !== 'path' || inner.kind !== 'path')
     return outer.kind !== 'path' && inner.kind !== 'path' && coversNetwork(outer, inner)
@@ -15,7 +15,7 @@ export function covers(outer: LintPattern, inner: LintPattern, budget: Budget): 
   return withinBudget(budget, (meter) => coversPath(outer.segments, segments, meter))
 }
 
-/** Tells whether something may be matched by both, for some home directory. */
+/** Tells whether both patterns match a common name, address or path for some home directory. */
 export function intersects(a: LintPattern, b: LintPattern, budget: Budget): Answer {
   if (a.kind !== 'path' || b.kind !== 'path')
     return a.kind !== 'path' && b.kind !== 'path' && intersectsNetwork(a, b) ? 'yes' : 'no'
@@ -24,7 +24,7 @@ export function intersects(a: LintPattern, b: LintPattern, budget: Budget): Answ
   return withinBudget(budget, (meter) => intersectsPath(left, right, meter))
 }
 
-/** The segments below any directory that may be a home; as they are when they start at the root. */
+/** The segments below any possible home directory. Segments from the root stay unchanged. */
 export function anywhere({ fromHome, segments }: PlacedPath): Segments {
   return fromHome ? [{ recursive: true }, ...segments] : segments
 }

@@ -1,7 +1,7 @@
 import type { GlobSegment } from '../path/glob.ts'
 import type { Entry, LintPattern } from './lint-rule.ts'
 
-/** What lies deeper than a pattern whose end is a single `*`; null for all others. */
+/** The pattern for the levels below a pattern that ends in a single `*`; null for others. */
 export function deeperThan(pattern: LintPattern): LintPattern | null {
   if (pattern.kind === 'name') return pattern.depth === 'one' ? { ...pattern, depth: 'any' } : null
   const last = pattern.kind === 'path' ? pattern.segments.at(-1) : undefined
@@ -9,7 +9,7 @@ export function deeperThan(pattern: LintPattern): LintPattern | null {
   return { ...pattern, segments: [...pattern.segments, last, { recursive: true }] }
 }
 
-/** The pattern as it would be written with `**` for that `*`. */
+/** The text of the pattern with `**` in place of that `*`. */
 export function widen({ pattern, text }: Entry): string {
   return pattern.kind === 'path' ? text.replace(/\*$/, '**') : text.replace('*', '**')
 }

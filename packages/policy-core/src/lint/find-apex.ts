@@ -5,7 +5,10 @@ import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry } from './lint-rule.ts'
 import type { NamesAround } from './names-around.ts'
 
-/** The domain itself beside an allow of `*.` or `**.` of it, which may have been meant as well. */
+/**
+ * Finds allows of `*.` or `**.` below a domain where no rule names the domain itself: the author
+ * may have meant it too.
+ */
 export function findApex(entry: Entry, around: NamesAround): Finding[] {
   const { pattern, rule } = entry
   if (pattern.kind !== 'name' || pattern.depth === 'exact' || rule.decision === 'deny') return []

@@ -8,13 +8,13 @@ import { describeBroadDepths, describeBroadDomain } from './broad-domain.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type LintPattern, type LintRule } from './lint-rule.ts'
 
-/** No organization has more than a /8 of IPv4 or a /16 of IPv6. */
+/** Shortest prefix that is plausible for one organization. */
 const LEAST_PREFIX = { 4: 8, 6: 16 }
 
-/** Unique local addresses (RFC 4193): private, however many. */
+/** Unique local addresses (RFC 4193). They are private, so the size of a range is harmless. */
 const UNIQUE_LOCAL: IpRange = { family: 6, base: 0xfcn << 120n, prefix: 7 }
 
-/** Allows that reach what nobody can have meant to name. */
+/** Finds allows that are too broad to be intended. */
 export function findBroad(rule: LintRule): Finding[] {
   if (!rule.active || rule.decision === 'deny') return []
   return rule.entries.flatMap((entry) => {
@@ -30,7 +30,7 @@ interface Broad {
   readonly mend: string
 }
 
-/** What a pattern allows that nobody can have meant, and what to write instead; null for others. */
+/** Describes a pattern that is too broad, with the correction; null for other patterns. */
 export function describeBroad(pattern: LintPattern): Broad | null {
   if (pattern.kind === 'path')
     return !pattern.fromHome && pattern.segments.length > 0 && pattern.segments.every(isAny)
@@ -57,14 +57,14 @@ function describeBroadRange(range: IpRange): Broad | null {
   const mend = 'name the networks that are needed, or allow names instead'
   if (range.prefix === 0) return { what: `every IPv${range.family} address`, mend }
   const first = { family: range.family, value: range.base }
-  // A gateway behind such a range passes on to all of IPv4, whose allows and denies were meant.
+  // An IPv6 gateway in such a range forwards to all of IPv4.
   if (embeddedIpv4(first).some(({ outerBits }) => range.prefix <= outerBits(0)))
     return { what: 'every IPv4 address through an IPv6 gateway', mend }
   if (range.prefix >= LEAST_PREFIX[range.family] || isOfOneKind(range)) return null
   return { what: 'a great part of the internet', mend }
 }
 
-/** Private or protected as a whole, so that its size means nothing. */
+/** Tells whether the whole range is private or protected, so that its size is irrelevant. */
 function isOfOneKind(range: IpRange): boolean {
   const kinds = [UNIQUE_LOCAL, ...protectedClasses([]).map((each) => each.range)]
   return kinds.some((kind) => rangeCovers(kind, range))

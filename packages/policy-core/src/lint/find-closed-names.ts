@@ -8,8 +8,9 @@ import { refer, type Entry, type LintSet } from './lint-rule.ts'
 import { isInForceWith } from './precedence.ts'
 
 /**
- * Denies of every IPv4 address, as firewalls end their lists: whatever an allowed name resolves to
- * is denied. A deny of all IPv6 addresses is a way to get along without them.
+ * Finds denies of every IPv4 address, a habit from firewall lists. Such a deny also denies every
+ * IPv4 address of an allowed name. A deny of every IPv6 address is a legitimate way to disable
+ * IPv6.
  */
 export function findClosedNames(set: LintSet, budget: Budget): Finding[] {
   const denies = eachEntry(set.rules, 'deny').filter(({ entry }) => isEveryIpv4(entry))
@@ -27,8 +28,9 @@ export function findClosedNames(set: LintSet, budget: Budget): Finding[] {
       createFinding(
         'deny_every_address',
         [refer(deny), refer(name)],
-        `${quote(deny.text)} denies every IPv4 address, also those of allowed names such as ${quote(name.text)}`,
-        'remove it: what no rule allows is denied anyway',
+        `${quote(deny.text)} denies every IPv4 address, also those of allowed names such as ` +
+          quote(name.text),
+        'remove it: requests that no rule allows are denied anyway',
       ),
     ]
   })
@@ -38,7 +40,7 @@ function isEveryIpv4({ pattern }: Entry): boolean {
   return pattern.kind === 'range' && pattern.range.family === 4 && pattern.range.prefix === 0
 }
 
-/** The first allowed name of each policy: what is in force for one rule is for all of them. */
+/** The first allowed name of each group of rules that are in force for the same users. */
 function indexNames({ rules }: LintSet): Map<Action, readonly Entry[]> {
   const names = new Map<Action, Map<string, Entry>>()
   for (const { entry, action } of eachEntry(rules, 'allow')) {

@@ -8,8 +8,8 @@ import { describeConfusable } from './scripts.ts'
 const ENCODED = 'xn--'
 
 /**
- * Host names with a label that reads like another one. In ASCII, as `xn--`, it does not: whoever
- * writes it so has looked.
+ * Finds host names with a label that reads like another name. A label written in ASCII (`xn--`)
+ * is not reported, because that form cannot be mistaken.
  */
 export function findConfusable(entry: Entry): Finding[] {
   const { pattern } = entry
@@ -27,19 +27,20 @@ export function findConfusable(entry: Entry): Finding[] {
         'confusable_host',
         [refer(entry)],
         `${quote(decoded)} (${quote(label)}) in ${quote(entry.text)} ${why}`,
-        `make sure that it is the name you mean, and write ${quote(formatNetworkPattern(pattern))}, which cannot be mistaken`,
+        `make sure that it is the name you mean, and write ` +
+          `${quote(formatNetworkPattern(pattern))}, which cannot be mistaken`,
       ),
     ]
   }
   return []
 }
 
-/** The labels as they were written, wildcards and all; the last without its port. */
+/** The labels as written, including wildcards, without the port. */
 function writtenLabels(text: string): readonly string[] {
   return text.toLowerCase().replace(/:\d+$/, '').replace(/\.$/, '').split('.')
 }
 
-/** A label in its own letters; null when it is in ASCII as it stands. */
+/** Decodes a label to Unicode; null when the label is plain ASCII. */
 function decode(label: string): string | null {
   return label.startsWith(ENCODED) ? decodePunycode(label.slice(ENCODED.length)) : null
 }

@@ -16,14 +16,14 @@ import {
 } from './lint-rule.ts'
 import { isInForceWith } from './precedence.ts'
 
-/** What makes a resource pointless; `unknown` when the budget did not suffice to tell. */
+/** The resource that makes another pointless, or null; `unknown` when the budget is used up. */
 export type Cover = Entry | null | 'unknown'
 
-/** Asks every active resource of a set. */
+/** Searches the active resources of a set. */
 export interface CoverFinder {
   /** The protected classes of the machine's own addresses. */
   readonly machine: LintSet['machine']
-  /** The first resource of this decision that covers `pattern` and counts wherever `entry` does. */
+  /** The first resource of this decision that covers `pattern` and is in force with `entry`. */
   readonly coverOf: (
     entry: Entry,
     decision: RuleDecision,
@@ -31,8 +31,8 @@ export interface CoverFinder {
     pattern?: LintPattern,
   ) => Cover
   /**
-   * The first allow of which `isOpener` holds, among those that cover `pattern` on one port at
-   * least and count wherever `deny` does.
+   * The first allow that satisfies `isOpener`, among the allows that cover `pattern` on at least
+   * one port and are in force with `deny`.
    */
   readonly openerOf: (
     deny: Entry,
@@ -40,13 +40,13 @@ export interface CoverFinder {
     pattern: LintPattern,
     isOpener: (allow: Entry) => Answer,
   ) => Cover
-  /** The first resource of the same decision without which nothing would be lost. */
+  /** The first resource of the same decision that makes `entry` redundant. */
   readonly doubleOf: (entry: Entry, action: Action) => Cover
 }
 
 interface Indexed {
   readonly index: CoverIndex
-  /** How many of each key it has. */
+  /** Number of resources in the index, by key. */
   readonly known: Map<string, number>
 }
 
@@ -68,7 +68,7 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   ): Iterable<Entry> => indices.get(`${decision} ${action}`)?.index.candidates(pattern) ?? []
   function* candidatesToOpen(action: Action, pattern: LintPattern): Generator<Entry> {
     yield* candidates('allow', action, pattern)
-    // A pattern of every port is open where an allow of one port is.
+    // An allow of a single port also opens a pattern without a port, on that port.
     if (pattern.kind !== 'path' && pattern.port === null) yield* candidates('open', action, pattern)
   }
   return {
@@ -91,19 +91,20 @@ export function createCoverFinder(set: LintSet, budget: Budget): CoverFinder {
   }
 }
 
-/** What an index has of each resource, and how many that are equal in it. */
+/** Selects the pattern to index for a resource, and the number of equal resources to keep. */
 interface Kept {
   readonly patternOf: (entry: Entry) => LintPattern
   readonly most: number
 }
 
 /**
- * Allows whatever their ports. Of one name on thousands of ports a few say what there is to say.
+ * Allows without regard to ports. A few of each pattern suffice, even for thousands of ports.
  */
 const OPEN: Kept = { patternOf: ({ pattern }) => onPort(pattern, null), most: 4 }
 
 /**
- * Of equal resources for equal actions and teams the first stands for all: they decide the same.
+ * Indexes the resources of a rule. Equal resources with equal actions and teams decide alike, so
+ * the first `most` of them represent all.
  */
 function addTo(
   indices: Map<string, Indexed>,
@@ -127,7 +128,7 @@ function addTo(
   }
 }
 
-/** The one of lowest rank, so that the answer does not depend on the order of an index. */
+/** Finds the cover of lowest rank, so that the answer does not depend on the order of an index. */
 export function firstCover(
   entries: Iterable<Entry>,
   budget: Budget,
@@ -146,9 +147,9 @@ export function firstCover(
 }
 
 /**
- * Tells whether `other` makes `entry` superfluous. Of two that make each other superfluous for this
- * action the one of the rule with more actions stays, or else the first, so that all findings may
- * be followed at once.
+ * Tells whether `other` makes `entry` redundant. When each makes the other redundant for this
+ * action, the resource of the rule with more actions stays, or else the first. A user can then
+ * follow all findings at once.
  */
 function isDouble(
   entry: Entry,
@@ -182,9 +183,9 @@ function replaces(
 }
 
 /**
- * Tells whether every protected address that `inner` opens is opened by `outer`, which covers it.
- * What `inner` opens, it opens because all of it lies in the class: so its ends tell. Both, because
- * `::` and `::1` carry no IPv4 address where all others around them do.
+ * Tells whether `outer`, which covers `inner`, opens every protected address that `inner` opens.
+ * A range opens a class only when it lies inside that class, so testing its ends is enough. Both
+ * ends are tested because `::` and `::1`, unlike their neighbours, carry no IPv4 address.
  */
 function opensAsMuch(
   outer: LintPattern,

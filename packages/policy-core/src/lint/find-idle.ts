@@ -6,7 +6,7 @@ import { quote } from '../quote.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type LintRule } from './lint-rule.ts'
 
-/** Rules and resources that can never decide anything, whatever other rules say. */
+/** Finds rules and resources that can never decide a request, regardless of other rules. */
 export function findIdle(rule: LintRule): Finding[] {
   if (!rule.active)
     return [
@@ -25,7 +25,7 @@ export function findIdle(rule: LintRule): Finding[] {
   })
 }
 
-/** Why there is nothing that the resource matches, and what to write instead; null for others. */
+/** Describes why the resource matches no request, with the correction; null for others. */
 export function describeImpossible({
   pattern,
 }: Entry): { readonly why: string; readonly mend: string } | null {

@@ -10,11 +10,13 @@ import { createFinding, type Finding } from './finding.ts'
 import { keyOf, onPort, portOf, refer, type Entry } from './lint-rule.ts'
 import type { NamesAround } from './names-around.ts'
 
-/** What a deny with a wildcard leaves to a wider allow, though it surely was meant to close it. */
+/**
+ * Finds gaps in a deny that a wider allow leaves open, although the deny was meant to close them.
+ */
 export function findLeftOpen(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
   const { pattern, rule } = entry
   if (rule.decision === 'allow') return []
-  // Which no allow opens.
+  // An allow never opens a localhost name.
   if (pattern.kind === 'name' && isLocalhostName(pattern.domain)) return []
   return [
     ...findOpenApex(entry, around, finder),
@@ -41,8 +43,10 @@ function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): F
       createFinding(
         'deny_without_apex',
         [refer(entry), refer(opener)],
-        `${quote(entry.text)} does not deny ${quote(domain)} itself, which ${quote(opener.text)} allows`,
-        `deny ${quote(formatHostPort(domain, pattern.port))} as well, or allow it by name if it shall stay open`,
+        `${quote(entry.text)} does not deny ${quote(domain)} itself, ` +
+          `which ${quote(opener.text)} allows`,
+        `deny ${quote(formatHostPort(domain, pattern.port))} as well, ` +
+          `or allow it by name if it shall stay open`,
       ),
     ]
   }
@@ -50,7 +54,8 @@ function findOpenApex(entry: Entry, around: NamesAround, finder: CoverFinder): F
 }
 
 /**
- * Deeper levels below a single `*`. Who names some of them in an allow knows that they are open.
+ * Finds open levels below a deny of a single `*`. An allow that names a deeper level shows that its
+ * author knows that `*` covers one level, so such a deny is not reported.
  */
 function findOpenLevels(entry: Entry, around: NamesAround, finder: CoverFinder): Finding[] {
   const { pattern, rule, text } = entry
@@ -65,7 +70,7 @@ function findOpenLevels(entry: Entry, around: NamesAround, finder: CoverFinder):
       createFinding(
         'deny_one_level',
         [refer(entry), refer(opener)],
-        `${quote(text)} denies one level, but ${quote(opener.text)} allows what lies deeper`,
+        `${quote(text)} denies one level, but ${quote(opener.text)} allows deeper levels`,
         `write ${quote(widen(entry))}, which denies every level`,
       ),
     ]
@@ -73,13 +78,13 @@ function findOpenLevels(entry: Entry, around: NamesAround, finder: CoverFinder):
   return []
 }
 
-/** Actions that reach the same thing, and are forgotten when the first is denied. */
+/** Pairs of actions with the same target. Authors who deny the first often forget the second. */
 const ALSO: ReadonlyMap<Action, Action> = new Map([
   ['connect:tcp', 'connect:udp'],
   ['read', 'write'],
 ])
 
-/** The port on which names are reached by TCP and UDP alike: by HTTP/3. */
+/** The port that serves both TCP and UDP, because HTTP/3 uses UDP. */
 const SHARED_PORT = 443
 
 function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
@@ -89,14 +94,15 @@ function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
     const other = ALSO.get(action)
     if (other === undefined || rule.actions.includes(other)) continue
     const opener = findOpener(entry, other, onPort(pattern, SHARED_PORT), finder)
-    // Of an allow that is denied as a whole enough is said already.
+    // An allow that is denied as a whole has the finding `shadowed` already.
     if (opener === null || (opener !== 'unknown' && deniesAllOf(entry, opener))) continue
     if (opener === 'unknown') return [describeUndecided(entry)]
     return [
       createFinding(
         'deny_one_action',
         [refer(entry), refer(opener)],
-        `${quote(text)} is denied for ${quote(action)} only; ${quote(opener.text)} allows ${quote(other)} there`,
+        `${quote(text)} is denied for ${quote(action)} only; ` +
+          `${quote(opener.text)} allows ${quote(other)} there`,
         `add ${quote(other)} to the actions of the deny`,
       ),
     ]
@@ -104,7 +110,7 @@ function findOtherAction(entry: Entry, finder: CoverFinder): Finding[] {
   return []
 }
 
-/** Tells whether the deny is about all of the allow, perhaps on more ports. */
+/** Tells whether the deny has the same pattern as the allow, on the same port or on all ports. */
 function deniesAllOf(deny: Entry, { key, pattern }: Entry): boolean {
   return (
     key === deny.key || (portOf(deny.pattern) === null && keyOf(onPort(pattern, null)) === deny.key)
@@ -115,7 +121,8 @@ function describeUndecided(entry: Entry): Finding {
   return createFinding(
     'undecided',
     [refer(entry)],
-    `whether other rules open what ${quote(entry.text)} was meant to deny took too much work to tell`,
+    `whether other rules open what ${quote(entry.text)} was meant to deny ` +
+      `took too much work to tell`,
     'write patterns with fewer `*` and `**`, or split the policies before checking them',
   )
 }

@@ -2,7 +2,7 @@ import { quote } from '../quote.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type LintRule } from './lint-rule.ts'
 
-/** A notation of shells and other matchers, which stands for itself here. */
+/** A notation of shells and other matchers. Path patterns treat it as literal text. */
 interface Notation {
   readonly found: RegExp
   readonly what: string
@@ -10,8 +10,9 @@ interface Notation {
 }
 
 /**
- * Only what hardly is in the name of a file: `[id]`, `(group)` and `$cache` are. Without joiners,
- * which Persian, Indic scripts and emoji need. Each is found in time linear in the text.
+ * Notations that rarely occur in file names. `[id]`, `(group)` and `$cache` do occur and are not
+ * reported. Nor are joiners, which Persian, Indic scripts and emoji need. Each expression runs in
+ * time linear in the text.
  */
 const NOTATIONS: readonly Notation[] = [
   {
@@ -22,14 +23,14 @@ const NOTATIONS: readonly Notation[] = [
   {
     found: /\[[!^]?(?:[\w*]-\w)+\]|\[[!^][^[\]/]+\]/,
     what: 'a set of characters in brackets',
-    mend: 'write `*` for what may vary, or one resource for each',
+    mend: 'write `*` for the variable part, or one resource for each',
   },
   { found: /[?*+@!]\([^()|/]*\|[^()/]*\)/, what: 'an extended glob', mend: 'write `*` instead' },
-  { found: /\?/, what: '`?`', mend: 'write `*` for what may vary' },
+  { found: /\?/, what: '`?`', mend: 'write `*` for the variable part' },
   {
     found: /(?:^|\/)(?:\$[A-Z_]{2,}|\$\{\w+\}|%[A-Z_]{2,}%)(?=\/|$)/,
     what: 'a variable',
-    mend: 'write what it stands for, or `~` for the home directory at the beginning',
+    mend: 'write its value, or `~` for the home directory at the beginning',
   },
   {
     found: /.\/~(?=\/|$)|^\/~(?=\/|$)/u,
@@ -43,12 +44,12 @@ const NOTATIONS: readonly Notation[] = [
   },
   {
     found: /(?![\u200c\u200d])\p{Cf}/u,
-    what: 'a character that nobody can see',
+    what: 'an invisible character',
     mend: 'write the name without it',
   },
 ]
 
-/** Paths that hold a notation which means nothing here, so that they hardly match anything. */
+/** Finds paths with a notation that is literal text here, so that they match hardly any file. */
 export function findLiteralSyntax(rule: LintRule): Finding[] {
   if (!rule.active) return []
   return rule.entries.flatMap((entry) => {

@@ -7,7 +7,7 @@ import type { Action } from '../policy/policy.ts'
 import type { Cover, CoverFinder } from './find-cover.ts'
 import { onPort, portOf, type Entry, type LintPattern } from './lint-rule.ts'
 
-/** Who allows all addresses allows all names, whatever they resolve to. */
+/** Ranges of all addresses. An allow of one allows every name too. */
 const CATCH_ALLS: readonly LintPattern[] = ([4, 6] as const).map((family) => ({
   kind: 'range',
   range: { family, base: 0n, prefix: 0 },
@@ -15,8 +15,8 @@ const CATCH_ALLS: readonly LintPattern[] = ([4, 6] as const).map((family) => ({
 }))
 
 /**
- * The first allow that leaves open all of `pattern`, on one of its ports at least, which a deny was
- * surely meant to close; null also when another deny closes it.
+ * The first allow that leaves all of `pattern` open on at least one of its ports, although `deny`
+ * was meant to close it. Null also when another deny closes it.
  */
 export function findOpener(
   deny: Entry,
@@ -51,15 +51,15 @@ interface Opening {
 }
 
 /**
- * Whether the allow opens at least one address of a range: a wide range opens no protected address,
- * and a deny of an IPv4 address also denies the IPv6 addresses that carry it. Always true of names
- * and paths.
+ * Tells whether the allow opens at least one address of a range. A wide range opens no protected
+ * address, and a deny of an IPv4 address also denies the IPv6 addresses that carry it. Names and
+ * paths always return true.
  */
 function opensSome({ pattern: allowed }: Entry, opening: Opening): boolean {
   const { pattern, finder } = opening
   if (pattern.kind !== 'range' || allowed.kind !== 'range') return true
   const { family, base } = pattern.range
-  // The first addresses behind each protected class and each range that carries IPv4.
+  // The first address after each protected class and each range that carries IPv4.
   const closed = [...protectedClasses(finder.machine), ...CARRIERS].map(({ range }) => range)
   const starts = closed.filter((range) => range.family === family).map(addressBehind)
   return [base, ...starts]

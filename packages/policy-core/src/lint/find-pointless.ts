@@ -6,18 +6,18 @@ import { describeImpossible } from './find-idle.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type LintRule } from './lint-rule.ts'
 
-/** What other rules make of one resource. */
+/** Effect of other rules on one resource. */
 export interface Judged {
   readonly entry: Entry
   readonly kind: 'shadowed' | 'partly shadowed' | 'double' | 'undecided' | 'needed'
-  /** The actions that are spoken of, and the resources that cause it. */
+  /** The affected actions; `causes` are the resources responsible. */
   readonly actions: readonly Action[]
   readonly causes: readonly Entry[]
 }
 
 /**
- * What becomes of each resource of an active rule: denied anyway, covered by another, or needed.
- * What matches nothing is left out.
+ * Classifies each resource of an active rule: denied by another rule, covered by another resource,
+ * or needed. Resources that cannot match are left out; `findIdle` reports them.
  */
 export function judgeRule(rule: LintRule, finder: CoverFinder): readonly Judged[] {
   if (!rule.active) return []
@@ -26,12 +26,14 @@ export function judgeRule(rule: LintRule, finder: CoverFinder): readonly Judged[
     .map((entry) => judge(entry, finder))
 }
 
-/** Tells whether the resource may go, so that nothing else needs to be said of it. */
+/** Tells whether the resource can be removed, so that other findings about it are useless. */
 export function isPointless({ kind }: Judged): boolean {
   return kind === 'shadowed' || kind === 'double'
 }
 
-/** Findings for one rule: one for all its resources where they share their fate. */
+/**
+ * Findings for one rule. Resources of the same kind share one finding if they are the whole rule.
+ */
 export function findPointless(rule: LintRule, judged: readonly Judged[]): Finding[] {
   const [first] = judged
   const isWhole =
@@ -94,7 +96,8 @@ function describe({ entry, kind, actions, causes }: Judged): Finding[] {
         createFinding(
           'shadowed',
           rules,
-          `allowing ${text} has no effect for ${actions.map(quote).join(', ')}: all of it is denied by ${list}`,
+          `allowing ${text} has no effect for ${actions.map(quote).join(', ')}: ` +
+            `all of it is denied by ${list}`,
           'allow the other action in a rule of its own, or narrow the deny',
         ),
       ]
@@ -114,7 +117,7 @@ function describe({ entry, kind, actions, causes }: Judged): Finding[] {
   }
 }
 
-/** Who removes the narrow one may never get rid of the broad one. */
+/** Advises to remove the broad resource, because a user who removes the narrow one keeps it. */
 function mendDoubles(what: string, entries: readonly Entry[], causes: readonly Entry[]): string {
   const broad = causes.filter(({ pattern }) => describeBroad(pattern) !== null)
   const isBroad = entries.some(({ pattern }) => describeBroad(pattern) !== null)
@@ -149,7 +152,7 @@ function describeRule(rule: LintRule, judged: readonly Judged[]): Finding {
   )
 }
 
-/** Some of the causes for a sentence; the finding itself has all. */
+/** Lists a few causes for a message; the finding itself has all of them. */
 function listOf(causes: readonly Entry[]): string {
   const texts = [...new Set(causes.map(({ text }) => quote(text)))]
   const shown = texts.slice(0, 3).join(', ')

@@ -8,7 +8,7 @@ import type { Openings } from './openings.ts'
 
 const LOOPBACK: IpRange = { family: 4, base: 0x7f00_0000n, prefix: 8 }
 
-/** Allows that look as if they opened protected addresses, and do not open them. */
+/** Finds allows that seem to open protected addresses but do not. */
 export function findProtected(rule: LintRule, openings: Openings): Finding[] {
   if (!rule.active || rule.decision === 'deny') return []
   return rule.entries.flatMap((entry) => [
@@ -33,7 +33,7 @@ function findClosedName(entry: Entry, { isOpened }: Openings): Finding[] {
 
 function findClosedRange(entry: Entry, { classes, isOpened }: Openings): Finding[] {
   const { pattern, rule } = entry
-  // Catch-alls are said to be too broad already.
+  // Ranges of all addresses have the finding `too_broad` already.
   if (pattern.kind !== 'range' || pattern.range.prefix === 0) return []
   const closed = classes.filter(
     ({ range }) =>

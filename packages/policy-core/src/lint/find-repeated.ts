@@ -4,13 +4,13 @@ import { groupBy } from './group-by.ts'
 import { ownersOf, type Owners } from './owners.ts'
 import type { LintSet } from './lint-rule.ts'
 
-/** Ids that are used twice: of policies in one list, of rules in one policy. */
+/** Finds duplicate ids: of policies in one list, and of rules in one policy. */
 export function findRepeatedIds(set: LintSet): Finding[] {
   const { policies, rules } = ownersOf(set)
   return [...repeated(policies, 'policy'), ...repeated(rules, 'rule')]
 }
 
-/** One finding for each id, with all that have it. */
+/** One finding per id, which lists every owner of the id. */
 function repeated({ all, within, idOf, nameOf }: Owners, word: 'policy' | 'rule'): Finding[] {
   return groupBy(all, (owner) => `${within(owner)}\0${idOf(owner)}`).flatMap((group) => {
     const [first] = group

@@ -8,7 +8,7 @@ import { refer, type Entry, type LintRule, type LintSet } from './lint-rule.ts'
 import { ownersOf, type Owners } from './owners.ts'
 import { isInForceWith } from './precedence.ts'
 
-/** Names of rules in one policy, and of policies, that are equal but for letter case. */
+/** Finds policies, and rules in one policy, whose names are equal apart from letter case. */
 export function findSimilarNames(set: LintSet): Finding[] {
   const { policies, rules } = ownersOf(set)
   return [...similarNames(policies), ...similarNames(rules)]
@@ -19,7 +19,7 @@ function similarNames({ all, within, idOf, nameOf }: Owners): Finding[] {
     `${within(owner)}\0${foldCase(nameOf(owner))}`
   return groupBy(all, key).flatMap((group) => {
     const byId = new Map(group.map((owner) => [`${idOf(owner)}\0${nameOf(owner)}`, owner]))
-    // Two of one id are a finding already.
+    // A duplicate id has the finding `repeated_id` already.
     if (new Set(group.map(idOf)).size < 2) return []
     const rules = [...byId].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, owner]) => owner)
     const names = [...new Set(rules.map(nameOf))]
@@ -31,8 +31,8 @@ function similarNames({ all, within, idOf, nameOf }: Owners): Finding[] {
 }
 
 /**
- * Path patterns of different rules that differ by letter case only, where it counts. Inside one
- * rule both are written on purpose.
+ * Finds path patterns of different rules that differ by letter case only, on a case-sensitive file
+ * system. Two spellings inside one rule are intentional.
  */
 export function findSimilarResources({ rules, caseSensitive }: LintSet): Finding[] {
   if (!caseSensitive) return []
@@ -45,7 +45,7 @@ function foldedKey({ pattern, key }: Entry): string {
   return `${pattern.fromHome ? '~' : ''}${keyOfSegments(pattern.segments.map(foldSegment))}`
 }
 
-/** One finding for each spelling but the first. */
+/** One finding for each spelling except the first. */
 function describeSimilar(group: readonly Entry[]): Finding[] {
   const [first, ...others] = groupBy(group, ({ key }) => key).flatMap((same) => same.slice(0, 1))
   if (first === undefined || others.length === 0) return []
@@ -60,7 +60,8 @@ function describeSimilar(group: readonly Entry[]): Finding[] {
       createFinding(
         'similar_resource',
         [refer(entry), refer(first)],
-        `${quote(entry.text)} differs from ${quote(first.text)} by letter case, which counts in paths`,
+        `${quote(entry.text)} differs from ${quote(first.text)} by letter case, ` +
+          `which counts in paths`,
         'write both the same, or both in one rule when both are meant',
       ),
     )

@@ -14,9 +14,9 @@ import { createPathIndex, type PathIndex } from './path-index.ts'
 import { isInForceWith } from './precedence.ts'
 
 /**
- * Allows that end in `*`, beside a deny of something deeper that no rule allows: nobody writes a
- * deny in order to deny nothing, so `**` was meant. An allow of something deeper says nothing of
- * the kind: whoever wrote it knows that `*` does not reach it.
+ * Finds allows that end in `*` beside a deny of a deeper level that no rule allows. Such a deny has
+ * no effect, so the author meant `**`. An allow of a deeper level is no such sign: its author knows
+ * that `*` covers one level.
  */
 export function findSingleStars(set: LintSet, around: NamesAround, budget: Budget): Finding[] {
   const deeper = indexDeeper(set.rules)
@@ -38,7 +38,7 @@ export function findSingleStars(set: LintSet, around: NamesAround, budget: Budge
   })
 }
 
-/** The allows that end in a `*`, by what lies deeper than it reaches. */
+/** Indexes the allows that end in `*` by the pattern for the levels below. */
 function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex> {
   const indices = new Map<Action, CoverIndex>()
   for (const { entry, action } of eachEntry(rules, 'allow')) {
@@ -51,7 +51,7 @@ function indexDeeper(rules: readonly LintRule[]): Map<Action, CoverIndex> {
   return indices
 }
 
-/** The first allow that stops one `*` short of what is denied. */
+/** The first allow whose single `*` stops above the denied level. */
 function findNarrow(index: CoverIndex | undefined, deny: Entry, budget: Budget): Cover {
   return firstCover(index?.candidates(deny.pattern) ?? [], budget, (allow) => {
     const deeper = deeperThan(allow.pattern)
@@ -63,7 +63,7 @@ function findNarrow(index: CoverIndex | undefined, deny: Entry, budget: Budget):
   })
 }
 
-/** Tells whether some allow is cut by the deny, which gives it a purpose. */
+/** Tells whether the deny restricts some allow and therefore has an effect. */
 function isNeeded(
   { entry: { pattern }, action }: EntryOfAction,
   { around, paths }: { readonly around: NamesAround; readonly paths: PathIndex },
@@ -96,7 +96,8 @@ function describe(allow: Entry, deny: Entry): Finding {
   return createFinding(
     'single_star',
     [refer(allow), refer(deny)],
-    `${quote(allow.text)} covers one level, but ${quote(deny.text)} denies something deeper that no rule allows`,
+    `${quote(allow.text)} covers one level, ` +
+      `but ${quote(deny.text)} denies something deeper that no rule allows`,
     `write ${quote(widen(allow))} if deeper levels are meant, or remove the deny`,
   )
 }

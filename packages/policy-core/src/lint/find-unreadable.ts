@@ -8,13 +8,13 @@ import type { Cover, CoverFinder } from './find-cover.ts'
 import { createFinding, type Finding } from './finding.ts'
 import { refer, type Entry, type PlacedPath } from './lint-rule.ts'
 
-/** More reads and denies than anybody writes by hand about one write. */
+/** Exceeds the number of reads and denies that people write for one write. */
 const MAX_ROUNDS = 32
 
 /**
- * Allowed writes that no allowed reads cover, alone or together, and no denies: a writable mount
- * needs both. A user of one team has the fewest reads, so each team of the write is asked for by
- * itself.
+ * Finds allowed writes that are not covered by allowed reads and denied writes together. A writable
+ * mount needs both actions. A user of a single team has the fewest reads, so each team of the write
+ * is checked separately.
  */
 export function findUnreadable(entry: Entry, finder: CoverFinder, budget: Budget): Finding[] {
   const { pattern, rule } = entry
@@ -32,8 +32,8 @@ const NONE: FoundPath = { kind: 'none' }
 const UNKNOWN: FoundPath = { kind: 'unknown' }
 
 /**
- * Asks for a path that can be written and not be read. Takes in a read that covers the
- * path, or a deny of writing it, and asks for another.
+ * Searches for a path that can be written but not read. When a read or a denied write settles the
+ * candidate, the search excludes that pattern and continues.
  */
 function findPathOf(
   entry: Entry,
@@ -61,7 +61,7 @@ function isWriteOnly({ rule: { decision, actions } }: Entry): boolean {
   return decision === 'allow' && actions.includes('write') && !actions.includes('read')
 }
 
-/** A read or a denied write that covers the pattern, and counts wherever the write does. */
+/** A read or a denied write that covers the pattern and is in force with the write. */
 function findSettling(
   write: Entry,
   pattern: PlacedPath,

@@ -1,26 +1,26 @@
 import type { Origin } from '../decision/decision.ts'
 import { LINT_SEVERITIES, type LintCode, type Severity } from './codes.ts'
 
-/** A rule that a finding speaks of, as in decisions; ids and names are empty above it. */
+/** A rule that a finding refers to, as in decisions. Rule fields are empty for a whole policy. */
 export interface FindingRule {
   readonly origin: Origin
   readonly policy_id: string
   readonly policy_name: string
   readonly rule_id: string
   readonly rule_name: string
-  /** The pattern as it was written; absent when the whole rule is meant. */
+  /** The pattern as written; absent when the finding concerns the whole rule. */
   readonly resource?: string
 }
 
-/** Something about policies that compile, but hardly say what their author means. */
+/** A likely mistake in policies that compile. */
 export interface Finding {
   readonly code: LintCode
   readonly severity: Severity
-  /** The rule at fault, then those that cause it. Never empty. */
+  /** The rule at fault, then the rules that cause the finding. Never empty. */
   readonly rules: readonly FindingRule[]
-  /** Lower-case sentence without a full stop; what was written stands in back-ticks. */
+  /** Lower-case sentence without a full stop; user input is in back-ticks. */
   readonly message: string
-  /** What to write instead, in the same form. */
+  /** The suggested correction, in the same form. */
   readonly mend: string
 }
 
@@ -33,7 +33,7 @@ export function createFinding(
   return { code, severity: LINT_SEVERITIES[code], rules, message, mend }
 }
 
-/** By rule, resource and code, so that the order of the input does not show; each once. */
+/** Sorts by rule, resource and code, independent of the input order, and removes duplicates. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   return findings
     .map((finding) => ({ finding, key: sortKey(finding) }))

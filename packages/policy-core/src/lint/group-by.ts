@@ -1,4 +1,4 @@
-/** Groups of items with equal keys, in the order in which their first items came. */
+/** Groups items with equal keys, in the order of their first items. */
 export function groupBy<T>(items: Iterable<T>, keyOf: (item: T) => string): T[][] {
   const groups = new Map<string, T[]>()
   for (const item of items) {

@@ -12,7 +12,7 @@ import { domainOf, type Action, type Policy, type Rule } from '../policy/policy.
 import type { FindingRule } from './finding.ts'
 import { createTeamsReader, type Teams } from './teams.ts'
 
-/** A path pattern. Where no home is given, what follows `~` stands alone. */
+/** A path pattern. Without a known home, `segments` holds only the part after `~`. */
 export interface PlacedPath {
   readonly kind: 'path'
   readonly fromHome: boolean
@@ -26,9 +26,9 @@ export interface Entry {
   readonly rule: LintRule
   readonly text: string
   readonly pattern: LintPattern
-  /** Equal for resources that are the same pattern. */
+  /** Equal for resources with the same pattern. */
   readonly key: string
-  /** Place among all resources, whatever the order of rules and policies was. */
+  /** Position among all resources, independent of the input order of rules and policies. */
   readonly rank: number
 }
 
@@ -36,7 +36,7 @@ export interface LintRule {
   readonly identity: FindingRule
   readonly decision: Rule['decision']
   readonly actions: readonly Action[]
-  /** Null for everybody. */
+  /** Null means every user. */
   readonly teams: Teams | null
   /** False for a local allow on a governed machine. */
   readonly active: boolean
@@ -45,7 +45,7 @@ export interface LintRule {
 
 export interface LintSet {
   readonly rules: readonly LintRule[]
-  /** All policies that count, those of the organization first. */
+  /** All policies in force, those of the organization first. */
   readonly policies: readonly { readonly policy: Policy; readonly origin: Origin }[]
   readonly machine: readonly ProtectedClass[]
   readonly caseSensitive: boolean
@@ -104,7 +104,7 @@ function readRule(
   return read
 }
 
-/** What a finding says of a resource, or of its rule as a whole. */
+/** Refers to a resource in a finding. */
 export function refer(entry: Entry): FindingRule {
   return { ...entry.rule.identity, resource: entry.text }
 }
@@ -129,7 +129,7 @@ function identityKey({ policy, origin, rule }: Found): string {
   return [...head, ...actions, ...resources].join('\0')
 }
 
-/** Null only for a resource that does not compile. */
+/** Parses a resource; null only for one that does not compile. */
 function readPattern(text: string, rule: Rule, meaning: PathMeaning): LintPattern | null {
   if (domainOf(rule.actions[0] ?? 'read') === 'network') {
     const pattern = parseNetworkPattern(text)
@@ -142,7 +142,7 @@ function readPattern(text: string, rule: Rule, meaning: PathMeaning): LintPatter
   return segments && { kind: 'path', fromHome, segments }
 }
 
-/** Equal for patterns that match the same. */
+/** A key that is equal for equivalent patterns. */
 export function keyOf(pattern: LintPattern): string {
   if (pattern.kind === 'name') return `${pattern.depth} ${pattern.domain} ${pattern.port ?? '*'}`
   if (pattern.kind === 'range') {
@@ -157,7 +157,7 @@ export function portOf(pattern: LintPattern): number | null {
   return pattern.kind === 'path' ? null : pattern.port
 }
 
-/** The pattern on another port, or on all of them. */
+/** The pattern on another port; null means all ports. */
 export function onPort(pattern: LintPattern, port: number | null): LintPattern {
   return pattern.kind === 'path' ? pattern : { ...pattern, port }
 }

@@ -20,13 +20,13 @@ import { readNamesAround } from './names-around.ts'
 import { readOpenings } from './openings.ts'
 
 /**
- * What in policies that compile is without effect, surprising or dangerous, by policy and rule;
- * `LINT_SEVERITIES` says what each code means. Give all policies of an organization: one counts
- * against another only where it applies to the same teams. Without `home`, what is said of `~`
- * holds wherever it is.
+ * Finds parts of compiling policies that have no effect, are surprising or are dangerous, sorted by
+ * policy and rule. `LINT_SEVERITIES` explains each code. Pass all policies of an organization:
+ * `lint` compares two policies only where they apply to the same teams. Without `home`, findings
+ * about `~` hold for every home directory.
  *
- * Whether one resource lies in another is decided exactly, within a fixed budget; what is beyond it
- * is found `undecided`. Throws `PolicyError` as `compilePolicy` does.
+ * Containment of resources is decided exactly, within a fixed budget. A question beyond the budget
+ * becomes the finding `undecided`. Throws `PolicyError` as `compilePolicy` does.
  */
 export function lint(set: PolicySet, options: CompileOptions = {}): readonly Finding[] {
   const read = readLintSet(set, options)

@@ -2,19 +2,19 @@ import type { Action, RuleDecision } from '../policy/policy.ts'
 import { eachEntry, type EntryOfAction } from './each-entry.ts'
 import type { LintSet } from './lint-rule.ts'
 
-/** What the active rules of a set say about names, whatever the port. */
+/** Names in the active rules of a set, regardless of ports. */
 export interface NamesAround {
   /**
-   * Whether an address is allowed, so that names that no rule allows may be reached all the same.
+   * Whether some address is allowed: then even names that no rule allows may be reachable.
    */
   readonly hasRanges: (action: Action) => boolean
   /** Whether an allow names the domain itself, or anything below it. */
   readonly hasBelow: (action: Action, domain: string) => boolean
-  /** Whether an allow names something two labels or more below the domain. */
+  /** Whether an allow names a domain two or more labels below this one. */
   readonly hasDeeper: (action: Action, domain: string) => boolean
   /** Whether a rule names exactly this name. */
   readonly isNamed: (decision: RuleDecision, action: Action, name: string) => boolean
-  /** Whether a rule names it, or covers it by a wildcard. */
+  /** Whether a rule names this name or covers it by a wildcard. */
   readonly isCovered: (decision: RuleDecision, action: Action, name: string) => boolean
 }
 

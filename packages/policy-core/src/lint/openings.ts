@@ -4,10 +4,10 @@ import type { Action } from '../policy/policy.ts'
 import { eachEntry } from './each-entry.ts'
 import type { LintSet } from './lint-rule.ts'
 
-/** The protected classes, and which of them some allow lies in, and so means to open. */
+/** The protected classes, and those that an allow opens because it lies inside them. */
 export interface Openings {
   readonly classes: readonly ProtectedClass[]
-  /** Whether that is so on the port; on any at all for null. */
+  /** Whether an allow inside `range` exists on the port; null means on at least one port. */
   readonly isOpened: (action: Action, range: IpRange, port: number | null) => boolean
 }
 
@@ -17,7 +17,7 @@ export function readOpenings({ rules, machine }: LintSet): Openings {
   for (const { entry, action } of eachEntry(rules, 'allow')) {
     if (entry.pattern.kind !== 'range') continue
     const { range, port } = entry.pattern
-    // The machine's own addresses are single ones, which only they themselves lie in.
+    // A class of the machine's own addresses is a single address, which only `range` itself equals.
     const ranges = [range, ...fixed.map((each) => each.range)]
     for (const each of ranges.filter((outer) => rangeCovers(outer, range)))
       for (const on of ['some', port ?? 'every']) opened.add(keyOf(action, each, on))

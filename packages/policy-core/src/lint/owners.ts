@@ -1,16 +1,16 @@
 import type { FindingRule } from './finding.ts'
 import type { LintSet } from './lint-rule.ts'
 
-/** Policies or rules, and what of them has to be unique where. */
+/** Policies or rules, with the scope in which their ids and names must be unique. */
 export interface Owners {
   readonly all: readonly FindingRule[]
-  /** Equal for those whose ids and names must differ. */
+  /** The scope: equal for owners whose ids and names must differ. */
   readonly within: (owner: FindingRule) => string
   readonly idOf: (owner: FindingRule) => string
   readonly nameOf: (owner: FindingRule) => string
 }
 
-/** Everything in a set that has an id and a name. */
+/** The policies and rules of a set. */
 export function ownersOf(set: LintSet): { readonly policies: Owners; readonly rules: Owners } {
   const policies = set.policies.map(({ policy, origin }) => ({
     origin,
@@ -28,7 +28,7 @@ export function ownersOf(set: LintSet): { readonly policies: Owners; readonly ru
     },
     rules: {
       all: set.rules.map(({ identity }) => identity),
-      // The name too: two policies with one id are a finding of their own.
+      // The name is included because two policies with one id have a finding of their own.
       within: ({ origin, policy_id, policy_name }) => [origin, policy_id, policy_name].join('\0'),
       idOf: ({ rule_id }) => rule_id,
       nameOf: ({ rule_name }) => rule_name,

@@ -11,15 +11,15 @@ import type { Entry, PlacedPath } from './lint-rule.ts'
 
 export interface PathIndex {
   readonly add: (entry: Entry, pattern: PlacedPath) => void
-  /** All that cover `pattern`, and few others. */
+  /** Returns every entry that covers `pattern`, and few others. */
   readonly candidates: (pattern: PlacedPath) => Iterable<Entry>
-  /** All that may match some path that `pattern` matches, wherever the home is. */
+  /** Returns every entry that may share a path with `pattern`, for any home directory. */
   readonly touching: (pattern: PlacedPath) => Iterable<Entry>
 }
 
 /**
- * Finds path patterns by the names that they start and end with. A name can only cover the same
- * name, so a covering pattern has no name where the other one has a star.
+ * Finds path patterns by their first and last names. A name covers only the same name, so a
+ * covering pattern has no name where the covered one has a star.
  */
 export function createPathIndex(): PathIndex {
   const fromRoot = createFolder<Entry>()
@@ -30,7 +30,7 @@ export function createPathIndex(): PathIndex {
     candidates: function* ({ segments, fromHome: isHome }) {
       const end = nameOf(segments.at(-1))
       if (isHome) yield* along(fromHome, segments, end)
-      // Wherever the home is: only what starts with a star covers what is below it.
+      // The home is unknown, so only a pattern that starts with a star covers paths below it.
       yield* along(fromRoot, isHome ? [] : segments, end)
     },
     touching: function* ({ segments, fromHome: isHome }) {
@@ -53,7 +53,7 @@ function* along(
   }
 }
 
-/** Everything on the way to the first star, and everything behind it. */
+/** All items in folders up to the first star, and all items below it. */
 function* around(root: Folder<Entry>, segments: readonly GlobSegment[]): Generator<Entry> {
   const { passed, reached, endsInStar } = followWay(root, segments)
   for (const folder of passed) yield* folder.items

@@ -1,8 +1,9 @@
 import type { LintRule } from './lint-rule.ts'
 
 /**
- * Tells whether `cause` is in force wherever `rule` is: for all of its teams, and not by the will
- * of one user where the organization has spoken. Only then can the one make the other pointless.
+ * Tells whether `cause` is in force wherever `rule` is: it applies to all teams of `rule`, and a
+ * local rule never counts against one of the organization. Only then can `cause` make `rule`
+ * pointless.
  */
 export function isInForceWith(cause: LintRule, rule: LintRule): boolean {
   if (!cause.active) return false

@@ -9,8 +9,8 @@ const INITIAL_CODE_POINT = 0x80
 const LAST_CODE_POINT = 0x10ffff
 
 /**
- * Decodes what stands behind `xn--` in a host label of at most 63 characters (RFC 3492 §6.2); null
- * when it encodes nothing.
+ * Decodes the part after `xn--` of a host label of at most 63 characters (RFC 3492 §6.2). Returns
+ * null for an invalid encoding.
  */
 export function decodePunycode(text: string): string | null {
   const delimiter = text.lastIndexOf('-')
@@ -48,7 +48,7 @@ function adapt(delta: number, length: number, isFirst: boolean): number {
   return k + Math.floor(((BASE - T_MIN + 1) * rest) / (rest + SKEW))
 }
 
-/** `a` to `z` are 0 to 25, `0` to `9` are 26 to 35; null also behind the end. */
+/** `a` to `z` are 0 to 25, `0` to `9` are 26 to 35; null for others, also past the end. */
 function digitOf(unit: number): number | null {
   if (unit >= 0x61 && unit <= 0x7a) return unit - 0x61
   return unit >= 0x30 && unit <= 0x39 ? unit - 0x30 + 26 : null

@@ -2,17 +2,17 @@ import type { Policy } from '../policy/policy.ts'
 
 /** The teams of a policy; the same object for the same teams. */
 export interface Teams {
-  /** Of its own among those that one reader made. */
+  /** Unique among the teams of one reader. */
   readonly id: number
-  /** Whether every one of `others` is among them. */
+  /** Whether these teams include all of `others`. */
   readonly include: (others: Teams) => boolean
-  /** Each of them by itself: a user of one team alone. */
+  /** Each team separately, for users of a single team. */
   readonly each: () => readonly Teams[]
 }
 
 /**
- * Reads the teams of policies, null for everybody. Two lists of teams are held against each other
- * once, however many rules they have: there may be thousands of both.
+ * Reads the teams of policies; null means every user. Two lists of teams are compared once and the
+ * answer is kept, because there may be thousands of both lists and rules.
  */
 export function createTeamsReader(): (policy: Policy) => Teams | null {
   const known = new Map<string, Teams>()
