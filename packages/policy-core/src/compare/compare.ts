@@ -9,12 +9,12 @@ import { createMeters, type Meters } from './meter.ts'
 export const DEFAULT_MAX_STEPS = 10_000_000
 
 /**
- * What becomes reachable and what becomes blocked when `after` takes the place of `before`, for
- * every action, port, name, address and path there is. Exact: a request for a name, for an address
- * or for a path is decided in another way if and only if a change holds it, and one for a name
- * together with an address only if a change holds the name or the address. `resolve_unlisted_names`
- * changes what is looked up, not what is decided, and is not compared. Only what differs is looked
- * at, so that two large organizations that differ in one rule are compared in well under a second.
+ * Lists the requests that become reachable or blocked when `after` replaces `before`, for every
+ * action, port, name, address and path. Exact: the decision on a name, an address or a path differs
+ * if and only if a change holds the request. The decision on a name together with an address
+ * differs only if a change holds the name or the address. `resolve_unlisted_names` affects look-ups
+ * but no decisions, so it is not compared. Only differences are examined: two large organizations
+ * that differ in one rule are compared in well under a second.
  *
  * Throws `PolicyError` with `ERR_OPTION_INVALID` when one of the two is not compiled, when they
  * differ in `caseSensitive`, or when `maxSteps` is not a positive whole number.
@@ -36,7 +36,7 @@ export function compare(
   }
 }
 
-/** Both policies in the form that comparisons work on, and what they may cost. */
+/** Both policies in the form that comparisons use, and the budgets of the comparison. */
 export function readComparison(
   before: CompiledPolicy,
   after: CompiledPolicy,
@@ -47,7 +47,8 @@ export function readComparison(
   if (before.caseSensitive !== after.caseSensitive)
     throw new PolicyError(
       'ERR_OPTION_INVALID',
-      `${quote('caseSensitive')}: the two policies differ in it; compile both for the same file system`,
+      `${quote('caseSensitive')}: the two policies differ in it; ` +
+        `compile both for the same file system`,
     )
   if (!Number.isSafeInteger(maxSteps) || maxSteps < 1)
     throw new PolicyError(

@@ -5,19 +5,19 @@ import type { Action } from '../policy/policy.ts'
 export interface ComparedRegion {
   readonly action: Action
   /**
-   * Matches as an allow rule with this resource: a protected address is meant only when the
-   * resource opens it. For names it speaks of the request without an address, for addresses of the
-   * IP literal; unless `only` says otherwise.
+   * Matches like an allow rule with this resource, so it includes a protected address only if the
+   * resource opens it. A name stands for requests without an address, and an address for IP
+   * literals, unless `only` says otherwise.
    */
   readonly resource: string
-  /** Only what a deny rule with this resource would match too: IPv4 also inside IPv6. */
+  /** Limits the region to matches of a deny rule with this resource, also of IPv4 inside IPv6. */
   readonly within?: string
   /**
-   * What of `resource` is meant, where allowed means: by the policy that allows more here, on the
-   * port of the request.
+   * Limits the region to a part of `resource`. "Allowed" means by the policy that allows more here,
+   * on the port of the request.
    *
-   * - `allowed`: every request that is allowed and that a deny rule with `resource` matches, alone
-   *   or in one of its halves; said when single patterns would be too many.
+   * - `allowed`: every request that is allowed and that a deny rule with `resource` matches, as a
+   *   whole or by its name or address. Replaces single patterns when there are too many of them.
    * - `with_allowed_address`: the names together with an address that is allowed.
    * - `with_allowed_name`: the addresses together with a name that is allowed; `resource` matches
    *   as a deny rule does, and never a protected address.
@@ -25,25 +25,25 @@ export interface ComparedRegion {
   readonly only?: 'allowed' | 'with_allowed_name' | 'with_allowed_address'
 }
 
-/** One way in which decisions changed. */
+/** One difference in decisions. */
 export interface Change extends ComparedRegion {
   /**
-   * Patterns that leave parts out: what both policies allow, which matches like an allow rule, and
-   * what both deny, which matches like a deny rule. An IPv6 address that carries several IPv4
-   * addresses is left out as well when one of them is denied. A part that is left out and did
-   * change has a change of its own.
+   * Patterns that exclude parts of the region: `allowed` by both policies, matched like an allow
+   * rule, and `denied` by both, matched like a deny rule. An IPv6 address that carries several IPv4
+   * addresses is also excluded when one of them is denied. An excluded part that did change has a
+   * change of its own.
    */
   readonly except: { readonly allowed: readonly string[]; readonly denied: readonly string[] }
-  /** A request that was decided in another way before. */
+  /** A request whose decision differs. */
   readonly example: CanonicalRequest
   /**
-   * Allows that came and denies that went, or the reverse; empty where only an address of the
-   * machine did.
+   * Added allows and removed denies, or the reverse. Empty when only an address of the machine
+   * changed.
    */
   readonly rules: readonly RuleMatch[]
 }
 
-/** What another policy means for people and programs: each list as short as it can be. */
+/** The effect of a policy change. Each list is as short as possible. */
 export interface Comparison {
   /** Denied before, allowed after. */
   readonly reachable: readonly Change[]
@@ -51,11 +51,11 @@ export interface Comparison {
   readonly blocked: readonly Change[]
   /** False when the budget was used up before everything was decided. */
   readonly complete: boolean
-  /** What was not decided then: something in it may have changed. */
+  /** Regions that were not decided: some of their requests may have changed. */
   readonly undecided: readonly ComparedRegion[]
 }
 
-/** Whether any request at all is allowed by one policy and was not by the other. */
+/** Whether some request is allowed by one policy and denied by the other. */
 export type NoWider =
   | { readonly answer: 'yes' }
   | {
@@ -64,16 +64,16 @@ export type NoWider =
       readonly before: Decision
       readonly after: Decision
     }
-  /** The budget was used up before all was looked at, and no such request was found. */
+  /** The budget was used up before the search ended, and no such request was found. */
   | { readonly answer: 'unknown'; readonly why: string }
 
-/** How much work a comparison may be. */
+/** Limits for the work of a comparison. */
 export interface CompareOptions {
   /**
-   * Steps after which a comparison gives up what is left; a million take up to a second and a half
-   * of processor time. Any comparison may take half a second more, to read two policies of 1 MB and
-   * to leave out questions. A comparison that is complete stays complete with more steps.
-   * One new rule among 25,000 takes from a few thousand steps to a few million. Default 10,000,000.
+   * Maximum number of steps. A million steps take up to a second and a half of processor time.
+   * Reading two policies of 1 MB and leaving out questions may add half a second. A complete
+   * comparison stays complete with more steps. One new rule among 25,000 takes from a few thousand
+   * steps to a few million. Default 10,000,000.
    */
   readonly maxSteps?: number | undefined
 }

@@ -4,11 +4,12 @@ import type { Listed, Region, Space } from './space.ts'
 import { questionOf, testSuspect, type Crowd, type Indices, type Suspect } from './suspects.ts'
 
 /**
- * Exceptions of one change that are compared with each other to leave out what says nothing new.
+ * Maximum number of exceptions of one change that are compared with each other, in order to remove
+ * redundant ones.
  */
 const MAX_BRIEF = 1000
 
-/** A suspect that proved right. */
+/** A suspect that is confirmed by an example. */
 export interface Proven<P> extends Suspect<P> {
   readonly example: CanonicalRequest
 }
@@ -25,8 +26,8 @@ export interface FoundChanges<P> {
 }
 
 /**
- * Decides every suspect in `space`, and keeps the fewest and largest regions that say it all. That
- * is worked out in `tidySpace`, whose budget is its own.
+ * Decides every suspect in `space` and keeps the fewest and largest regions that describe all
+ * changes. The reduction runs in `tidySpace`, which has a budget of its own.
  */
 export function findChanges<P>(
   {
@@ -58,7 +59,7 @@ export function findChanges<P>(
   return { crowds, proven: others.map((change) => brief(tidySpace, change)), undecided }
 }
 
-/** The allows of `from` but for those in which denies, now gone, had closed everything. */
+/** The allows of `from` except those that removed denies had closed entirely. */
 function unchangedAllows<P>(
   space: Space<P>,
   { goneDenies, toDenies }: Indices<P>,
@@ -90,7 +91,7 @@ function tightened<P>(space: Space<P>, { toDenies }: Indices<P>, change: Proven<
   }
 }
 
-/** Without the changes that lie in a gone deny of which is told as a whole. */
+/** Drops the changes inside a removed deny that is reported as a whole. */
 function withoutCrowds<P>(
   space: Space<P>,
   changes: readonly Proven<P>[],
@@ -104,7 +105,7 @@ function withoutCrowds<P>(
   )
 }
 
-/** Without the changes that another one covers. */
+/** Drops the changes that another one covers. */
 function largest<P>(space: Space<P>, changes: readonly Proven<P>[]): readonly Proven<P>[] {
   const whole = changes.flatMap((change) =>
     change.region.within === null ? [{ change, pattern: change.region.resource }] : [],
@@ -130,7 +131,7 @@ function covers<P>(space: Space<P>, outer: Proven<P>, inner: Proven<P>): boolean
   const { resource, within } = inner.region
   if (outer.region.within !== null && !space.denies(outer.region.within, inner.region)) return false
   if (!space.grants('to', outer.region.resource, resource)) return false
-  // What is denied in `to` is left out of both, but the outer one may leave out more.
+  // Both exclude the denies of `to`, but the outer one may exclude more.
   return outer.allowed.every(({ pattern }) => {
     if (!space.tidyMeter.spend(1)) return false
     const part = space.overlap(resource, pattern)
@@ -140,10 +141,10 @@ function covers<P>(space: Space<P>, outer: Proven<P>, inner: Proven<P>): boolean
   })
 }
 
-/** Names exceptions once: not those that another one covers, nor those beside the region. */
+/** Drops exceptions that another one covers, and those outside the region. */
 export function brief<P>(space: Space<P>, change: Proven<P>): Proven<P> {
   const { region } = change
-  // Nobody reads so many, and each would be held against hundreds of others.
+  // Too many for a reader, and each comparison would involve hundreds of others.
   const exceptions = change.denied.length + change.allowed.length
   if (exceptions > MAX_BRIEF || !space.tidyMeter.spend(exceptions)) return change
   const inside = change.denied.filter(({ pattern }) => space.isException(pattern, region))

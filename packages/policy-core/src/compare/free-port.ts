@@ -1,10 +1,10 @@
-/** What people recognize, before the first number that will do. */
+/** Well-known ports, which are tried first. */
 const USUAL = [443, 80, 8080]
 const LAST = 65535
 
 /**
- * The ports on which a question has to be asked. Patterns that name no port hold on all of them, so
- * one port that nobody mentions stands for the others: what is covered there is covered everywhere.
+ * The ports on which a question must be asked. Patterns without a port hold on every port, so one
+ * unmentioned port stands for all: a request that is covered there is covered on every port.
  */
 export function portsToTry(
   port: number | null,
@@ -17,7 +17,7 @@ export function portsToTry(
   return free === null ? Array.from({ length: LAST }, (_, index) => index + 1) : [free]
 }
 
-/** A port that is not among those mentioned; null when all are. */
+/** A port that is not mentioned; null when all are. */
 export function freePort(mentioned: ReadonlySet<number>): number | null {
   const usual = USUAL.find((port) => !mentioned.has(port))
   if (usual !== undefined) return usual
@@ -29,7 +29,7 @@ export function isOnPort(pattern: { readonly port: number | null }, port: number
   return pattern.port === null || pattern.port === port
 }
 
-/** The port that two patterns share: null is every port, undefined none. */
+/** The port that two patterns share: null means every port, undefined means no port. */
 export function commonPort(a: number | null, b: number | null): number | null | undefined {
   if (a === null || a === b) return b
   return b === null ? a : undefined

@@ -14,13 +14,13 @@ import { createPathSpace } from './path/path-space.ts'
 import type { Listed, Side, Space } from './space.ts'
 import { findSuspects, indexSpace, type Crowd, type Suspect } from './suspects.ts'
 
-/** One of the two policies, as far as decisions depend on it. */
+/** One of the two policies, reduced to the parts that affect decisions. */
 export interface ListedPolicy {
   readonly patterns: ListedPatterns
   readonly machine: readonly ProtectedClass[]
 }
 
-/** Everything to be looked at to learn what `to` allows and `from` does not. */
+/** All inquiries needed to find the requests that `to` allows and `from` denies. */
 export function createInquiries(
   from: ListedPolicy,
   to: ListedPolicy,

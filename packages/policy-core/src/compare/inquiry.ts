@@ -7,11 +7,11 @@ import type { PairSuspect } from './pair/pair-suspect.ts'
 import type { Cause, Listed, Region, Space } from './space.ts'
 import { testSuspect, type Crowd, type Indices, type Suspect } from './suspects.ts'
 
-/** The search for what one kind of pattern makes reachable for one action. */
+/** The search for newly reachable requests of one action and one kind of pattern. */
 export interface Inquiry {
   /** Any request that became reachable. */
   readonly first: () => Search<CanonicalRequest>
-  /** All of them, described; and what was not decided. */
+  /** Describes all of them, and the regions that were not decided. */
   readonly all: () => Findings
 }
 
@@ -23,11 +23,11 @@ export interface Findings {
 interface Subject<P> {
   readonly action: Action
   readonly space: Space<P>
-  /** The same with the budget for making the answer short. */
+  /** The same space with the budget for shortening the answer. */
   readonly tidySpace: Space<P>
   readonly indices: Indices<P>
   readonly suspects: () => Iterable<Suspect<P> | Crowd<P>>
-  /** Absent for paths, which have no other half. */
+  /** Absent for paths, which have no counterpart. */
   readonly pairs?: () => Iterable<PairSuspect<P>>
   readonly partner?: 'with_allowed_name' | 'with_allowed_address'
 }
@@ -52,7 +52,7 @@ export function createInquiry<P>(subject: Subject<P>): Inquiry {
   }
 }
 
-/** A gone deny of which is told as a whole, with names and addresses beside it. */
+/** Whether a change reports the removed deny as a whole, with names and addresses included. */
 function isTold({ changes }: Findings, { resource }: Change): boolean {
   return changes.some((change) => change.only === 'allowed' && change.resource === resource)
 }

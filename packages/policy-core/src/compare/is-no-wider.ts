@@ -6,8 +6,8 @@ import { createInquiries } from './inquiries.ts'
 import { firstFound } from './meter.ts'
 
 /**
- * Tells whether `after` allows nothing that `before` did not: `yes` speaks of every request there
- * is, `no` comes with a request as witness. `unknown` only when `maxSteps` were used up.
+ * Tells whether `after` allows only requests that `before` allows. `yes` holds for every possible
+ * request, and `no` comes with a witness. `unknown` means that `maxSteps` were used up.
  *
  * Throws as `compare` does.
  */
@@ -33,7 +33,9 @@ export function isNoWider(
     case 'unknown':
       return {
         answer: 'unknown',
-        why: 'the budget of steps was used up before every difference was looked at; give a larger `maxSteps`',
+        why:
+          'the budget of steps was used up before every difference was looked at; ' +
+          'give a larger `maxSteps`',
       }
   }
 }

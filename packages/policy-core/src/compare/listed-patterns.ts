@@ -16,7 +16,7 @@ import { keyOfSegments } from '../pattern/format-pattern.ts'
 import type { NamePattern } from './name/find-name.ts'
 import type { Cause, Listed, Side } from './space.ts'
 
-/** What a policy says of names, addresses and paths, by action. */
+/** The patterns of a policy for names, addresses and paths, by action. */
 export interface ListedPatterns {
   readonly names: Readonly<Record<NetworkAction, Side<NamePattern>>>
   readonly addresses: Readonly<Record<NetworkAction, Side<AddressPattern>>>
@@ -40,7 +40,7 @@ interface GrowingSide<P> {
   readonly deny: Map<string, GrowingList<P>>
 }
 
-/** Every pattern that has a say, each once. What is inactive or matches nothing has none. */
+/** Lists each effective pattern once. Inactive rules and impossible patterns are left out. */
 export function listPatterns(policy: CompiledPolicy): ListedPatterns {
   const lists: Lists = {
     names: createSides(NETWORK_ACTIONS),
@@ -70,7 +70,7 @@ function list(lists: Lists, action: Action, cause: Cause, resource: CompiledReso
   }
 }
 
-/** Names below localhost mean loopback, which only an allow of the address opens. */
+/** Names below localhost mean loopback. Only an allow of the address opens loopback. */
 function allowsNothing({ domain }: NamePattern, { identity }: CompiledRule): boolean {
   return identity.decision === 'allow' && isLocalhostName(domain)
 }

@@ -2,8 +2,9 @@ import type { Meter } from './meter.ts'
 import type { Listed, Space } from './space.ts'
 
 /**
- * The items that no other covers; of several that cover each other, the first. `near` gives at
- * least all that may cover an item. Once the budget is used up, items are kept unlooked at.
+ * The items that no other item covers. Of items that cover each other the first stays. `near`
+ * returns at least all items that may cover one. Once the budget is used up, all further items are
+ * kept unchecked.
  */
 export function maximal<T>(
   items: readonly T[],
@@ -31,7 +32,7 @@ export function maximal<T>(
   })
 }
 
-/** The denies that no other of them covers. */
+/** The denies that no other deny covers. */
 export function maximalDenies<P>(
   space: Space<P>,
   denies: readonly Listed<P>[],

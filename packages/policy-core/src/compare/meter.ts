@@ -1,44 +1,44 @@
 import type { PathMeter } from '../language/find-path.ts'
 
-/** Counts the work of one comparison, so that hostile policies cannot make it endless. */
+/** Limits the work of one comparison, so that hostile policies cannot make it endless. */
 export interface Meter {
-  /** Takes `steps` off what is left; false once nothing is. */
+  /** Subtracts `steps` from the budget; false once it is used up. */
   readonly spend: (steps: number) => boolean
   readonly isSpent: () => boolean
   readonly left: () => number
 }
 
-/** What the parts of one comparison may cost. */
+/** Budgets for the parts of one comparison. */
 export interface Meters {
-  /** The answer. It depends on no other budget that grows with `maxSteps`. */
+  /** For the answer, which depends on no other budget that grows with `maxSteps`. */
   readonly answer: Meter
   /**
-   * Leaving out questions that others include, before the answer: the same for every `maxSteps`.
+   * For dropping questions that others include, before the answer. Independent of `maxSteps`.
    */
   readonly prune: Meter
-  /** Making the answer short. It never takes from the answer's budget. */
+  /** For shortening the answer. It never reduces the budget of the answer. */
   readonly tidy: Meter
 }
 
-/** What a space charges: `meter` for its searches, `tidyMeter` for all that only shortens. */
+/** Meters of a space: `meter` for searches, `tidyMeter` for shortening the answer. */
 export interface SpaceMeters {
   readonly meter: Meter
   readonly tidyMeter: Meter
 }
 
-/** The meters of the space in which the answer is found. */
+/** The meters for the space that finds the answer. */
 export function answerMeters({ answer, prune }: Meters): SpaceMeters {
   return { meter: answer, tidyMeter: prune }
 }
 
-/** The meters of the space in which a found answer is made short. */
+/** The meters for the space that shortens the answer. */
 export function tidyMeters({ tidy }: Meters): SpaceMeters {
   return { meter: tidy, tidyMeter: tidy }
 }
 
 /**
- * Steps for leaving out questions. Fixed, so that which questions are asked does not depend on
- * `maxSteps`: with more steps the same search goes further, and a complete answer stays complete.
+ * Steps for dropping questions. The number is fixed so that the set of questions does not depend on
+ * `maxSteps`. With more steps the same search goes further, so a complete answer stays complete.
  */
 const PRUNE_STEPS = 100_000
 
@@ -50,16 +50,16 @@ export function createMeters(budget: number): Meters {
   }
 }
 
-/** Entries of an index, or items that it answers, that are read in the time of a step. */
+/** Number of index entries, or of results, that cost one step. */
 const ENTRIES_OF_STEP = 8
 
-/** Charges one look-up in an index that read so many entries, and hands its answer on. */
+/** Charges a look-up that read `entries` entries of an index, and returns its answer. */
 export function chargeLookUp<T>(meter: Meter, entries: number, answer: readonly T[]): readonly T[] {
   meter.spend(1 + Math.floor((entries + answer.length) / ENTRIES_OF_STEP))
   return answer
 }
 
-/** Puts one question about paths, which may take `most` steps, and charges those that it took. */
+/** Asks one question about paths, limited to `most` steps, and charges the steps it took. */
 export function askPaths<T>(meter: Meter, most: number, ask: (steps: PathMeter) => T): T {
   const allowed = Math.max(0, Math.min(most, meter.left()))
   const steps = { left: allowed }
@@ -80,7 +80,7 @@ function createMeter(budget: number): Meter {
   }
 }
 
-/** The outcome of looking for one example; `unknown` when the budget was used up before. */
+/** Result of the search for one example; `unknown` when the budget was used up. */
 export type Search<T> =
   | { readonly kind: 'found'; readonly value: T }
   | { readonly kind: 'none' }
@@ -93,7 +93,7 @@ export function found<T>(value: T): Search<T> {
   return { kind: 'found', value }
 }
 
-/** The first example that any of the searches finds. `none` only when every one says so. */
+/** The first example that a search finds; `none` only when every search ends without one. */
 export function firstFound<T, U>(items: Iterable<T>, search: (item: T) => Search<U>): Search<U> {
   let isUnknown = false
   for (const item of items) {

@@ -2,39 +2,39 @@ import type { CompiledRule } from '../decision/compiled-policy.ts'
 import type { CanonicalRequest } from '../decision/decision.ts'
 import type { Meter, Search } from './meter.ts'
 
-/** A rule that has a pattern, and how the pattern is written there. */
+/** A rule with a pattern, and the spelling of the pattern there. */
 export interface Cause {
   readonly rule: CompiledRule
   readonly resource: string
 }
 
-/** A pattern of one policy with every rule that has it. */
+/** A pattern of one policy with all rules that contain it. */
 export interface Listed<P> {
-  /** Patterns with the same key mean the same; not always the reverse. */
+  /** Patterns with the same key are equivalent; equivalent patterns may have different keys. */
   readonly key: string
   readonly pattern: P
   readonly causes: readonly Cause[]
 }
 
-/** The patterns of one policy that allow and those that deny one action, by key. */
+/** The allowing and the denying patterns of one policy for one action, by key. */
 export interface Side<P> {
   readonly allow: ReadonlyMap<string, Listed<P>>
   readonly deny: ReadonlyMap<string, Listed<P>>
 }
 
-/** What one pattern matches as an allow does and, when there is another, that as a deny does. */
+/** A set of requests: `resource` matches like an allow and `within`, if present, like a deny. */
 export interface Region<P> {
   readonly resource: P
   readonly within: P | null
 }
 
 /**
- * Finds patterns near a region: at least all that intersect it, without looking at every one. The
- * answer is whole even when it takes more than the meter has left.
+ * Finds patterns near a region, at least all that intersect it, without a full scan. The answer is
+ * complete even when it costs more than the meter has left.
  */
 export type Near<P, T> = (region: Region<P>, meter: Meter) => readonly T[]
 
-/** What is to be found: a request in the region that none of the other patterns matches. */
+/** The search for a request in the region that no other pattern matches. */
 export interface Question<P> {
   readonly region: Region<P>
   /** Matched as denies. */
@@ -44,36 +44,36 @@ export interface Question<P> {
 }
 
 /**
- * What the comparison has to know of names, addresses or paths; the rest is the same for all. A
- * space belongs to one action and one direction: `from` denied what `to` allows.
+ * The part of a comparison that is specific to names, addresses or paths. A space belongs to one
+ * action and one direction: it concerns requests that `from` denies and `to` allows.
  */
 export interface Space<P> {
   readonly from: Side<P>
   readonly to: Side<P>
   readonly meter: Meter
-  /** For what only makes the answer shorter, so that this never costs the answer itself. */
+  /** For work that only shortens the answer, so that it never reduces the answer's own budget. */
   readonly tidyMeter: Meter
-  /** Allows that have something in common with the allow that is the region's resource. */
+  /** Finds allows that intersect the allow that is the region's resource. */
   readonly indexAllows: <T extends { readonly pattern: P }>(items: readonly T[]) => Near<P, T>
-  /** Denies that match something in a region. */
+  /** Finds denies that match some request in a region. */
   readonly indexDenies: <T extends { readonly pattern: P }>(items: readonly T[]) => Near<P, T>
-  /** Allows that grant something which the deny that is the region's resource matches. */
+  /** Finds allows that grant some request that the region's resource matches as a deny. */
   readonly indexDenied: <T extends { readonly pattern: P }>(items: readonly T[]) => Near<P, T>
-  /** Where an allow of `to` and a deny of `from` both match; null when nowhere. */
+  /** The region in which an allow of `to` and a deny of `from` both match, or null. */
   readonly meet: (allow: P, deny: P) => Region<P> | null
-  /** Where two allows both match; null when nowhere. */
+  /** The region in which two allows both match, or null. */
   readonly overlap: (a: P, b: P) => Region<P> | null
   /** Tells whether an allow grants all that `inner` does. A wrong `false` costs brevity only. */
   readonly grants: (policy: 'from' | 'to', outer: P, inner: P) => boolean
-  /** Tells whether a deny matches all that the region holds; as for `grants`. */
+  /** Tells whether a deny matches the whole region. A wrong `false` costs brevity only. */
   readonly denies: (deny: P, region: Region<P>) => boolean
-  /** Tells whether an allow of `from` that is near an allow of `to` grants something there. */
+  /** Tells whether an allow of `from` near an allow of `to` grants some request there. */
   readonly counts: (allow: P, resource: P) => boolean
-  /** Whether a deny of `to` that is near a region is worth telling those who read of the region. */
+  /** Whether to list a deny of `to` near a region as an exception of that region. */
   readonly isException: (deny: P, region: Region<P>) => boolean
-  /** With `within`, an allow counts only where it opens what that protects. */
+  /** With `within`, an allow counts only where it opens addresses that `within` protects. */
   readonly find: (question: Question<P>) => Search<CanonicalRequest>
-  /** The smallest region that still holds all that the question asks for. */
+  /** The smallest region that still holds every answer to the question. */
   readonly tighten: (question: Question<P>) => Region<P>
   readonly format: (pattern: P) => string
 }

@@ -3,18 +3,18 @@ import { maximal, maximalDenies } from './maximal.ts'
 import { firstFound, type Search } from './meter.ts'
 import type { Cause, Listed, Near, Question, Region, Space } from './space.ts'
 
-/** A region in which something may have become reachable, and what is left out of it. */
+/** A region in which requests may have become reachable, with its exceptions. */
 export interface Suspect<P> {
   readonly region: Region<P>
   /** Denied in `to`. */
   readonly denied: readonly Listed<P>[]
   /** Allowed in `from` already. */
   readonly allowed: readonly Listed<P>[]
-  /** What changed: an allow that is new, or a deny that is gone. */
+  /** The cause of the change: a new allow or a removed deny. */
   readonly causes: readonly Listed<P>[]
 }
 
-/** A gone deny in which so many allows count that one sentence says more than all of them. */
+/** A removed deny with so many allows inside that it is reported as a whole. */
 export interface Crowd<P> {
   /** The deny. */
   readonly region: Region<P>
@@ -22,23 +22,23 @@ export interface Crowd<P> {
   readonly parts: readonly Suspect<P>[]
 }
 
-/** As many changes as one gone deny may have before they are told as one. */
+/** Maximum number of changes of one removed deny that are reported separately. */
 const MAX_PARTS = 16
 
-/** To look where an allow and a deny meet, and to write that down. */
+/** Cost to compute and record the region in which an allow and a deny meet. */
 const STEPS_TO_MEET = 3
 
-/** The patterns of a space, made ready to be found. */
+/** Indices of the patterns of a space. */
 export interface Indices<P> {
   readonly fromAllows: Near<P, Listed<P>>
-  /** Denies of `from` that `to` has not. */
+  /** Denies of `from` that are missing in `to`. */
   readonly goneDenies: Near<P, Listed<P>>
   readonly toDenies: Near<P, Listed<P>>
   readonly toAllows: Near<P, Listed<P>>
   readonly toAllowsDenied: Near<P, Listed<P>>
 }
 
-/** Every index is made when it is first asked, since little of what did not change is. */
+/** Builds each index at its first use, because most are never used after a small change. */
 export function indexSpace<P>(space: Space<P>): Indices<P> {
   const { from, to } = space
   return {
@@ -58,7 +58,7 @@ function lazily<P>(build: () => Near<P, Listed<P>>): Near<P, Listed<P>> {
   }
 }
 
-/** Denies of `from` that `to` has not, each once however it is written. */
+/** Denies of `from` that are missing in `to`, each once regardless of its spelling. */
 export function goneDenies<P>(space: Space<P>): readonly Listed<P>[] {
   return missing(space, space.from.deny, space.to.deny)
 }
@@ -80,8 +80,9 @@ function missing<P>(
 }
 
 /**
- * Whatever becomes reachable lies in an allow of `to`, and then either in none of `from`, so that
- * the allow is new, or in a deny of `from`, which is gone. Only these are looked at.
+ * A request that becomes reachable matches an allow of `to`. Either it matches no allow of `from`,
+ * so the allow is new, or it matches a deny of `from` that is removed. Only new allows and removed
+ * denies are searched.
  */
 export function* findSuspects<P>(
   space: Space<P>,
@@ -93,7 +94,7 @@ export function* findSuspects<P>(
     const whole = { region: { resource: gone.pattern, within: null }, causes: [gone] }
     if (parts.length <= MAX_PARTS) yield* parts
     else yield { ...whole, parts }
-    // Not every allow was looked at: the question without exceptions stays open.
+    // Not every allow was searched, so the question stays open, without exceptions.
     if (space.meter.isSpent()) yield { ...whole, denied: [], allowed: [] }
   }
   for (const added of missing(space, space.to.allow, space.from.allow)) {
@@ -102,7 +103,7 @@ export function* findSuspects<P>(
   }
 }
 
-/** Without those that lie in another one; all are within the same deny. */
+/** Drops regions that lie in another one. All are within the same deny. */
 function largestRegions<P>(space: Space<P>, regions: readonly Region<P>[]): readonly Region<P>[] {
   const items = regions.map((region) => ({ region, pattern: region.resource }))
   const near = space.indexAllows(items)
@@ -113,7 +114,7 @@ function largestRegions<P>(space: Space<P>, regions: readonly Region<P>[]): read
   }).map(({ region }) => region)
 }
 
-/** Where allows of `to` meet what a deny of `from` had closed. */
+/** Regions in which allows of `to` meet a removed deny of `from`. */
 export function* closedRegions<P>(
   space: Space<P>,
   { toAllowsDenied }: Indices<P>,
@@ -125,7 +126,7 @@ export function* closedRegions<P>(
     if (!space.meter.spend(STEPS_TO_MEET)) return
     const region = space.meet(allow.pattern, pattern)
     if (region === null) continue
-    // Every allow around a deny leaves the deny itself.
+    // Every allow around a deny yields the same region: the deny itself.
     const text = space.format(region.resource)
     if (seen.has(text)) continue
     seen.add(text)
@@ -133,7 +134,7 @@ export function* closedRegions<P>(
   }
 }
 
-/** A request that shows that the suspicion is right. */
+/** Searches for a request that confirms the suspect. */
 export function testSuspect<P>(
   space: Space<P>,
   tested: Suspect<P> | Crowd<P>,
@@ -149,7 +150,7 @@ function suspect<P>(
   start: Pick<Suspect<P>, 'region' | 'causes'>,
   isNew = false,
 ): Suspect<P> {
-  // Without budget nothing is found out any more, and only the region is told.
+  // Without budget only the region can be reported.
   if (space.meter.isSpent()) return { ...start, denied: [], allowed: [] }
   const { resource } = start.region
   const allowed = isNew

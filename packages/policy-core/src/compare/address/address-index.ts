@@ -6,7 +6,7 @@ import type { Near } from '../space.ts'
 import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import type { AddressPattern } from './find-address.ts'
 
-/** Entries of an index that take as long as a look-up of one prefix length. */
+/** Number of index entries that cost as much as a look-up of one prefix length. */
 const STEPS_TO_PROBE = 8
 
 /** Finds patterns whose range has an address in common with a region's resource. */
@@ -17,7 +17,7 @@ export function indexAddresses<T extends { readonly pattern: AddressPattern }>(
   return ({ resource: { range, port } }, meter) => near(range, port, meter)
 }
 
-/** The same for denies, which also match IPv4 addresses inside IPv6 ones. */
+/** Like `indexAddresses`, for denies: these also match IPv4 addresses inside IPv6 ones. */
 export function indexDeepAddresses<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
 ): Near<AddressPattern, T> {
@@ -42,7 +42,7 @@ export function meets(a: IpRange, b: IpRange): boolean {
   return a.base >> shared === b.base >> shared
 }
 
-/** O(prefix lengths in use + log of the ranges + what is found). */
+/** O(prefix lengths in use + log of the ranges + results). */
 function indexRanges<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
 ): (range: IpRange, port: number | null, meter: Meter) => readonly T[] {

@@ -16,7 +16,7 @@ import { carriedRange, embeddingGroups } from './embedding-bits.ts'
 import { findAddress, type AddressPattern } from './find-address.ts'
 import { lastAddress } from '../../address/ip-range.ts'
 
-/** What a comparison in one direction is about. */
+/** Subject of a comparison in one direction. */
 export interface Direction extends SpaceMeters {
   readonly action: NetworkAction
   readonly machines: {
@@ -25,7 +25,7 @@ export interface Direction extends SpaceMeters {
   }
 }
 
-/** IP literals; what a name beside the address changes is judged elsewhere. */
+/** The space of IP literals. Requests for a name with an address are compared in `../pair`. */
 export function createAddressSpace(
   { action, machines, meter, tidyMeter }: Direction,
   from: Side<AddressPattern>,
@@ -76,7 +76,7 @@ export function createAddressSpace(
   }
 }
 
-/** Allows that match an address that the deny matches: for IPv4 also those around carriers. */
+/** Indexes allows that match an address that the deny matches, including carriers of IPv4. */
 export function indexDenied<T extends { readonly pattern: AddressPattern }>(
   items: readonly T[],
 ): Near<AddressPattern, T> {
@@ -97,8 +97,9 @@ export function indexDenied<T extends { readonly pattern: AddressPattern }>(
 }
 
 /**
- * Tells whether a wider allow opens what a narrower one does: all protections that the narrower
- * range lies inside. The last address has them all; the first may be `::`, which carries nothing.
+ * Tells whether a wider allow opens all protected classes that the narrower range lies inside. The
+ * last address of the narrower range is in all of them. The first may be `::`, which carries no
+ * IPv4 address.
  */
 function isOpenedAlike(
   outer: IpRange,
@@ -127,8 +128,9 @@ function meetDeny(
 }
 
 /**
- * An address that carries several IPv4 addresses is denied when one of them is; that goes without
- * saying where the others are not what the region is about.
+ * Tells whether to list a deny as an exception of the region. A deny of one IPv4 address also
+ * denies the addresses that carry it beside others. Such a deny is left out when the region
+ * concerns none of those addresses.
  */
 function isException(
   deny: AddressPattern,
@@ -137,20 +139,20 @@ function isException(
 ): boolean {
   if (within !== null && deny.range.family === within.range.family)
     return smaller(deny, within) !== null
-  // Only where addresses are meant that carry one of the resource.
+  // The deny concerns IPv6 addresses that carry an IPv4 address of the resource.
   if (resource.range.family === 4 && deny.range.family === 6)
     return commonPort(resource.port, deny.port) !== undefined
   return meetDeny(resource, deny, machine) !== null
 }
 
-/** Ranges nest or are apart, so what two patterns share is one of them, on the ports of both. */
+/** The common part of two patterns. Ranges nest or are disjoint, so it is one of the two ranges. */
 function smaller(a: AddressPattern, b: AddressPattern): AddressPattern | null {
   const port = commonPort(a.port, b.port)
   if (port === undefined || !meets(a.range, b.range)) return null
   return { ...(a.range.prefix >= b.range.prefix ? a : b), port }
 }
 
-/** Goes to one half of the range as long as nothing is in the other. */
+/** Narrows the range to one half as long as the other half has no answer. */
 function tighten(
   { region, denied, allowed }: Question<AddressPattern>,
   holds: (resource: AddressPattern) => boolean | null,

@@ -1,19 +1,19 @@
 import { CARRIERS, type Embedding } from '../../address/embedded-ipv4.ts'
 import { rangeCovers, type IpRange } from '../../address/ip-range.ts'
 
-/** Where the bits of an address are read: which outer bit each is, the first bit being 0. */
+/** Positions of the bits of an embedded address in the outer address. The first bit is 0. */
 export interface BitPlaces {
   readonly places: readonly number[]
-  /** Whether the bits stand inverted. */
+  /** Whether the bits are inverted. */
   readonly isInverted: boolean
 }
 
-/** One way to carry an IPv4 address, bit by bit. Its places ascend. */
+/** One way to carry an IPv4 address, bit by bit, in ascending positions. */
 export interface EmbeddingBits extends BitPlaces {
   readonly outerBits: Embedding['outerBits']
 }
 
-/** All ways of the IPv6 addresses that share one range; the ranges are apart. */
+/** All embeddings of the IPv6 addresses in one range. The ranges of groups are disjoint. */
 export interface EmbeddingGroup {
   readonly range: IpRange
   readonly ways: readonly EmbeddingBits[]
@@ -29,7 +29,7 @@ export function embeddingGroups(): readonly EmbeddingGroup[] {
   }))
 }
 
-/** The IPv4 range that holds what every address of `range` carries in this way. */
+/** The IPv4 range of the addresses that `range` carries in this way. */
 export function carriedRange(group: EmbeddingGroup, way: EmbeddingBits, range: IpRange): IpRange {
   if (!rangeCovers(group.range, range)) return { family: 4, base: 0n, prefix: 0 }
   let prefix = 0

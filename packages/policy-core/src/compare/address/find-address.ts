@@ -19,27 +19,27 @@ export interface AddressAndPort {
 
 export interface AddressQuestion {
   readonly region: Region<AddressPattern>
-  /** Matched as denies: IPv4 also inside IPv6. */
+  /** Matched as denies: IPv4 patterns also match inside IPv6 addresses. */
   readonly denied: readonly AddressPattern[]
   /** Matched as allows. */
   readonly allowed: readonly AddressPattern[]
-  /** Allows that count only where they open what `within` protects. */
+  /** Allows that count only where they open addresses that `within` protects. */
   readonly openers?: readonly AddressPattern[]
-  /** What an allow of `resource` does not open counts as denied. */
+  /** Protected addresses that an allow of `resource` does not open count as denied. */
   readonly classes: readonly ProtectedClass[]
 }
 
-/** To lay out the bits of each embedding, which IPv6 has. */
+/** Cost of a question. IPv6 costs more, for the bits of each embedding. */
 const STEPS_TO_ASK = { 4: 30, 6: 120 } as const
-/** What it takes to find a range, sort it in and hold it against each embedding. */
+/** Cost to find a range, sort it and compare it with each embedding. */
 const STEPS_TO_SORT = 4
 
-/** ::ffff:0:0/96, which holds no IPv6 address: such a one is the IPv4 address. */
+/** ::ffff:0:0/96 holds no IPv6 addresses: each of them is read as its IPv4 address. */
 const MAPPED: IpRange = { family: 6, base: 0xffff_0000_0000n, prefix: 96 }
-/** `::` and `::1`, which carry nothing. */
+/** `::` and `::1` carry no IPv4 address. */
 const BARE: IpRange = { family: 6, base: 0n, prefix: 127 }
 
-/** Ports are settled: only ranges are left of the patterns. */
+/** The question for one port, which needs only the ranges of the patterns. */
 interface RangeQuestion {
   readonly resource: IpRange
   readonly within: IpRange | null
@@ -50,8 +50,8 @@ interface RangeQuestion {
 }
 
 /**
- * An address and port that the region holds and that is in none of the others. Exact, with
- * embedded IPv4 addresses and protected classes as `decide` sees them.
+ * Finds an address and port in the region and outside the other patterns. Exact: embedded IPv4
+ * addresses and protected classes count as in `decide`.
  */
 export function findAddress(question: AddressQuestion, meter: Meter): Search<AddressAndPort> {
   const { resource, within } = question.region
@@ -98,15 +98,15 @@ function findRange(question: RangeQuestion, meter: Meter): Search<IpAddress> {
   })
 }
 
-/** An example that people recognize: from the blocks for documentation, or a first host. */
+/** An example that people recognize: an address for documentation, or a first host. */
 function likedAddress({ family, prefix }: IpRange): bigint {
   if (family === 4) return prefix < 8 ? 0xc000_0201n : 1n
   return prefix < 16 ? (0x2001_0db8n << 96n) | 1n : 1n
 }
 
-/** A part of the addresses in which the same embeddings count. */
+/** A part of the addresses that share the same embeddings. */
 interface Part {
-  /** Null when the part has nothing of the region. */
+  /** Null when the part does not intersect the region. */
   readonly wanted: WantedBits | null
   readonly outside: readonly Outside[]
 }
@@ -123,7 +123,9 @@ function wantAll(family: IpAddress['family'], ranges: readonly IpRange[]): Wante
   return wanted
 }
 
-/** What counts as it stands: allows, denies, and classes that the resource is too wide to open. */
+/**
+ * Ranges to exclude directly: allows, denies, and classes that the resource is too wide to open.
+ */
 function directOutside(question: RangeQuestion, family: IpAddress['family']): IpRange[] {
   const { resource, within, denied, allowed, openers, classes } = question
   const opening = openers.filter((range) => within !== null && rangeCovers(within, range))
@@ -170,7 +172,8 @@ function* ipv6Parts(question: RangeQuestion): Generator<Part> {
 }
 
 /**
- * What counts for the IPv4 addresses inside: denies, and classes that are not opened on purpose.
+ * Ranges to exclude for embedded IPv4 addresses: denies, and classes that the resource does not
+ * open.
  */
 function innerOutside(question: RangeQuestion, { ways }: EmbeddingGroup): Outside[] {
   const { resource, denied, classes } = question
@@ -186,7 +189,7 @@ function innerOutside(question: RangeQuestion, { ways }: EmbeddingGroup): Outsid
   })
 }
 
-/** The part once for each way in which its addresses may carry one of `within`. */
+/** Yields the part once for each way in which its addresses may carry an address of `within`. */
 function* carryingParts(
   { within, openers }: RangeQuestion,
   { ways }: EmbeddingGroup,

@@ -2,19 +2,19 @@ import { found, NONE, UNKNOWN, type Meter, type Search } from '../meter.ts'
 import type { BitPlaces } from './embedding-bits.ts'
 import { splitAt, type Slice, type SortedRanges } from './sorted-ranges.ts'
 
-/** Ranges that the address must not be in, and where their bits are read from. */
+/** Ranges that exclude the address, with the positions of their bits. */
 export interface Outside extends BitPlaces {
   readonly ranges: SortedRanges
 }
 
-/** Bits of an address that are settled: 0, 1, or -1 for either. */
+/** Required bits of an address: 0, 1, or -1 for either. */
 export type WantedBits = Int8Array
 
 export function anyBits(length: number): WantedBits {
   return new Int8Array(length).fill(-1)
 }
 
-/** Settles the first `prefix` bits of `base`, read where `places` says; null when others are. */
+/** Requires the first `prefix` bits of `base` at `places`; null when other bits are required. */
 export function wantBits(
   wanted: WantedBits,
   { base, prefix }: { readonly base: bigint; readonly prefix: number },
@@ -30,20 +30,20 @@ export function wantBits(
   return bits
 }
 
-/** Ranges that share what was read so far, and how many bits were. Never empty. */
+/** Ranges that share the first `depth` bits. Never empty. */
 interface View {
   readonly outside: Outside
-  /** Tells the lists apart. */
+  /** Identifies the list of ranges. */
   readonly index: number
   readonly slice: Slice
   readonly depth: number
 }
 
 /**
- * An address with the wanted bits that is in none of the ranges, as near to `liked` as they allow.
+ * Finds an address with the wanted bits outside all ranges, as close to `liked` as possible.
  *
- * Every kind of embedding reads its bits from left to right, so one descent serves all of them at
- * once. Where the same ranges are still possible the same is true: each such place is visited once.
+ * Every embedding reads its bits from left to right, so one descent serves all of them. States with
+ * the same possible ranges have the same answer, so each state is visited once.
  */
 export function findBits(
   question: {
@@ -91,12 +91,12 @@ export function findBits(
   return isCut ? UNKNOWN : NONE
 }
 
-/** Whether a range ends here, so that it holds everything below. It stands first in its part. */
+/** Whether a range ends here and so holds every address below. It sorts first in its slice. */
 function isCovered({ outside, slice: [from], depth }: View): boolean {
   return outside.ranges[from]?.prefix === depth
 }
 
-/** The view behind one more bit; none when no range goes on like that. */
+/** The view after one more bit; empty when no range continues with that bit. */
 function step(view: View, bit: number, choice: number): readonly View[] {
   const { outside, slice, depth } = view
   if (outside.places[depth] !== bit) return [view]
@@ -106,7 +106,7 @@ function step(view: View, bit: number, choice: number): readonly View[] {
   return from === to ? [] : [{ ...view, slice: [from, to], depth: depth + 1 }]
 }
 
-/** Equal for places below which the same addresses will do. */
+/** A key that is equal for states with the same answer. */
 function keyOf(bit: number, views: readonly View[]): string {
   let key = `${bit}`
   for (const { index, slice } of views) key += ` ${index}:${slice[0]}-${slice[1]}`

@@ -25,7 +25,7 @@ export function goneMachineAddresses(machines: {
     }))
 }
 
-/** Where an address that is no longer protected may have become reachable. */
+/** Regions in which an address that is no longer protected may have become reachable. */
 export function* machineSuspects(
   space: Space<AddressPattern>,
   indices: Indices<AddressPattern>,

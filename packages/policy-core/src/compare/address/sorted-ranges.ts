@@ -3,8 +3,8 @@ import type { IpRange } from '../../address/ip-range.ts'
 import { firstWhere } from '../../overlap/first-where.ts'
 
 /**
- * Ranges of one family by first address, outer ones first. Those that share their first bits stand
- * side by side, so a part of the list serves as a node of their binary trie.
+ * Ranges of one family by first address, outer ranges first. Ranges that share their first bits are
+ * adjacent, so a slice of the list serves as a node of a binary trie.
  */
 export type SortedRanges = readonly IpRange[]
 
@@ -14,12 +14,12 @@ export function sortRanges(ranges: readonly IpRange[]): SortedRanges {
   )
 }
 
-/** Where in `from` to `to`, which share `depth` bits, those begin whose next bit is one. */
+/** Index of the first range in the slice, which shares `depth` bits, whose next bit is one. */
 export function splitAt(ranges: SortedRanges, [from, to]: Slice, depth: number): number {
   return firstWhere(from, to, (place) => bitOf(ranges[place], depth) === 1)
 }
 
-/** A part of a list: the first place and the one behind the last. */
+/** A part of a list: start index and exclusive end index. */
 export type Slice = readonly [number, number]
 
 function bitOf(range: IpRange | undefined, depth: number): number {

@@ -11,12 +11,13 @@ export interface NameAndPort {
   readonly port: number
 }
 
-/** Code units of a domain that are compared in one step. */
+/** Code units of a domain that cost one step. */
 const UNITS_OF_STEP = 32
 
 /**
- * A name and port that `inside` matches and no pattern of `outside` does. Exact: the names below a
- * domain that nobody mentions are all alike, so one fresh label stands for them. O(outside).
+ * Finds a name and port that `inside` matches and no pattern of `outside` matches. Exact: all
+ * unmentioned names below a domain are decided alike, so one fresh label stands for them.
+ * O(outside).
  */
 export function findName(
   inside: NamePattern,
@@ -42,7 +43,7 @@ function freeName(
   if (!meter.spend(outside.length * (1 + Math.floor(domain.length / UNITS_OF_STEP)))) return UNKNOWN
   if (outside.some((pattern) => coversNetwork(pattern, inside))) return NONE
   if (depth === 'exact') return found(domain)
-  // Patterns nest or are apart; what is left lies inside and is told by the labels it adds.
+  // Patterns nest or are disjoint. Those inside are distinguished by the labels that they add.
   const below = outside.filter((pattern) => coversNetwork(inside, pattern))
   const heads = groupByHead(below, domain)
   if (!below.some((pattern) => pattern.domain === domain)) {
@@ -77,7 +78,7 @@ function labelsTaken(names: ReadonlySet<string>, domain: string): ReadonlySet<st
   return new Set([...names].map((name) => name.slice(0, -domain.length - 1)))
 }
 
-/** The patterns whose domain is below `domain`, by the label that comes next before it. */
+/** Groups the patterns below `domain` by the label directly before it. */
 function groupByHead(
   patterns: readonly NamePattern[],
   domain: string,

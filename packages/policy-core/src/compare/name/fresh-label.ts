@@ -2,13 +2,13 @@ import { MAX_LABEL_LENGTH, MAX_NAME_LENGTH, parseHost } from '../../host/host.ts
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const ALL_CHARACTERS = `${LETTERS}0123456789-_`
-/** Says to a reader that any other label would do as well. */
+/** Shows the reader that any other label would serve as well. */
 const USUAL = 'other'
 
 /**
- * A label that makes a valid name before `domain` and is none of `taken`; null when there is none,
- * which happens only below a domain so long that every label that fits is taken. `reserved`
- * characters are left free for what stands before it. O(taken).
+ * Returns a label that makes a valid name before `domain` and is not in `taken`. Null when every
+ * label that fits is taken, which requires a very long domain. `reserved` is the number of
+ * characters to keep free for further labels. O(taken).
  */
 export function freshLabel(
   domain: string,
@@ -18,7 +18,7 @@ export function freshLabel(
   const room = Math.min(MAX_LABEL_LENGTH, MAX_NAME_LENGTH - domain.length - 1 - reserved)
   if (room >= USUAL.length && !taken.has(USUAL)) return USUAL
   for (const label of texts(LETTERS, room)) if (!taken.has(label)) return label
-  // Other characters are not valid everywhere: `xn--` must decode, and RTL names ask for more.
+  // Other characters are not valid everywhere: `xn--` must decode, and RTL names have more rules.
   for (const label of texts(ALL_CHARACTERS, room))
     if (!taken.has(label) && isLabelOf(label, domain)) return label
   return null
@@ -30,7 +30,7 @@ function isLabelOf(label: string, domain: string): boolean {
   return host?.kind === 'name' && host.name === name
 }
 
-/** Every text of 1 to `longest` of the characters, shorter ones first. */
+/** Every text of 1 to `longest` characters from the list, shorter texts first. */
 function* texts(characters: string, longest: number): Generator<string> {
   for (let length = 1; length <= longest; length += 1) {
     const digits = Array<number>(length).fill(0)
@@ -39,7 +39,7 @@ function* texts(characters: string, longest: number): Generator<string> {
   }
 }
 
-/** Adds one to the number that the digits write; true when it came round to zero. */
+/** Increments the number in the digits; true when it overflows to zero. */
 function countUp(digits: number[], base: number): boolean {
   for (let place = digits.length - 1; place >= 0; place -= 1) {
     const digit = (digits[place] ?? 0) + 1

@@ -3,12 +3,12 @@ import { chargeLookUp } from '../meter.ts'
 import type { Near } from '../space.ts'
 import type { NamePattern } from './find-name.ts'
 
-/** Code units of a domain that are compared in the time of an entry. */
+/** Code units of a domain that cost as much as one entry. */
 const UNITS_OF_ENTRY = 32
 
 /**
- * Finds the patterns that may have a name in common with a region: those at its domain and above
- * and, under a wildcard, those below.
+ * Finds the patterns that may share a name with a region: patterns at and above its domain and,
+ * for a wildcard, below it.
  */
 export function indexNames<T extends { readonly pattern: NamePattern }>(
   items: readonly T[],

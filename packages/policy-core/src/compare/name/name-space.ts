@@ -7,7 +7,7 @@ import type { Region, Side, Space } from '../space.ts'
 import { findName, type NamePattern } from './find-name.ts'
 import { indexNames } from './name-index.ts'
 
-/** Names without an address. */
+/** The space of names without an address. */
 export function createNameSpace(
   action: NetworkAction,
   from: Side<NamePattern>,
@@ -42,7 +42,7 @@ export function createNameSpace(
   }
 }
 
-/** Names nest or are apart, so what two patterns share is one of them, on the ports of both. */
+/** The common part of two patterns. Names nest or are disjoint, so it is one of the two. */
 function meetNames(a: NamePattern, b: NamePattern): NamePattern | null {
   const port = commonPort(a.port, b.port)
   if (port === undefined) return null

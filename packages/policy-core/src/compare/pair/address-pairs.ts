@@ -15,8 +15,8 @@ const EVERY_IPV4: IpRange = { family: 4, base: 0n, prefix: 0 }
 const EVERY_IPV6: IpRange = { family: 6, base: 0n, prefix: 0 }
 
 /**
- * Addresses that a deny of `from` closed, or that belonged to its machine, and that nothing closes
- * in `to`: beside a name that `to` allows they are reachable, even where no rule allows them.
+ * Yields addresses that were closed in `from`, by a deny or as the machine's own, and are open in
+ * `to`. Together with a name that `to` allows they are reachable, even if no rule allows them.
  */
 export function* addressPairs(
   direction: Direction,
@@ -41,7 +41,7 @@ export function* addressPairs(
       )
     },
   )
-  // What carries a gone IPv4 address may be denied as the IPv6 address that it is.
+  // An IPv6 address that carries an IPv4 address of the removed deny may be denied itself.
   const around = indexDenied(
     [...addresses.space.to.deny.values()].filter(({ pattern }) => pattern.range.family === 6),
   )
@@ -67,7 +67,7 @@ export function* addressPairs(
 
 interface Gone {
   readonly gone: Listed<AddressPattern>
-  /** What opened the address of the machine. */
+  /** Allows that opened the address of the machine. */
   readonly openers: readonly Listed<AddressPattern>[]
 }
 
@@ -92,8 +92,8 @@ interface Closed {
 }
 
 /**
- * An address on the port that `gone` alone had closed and that no rule allows by itself. For IPv4
- * that is nearly always one such; only then come the IPv6 addresses that carry one.
+ * Finds an address on the port that only `gone` had closed and that no rule allows by itself. For
+ * an IPv4 deny it tries IPv4 addresses first, then the IPv6 addresses that carry one.
  */
 function findOpened(
   { machines, meter }: Direction,

@@ -6,9 +6,9 @@ interface HasPort {
   readonly port: number | null
 }
 
-/** Two questions about one port, which have to be answered on the same one. */
+/** Two questions that need an answer on the same port. */
 export interface Halves<A, B> {
-  /** The only port to look at, or null for all. */
+  /** The only port to search, or null for all. */
   readonly port: number | null
   /** Every port that a pattern mentions. */
   readonly mentioned: ReadonlySet<number>
@@ -16,10 +16,10 @@ export interface Halves<A, B> {
   readonly partner: Partner<B>
 }
 
-/** Something that a policy allows on a port. */
+/** Finds the other half of a request: one that a policy allows on a port. */
 export interface Partner<T> {
   readonly on: (port: number) => Search<T>
-  /** Ports that allows mention: on others there is no more than on one that nobody mentions. */
+  /** Ports that allows mention. All other ports are alike. */
   readonly ports: ReadonlySet<number>
 }
 
@@ -30,8 +30,8 @@ export interface Pair<A, B> {
 }
 
 /**
- * Two halves of a request on one port. A port that nobody mentions comes first: what `own` has not
- * there it has nowhere, for patterns with a port only take away from it.
+ * Finds two halves of a request on one port. An unmentioned port comes first: if `own` has no
+ * answer there it has none at all, because patterns with a port only reduce its answers.
  */
 export function findPair<A, B>({
   port,
@@ -68,7 +68,7 @@ export function portsIn(patterns: Iterable<HasPort>): Set<number> {
   return ports
 }
 
-/** What `find` finds for the first of the allows that has anything; each port is looked at once. */
+/** Returns the result of `find` for the first allow with an answer. Each port is searched once. */
 export function createPartner<P extends HasPort, T>(
   allows: readonly P[],
   mentioned: ReadonlySet<number>,
@@ -80,7 +80,7 @@ export function createPartner<P extends HasPort, T>(
   const look = (port: number): Search<T> => {
     for (const pattern of byPort.on(port)) {
       const result = find(pattern, port)
-      // Unknown only when the budget is used up, which no other allow changes.
+      // `unknown` means that the budget is used up, so other allows cannot help.
       if (result.kind !== 'none') return result
     }
     return NONE

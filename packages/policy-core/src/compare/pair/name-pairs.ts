@@ -12,8 +12,8 @@ import { createPartner, findPair } from './find-pair.ts'
 import type { IndexedSpace, PairSuspect } from './pair-suspect.ts'
 
 /**
- * Names that a deny of `from` closed and none of `to` does: beside an address that `to` allows they
- * are reachable, even where no rule allows the name.
+ * Yields names that a deny closed in `from` and no deny closes in `to`. Together with an address
+ * that `to` allows they are reachable, even if no rule allows the name.
  */
 export function* namePairs(
   { action, machines, meter }: Direction,

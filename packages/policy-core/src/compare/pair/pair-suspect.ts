@@ -4,14 +4,14 @@ import type { Space } from '../space.ts'
 import type { Indices, Suspect } from '../suspects.ts'
 
 /**
- * A deny of names or addresses that is gone, which may matter only beside an allowed other half.
+ * A removed deny of names or addresses. It may matter only together with an allowed counterpart.
  */
 export interface PairSuspect<P> extends Suspect<P> {
-  /** Looks for a request with a name and an address that no other change tells of. */
+  /** Searches for a request with a name and an address that no other change reports. */
   readonly find: () => Search<CanonicalRequest>
 }
 
-/** A space with its patterns made ready to be found. */
+/** A space with indices of its patterns. */
 export interface IndexedSpace<P> {
   readonly space: Space<P>
   readonly indices: Indices<P>

@@ -5,12 +5,12 @@ import { askPaths, found, NONE, UNKNOWN, type Meter, type Search } from '../mete
 import { matchesSample } from './matches-sample.ts'
 import { formatSample, jointSample, samplePath } from './sample-path.ts'
 
-/** Steps of one search; the longest that one question may hold up the others. */
+/** Maximum steps of one search, so that one question cannot delay the others too long. */
 const SEARCH_BUDGET = 400_000
 
 /**
- * A canonical path that `inside` and, when given, `within` match and none of `outside` does. Exact;
- * see `findPath`. Nearly always a guess will do, which is a hundred times as fast.
+ * Finds a canonical path that `inside` and, when given, `within` match and no pattern of `outside`
+ * matches. Exact; see `findPath`. A cheap guess comes first and nearly always succeeds.
  */
 export function findInPaths(
   [inside, within]: readonly [Segments, Segments | null],
@@ -31,7 +31,7 @@ export function findInPaths(
   return result.kind === 'none' ? NONE : UNKNOWN
 }
 
-/** Paths that two patterns may have in common. */
+/** Candidate paths that two patterns may share. */
 function jointSamples(a: Segments, b: Segments): readonly (GlobPath | null)[] {
   return [samplePath(a), samplePath(b), jointSample(a, b), jointSample(b, a)]
 }

@@ -2,12 +2,12 @@ import type { Segments } from '../../language/path-automaton.ts'
 import { globMatches, type GlobPath } from '../../path/glob.ts'
 import type { Meter } from '../meter.ts'
 
-/** Pairs of a code unit of the pattern and one of the path that a step is charged for. */
+/** Pairs of a code unit of the pattern and one of the path that cost one step. */
 const PAIRS_OF_STEP = 4096
 
 /**
- * Tells whether the pattern matches the path, and charges for it: next to nothing for ordinary
- * ones. False when the budget does not suffice.
+ * Tells whether the pattern matches the path, and charges for it. Ordinary patterns cost very
+ * little. False when the budget does not suffice.
  */
 export function matchesSample(pattern: Segments, path: GlobPath, meter: Meter): boolean {
   const pairs = patternUnits(pattern) * pathUnits(path)

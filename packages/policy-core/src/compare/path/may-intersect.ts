@@ -4,19 +4,19 @@ import type { GlobSegment } from '../../path/glob.ts'
 type Name = Extract<GlobSegment, { readonly pieces: readonly string[] }>
 
 /**
- * Tells at little cost that two patterns have no path in common: `false` is certain. It pairs whole
- * segments and looks at their ends only. O(segments × segments).
+ * Tells cheaply whether two patterns may share a path. `false` is certain, `true` is not. Compares
+ * only the ends of whole segments. O(segments × segments).
  */
 export function mayIntersect(a: Segments, b: Segments): boolean {
-  // What can follow the first i segments of `a`, from the last segment of `b` to the first.
+  // Row for the end of `a`; the loop adds the segments of `a` from last to first.
   let rest = rowOf(null, b, [])
   for (let place = a.length - 1; place >= 0; place -= 1) rest = rowOf(a[place] ?? null, b, rest)
   return rest[0] === true
 }
 
 /**
- * For one segment of `a` and each place in `b`: whether what stands from there on may be the same.
- * `next` says it of the segment behind; a null segment is the end of `a`.
+ * For one segment of `a` and each position in `b`: whether the rests from there may share a path.
+ * `next` is the row of the following segment; a null segment is the end of `a`.
  */
 function rowOf(segment: GlobSegment | null, b: Segments, next: readonly boolean[]): boolean[] {
   const row = Array<boolean>(b.length + 1).fill(false)

@@ -4,8 +4,8 @@ import { chargeLookUp } from '../meter.ts'
 import type { Near } from '../space.ts'
 
 /**
- * Finds the patterns that may share a path with a region: those whose names before the first star
- * begin like its own, or the other way round. O(names + what is found).
+ * Finds the patterns that may share a path with a region: the names before the first star of one
+ * are a prefix of those of the other. O(names + results).
  */
 export function indexPaths<T extends { readonly pattern: Segments }>(
   items: readonly T[],

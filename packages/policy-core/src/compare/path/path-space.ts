@@ -11,17 +11,17 @@ import { mayIntersect } from './may-intersect.ts'
 import { indexPaths } from './path-index.ts'
 import { jointSample, samplePath } from './sample-path.ts'
 
-/** Steps for a question whose answer only makes a comparison shorter. */
+/** Steps for a question that only shortens the comparison. */
 const BRIEF_BUDGET = 20_000
 
-/** Paths, where an allow and a deny match alike. */
+/** The space of paths, where allows and denies match alike. */
 export function createPathSpace(
   action: FilesystemAction,
   from: Side<Segments>,
   to: Side<Segments>,
   { meter, tidyMeter }: SpaceMeters,
 ): Space<Segments> {
-  // Most questions are settled by one path, which is made once for each pattern.
+  // One sample path decides most questions, so each pattern keeps its sample.
   const samples = new Map<Segments, GlobPath | null>()
   const sampleOf = (pattern: Segments): GlobPath | null => {
     const known = samples.get(pattern)
@@ -75,7 +75,7 @@ export function createPathSpace(
   }
 }
 
-/** A home directory with a `*` in its name can be written as `~` only. */
+/** A home directory with `*` in its name has no notation other than `~`. */
 function writtenText(pattern: Segments, ...sides: readonly Side<Segments>[]): string {
   const key = `~${keyOfSegments(pattern)}`
   for (const { allow, deny } of sides) {

@@ -2,15 +2,15 @@ import type { Segments } from '../../language/path-automaton.ts'
 import { globMatches, type GlobPath } from '../../path/glob.ts'
 import { parsePath } from '../../path/path.ts'
 
-/** Hardly any rule mentions it, and a reader sees that any other would do. */
+/** A name that rules hardly mention, and that shows the reader that any other would serve. */
 const OTHER = 'other'
 
-/** A path that the pattern matches, with one plain name for each star; null when that is none. */
+/** A path that the pattern matches, with one plain name for each star; null if that is invalid. */
 export function samplePath(pattern: Segments): GlobPath | null {
   return sampleOf(pattern, [OTHER])
 }
 
-/** A path that both patterns may match: what one asks for, below the other's first `**`. */
+/** A path that both patterns may match: the sample of one below the first `**` of the other. */
 export function jointSample(outer: Segments, inner: Segments): GlobPath | null {
   const below = samplePath(inner)
   return below === null ? null : sampleOf(outer, below.segments)
