@@ -1,7 +1,7 @@
 import type { Verdict } from '../lookup/verdict.ts'
 import type { CanonicalRequest, Decision } from './decision.ts'
 
-/** Dresses a verdict as a decision of a fresh bundle. */
+/** Turns a verdict into a decision of a fresh bundle. */
 export function answer(
   { decision, reason, rules }: Verdict,
   request: CanonicalRequest | null,
@@ -11,7 +11,7 @@ export function answer(
   return { decision, reason, rules, request, revision, stale: false, hint }
 }
 
-/** The same for a name whose address could change the outcome. */
+/** Like `answer`, for a name whose address could change the outcome. */
 export function answerUnresolved(
   { decision, reason, rules }: Verdict,
   request: CanonicalRequest,

@@ -16,7 +16,7 @@ const SET_MEMBERS: readonly (keyof PolicySet)[] = [
 const LISTS: readonly (keyof PolicySet)[] = ['policies', 'local']
 const OPTION_MEMBERS: readonly (keyof CompileOptions)[] = ['caseSensitive', 'patternLimits']
 
-/** Members that callers give in the wrong place, and what to write. */
+/** Members that callers often misplace, with the correction. */
 const MISPLACED: ReadonlyMap<string, string> = new Map([
   [
     'user_teams',
@@ -29,10 +29,10 @@ const MISPLACED: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Throws `ERR_OPTION_INVALID` for a set or options that JavaScript alone can give. Something else
- * in the place of a set, such as the list of policies itself, would be a set that says nothing: a
- * check would find nothing wrong with it. An unknown member is refused, because the caller relies
- * on what it says: ignoring `user_teams` allows what only another team may reach.
+ * Throws `ERR_OPTION_INVALID` for a set or options of the wrong shape, which only JavaScript
+ * callers can pass. Another value in place of a set, such as the list of policies, would read as an
+ * empty set and pass every check. An unknown member is refused because the caller relies on it:
+ * ignoring `user_teams` would allow requests that are reserved for another team.
  */
 export function checkSet(set: PolicySet, options: CompileOptions): void {
   requireSet(set)
@@ -61,9 +61,9 @@ export function readHome(home: string | undefined): readonly string[] | null {
   )
 }
 
-/** The machine's own addresses, which may be in any spelling. */
+/** Reads the machine's own addresses, in any spelling. */
 export function readMachineAddresses(texts: readonly string[] = []): IpAddress[] {
-  // Not `map`, which leaves out the holes of a sparse array.
+  // Not `map`, which skips the holes of a sparse array.
   return Array.from(texts, (text) => {
     const address = typeof text === 'string' ? parseAddress(text) : null
     if (address !== null) return address
@@ -74,7 +74,7 @@ export function readMachineAddresses(texts: readonly string[] = []): IpAddress[]
   })
 }
 
-/** An object with other members and no list of policies is something else. */
+/** Refuses an object that has members but no list of policies. */
 function requireSet(set: unknown): void {
   const keys = isObject(set) ? Object.keys(set) : null
   const other = keys?.find((key) => !isOneOf(SET_MEMBERS, key))
@@ -107,7 +107,7 @@ function requireType(
     throw invalidOption(member, `${show(value)} is not ${wanted}`)
 }
 
-/** Also one of another realm; but no promise, date or map, which have no members either. */
+/** Accepts objects of another realm, but no promise, date or map: these have no own members. */
 function isObject(value: unknown): value is object {
   return Object.prototype.toString.call(value) === '[object Object]'
 }

@@ -21,20 +21,18 @@ import type { CompileOptions, PolicySet } from './policy-set.ts'
 import { sortRules, type PolicySource } from './sort-rules.ts'
 
 /**
- * Compiles policies for decisions: all of them or none. O(resources).
+ * Compiles policies for decisions. One invalid policy refuses the whole set. O(resources).
  *
  * Throws `PolicyError` with `ERR_POLICY_INVALID` and every problem found, or `ERR_OPTION_INVALID`
- * when `set`, `options` or a member of them is not what it has to be.
+ * when `set`, `options` or one of their members is invalid.
  */
 export function compilePolicy(set: PolicySet, options: CompileOptions = {}): CompiledPolicy {
   return runSteps(compileInSteps(set, options))
 }
 
 /**
- * The same, with pauses: it yields after each bounded part of the work, and returns what is
- * compiled. For a program that has to answer others meanwhile. `set` must not change until the end.
- * Throws from
- * `next`, as `compilePolicy` does.
+ * Like `compilePolicy`, but yields after each bounded part of the work, so that a program can serve
+ * other requests meanwhile. `set` must not change until the end. Errors are thrown from `next`.
  */
 export function compileInSteps(
   set: PolicySet,
@@ -45,14 +43,14 @@ export function compileInSteps(
 
 /** Compiles one policy set after another. */
 export interface Compiler {
-  /** The same as `compilePolicy`, in less time for whatever was in the last set already. */
+  /** Like `compilePolicy`, but faster for resources that were in the last set. */
   readonly compile: (set: PolicySet, options?: CompileOptions) => CompiledPolicy
 }
 
 /**
- * A compiler that remembers the resources of the last set it was given, for whoever compiles
- * nearly the same again and again: an editor, a server that answers "what if". It holds on to what
- * it parsed: measured, up to 0.7 kB a resource.
+ * Creates a compiler that remembers the resources of its last set. It suits programs that compile
+ * similar sets repeatedly, such as an editor or a server that answers "what if". It keeps the
+ * parsed resources, up to 0.7 kB each.
  */
 export function createCompiler(): Compiler {
   const limited = createRememberingReader(true)
@@ -63,7 +61,7 @@ export function createCompiler(): Compiler {
       try {
         return runSteps(compileWith(readerFor, set, options))
       } finally {
-        // Also of a set that is refused: somebody who types sends nothing else for a while.
+        // Refused sets are remembered too: while a user types, most sets are invalid.
         limited.forgetUnread()
         unlimited.forgetUnread()
       }
@@ -132,7 +130,8 @@ function refuseProblems(problems: readonly PolicyProblem[]): void {
 }
 
 /**
- * The actions for which unlisted names are resolved: as set, or where a range allows every address.
+ * The actions for which unlisted names are resolved: all if the set says so, else those for which a
+ * range allows every address.
  */
 function findResolved(
   set: PolicySet,

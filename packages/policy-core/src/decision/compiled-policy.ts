@@ -12,7 +12,7 @@ import type { Action, Domain } from '../policy/policy.ts'
 import { quote, show } from '../quote.ts'
 import type { Origin, RuleMatch } from './decision.ts'
 
-/** A resource as it was written, and what it means. */
+/** A resource as written, with its parsed pattern. */
 export type CompiledResource =
   | {
       readonly domain: 'network'
@@ -22,50 +22,49 @@ export type CompiledResource =
   | {
       readonly domain: 'filesystem'
       readonly text: string
-      /** Null when the pattern starts at a home directory that nobody gave. */
+      /** Null when the pattern starts at the home directory and none is given. */
       readonly segments: readonly GlobSegment[] | null
     }
 
-/** A rule with its patterns parsed, for whoever reads rules one by one. */
+/** A rule with its patterns parsed, for code that reads rules one by one. */
 export interface CompiledRule {
-  /** What a decision says of the rule, but for its origin and the resource that matched. */
+  /** The identity of the rule in decisions, without its origin and the matching resource. */
   readonly identity: Omit<RuleMatch, 'resource' | 'origin'>
   readonly origin: Origin
   readonly actions: readonly Action[]
   readonly domain: Domain
   readonly resources: readonly CompiledResource[]
-  /** False for a local allow on a governed machine: shown, never deciding. */
+  /** False for a local allow on a governed machine: explanations show it, but it never decides. */
   readonly active: boolean
 }
 
 /**
- * Policies made ready for decisions. Immutable and safe to share; its members are internal to
- * this package and may change in any version. (Inside it works out some things only when they are
- * asked for, and keeps them within limits.)
+ * Policies compiled for decisions. Immutable and safe to share. Its members are internal to this
+ * package and may change in any version. Some parts are built at first use and kept within limits.
  *
  * @opaque
  */
 export interface CompiledPolicy {
-  /** Of the bundle that the policies came in. */
+  /** The revision of the bundle that contained the policies. */
   readonly revision: number | null
-  /** By policy id, then rule id: the order in which decisions list them. */
+  /** Rules by policy id, then rule id: the order of rules in decisions. */
   readonly table: RuleTable
   readonly groups: Groups
   readonly verdicts: Verdicts
   readonly names: NameIndex
   readonly addresses: AddressIndex
   readonly paths: PathIndex
-  /** What `linearRules` answers. */
+  /** The result of `linearRules`. */
   readonly linear: () => readonly CompiledRule[]
-  /** By slot: whether a name that no rule allows is resolved all the same. */
+  /** By slot: whether names that no rule allows are resolved. */
   readonly resolvesUnlisted: readonly boolean[]
   readonly machine: readonly ProtectedClass[]
   readonly caseSensitive: boolean
 }
 
 /**
- * Throws `ERR_OPTION_INVALID` for another value, which JavaScript can give. A policy set is the
- * natural mistake.
+ * Throws `ERR_OPTION_INVALID` for a value that is not compiled, which JavaScript callers can pass.
+ * The common mistake is a policy set.
  */
 export function requireCompiled(name: string, policy: Partial<CompiledPolicy> | null): void {
   if (typeof policy?.linear === 'function') return

@@ -20,11 +20,11 @@ const DIGIT_0 = 48
 const DIGIT_9 = 57
 
 /**
- * Decides what is canonical at first sight, as nearly every request is: checked and looked up in
- * one pass. Null for everything else, which has to be parsed first and comes out the same.
+ * Decides a plainly canonical request, checking and looking it up in one pass. Returns null to fall
+ * through to parsing, which gives the same decision.
  *
- * V8 compiles each way of deciding as one piece only while it is short: 920 bytes of bytecode with
- * all that it calls.
+ * V8 inlines a path of this function only while it is short: at most 920 bytes of bytecode,
+ * including all calls.
  */
 export function decidePlain(policy: CompiledPolicy, members: RequestMembers): Decision | null {
   if (isAboutPath(members)) return isPath(members) ? decidePath(policy, members) : null
@@ -72,7 +72,7 @@ function decideName(policy: CompiledPolicy, request: ConnectRequest): Decision |
     : answer(verdict, request, revision, hint)
 }
 
-/** What an enforcement point asks for each address that the name resolved to. */
+/** Decides a name with one of its addresses, as an enforcement point asks after resolving it. */
 function decideNameAt(
   policy: CompiledPolicy,
   { action, host, port, address = '' }: ConnectRequest,
@@ -96,7 +96,7 @@ function decideAddress(
   const slot = slotOf(action)
   const verdict = judgeLiteral(policy, port, slot, asked)
   const request = { action, host, port, address: host }
-  // A default deny and a protected address would be opened alike.
+  // The same rule opens a default deny and a protected address.
   const hint = verdict.reason === 'rule' ? null : hintForLiteral(slot, host, port, asked.family)
   return answer(verdict, request, policy.revision, hint)
 }

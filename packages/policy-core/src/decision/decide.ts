@@ -8,7 +8,7 @@ import { evaluate, isUnresolved } from './evaluate.ts'
 import { hintFor } from './hint.ts'
 import { parseMembers, parseRequest, readMembers, type RequestMembers } from './request.ts'
 
-/** What a decision repeats of the state of the machine. */
+/** State of the machine that a decision echoes. */
 export interface DecideOptions {
   /**
    * Whether the bundle is older than its freshness limit; echoed in the decision. Default false.
@@ -19,19 +19,19 @@ export interface DecideOptions {
 const INVALID = denyFor('invalid_request')
 
 /**
- * Decides one request: a matching deny wins, then a matching allow, otherwise deny. Pure, does no
- * I/O, and never throws, whatever the request is: what is no valid one is denied with
+ * Decides one request: a matching deny wins, then a matching allow, otherwise deny. The function is
+ * pure and does no I/O. It never throws because of a request: an invalid request is denied with
  * `invalid_request`. Throws `PolicyError` with `ERR_OPTION_INVALID` for a policy that is not
  * compiled.
  *
- * A request is a `DecisionRequest`; the parameter takes any value, because requests come from
+ * A request is a `DecisionRequest`. The parameter takes any value, because requests come from
  * outside. For an allowed name without `address` the answer carries `address_required`: resolve the
- * name once, ask again with each address, and dial only an address that was allowed.
+ * name once, ask again with each address, and dial only an allowed address.
  *
- * The time depends on the length of the request, not on how many rules there are, but for two
- * things. Rules that decide are listed, O(rules in the answer): the first time, when too much was
- * asked since, and whenever those of a name and its address decide together. And path patterns
- * with very many `*` and `**` that match part of a path at once are followed one by one.
+ * The time depends on the length of the request, not on the number of rules, with two exceptions.
+ * Listing the deciding rules takes O(rules in the answer), unless the list is still kept from an
+ * earlier request; a list for a name with its address is never kept. Path patterns with very many
+ * `*` and `**` that match part of a path at once are followed one by one.
  */
 export function decide(
   policy: CompiledPolicy,
@@ -39,7 +39,7 @@ export function decide(
   options?: DecideOptions,
 ): Decision {
   requireCompiled('policy', policy)
-  // Asked before the getters of the request run, which may be the caller's own.
+  // Read before the getters of the request run, which may be caller code.
   const isStale = options?.stale === true
   const decision = decideFresh(policy, readMembers(request))
   return isStale ? { ...decision, stale: true } : decision
@@ -67,8 +67,8 @@ function decideCarefully(policy: CompiledPolicy, members: RequestMembers): Decis
 }
 
 /**
- * The decision of a machine that has nothing to evaluate: no verified bundle, an expired one, or
- * one it does not understand. Always a deny. `revision` is null unless given.
+ * The decision of a machine without a usable bundle: it is missing, expired or unsupported. Always
+ * a deny. `revision` is null unless given.
  */
 export function denyUnavailable(
   reason: UnavailableReason,

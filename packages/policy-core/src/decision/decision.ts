@@ -16,17 +16,17 @@ export const REASONS: typeof ALL_REASONS = /* @__PURE__ */ Object.freeze(ALL_REA
 /**
  * - `rule`: rules decided; a decision lists all of them.
  * - `default_deny`: no rule in force matched.
- * - `protected_address`: loopback, link-local, cloud metadata and the like, which only an allow of
- *   the address itself or of a range inside its class opens.
+ * - `protected_address`: loopback, link-local, cloud metadata and the like. Only an allow of the
+ *   address itself or of a range inside its class opens it.
  * - `invalid_request`: host, address, port, path or action cannot be read.
- * - `no_policy`, `policy_expired`, `unsupported_policy`: nothing could be evaluated.
+ * - `no_policy`, `policy_expired`, `unsupported_policy`: no policy could be evaluated.
  */
 export type Reason = (typeof ALL_REASONS)[number]
 
-/** States of a machine in which nothing can be evaluated, so everything is denied. */
+/** States of a machine in which no policy can be evaluated, so every request is denied. */
 export type UnavailableReason = 'no_policy' | 'policy_expired' | 'unsupported_policy'
 
-/** Who wrote a rule: the organization, or the user of the machine (who can only tighten). */
+/** Author of a rule: the organization, or the user of the machine, whose rules can only tighten. */
 export type Origin = 'org' | 'local'
 
 /** A request as callers write it, in any spelling: `{...} satisfies DecisionRequest`. */
@@ -37,7 +37,7 @@ export type DecisionRequest =
       readonly host: string
       /** 1 to 65535. */
       readonly port: number
-      /** What the name was resolved to; absent while it is not. */
+      /** An address that the name resolved to; absent before resolution. */
       readonly address?: string | undefined
     }
   | {
@@ -46,7 +46,7 @@ export type DecisionRequest =
       readonly path: string
     }
 
-/** A connect request in canonical form; `address` is the address that was judged, if any. */
+/** A connect request in canonical form; `address` is the evaluated address, if any. */
 export interface ConnectRequest {
   readonly action: NetworkAction
   /** Lower-case A-label name, dotted-decimal IPv4, or RFC 5952 IPv6 without brackets. */
@@ -62,22 +62,22 @@ export interface PathRequest {
   readonly path: string
 }
 
-/** What was decided: every spelling of one request has the same canonical form. */
+/** The decided request. Every spelling of one request has the same canonical form. */
 export type CanonicalRequest = ConnectRequest | PathRequest
 
-/** A rule that matched, with the first of its resources that did. */
+/** A rule that matched, with its first matching resource. */
 export interface RuleMatch {
   readonly policy_id: string
   readonly policy_name: string
   readonly rule_id: string
   readonly rule_name: string
   readonly decision: RuleDecision
-  /** The pattern as it was written. */
+  /** The pattern as written. */
   readonly resource: string
   readonly origin: Origin
 }
 
-/** The answer to one request: the one shape used by library, local API, proxy, command and log. */
+/** The answer to one request. Library, local API, proxy, command and log share this shape. */
 export interface Decision {
   readonly decision: RuleDecision
   readonly reason: Reason
@@ -85,21 +85,21 @@ export interface Decision {
   readonly rules: readonly RuleMatch[]
   /** The canonical request, or null when it could not be made canonical (`invalid_request`). */
   readonly request: CanonicalRequest | null
-  /** Revision of the bundle that decided; null when the policies came without one. */
+  /** Revision of the bundle that decided; null for policies without a bundle. */
   readonly revision: number | null
   /** True when the bundle is older than its freshness limit. */
   readonly stale: boolean
   /** Present on a name request without an address whose outcome an address could change. */
   readonly address_required?: true
   /**
-   * For people: the narrowest rule that would change a deny, or, for a name that resolves to a
-   * protected address, a sentence that says so; else null. Where the organization governs, only
-   * its editors can add the rule.
+   * A hint for people: the narrowest rule that would change a deny. For a name that resolves to a
+   * protected address, a sentence that says so. Otherwise null. On a governed machine only editors
+   * of the organization can add the rule.
    */
   readonly hint: string | null
 }
 
-/** A rule that came close to allowing a request, and why it did not. */
+/** A rule that came close to allowing a request, with the reason why it did not. */
 export interface NearMiss extends RuleMatch {
   readonly miss:
     | 'apex_not_covered'
@@ -116,7 +116,7 @@ export interface NearMiss extends RuleMatch {
   readonly message: string
 }
 
-/** A rule that matched, with the part it played. */
+/** A rule that matched, with its effect on the decision. */
 export interface MatchedRule extends RuleMatch {
   /** True when the rule is among the deciding ones. */
   readonly deciding: boolean
@@ -124,12 +124,12 @@ export interface MatchedRule extends RuleMatch {
   readonly active: boolean
 }
 
-/** A decision with every rule that matched and, for a default deny, what nearly did. */
+/** A decision with every matching rule and, for a default deny, the near misses. */
 export interface Explanation extends Decision {
   readonly matched: readonly MatchedRule[]
   readonly near_misses: readonly NearMiss[]
   /**
-   * What is wrong with an invalid request, or which protected class an address is in; else null.
+   * The fault of an invalid request, or the protected class of an address; else null.
    */
   readonly detail: string | null
 }

@@ -23,8 +23,8 @@ import { findNearMisses } from './near-miss.ts'
 import { parseRequest, type ParsedRequest } from './request.ts'
 
 /**
- * Decides one request and says why: every rule that matched, whether it decided or not, and for a
- * default deny the allow rules that came closest. Same answer as `decide`; never throws.
+ * Decides one request and explains the decision: lists every matching rule, deciding or not, and
+ * for a default deny the allow rules that came closest. Same answer as `decide`; never throws.
  */
 export function explain(
   policy: CompiledPolicy,
@@ -33,7 +33,7 @@ export function explain(
 ): Explanation {
   requireCompiled('policy', policy)
   const read = parseRequest(request)
-  // The canonical request is decided like the request, and no getter answers it anew.
+  // The canonical request has the same decision, and reading it runs no getter a second time.
   const decision = decide(policy, read.ok ? read.value.canonical : null, options)
   if (!read.ok) return { ...decision, matched: [], near_misses: [], detail: read.message }
   return {
@@ -44,7 +44,7 @@ export function explain(
   }
 }
 
-/** What `denyUnavailable` answers, in the shape of an explanation. */
+/** The decision of `denyUnavailable` as an explanation. */
 export function explainUnavailable(
   reason: UnavailableReason,
   request: unknown,
@@ -68,7 +68,7 @@ function findMatched(
   decision: Decision,
 ): MatchedRule[] {
   const tests = { allow: testOf(policy, request, 'allow'), deny: testOf(policy, request, 'deny') }
-  // Decisions list rules in the order of `linearRules`, so one walk finds all that decided.
+  // Decisions list rules in the order of `linearRules`, so one pass finds all deciding rules.
   let next = 0
   return linearRules(policy).flatMap((rule) =>
     matchRule(rule, request.action, tests[rule.identity.decision]).map((match) => {
@@ -80,7 +80,7 @@ function findMatched(
   )
 }
 
-/** What a rule of this kind is tested against, all steps together. */
+/** The test of a rule of this kind, with all steps of the evaluation together. */
 function testOf(policy: CompiledPolicy, request: ParsedRequest, kind: 'allow' | 'deny'): Test {
   if (request.kind === 'path') return testPath(policy, request.path)
   const { name, port, address } = request
@@ -112,6 +112,8 @@ function describe(reason: Reason, request: ParsedRequest, policy: CompiledPolicy
   const labels = protectionsOf(request.address, policy.machine).map(({ label }) => label)
   const classes = [...new Set(labels)].join(', ')
   return request.name === null
-    ? `the address is protected (${classes}); only an allow that names it, or a range inside its class, opens it`
-    : `the name resolves to a protected address (${classes}), which an allow of the name never opens`
+    ? `the address is protected (${classes}); ` +
+        `only an allow that names it, or a range inside its class, opens it`
+    : `the name resolves to a protected address (${classes}), ` +
+        `which an allow of the name never opens`
 }

@@ -7,9 +7,9 @@ import { ITEMS_A_STEP, type Steps } from '../steps.ts'
 import type { Origin } from './decision.ts'
 
 /**
- * Everything that keeps one policy from being compiled, rule by rule. Nothing is taken for granted
- * about the types: JavaScript callers can give anything. `place` is where the policy stands, for
- * one that cannot be told by its id and name.
+ * Finds all problems that prevent one policy from compiling, rule by rule. It checks types too,
+ * because JavaScript callers can pass any value. `place` is the position of the policy, for one
+ * that cannot be identified by its id and name.
  */
 export function* findProblems(
   policy: Policy,
@@ -36,7 +36,7 @@ export function* findProblems(
 
 type Finding = Pick<PolicyProblem, 'member' | 'message'>
 
-/** Nothing is made for a rule in which nothing is wrong; see `checkRuleWith`. */
+/** Allocates no objects for a valid rule; see `checkRuleWith`. */
 function* findInRules(
   rules: readonly unknown[],
   where: Omit<PolicyProblem, keyof Finding>,
@@ -64,7 +64,7 @@ function* findInRules(
   return problems
 }
 
-/** `domain` is that of the rules before it, or null. */
+/** `domain` is the domain of the preceding rules, or null. */
 function findInRule(
   rule: Rule,
   index: number,
@@ -77,7 +77,9 @@ function findInRule(
   if (found.length > 0) return found
   const action = rule.actions[0]
   if (action === undefined || domain === null || domain === domainOf(action)) return found
-  const message = `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; write it in a policy of its own`
+  const message =
+    `${quote(action)} does not belong to the ${domain} domain of the policy's other rules; ` +
+    `write it in a policy of its own`
   return [{ member: 'actions', message }]
 }
 
@@ -98,7 +100,7 @@ function placeOf(rule: number): string {
   return `allowlist_v0.rules[${rule}]`
 }
 
-/** Nearly every rule is, and its place is not written for nothing. */
+/** Avoids formatting a place for rules that have an id and a name. */
 function isNamed({ id, name }: Named): boolean {
   return typeof id === 'string' && typeof name === 'string'
 }
@@ -108,7 +110,7 @@ interface Named {
   readonly name: unknown
 }
 
-/** The first of id and name that is no text. */
+/** Reports the first of id and name that is not a string. */
 function findMistyped({ id, name }: Named, place: string): Finding | null {
   if (typeof id !== 'string')
     return { member: `${place}.id`, message: `${show(id)} is not a string` }
@@ -117,7 +119,7 @@ function findMistyped({ id, name }: Named, place: string): Finding | null {
   return null
 }
 
-/** A scope that cannot be read must not pass for one without teams, which is everybody's. */
+/** Refuses an unreadable scope: it must not pass for one without teams, which covers all users. */
 function findWrongScope(scope: unknown): Finding | null {
   if (scope === undefined) return null
   if (!isObject(scope)) return { member: 'scope', message: `${show(scope)} is not an object` }

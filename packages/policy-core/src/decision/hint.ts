@@ -5,10 +5,10 @@ import { FILESYSTEM_ACTIONS, NETWORK_ACTIONS, type FilesystemAction } from '../p
 import type { CanonicalRequest, ConnectRequest, Reason } from './decision.ts'
 import { isAboutPath } from './request.ts'
 
-/** What nearly every request is for. */
+/** The port of nearly every request. */
 const HTTPS = 443
 
-/** How hints begin, by slot. */
+/** Beginnings of hints, by slot. */
 const ALLOW_NETWORK: readonly string[] = /* @__PURE__ */ NETWORK_ACTIONS.map(
   (action) => `allow ${action} `,
 )
@@ -21,9 +21,9 @@ const ALLOW_FILESYSTEM: readonly string[] = /* @__PURE__ */ FILESYSTEM_ACTIONS.m
 
 /**
  * The narrowest rule that would turn the deny into an allow, such as
- * `allow connect:tcp api.example.com:443`; null where no rule would, or none that names a path
- * alone. A name that leads to a protected address gets no rule: to open the address is what an
- * attack by DNS rebinding needs. The hint then says where the name leads.
+ * `allow connect:tcp api.example.com:443`. Null where no rule would, or where no rule can name the
+ * path alone. A name that resolves to a protected address gets no rule, because opening that
+ * address would enable DNS rebinding. The hint then names the address.
  */
 export function hintFor(reason: Reason, request: CanonicalRequest): string | null {
   switch (reason) {
@@ -45,8 +45,8 @@ export function hintFor(reason: Reason, request: CanonicalRequest): string | nul
 }
 
 /**
- * The same hint for a name, and below for an address and for a path that can be named alone, in as
- * few parts as there are: joining two costs some ten nanoseconds of 200.
+ * The hint for a name. This function and those below, for an address and for a path that can be
+ * named alone, join as few strings as possible. bench: decide
  */
 export function hintForName(slot: ActionSlot, host: string, port: number): string {
   return ALLOW_NETWORK[slot]! + host + (port === HTTPS ? ':443' : `:${port}`)
@@ -77,8 +77,8 @@ function hintForPath(action: FilesystemAction, path: string): string | null {
 }
 
 /**
- * Tells whether a pattern can name the path and nothing else. It cannot write `*` or a control
- * character as itself, and one with `*` in its place would open more than anybody asked for.
+ * Tells whether a pattern can name the path alone. Patterns cannot express a literal `*` or control
+ * character, and a `*` in its place would open more than the request.
  */
 export function canNameAlone(path: string): boolean {
   return !/[\p{Cc}*]/u.test(path)

@@ -11,9 +11,9 @@ import type { ConnectRequest } from './decision.ts'
 const PROTECTED_DENY = denyFor('protected_address')
 
 /**
- * The verdict on an address: a deny of the name, then a deny of the address or of one inside it,
- * then protection; then whatever allows either. `name` is the set for the name at the port, or null
- * without one.
+ * The verdict on an address. Precedence: a deny of the name, a deny of the address or of one
+ * embedded in it, protection, an allow of the name or the address. `name` is the set for the name
+ * at the port, or null without a name.
  */
 export function judgeAddress(
   policy: CompiledPolicy,
@@ -29,7 +29,7 @@ export function judgeAddress(
   return judgeAlone(policy, name, policy.addresses.sets.at(number, port), slot)
 }
 
-/** The same without a name. */
+/** Like `judgeAddress`, without a name. */
 export function judgeLiteral(
   policy: CompiledPolicy,
   port: number,
@@ -44,7 +44,7 @@ export function judgeLiteral(
   return isProtected(set.flags, slot) ? PROTECTED_DENY : policy.verdicts.of(set, slot)
 }
 
-/** The number of the set of ranges that hold the address. */
+/** The number of the set of ranges that contain the address. */
 function findNumber({ addresses }: CompiledPolicy, address: AskedAddress): number {
   return address.family === 4 ? addresses.ipv4(address.bits) : addresses.ipv6(address.words)
 }
@@ -53,7 +53,7 @@ function embeddedIn(address: AskedAddress): readonly EmbeddedBits[] {
   return address.family === 4 ? [] : findEmbedded(address.words)
 }
 
-/** An address that carries no other, with the name that led to it. */
+/** The verdict on an address without embedded ones, together with the name that resolved to it. */
 function judgeAlone(
   { verdicts }: CompiledPolicy,
   name: MatchSet,
@@ -67,7 +67,7 @@ function judgeAlone(
   return verdicts.together([...name.groups, ...address.groups], 'allow', slot)
 }
 
-/** Whether protection decides: nothing denies the address itself, and nothing opens its class. */
+/** Whether protection decides: no rule denies the address itself, and no allow opens its class. */
 function isProtected(flags: number, slot: ActionSlot): boolean {
   return (flags & PROTECTED) !== 0 && !denies(flags, slot) && !opens(flags, slot)
 }
@@ -78,11 +78,11 @@ interface Carrying {
   readonly name: MatchSet | null
   /** The number of the set for the address itself. */
   readonly number: number
-  /** The addresses inside it. */
+  /** The embedded addresses. */
   readonly embedded: readonly EmbeddedBits[]
 }
 
-/** What the name says, then the address and those inside it. */
+/** The verdict on an address with embedded ones, together with the name that resolved to it. */
 function judgeCarrying(
   policy: CompiledPolicy,
   { slot, port, name, number, embedded }: Carrying,
@@ -100,7 +100,7 @@ function judgeCarrying(
   return conclude(verdicts, [...ofName, outer], 'allow', slot) ?? DEFAULT_DENY
 }
 
-/** The verdict of those sets that have rules of the kind, or null. Denies are asked for first. */
+/** The verdict of the sets that have rules of this kind, or null. Callers ask for denies first. */
 function conclude(
   verdicts: Verdicts,
   sets: readonly MatchSet[],
@@ -121,8 +121,9 @@ function conclude(
 }
 
 /**
- * How long the prefix of an allow must be to lie inside every class that the address, or one
- * inside it, is in: its addresses then all carry one of the class in the same place.
+ * The least prefix length of an allow that lies inside every class of the address and of embedded
+ * addresses. All addresses of such an allow then carry an address of the class in the same
+ * position.
  */
 function openingPrefix(
   { addresses }: CompiledPolicy,
@@ -136,7 +137,7 @@ function openingPrefix(
   return Math.max(addresses.openingPrefix(outer), ...prefixes)
 }
 
-/** Whether an allow of the address has a prefix as long as that. */
+/** Whether an allow of the address has at least this prefix length. */
 function isOpened(
   { addresses, groups }: CompiledPolicy,
   address: MatchSet,

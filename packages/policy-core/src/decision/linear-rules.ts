@@ -4,14 +4,14 @@ import type { RuleEntry, RuleTable } from '../lookup/rule-table.ts'
 import { domainOf, type Domain } from '../policy/policy.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
 
-/** Every rule with its parsed patterns, in the order in which decisions list rules. */
+/** Every rule with its parsed patterns, in the order of decisions. */
 export function linearRules(policy: CompiledPolicy): readonly CompiledRule[] {
   return policy.linear()
 }
 
 /**
- * Parses the rules again when somebody asks, and remembers: decisions do without this form, which
- * takes several times the memory of everything that they need.
+ * Parses the rules again at first use and keeps them. Decisions do not need this form, which takes
+ * several times the memory of the indices.
  */
 export function createLinearRules(
   table: RuleTable,
@@ -44,7 +44,7 @@ function compileRule(entry: RuleEntry, meaning: PathMeaning): CompiledRule {
   }
 }
 
-/** Empty only for a resource that compiling has refused already. */
+/** Empty only for a resource that does not compile. */
 function compileResource(text: string, domain: Domain, meaning: PathMeaning): CompiledResource[] {
   if (domain === 'filesystem') {
     const pattern = PARSING.filesystem(text)

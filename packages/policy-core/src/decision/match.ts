@@ -11,10 +11,10 @@ import type { Action } from '../policy/policy.ts'
 import type { CompiledPolicy, CompiledResource, CompiledRule } from './compiled-policy.ts'
 import type { RuleMatch } from './decision.ts'
 
-/** Tells whether one resource of a rule is what the request is about. */
+/** Tells whether one resource of a rule matches the request. */
 export type Test = (resource: CompiledResource) => boolean
 
-/** The rule with its first matching resource, or nothing. */
+/** The rule with its first matching resource, or an empty list. */
 export function matchRule(rule: CompiledRule, action: Action, test: Test): RuleMatch[] {
   if (!rule.actions.includes(action)) return []
   const resource = rule.resources.find(test)
@@ -40,7 +40,7 @@ export function testAddress(address: IpAddress | null, port: number): Test {
   )
 }
 
-/** Tests address patterns against the address and every IPv4 address inside it: for denies only. */
+/** Tests address patterns against the address and every embedded IPv4 address, for denies only. */
 export function testAddressDeeply(address: IpAddress, port: number): Test {
   const addresses = [address, ...embeddedIpv4(address).map((inner) => inner.address)]
   return networkTest(
@@ -51,7 +51,7 @@ export function testAddressDeeply(address: IpAddress, port: number): Test {
   )
 }
 
-/** Tests path patterns, with the letter case that the policy was compiled for. */
+/** Tests path patterns with the case sensitivity of the compiled policy. */
 export function testPath(policy: CompiledPolicy, path: string): Test {
   const read = readGlobPath(path, policy.caseSensitive)
   return (resource) =>

@@ -1,9 +1,9 @@
 import type { NearMiss } from './decision.ts'
 
-/** Why a resource missed, in a word and in a sentence. */
+/** The reason why a resource missed, as a code and as a sentence. */
 export type Miss = Pick<NearMiss, 'miss' | 'message'>
 
-/** From what takes the smallest change of a rule to what takes the largest. */
+/** Ordered from the smallest to the largest change of a rule. */
 const BY_NEARNESS: readonly NearMiss['miss'][] = [
   'inactive',
   'letter_case',

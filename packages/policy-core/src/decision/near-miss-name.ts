@@ -11,7 +11,7 @@ import type { ParsedRequest } from './request.ts'
 type Connect = ParsedRequest & { readonly kind: 'connect' }
 type NamePattern = NetworkPattern & { readonly kind: 'name' }
 
-/** Why a host or address pattern that comes close does not cover the request; null when far off. */
+/** Says why a close host or address pattern does not cover the request; null when far off. */
 export function missOfName(resource: CompiledResource, request: Connect): Miss | null {
   if (resource.domain !== 'network') return null
   const { pattern } = resource
@@ -26,7 +26,7 @@ export function missOfName(resource: CompiledResource, request: Connect): Miss |
 }
 
 function otherDepth({ depth, domain, port }: NamePattern, name: string): Miss | null {
-  // Without it the advice would open every port.
+  // Without the port the advice would open every port.
   const written = formatHostPort(domain, port)
   if (name === domain)
     return {

@@ -9,8 +9,8 @@ import type { CompiledResource } from './compiled-policy.ts'
 import type { Miss } from './miss.ts'
 
 /**
- * Finds why a path pattern that comes close does not cover `path`; null when far off. The path is
- * read once here, for folding it again for every rule takes seconds.
+ * Creates a function that says why a close path pattern does not cover `path`; null when far off.
+ * The path is folded once here, because folding it for every rule would take seconds.
  */
 export function createPathMiss(
   path: string,

@@ -9,10 +9,10 @@ import { missOfName } from './near-miss-name.ts'
 import { createPathMiss } from './near-miss-path.ts'
 import type { ParsedRequest } from './request.ts'
 
-/** More would bury the one that somebody meant to write. */
+/** A longer list would hide the relevant rule. */
 const MAX_NEAR_MISSES = 10
 
-/** The allow rules that came closest to a request which nothing allowed, the nearest first. */
+/** The allow rules that came closest to a request without a matching allow, nearest first. */
 export function findNearMisses(policy: CompiledPolicy, request: ParsedRequest): NearMiss[] {
   const probe = createProbe(policy, request)
   return linearRules(policy)
@@ -22,7 +22,7 @@ export function findNearMisses(policy: CompiledPolicy, request: ParsedRequest): 
     .slice(0, MAX_NEAR_MISSES)
 }
 
-/** What resources are held against, made ready once for all rules. */
+/** Tests for resources, prepared once for all rules. */
 interface Probe {
   readonly covers: Test
   readonly missOf: (resource: CompiledResource) => Miss | null
@@ -62,7 +62,7 @@ function missOfResource(
   return rule.actions.includes(action) ? probe.missOf(resource) : null
 }
 
-/** The resource is right, so it is the action or the origin of the rule that is not. */
+/** The resource matches, so the miss is due to the action or the origin of the rule. */
 function missOfCovering(rule: CompiledRule, action: Action): Miss | null {
   if (!rule.actions.includes(action)) {
     const actions = rule.actions.map(quote).join(', ')

@@ -6,21 +6,21 @@ import { domainOf, type Rule } from '../policy/policy.ts'
 import { quote } from '../quote.ts'
 import { runSteps, type Steps } from '../steps.ts'
 
-/** Steps of one decision on a path at most, as `pathCost` counts. bench: worst */
+/** Maximum steps of one decision on a path, as counted by `pathCost`. bench: worst */
 export const MAX_PATH_COST = 1_250_000
 
 /** Resources may be as long as a path. */
 const CHARACTERS_A_STEP = 8_192
 
 /**
- * Reads what the path patterns of rules add to the cost of a decision. Network rules cost 0.
- * O(bytes of the resources); it builds no index. Takes rules without problems by `checkRule`.
+ * Computes the cost that the path patterns of rules add to a decision. Network rules cost 0.
+ * O(bytes of the resources), without building an index. The rules must pass `checkRule`.
  */
 export function pathLoad(rules: readonly Pick<Rule, 'actions' | 'resources'>[]): PathLoad {
   return runSteps(pathLoadInSteps(rules))
 }
 
-/** The same, with pauses, as `compileInSteps` has them. */
+/** Like `pathLoad`, but yields like `compileInSteps`. */
 export function* pathLoadInSteps(
   rules: readonly Pick<Rule, 'actions' | 'resources'>[],
 ): Steps<PathLoad> {
@@ -41,10 +41,14 @@ export function* pathLoadInSteps(
 
 /** The message for a pattern of a set that costs too much. */
 export function describePathCost(text: string, cost: number): string {
-  return `${quote(text)} and the other path patterns can make one decision take ${cost} steps, and ${MAX_PATH_COST} is the limit; write fewer \`*\` and \`**\`, above all between two \`**\` and within one name`
+  return (
+    `${quote(text)} and the other path patterns can make one decision take ${cost} steps, ` +
+    `and ${MAX_PATH_COST} is the limit; ` +
+    `write fewer \`*\` and \`**\`, above all between two \`**\` and within one name`
+  )
 }
 
-/** Throws `ERR_POLICY_INVALID`, naming the pattern that costs most, where the cost is too high. */
+/** Throws `ERR_POLICY_INVALID` if the cost is too high, naming the most expensive pattern. */
 export function* refusePathCost(entries: readonly RuleEntry[]): Steps<void> {
   const load = yield* pathLoadInSteps(entries)
   const cost = pathCost(load)

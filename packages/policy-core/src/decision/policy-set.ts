@@ -1,11 +1,11 @@
 import type { Policy } from '../policy/policy.ts'
 
 /**
- * Everything an evaluation depends on, besides the request. It has no other members. Teams have
- * their say before it: `scope` of the policies given here is not looked at any more.
+ * All inputs of an evaluation besides the request. Other members are refused. Teams apply
+ * beforehand: evaluation ignores the `scope` of these policies.
  */
 export interface PolicySet {
-  /** Those that apply to the user: `effectivePolicies(policies, teams)`. `lint` wants all. */
+  /** Policies for the user: `effectivePolicies(policies, teams)`. `lint` expects all policies. */
   readonly policies?: readonly Policy[] | undefined
   /** The user's own policies; on a governed machine only their denies count. Scope is ignored. */
   readonly local?: readonly Policy[] | undefined
@@ -21,14 +21,14 @@ export interface PolicySet {
   readonly revision?: number | null | undefined
 }
 
-/** How policies are read, besides what they say. */
+/** Options for reading policies. */
 export interface CompileOptions {
   /** False for file systems that ignore letter case. Default true. */
   readonly caseSensitive?: boolean | undefined
   /**
-   * Whether a path pattern with more than 32 `**` or 64 other `*` is refused, and a set whose path
+   * Whether to refuse a path pattern with more than 32 `**` or 64 other `*`, and a set whose path
    * patterns together cost more than `MAX_PATH_COST`. False lifts the limits, for policies of
-   * trusted authors or those that were checked before: what a decision may cost is then open.
+   * trusted authors or policies that are already checked. The cost of a decision is then unbounded.
    * Default true.
    */
   readonly patternLimits?: boolean | undefined

@@ -14,7 +14,7 @@ import { quote } from '../quote.ts'
 import { parsed, refused, type Parsed } from '../result.ts'
 import type { ConnectRequest, PathRequest } from './decision.ts'
 
-/** A request read once: everything below works on these values only. */
+/** A request whose members are read once. All evaluation uses these values only. */
 export type ParsedRequest =
   | {
       readonly kind: 'connect'
@@ -35,8 +35,8 @@ export type ParsedRequest =
 const LOOPBACK: IpAddress = { family: 4, value: 0x7f00_0001n }
 
 /**
- * What a request consists of, each member read once, before anything is known of their types. Where
- * they turn out to be canonical this very object is the canonical request.
+ * Members of a request, each read once, with unchecked types. If the members are canonical, this
+ * object itself becomes the canonical request.
  */
 export type RequestMembers = ConnectMembers | PathMembers
 
@@ -44,7 +44,7 @@ export interface ConnectMembers {
   readonly action: NetworkAction
   readonly host: unknown
   readonly port: unknown
-  /** Absent when none was given. */
+  /** Absent when the request has no address. */
   readonly address?: unknown
 }
 
@@ -53,13 +53,13 @@ export interface PathMembers {
   readonly path: unknown
 }
 
-/** Reads any value as a request. Never throws, whatever getters and proxies do. */
+/** Reads any value as a request. Never throws, even if getters or proxies throw. */
 export function parseRequest(value: unknown): Parsed<ParsedRequest> {
   const members = readMembers(value)
   return typeof members === 'string' ? refused(members) : parseMembers(members)
 }
 
-/** The members of any value, whose getters run here and nowhere else; or what is wrong with it. */
+/** Reads the members of any value, or describes its fault. Getters run here and never again. */
 export function readMembers(value: unknown): RequestMembers | string {
   try {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -80,18 +80,18 @@ function readAction(members: Readonly<Record<string, unknown>>): RequestMembers 
   return refuseAction(action)
 }
 
-/** By itself, because what a decision runs through is inlined only as long as it is short. */
+/** A separate function, because V8 inlines callers only while they are short. */
 function refuseAction(action: unknown): string {
   const written = typeof action === 'string' ? `${quote(action)} is not an action` : 'no action'
   return `${written}; write one of ${ACTIONS.map(quote).join(', ')}`
 }
 
-/** By the action, which says what members there are. */
+/** Decides by the action, which determines the other members. */
 export function isAboutPath(members: RequestMembers): members is PathMembers {
   return isFilesystemAction(members.action)
 }
 
-/** Makes the members canonical, or says what is wrong with them. */
+/** Makes the members canonical, or describes their fault. */
 export function parseMembers(members: RequestMembers): Parsed<ParsedRequest> {
   return isAboutPath(members) ? parsePathRequest(members) : parseConnectRequest(members)
 }
@@ -137,7 +137,7 @@ function parseGivenAddress(text: unknown): Parsed<IpAddress | null> {
   return address === null ? refused(`${quote(text)} is not an IP address`) : parsed(address)
 }
 
-/** The address that the request is about, once host and given address agree. */
+/** The address to evaluate. Refuses a given address that contradicts the host. */
 function judgedAddress(
   name: string | null,
   literal: IpAddress | null,

@@ -7,7 +7,7 @@ export interface PolicySource extends Pick<PolicyEntry, 'origin' | 'isFullyActiv
   readonly policies: readonly Policy[]
 }
 
-/** All rules in the order in which decisions list them: by policy id, then rule id. */
+/** All rules in the order of decisions: by policy id, then rule id. */
 export function* sortRules(sources: readonly PolicySource[]): Steps<RuleEntry[]> {
   const unsorted: PolicyRules[] = []
   for (const source of sources) {
@@ -21,7 +21,7 @@ export function* sortRules(sources: readonly PolicySource[]): Steps<RuleEntry[]>
     ({ policy }, index) => index === 0 || policy.id !== groups[index - 1]!.policy.id,
   )
   if (!isDistinct) return groups.flatMap(({ entries }) => entries).toSorted(byIdentity)
-  // Nearly always: then no rule has to be compared with those of other policies.
+  // The common case, in which no rule is compared with rules of other policies.
   const sorted: RuleEntry[][] = []
   for (const { entries } of groups) {
     sorted.push(entries.toSorted(byRule))
@@ -51,7 +51,7 @@ function entriesOf(
   return { policy, entries }
 }
 
-/** By ids; the rest only so that the order of the input never matters. */
+/** Compares ids first. The other fields only make the result independent of the input order. */
 function byIdentity(a: RuleEntry, b: RuleEntry): number {
   return (
     compare(a.policy.id, b.policy.id) ||
@@ -62,7 +62,7 @@ function byIdentity(a: RuleEntry, b: RuleEntry): number {
   )
 }
 
-/** Of one policy. */
+/** Compares rules of one policy. */
 function byRule(a: RuleEntry, b: RuleEntry): number {
   return (
     compare(a.id, b.id) ||
