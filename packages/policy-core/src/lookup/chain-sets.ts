@@ -2,14 +2,14 @@ import { enterClass, PORT_SENSITIVE, withGroup, type FlagList } from './flags.ts
 import { NOT_CONCLUDED, type MatchSet, type SlotVerdicts } from './match-set.ts'
 import { PortSets } from './port-sets.ts'
 
-/** The set that nothing is in: the root of every chain. */
+/** The empty set: the root of every chain. */
 export const NOTHING = 0
 
-/** In place of a group: here a protected class begins. */
+/** Marks the beginning of a protected class, in place of a group. */
 const CLASS = -2
 const NO_GROUP = -1
 
-/** The resources of one pattern: those for every port, and those for one port each. */
+/** The groups of one pattern: one for every port, and one for each port. */
 export interface PortGroups {
   /** Null when no resource names the pattern without a port. */
   readonly everyPort: number | null
@@ -17,9 +17,9 @@ export interface PortGroups {
 }
 
 export interface ChainSetsBuilder {
-  /** The number of a set that is its parent with one pattern's groups. */
+  /** Adds the set that extends its parent by one pattern's groups, and returns its number. */
   readonly add: (parent: number, groups: PortGroups) => number
-  /** The number of a set that is its parent inside a protected class. */
+  /** Adds the set that is its parent inside a protected class, and returns its number. */
   readonly enterClass: (parent: number) => number
   readonly finish: () => ChainSets
 }
@@ -71,11 +71,11 @@ interface Columns {
   readonly groups: Int32Array
   readonly flags: FlagList
   readonly byPort: ReadonlyMap<number, ReadonlyMap<number, number>>
-  /** Ports that some set has groups for. */
+  /** Ports for which some set has groups. */
   readonly mentioned: ReadonlySet<number>
 }
 
-/** A set of a chain, at one port where that matters. */
+/** A set of a chain, at one port if the port matters. */
 class ChainSet implements MatchSet {
   readonly set: number
   readonly port: number
@@ -91,7 +91,8 @@ class ChainSet implements MatchSet {
   }
 
   /**
-   * Those of the parents first; made anew each time, because chains share what they have in common.
+   * Groups of the parents come first. The list is built at each access, because chains share their
+   * common part.
    */
   get groups(): readonly number[] {
     return membersOf(this.#columns, this.set, this.port).filter(isGroup)
@@ -99,15 +100,15 @@ class ChainSet implements MatchSet {
 }
 
 /**
- * Sets of groups that share what they have in common: each is its parent's and one pattern's
- * more, so that fifty thousand names below a domain with a thousand rules do not copy the thousand.
- * A set is a number in columns until it is asked for.
+ * Sets of groups that share their common part: each set extends its parent by one pattern's groups.
+ * Fifty thousand names below a domain with a thousand rules therefore do not copy those rules. A
+ * set is a number in columns until its first use.
  */
 export class ChainSets {
   readonly #columns: Columns
   readonly #flagsOf: (group: number) => number
   readonly #asked: (ChainSet | undefined)[]
-  /** Made when a port first matters. */
+  /** Created when a port first matters. */
   #atPort: PortSets<ChainSet> | null = null
 
   constructor(columns: Columns, flagsOf: (group: number) => number) {
@@ -140,7 +141,8 @@ export class ChainSets {
 }
 
 /**
- * The groups of a set, and `CLASS` where one begins: from the root, for it closes what came before.
+ * The groups of a set from the root, with `CLASS` where a protected class begins. The order
+ * matters, because a class cancels the allows before it.
  */
 function membersOf(
   { parents, groups, byPort }: Columns,

@@ -1,4 +1,4 @@
-/** At least twice as long, so that growing costs the same for each member in the end. */
+/** Copies the array to at least twice its length, so that growth takes constant amortized time. */
 export function enlarged(array: Int32Array, least: number): Int32Array<ArrayBuffer> {
   let length = array.length * 2
   while (length < least) length *= 2

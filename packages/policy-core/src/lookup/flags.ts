@@ -1,8 +1,8 @@
 import type { RuleDecision } from '../policy/policy.ts'
 
 /**
- * What a group of resources says, in bits, so that sets of groups are joined by `|`. Each domain
- * has up to four actions, and each action two bits: deny, allow. The rest is about addresses.
+ * The effect of a group of resources, in bits, so that `|` joins sets of groups. Each domain has up
+ * to four actions, and each action has two bits: deny, allow. The other bits concern addresses.
  */
 const DENY = 0b01
 const ALLOW = 0b10
@@ -14,16 +14,16 @@ const OPEN_SHIFT = 8
 export const SAYS: number = DENIES | ALLOWS
 /** The address lies in a protected class. */
 export const PROTECTED = 0b0001_0000_0000
-/** What the set says depends on the port. */
+/** The effect of the set depends on the port. */
 export const PORT_SENSITIVE = 0b0100_0000_0000
 
 /** Flags of rules, groups or sets, by their number. */
 export type FlagList = Uint16Array
 
-/** The place of an action among those of its domain, from 0 to 3: see `slotOf`. */
+/** Index of an action among the actions of its domain, from 0 to 3; see `slotOf`. */
 export type ActionSlot = number
 
-/** Whether the flags are those of a deny. */
+/** Tells whether the flags contain a deny. */
 export function isDeny(flags: number): boolean {
   return (flags & DENIES) !== 0
 }
@@ -46,12 +46,12 @@ export function opens(flags: number, slot: ActionSlot): boolean {
   return (flags & ((ALLOW << (2 * slot)) << OPEN_SHIFT)) !== 0
 }
 
-/** The flags with those of a further group; its allows open what is protected so far. */
+/** Adds the flags of a further group, whose allows open the protected classes entered so far. */
 export function withGroup(flags: number, group: number): number {
   return flags | group | ((group & ALLOWS) << OPEN_SHIFT)
 }
 
-/** The flags inside a protected class: what allowed from outside of it opens nothing. */
+/** The flags inside a protected class: allows from outside the class open no address in it. */
 export function enterClass(flags: number): number {
   return (flags & ~(ALLOWS << OPEN_SHIFT)) | PROTECTED
 }

@@ -21,7 +21,7 @@ export interface GroupedResources {
 
 const NO_GROUP = -1
 
-/** `entries` are those that the table was built from, and every resource of theirs can be read. */
+/** `entries` are the entries of the table. All their resources must be readable. */
 export function* groupResources(
   entries: readonly RuleEntry[],
   table: RuleTable,

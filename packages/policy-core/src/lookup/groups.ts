@@ -1,11 +1,11 @@
 import type { RuleTable } from './rule-table.ts'
 
 /**
- * The resources of each distinct pattern. What matches one matches all of the group, so indices
- * know groups only, and many rules about one host are one entry there.
+ * The resources of each distinct pattern. A request matches all resources of a group or none of
+ * them, so indices store groups only, and many rules about one host are one entry.
  */
 export interface Groups {
-  /** What the rules of the group say together, see `flags.ts`. */
+  /** Joined flags of the rules in the group; see `flags.ts`. */
   readonly flagsOf: (group: number) => number
   /** The resources of the group, in order. */
   readonly resourcesOf: (group: number) => Uint32Array

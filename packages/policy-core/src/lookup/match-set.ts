@@ -1,15 +1,15 @@
 import type { Verdict } from './verdict.ts'
 
-/** Everything that matches a request in one index: what it says in bits, and which groups it is. */
+/** All groups that match a request in one index, with their joined flags. */
 export interface MatchSet {
   /** The union of the groups' flags, see `flags.ts`. */
   readonly flags: number
   readonly groups: readonly number[]
-  /** What the set decides about an action, by slot; a cache of `Verdicts` alone. */
+  /** Verdicts of the set, by slot. A cache that only `Verdicts` uses. */
   verdicts: SlotVerdicts
 }
 
-/** Null where nothing was concluded yet. */
+/** Null means not computed yet. */
 export type SlotVerdicts = readonly (Verdict | null)[]
 
 export const NOT_CONCLUDED: SlotVerdicts = [null, null, null, null]

@@ -1,6 +1,6 @@
 import type { PortGroups } from './chain-sets.ts'
 
-/** The groups of one pattern while resources are still being read. */
+/** The groups of one pattern during the reading of resources. */
 export interface PortGroupsDraft extends PortGroups {
   everyPort: number | null
   byPort: Map<number, number> | null
@@ -27,7 +27,7 @@ export function draftPortGroups(): PortGroupsDraft {
   return { everyPort: null, byPort: null }
 }
 
-/** The group of the pattern with this port, numbered now if it is new. */
+/** The group of the pattern with this port. A new group gets its number here. */
 export function groupOfPort(
   draft: PortGroupsDraft,
   port: number | null,

@@ -1,14 +1,14 @@
-/** How many sets are kept at a time. */
+/** Maximum number of kept sets. */
 export const MAX_SETS: number = 1 << 13
-/** Places that a set may take: those of its row, which its hash chooses. */
+/** Number of slots in a row. The hash of a set chooses its row. */
 const WAYS = 8
 
 /**
- * Keeps sets at one port, so that what was concluded of them is not concluded again. A set takes
- * the place of an older one when its row is full; whoever holds that one may go on with it.
+ * Keeps sets at one port, so that their verdicts are computed once. A set replaces an older one
+ * when its row is full; a replaced set stays valid for its holders.
  *
- * No `Map`: policies and requests choose set and port together, and its hashes can be made to
- * collide. Here such sets take each other's place, at most.
+ * This is no `Map`, because policies and requests choose set and port and could make the hashes of
+ * a `Map` collide. Here colliding sets only replace each other.
  */
 export class PortSets<T extends { readonly set: number; readonly port: number }> {
   readonly #kept: (T | undefined)[] = Array.from({ length: MAX_SETS })
@@ -23,7 +23,7 @@ export class PortSets<T extends { readonly set: number; readonly port: number }>
     return undefined
   }
 
-  /** Keeps a set that is not kept yet, and returns it. */
+  /** Keeps a new set and returns it. */
   keep(created: T): T {
     const row = rowOf(created.set, created.port)
     const free = this.#kept.slice(row, row + WAYS).indexOf(undefined)

@@ -1,7 +1,7 @@
 import type { Reason, RuleMatch } from '../decision/decision.ts'
 import type { RuleDecision } from '../policy/policy.ts'
 
-/** What an evaluation concludes, before it is dressed as a decision object. */
+/** The result of an evaluation, from which `answer` builds the decision object. */
 export interface Verdict {
   readonly decision: RuleDecision
   readonly reason: Reason

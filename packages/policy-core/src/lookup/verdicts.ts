@@ -6,12 +6,12 @@ import type { RuleTable } from './rule-table.ts'
 import { DEFAULT_DENY, type Verdict } from './verdict.ts'
 
 /**
- * How many rules all verdicts that are kept may name, and groups their sets; beyond it they are
- * forgotten. Ten thousand resources of one rule may match one path, so rules alone bound nothing.
+ * Maximum number of rules in all kept verdicts plus groups in their sets. Beyond it all verdicts
+ * are dropped. Groups count because ten thousand resources of one rule may match one path.
  */
 const MAX_KEPT = 1 << 18
 
-/** Names the rules that decide: one entry a rule, with its first resource that matched. */
+/** Lists the deciding rules: one entry per rule, with its first matching resource. */
 export class Verdicts {
   readonly #table: RuleTable
   readonly #groups: Groups
@@ -24,13 +24,13 @@ export class Verdicts {
   }
 
   /**
-   * What a set says of an action: a deny wins. Kept with the set, so that it costs nothing again.
+   * The verdict of a set on an action: a deny wins. The set keeps it for later requests.
    */
   of(set: MatchSet, slot: ActionSlot): Verdict {
     return set.verdicts[slot] ?? this.#conclude(set, slot)
   }
 
-  /** What the rules of one kind in the groups say together; made anew each time. */
+  /** The joint verdict of the rules of one kind in the groups; never kept. */
   together(groups: readonly number[], decision: RuleDecision, slot: ActionSlot): Verdict {
     const flag = flagOf(decision, slot)
     const firsts = new Map<number, number>()
@@ -70,8 +70,8 @@ export class Verdicts {
 }
 
 /**
- * Resources are numbered rule by rule, so their order is that of the rules. Nearly always it is
- * one.
+ * Resources are numbered rule by rule, so their order is the order of rules. Most lists have one
+ * entry.
  */
 function inOrder(firsts: ReadonlyMap<number, number>): readonly number[] {
   const resources = [...firsts.values()]

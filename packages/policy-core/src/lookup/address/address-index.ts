@@ -11,13 +11,13 @@ import { Ipv4Search, Ipv6Search } from './interval-search.ts'
 import { flattenRanges, type Intervals } from './intervals.ts'
 import { sortRanges, type Width } from './sorted-ranges.ts'
 
-/** A range and the resources that name it. */
+/** A range and the groups of its resources. */
 export interface AddressPattern {
   readonly range: IpRange
   readonly groups: PortGroups
 }
 
-/** What an index is made of; columns, so that it holds on to nothing that building has read. */
+/** Columns of an index, which hold no references to the input of its construction. */
 interface Parts {
   readonly sets: ChainSets
   readonly ipv4: Ipv4Search
@@ -26,7 +26,7 @@ interface Parts {
   readonly prefixes: Uint8Array
 }
 
-/** Finds what matches an address, however many ranges there are. */
+/** Finds the set of an address in time independent of the number of ranges. */
 export interface AddressIndex {
   readonly sets: ChainSets
   /** The number of the set for the 32 bits of an IPv4 address, signed or not. */
@@ -34,11 +34,11 @@ export interface AddressIndex {
   /** The number of the set for an IPv6 address that is not IPv4-mapped. */
   ipv6(words: Ipv6Words): number
   /**
-   * How long the prefix of a range that holds the addresses of the set must be to lie inside all
-   * protected classes that they belong to; 0 when they belong to none.
+   * The least prefix length of a range around the addresses of the set that lies inside all of
+   * their protected classes; 0 without such classes.
    */
   openingPrefix(set: number): number
-  /** The prefix length of the range that the group is about. */
+  /** The prefix length of the group's range. */
   prefixOf(group: number): number
 }
 
@@ -75,8 +75,9 @@ class BuiltAddressIndex implements AddressIndex {
 }
 
 /**
- * Without a range there are only the protected classes, and many policies are never asked about a
- * literal address: to build it for them takes a quarter of the time of a small first compilation.
+ * Builds the index at first use. Without ranges it holds only the protected classes, and many
+ * policies never decide an address, so building it early would slow down small compilations.
+ * bench: compile
  */
 class LazyAddressIndex implements AddressIndex {
   readonly #build: () => AddressIndex
@@ -111,7 +112,7 @@ class LazyAddressIndex implements AddressIndex {
   }
 }
 
-/** Sets in the making, and by set the opening prefix. */
+/** Sets under construction, with the opening prefix of each. */
 interface Draft {
   readonly sets: ChainSetsBuilder
   readonly openingPrefixes: number[]

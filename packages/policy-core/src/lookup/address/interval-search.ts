@@ -3,23 +3,23 @@ import { enlarged } from '../enlarged.ts'
 import type { Intervals } from './intervals.ts'
 
 /**
- * Nodes in one array, each for a run of starts that an index divides: the bits that follow those
- * which all of them have in common. Common bits are skipped, because the IPv6 addresses of an
- * organization share thirty-two and more, which no table of the first bits would divide.
+ * Nodes in one array. Each node divides a run of starts by an index: the bits after their common
+ * prefix. Common bits are skipped, because the IPv6 addresses of an organization share thirty-two
+ * or more, which a table of the first bits would not divide.
  *
- * An address is at home in a node when the word of it that the node is about, masked, is `PREFIX`;
- * otherwise it is before the first start or behind the last one. Its index is the word, shifted and
- * masked. The cell of an index is the first start with this or a greater index; or, below zero, the
+ * An address belongs to a node when its word for that node, masked, equals `PREFIX`. Otherwise it
+ * is before the first start or after the last one. Its index is the word, shifted and masked. The
+ * cell of an index is the first start with this or a greater index. A negative cell is the
  * complement of the node that divides the starts with this index.
  *
- * A node has fewer cells than twice its starts, and a start is in fewer nodes than it has bits:
- * this bounds the memory whatever starts somebody chose.
+ * A node has fewer cells than twice its starts, and a start is in fewer nodes than it has bits.
+ * This bounds the memory for any starts.
  */
 export type RadixTable = Int32Array
 
 const FIRST = 0
 const LAST = 1
-/** Shift, word and mask in one number, because a load costs more than taking them apart. */
+/** Shift, word and mask in one number, because a load costs more than unpacking. */
 const FORM = 2
 const PREFIX_MASK = 3
 const PREFIX = 4
@@ -27,13 +27,13 @@ const CELLS = 5
 
 const WORD_SHIFT = 5
 const MASK_SHIFT = 7
-/** Bits of an index at most, so that a mask fits behind the rest of a form. */
+/** Maximum bits of an index, so that the mask fits beside the rest of a form. */
 const MAX_INDEX_BITS = 24
 
-/** So many starts are looked at one after the other: measured, a third faster than by halves. */
+/** Maximum number of starts for linear instead of binary search. bench: addresses */
 const MAX_UNDIVIDED = 4
 
-/** For a table in the making, which grows as it is needed. */
+/** Initial size of a table, which grows on demand. */
 const INITIAL_ROOM = 64
 
 const LAST_ADDRESS = 0xffff_ffff
@@ -46,7 +46,7 @@ export class Ipv4Search {
 
   constructor(intervals: Intervals) {
     const { starts, sets } = intervals
-    // Behind the last interval more of it, because `find` looks that far.
+    // The last interval is repeated, because `find` reads that far.
     this.#starts = new Uint32Array(starts.length + MAX_UNDIVIDED).fill(LAST_ADDRESS)
     this.#starts.set(starts)
     this.#sets = new Int32Array(sets.length + MAX_UNDIVIDED).fill(sets.at(-1)!)
@@ -70,7 +70,7 @@ export class Ipv4Search {
       start = cell - 1
       node = ~cell
     }
-    // Counted rather than searched: where to stop is what a processor cannot guess.
+    // Counts without a branch, because a processor cannot predict the end of a search.
     let passed = 0
     for (let at = 1; at <= MAX_UNDIVIDED; at += 1) passed += Number(address >= starts[start + at]!)
     return this.#sets[start + passed]!
@@ -110,7 +110,7 @@ export class Ipv6Search {
   }
 }
 
-/** The interval of an address that does not begin like the starts of the node. */
+/** The interval of an address that lacks the common prefix of the node. */
 function outside(table: RadixTable, node: number, prefix: number): number {
   const isBefore = prefix >>> 0 < table[node + PREFIX]! >>> 0
   return isBefore ? table[node + FIRST]! - 1 : table[node + LAST]!
@@ -125,7 +125,7 @@ function isBelow(address: Ipv6Words, starts: Uint32Array, start: number): boolea
   return false
 }
 
-/** Begins with the node of all starts but that of the first interval; empty for few of them. */
+/** The first node divides all starts except that of the first interval. Empty for few starts. */
 export function buildRadixTable({ width, starts, sets }: Intervals): RadixTable {
   let table = new Int32Array(INITIAL_ROOM)
   let size = 0
@@ -154,7 +154,7 @@ export function buildRadixTable({ width, starts, sets }: Intervals): RadixTable 
       const index = indexOf(from)
       while (next <= last && indexOf(next) === index) next += 1
       table.fill(from, cells + filled, cells + index)
-      // Dividing may put another array in the table's place.
+      // Dividing may replace the array of the table.
       const cell = next - from > MAX_UNDIVIDED ? ~divide(from, next - 1, nextWord) : from
       table[cells + index] = cell
       filled = index + 1

@@ -14,8 +14,8 @@ export interface Intervals {
 
 /**
  * Flattens nested ranges, so that a lookup finds one interval instead of every range around an
- * address. `open` makes the set inside a range from that around it. O(ranges): two ranges either
- * nest or are disjoint, so those that hold an address are a stack.
+ * address. `open` creates the set inside a range from the set around it. O(ranges): ranges nest or
+ * are disjoint, so the ranges around an address form a stack.
  */
 export function* flattenRanges(
   ranges: SortedRanges,
@@ -29,7 +29,7 @@ export function* flattenRanges(
   let count = 1
 
   function cut(words: Uint32Array, at: number, set: number): void {
-    // Where one range ends another may start or end too: only what holds there last counts.
+    // Several ranges may start or end at one address, and only the last set counts there.
     if (isEqual(starts, (count - 1) * width, words, at)) count -= 1
     if (count > 0 && sets[count - 1] === set) return
     for (let word = 0; word < width; word += 1) starts[count * width + word] = words[at + word]!

@@ -1,10 +1,10 @@
 import { ITEMS_A_STEP, type Steps } from '../../steps.ts'
 import { placeHashes, type Cells } from './probing.ts'
 
-/** A shorter name has not all the characters that are sampled. */
+/** Shorter names lack some of the sampled characters. */
 const MIN_SAMPLED = 4
 
-/** Finds whole names. Texts are compared as they are: only a canonical name is found. */
+/** Finds whole names. Texts are compared unchanged, so only canonical names are found. */
 export class ExactNames {
   readonly #names: readonly string[]
   readonly #cells: Int32Array
@@ -59,8 +59,8 @@ export function* buildTable(names: readonly string[]): Steps<Cells | null> {
 }
 
 /**
- * Length and seven characters in 32 bits. `Map.get` would read the whole name to hash it, which
- * costs more than everything else here: a name from a socket has no hash yet.
+ * Length and seven characters in 32 bits. `Map.get` would hash the whole name, which is the largest
+ * cost, because a name from a socket has no cached hash.
  */
 export function signName(name: string): number {
   const { length } = name

@@ -11,7 +11,7 @@ import { buildExactNames, type ExactNames } from './exact-names.ts'
 import { NOT_PLAIN } from './name-scan.ts'
 import { buildSuffixTable, type SuffixTable } from './suffix-table.ts'
 
-/** The name patterns of one domain, by how many labels they ask for below it. */
+/** The name patterns of one domain, by the number of labels below it. */
 export interface DomainPatterns {
   readonly domain: string
   readonly exact: PortGroups | null
@@ -21,9 +21,9 @@ export interface DomainPatterns {
   readonly any: PortGroups | null
 }
 
-/** How many labels are cut off a name that is compiled before it is read by characters. */
+/** Maximum number of labels to cut off during compilation before reading by characters. */
 const MAX_CUTS = 8
-/** Of longer names the domains above are long as well: hashing each takes longer than one pass. */
+/** Longer names have long domains above them, and hashing each is slower than one pass. */
 const MAX_CUT_LENGTH = 80
 
 /** Names without a wildcard, and by position the set of each. */
@@ -34,7 +34,7 @@ interface Exact {
   readonly plainSets: Int32Array
 }
 
-/** Finds what matches a name in time that depends on the name alone. */
+/** Finds the set of a name in time that depends on the name alone. */
 export class NameIndex {
   readonly sets: ChainSets
   readonly #below: Wildcards
@@ -50,7 +50,7 @@ export class NameIndex {
     this.#plainSets = plainSets
   }
 
-  /** The set for a text that is a canonical name at first sight, or `NOT_PLAIN`. */
+  /** The set for a plainly canonical name, or `NOT_PLAIN`. */
   find(text: string): number {
     const position = this.#names.find(text)
     return position >= 0 ? this.#plainSets[position]! : this.#below.find(text)
@@ -64,9 +64,9 @@ export class NameIndex {
 }
 
 /**
- * An exact name has a set of its own; any other name is decided by the longest domain with a
- * wildcard that it lies below. So every set is made here, together with what the domains above
- * it say, and a lookup never looks further up.
+ * An exact name has a set of its own. The longest domain with a wildcard above any other name
+ * decides. Every set includes the groups of the domains above it, so a lookup stops at the first
+ * domain.
  */
 export function* buildNameIndex(
   patterns: readonly DomainPatterns[],
@@ -83,7 +83,7 @@ export function* buildNameIndex(
     const { domain, exact: groups } = exact[position]!
     const set = grow(builder, above(domain), groups)
     exactSets[position] = set
-    // `localhost` means an address as well, so it takes the careful way.
+    // `localhost` also means an address, so it falls through to the thorough evaluation.
     plainSets[position] = isLocalhostName(domain) ? NOT_PLAIN : set
     texts.push(domain)
   }
@@ -95,7 +95,7 @@ export function* buildNameIndex(
 /** The sets for names below domains with wildcards. */
 class Wildcards {
   readonly #suffixes: SuffixTable
-  /** By what the table finds. */
+  /** Sets by result of the table. */
   readonly #sets: Int32Array
 
   constructor(suffixes: SuffixTable, sets: Int32Array) {
@@ -116,7 +116,7 @@ class Wildcards {
 
 interface BuiltWildcards {
   readonly below: Wildcards
-  /** The same as `below.findCanonical`. */
+  /** Equivalent to `below.findCanonical`. */
   readonly above: (name: string) => number
 }
 
@@ -124,7 +124,7 @@ function* buildWildcards(
   patterns: readonly DomainPatterns[],
   builder: ChainSetsBuilder,
 ): Steps<BuiltWildcards> {
-  // Shorter domains first: what lies above a domain is made before it.
+  // Shorter domains first, so that the sets above a domain exist before its own.
   const wild = patterns
     .filter(({ one, any }) => one !== null || any !== null)
     .toSorted((a, b) => a.domain.length - b.domain.length)
@@ -140,7 +140,7 @@ function* buildWildcards(
     if (position % ITEMS_A_STEP === 0) yield
     const { domain, one, any } = wild[position]!
     const above = findAbove(positions, suffixes, domain)
-    // Whoever is below this domain is at least two labels below those above it.
+    // A name below this domain is at least two labels below the domains above it.
     const deeper = grow(builder, above < 0 ? NOTHING : sets[above & ~1]!, any)
     sets[2 * position] = deeper
     sets[2 * position + 1] = grow(builder, deeper, one)
@@ -155,9 +155,9 @@ function* buildWildcards(
 }
 
 /**
- * What the table finds for a canonical name. Reading characters takes a third of a first
- * compilation, which is not machine code yet; a `Map` does it in the engine. With more labels, one
- * pass over the name is quicker all the same.
+ * Finds the result of the table for a canonical name. A first compilation runs uncompiled code, in
+ * which a `Map` is faster than reading characters. For many labels one pass over the name is still
+ * faster. bench: compile
  */
 function findAbove(
   positions: ReadonlyMap<string, number>,

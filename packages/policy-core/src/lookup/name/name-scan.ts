@@ -1,6 +1,6 @@
 import { MAX_LABEL_LENGTH, MAX_NAME_LENGTH } from '../../host/host.ts'
 
-/** The text may be a name, but not in the plain form that a scan can vouch for. */
+/** The text may be a name, but a scan cannot confirm it. */
 export const NOT_PLAIN = -2
 
 const DOT = 46
@@ -12,28 +12,28 @@ const LETTER_L = 108
 const IS_DOT = 0b001
 const IS_ODD = 0b010
 
-/** Where a dot next to a dot is noted, above the bits of any character. */
+/** Position of the bit for two adjacent dots, above the bits of any character. */
 const PAIR_SHIFT = 16
 const WIDE = 0xff00
 
-/** Behind the place of a dot, which is below 256. */
+/** The hash follows the position of a dot, which is below 256. */
 const HASH_SHIFT = 8
 
-/** A character that no plain name has, or an empty label. */
+/** A character that plain names exclude, or an empty label. */
 const ODD_ANYWHERE = IS_ODD | WIDE | (IS_DOT << PAIR_SHIFT)
 
 /**
- * Reading characters is what a lookup consists of (some 25 instructions each), so they are read
- * once, two a turn, to check the name and to hash the domains above it. Nothing branches on dots,
- * which come too irregularly to be predicted, and little is stored: for each character one number.
+ * Reads each character of a name once, two per iteration, to check the name and to hash the domains
+ * above it. Reading dominates the cost of a lookup. The loop has no branch on dots, because a
+ * processor cannot predict them, and stores one number per character. bench: hosts
  */
 export class NameScan {
-  /** What one pass over a name has found: a number for each dot, from the end of the name. */
+  /** The result of one pass over a name: a number for each dot, from the end of the name. */
   readonly found: Int32Array = new Int32Array(MAX_NAME_LENGTH + 1)
   readonly #kinds = createKinds()
   #seen = 0
 
-  /** How many dots there are, or `NOT_PLAIN`. */
+  /** Returns the number of dots, or `NOT_PLAIN`. */
   read(name: string): number {
     const end = this.readCanonical(name)
     if (end < 0 || (this.#seen & ODD_ANYWHERE) !== 0) return NOT_PLAIN
@@ -41,7 +41,7 @@ export class NameScan {
     return isOddEnd(name, startOf(this.found[0]!)) ? NOT_PLAIN : end
   }
 
-  /** The same for a canonical name, whatever it looks like. */
+  /** Like `read`, for a name that is known to be canonical. */
   readCanonical(name: string): number {
     const found = this.found
     const kinds = this.#kinds

@@ -9,26 +9,24 @@ export interface Cells {
 }
 
 /**
- * How far a name may be put from where its hash points. Names made to collide could otherwise turn
- * a search into a scan; where this is not enough, they are looked up in a `Map` instead.
+ * Maximum distance of a name from the cell of its hash. Otherwise names with colliding hashes could
+ * turn a search into a scan. Names that do not fit are looked up in a `Map`.
  */
 const MAX_STEPS = 32
 
 /**
- * How many cells in a row may be taken: a search for what is not there walks to the end of them,
- * although every name may be where its hash points. Of names that are no trick, 46 stood in a row
- * at most (measured: up to 65,536 of four kinds).
+ * Maximum run of occupied cells. A search for an absent name walks to the end of a run, even if
+ * each name is in the cell of its hash. Ordinary names stay far below this limit.
  */
 const MAX_RUN = 128
 
 /**
- * Tables up to so many cells (32 KiB) are at most a quarter full instead of half: whether a cell is
- * taken is what a processor guesses wrong. A suffix is then found in a twelfth less time. Beyond it
- * the memory costs more: an exact name among 6,500 would take half as long again.
+ * Tables of up to this many cells (32 KiB) are at most a quarter full instead of half, because a
+ * processor predicts empty cells better. In larger tables the memory would cost more. bench: hosts
  */
 const MAX_SPARSE = 1 << 12
 
-/** A table of the hashes that are not null, by position; null when a search could be long. */
+/** A table of the non-null hashes, by position; null when a search could be long. */
 export function* placeHashes(hashes: readonly (number | null)[]): Steps<Cells | null> {
   let size = 8
   while (size < hashes.length * 2 || (size < hashes.length * 4 && size < MAX_SPARSE)) size *= 2
@@ -55,7 +53,7 @@ export function* placeHashes(hashes: readonly (number | null)[]): Steps<Cells | 
 export function hasLongRun(cells: Int32Array): boolean {
   const mask = cells.length / 2 - 1
   const isTaken = (cell: number): boolean => cells[2 * (cell & mask) + 1] !== 0
-  // A longer run takes one of these. It may go on at the beginning, as a search does.
+  // A longer run covers one of these cells. A run, like a search, wraps around to the beginning.
   for (let cell = 0; cell <= mask; cell += MAX_RUN) {
     let run = 0
     for (let at = cell; run <= MAX_RUN && isTaken(at); at += 1) run += 1

@@ -11,11 +11,11 @@ const NO_DOMAINS: Table = {
   codes: new Uint8Array(0),
 }
 
-/** Finds the longest of some domains that a name lies below. */
+/** Finds the longest listed domain above a name. */
 export class SuffixTable {
   readonly #scan = new NameScan()
   readonly #table: Table
-  /** Instead of the table, where a search in it could take too long. */
+  /** Replaces the table if a search in it could take too long. */
   readonly #positions: ReadonlyMap<string, number> | null
 
   /** The table of `buildTable`. */
@@ -26,20 +26,20 @@ export class SuffixTable {
   }
 
   /**
-   * The longest domain that `name` lies below, as `2 * position`, plus 1 where exactly one label
-   * stands before it; -1 when there is none, and `NOT_PLAIN` when the name has to be read first.
+   * The longest domain above `name`, as `2 * position`, plus 1 if exactly one label precedes it.
+   * Returns -1 without one, and `NOT_PLAIN` when the name must be parsed first.
    */
   find(name: string): number {
     const dots = this.#scan.read(name)
     return dots < 0 ? NOT_PLAIN : this.#search(name, dots)
   }
 
-  /** The same for a name that is canonical, whatever it looks like. */
+  /** Like `find`, for a name that is known to be canonical. */
   findCanonical(name: string): number {
     return this.#search(name, this.#scan.readCanonical(name))
   }
 
-  /** Looks for the domain behind each dot that the scan has found, the longest first. */
+  /** Searches for the domain after each dot of the scan, the longest first. */
   #search(name: string, dots: number): number {
     if (this.#positions !== null) return this.#searchInMap(this.#positions, name, dots)
     const { found } = this.#scan
@@ -74,11 +74,11 @@ export function* buildSuffixTable(domains: readonly string[]): Steps<SuffixTable
 
 interface Table extends Cells {
   /**
-   * How many dots the domains have at least and at most: nothing is looked up with more or fewer.
+   * Least and greatest number of dots in the domains. Names outside these bounds need no look-up.
    */
   readonly minDots: number
   readonly maxDots: number
-  /** Where the characters of each domain start, and behind the last one their number. */
+  /** Start of each domain's characters, followed by the number of characters. */
   readonly offsets: Uint32Array
   readonly codes: Uint8Array
 }
@@ -126,7 +126,7 @@ function countDots(domain: string): number {
   return dots
 }
 
-/** Spreads the bits that hashing has only rotated. */
+/** Spreads the bits, because hashing only rotates them. */
 function mix(hash: number): number {
   const mixed = Math.imul(hash, 0x9e37_79b1)
   return mixed ^ (mixed >>> 15)

@@ -8,11 +8,11 @@ import { NONE } from './place-trie.ts'
 import { isOdd, SLASH } from './plain-path.ts'
 
 const DOT = 0x2e
-/** Characters of which each has a class. */
+/** Number of characters with a class. */
 export const ASCII = 128
-/** Stands for every plain character that no label has. */
+/** Represents every plain character outside all labels. */
 const OTHER = -1
-/** Stands for every character that is not plain. */
+/** Represents every character that is not plain. */
 const ODD = -2
 
 /** The class of those, and the others that every automaton has. */
@@ -21,20 +21,20 @@ const SLASH_CLASS = 1
 const DOT_CLASS = 2
 const OTHER_CLASS = 3
 
-/** How the present name has begun: not at all, with `.`, with `..`, or so that it is a name. */
+/** State of the current name: empty, `.`, `..`, or a real name. */
 const EMPTY = 0
 const ONE_DOT = 1
 const TWO_DOTS = 2
 const NAME = 3
 
-/** The row of paths that are not plain. Row 0 stands for nothing. */
+/** The row of paths that are not plain. Row 0 is unused. */
 const REFUSED = 1
-/** Most places in labels that a row may stand for. */
+/** Maximum number of label positions in a row. */
 const MAX_PLACES = 256
 
 /**
- * What the rows of a character automaton stand for: the state before the present name, how that
- * name has begun, and how much of each label it has matched.
+ * The meaning of the rows of a character automaton: the state before the current name, the state of
+ * that name, and the matched part of each label.
  */
 export class CharRows {
   /** By ASCII code: the class of the character. Each plain one in a label has its own. */
@@ -85,7 +85,7 @@ export class CharRows {
     return next === null ? null : this.#begin(next)
   }
 
-  /** What matches a path that ends there: null when it is not plain, undefined when unknown. */
+  /** The match set of a path that ends there; null when it is not plain, undefined when unknown. */
   matches(row: number): MatchSet | null | undefined {
     const state = this.#ends[row] ?? this.#findEnd(row)
     if (state === null) return undefined

@@ -10,12 +10,12 @@ export interface GlobFinder {
   visits(): number
 }
 
-/** What may follow after the pieces so far. */
+/** Possible continuations after the pieces so far. */
 interface Branch {
   /** The label of the glob that ends here in `*`. */
   open: number | null
   /**
-   * The last pieces, which end the name, and the labels of their globs. Null while there is none.
+   * The last pieces, which end the name, with the labels of their globs. Null means empty.
    */
   ends: Pieces<number> | null
   /** The pieces that a further `*` follows, likewise. */
@@ -23,9 +23,9 @@ interface Branch {
 }
 
 /**
- * All globs in one tree by their pieces. A piece is taken as far left as possible, so that each
- * beginning of globs is in one place at a time, and is tried once for all globs that share it:
- * 25,000 globs such as `*x17*y` do not mean 25,000 searches in every name.
+ * All globs in one tree by their pieces. A piece matches as far left as possible, so each prefix of
+ * globs has one position at a time and is tried once for all globs that share it. 25,000 globs such
+ * as `*x17*y` therefore do not need 25,000 searches in every name.
  */
 export function createGlobFinder(globs: readonly LabelledGlob[]): GlobFinder {
   const beginnings = new Pieces<Branch>()

@@ -3,11 +3,11 @@ import { addShare, alikeTo, namesOf, type PathLoadDraft } from './path-load.ts'
 import { MAX_PATH_LENGTH } from './plain-path.ts'
 
 /**
- * A look into a `Map`, with the branch that is reached by it; a glob found, and put where it leads.
+ * Steps of one look-up in a `Map` with the branch that it reaches, or of one glob found and stored.
  */
 const STEPS_OF_VISIT = 7
 const STEPS_OF_FOUND = 12
-/** Pieces up to which globs that begin alike share; beyond them each counts for itself. */
+/** Number of leading pieces that globs may share. Further pieces count for each glob. */
 const MAX_SHARED_PIECES = 4
 
 /**
@@ -45,7 +45,7 @@ export function addGlob(load: PathLoadDraft, glob: string): number {
   return steps + addShare(load, `f${key}`, { weight, limit, steps: STEPS_OF_FOUND })
 }
 
-/** Where the pieces of one length occur is found once in each name. */
+/** Pieces of one length are located once in each name. */
 function addOccurrences(load: PathLoadDraft, length: number): number {
   return addShare(load, `o${length}`, {
     weight: namesOf(length) + visitsOfScan(length, MAX_PATH_LENGTH) + MAX_PATH_LENGTH / 2,

@@ -1,6 +1,6 @@
 import { enlarged } from '../enlarged.ts'
 
-/** Most places that one set may be away from where its hash points. */
+/** Maximum distance of a set from the cell of its hash. */
 const MAX_PROBES = 32
 
 /** Numbers lists of whole numbers: an equal list gets an equal number, counted from 0. */
@@ -8,8 +8,8 @@ export interface IntSets {
   /** How many lists have a number. */
   size(): number
   /**
-   * The number of the first `count` members; null when there is no room for a list that has none
-   * yet, or when too many lists were made to share a hash.
+   * The number of the list of the first `count` members. Null when a new list has no room, or when
+   * too many lists share a hash.
    */
   intern(members: Int32Array, count: number): number | null
   /** The members of a list, in place: valid until the next `intern` or `clear`. */

@@ -5,8 +5,8 @@ const RUN = -1
 const END = -2
 
 /**
- * The texts of all labels, one after the other, for reading names character by character. A place
- * in them says that so much of a label has matched; a set of places is sorted.
+ * The texts of all labels, concatenated, for reading names character by character. A place in them
+ * marks the matched part of a label. Sets of places are sorted.
  */
 export interface LabelTexts {
   /** The places before any character of these labels. */
@@ -51,7 +51,7 @@ export function createLabelTexts({ count, literals, globs }: PatternLabels): Lab
     end(label)
   }
 
-  /** A run of characters may be empty, so what follows it may come at once. */
+  /** A run of characters may be empty, so the place after it is active too. */
   const collect = (from: Iterable<number>): Int32Array => {
     const places = new Set<number>()
     for (let place of from) {

@@ -2,7 +2,7 @@ import { createMatchSet, type MatchSet } from '../match-set.ts'
 import { createIntSets } from './int-sets.ts'
 import type { PatternTrie } from './pattern-trie.ts'
 
-/** Makes one object of each set of groups. */
+/** Creates one object per set of groups. */
 export interface MatchSets {
   readonly empty: MatchSet
   /** The groups of the patterns that end at the nodes. */
@@ -10,8 +10,7 @@ export interface MatchSets {
   /** The groups, in any order. */
   of(groups: readonly number[]): MatchSet
   /**
-   * Whether there was room for the set that `of` or `ofNodes` gave last. If not, nobody may keep
-   * it.
+   * Whether the last result of `of` or `ofNodes` was kept. If not, callers must not keep it either.
    */
   wasKept(): boolean
   clear(): void

@@ -1,17 +1,17 @@
 import { isOdd, SLASH } from './plain-path.ts'
 
-/** A plain name of up to so many characters is equal to another when their codes are equal. */
+/** Maximum length of a plain name that its code identifies. */
 export const MAX_EXACT = 9
 
 /**
- * The code of the name read last: seven bits a character in two halves. Those of a longer name
- * wrap round and mix, so that its code is a hash only.
+ * The code of the last name: seven bits per character, in two halves. The bits of a longer name
+ * wrap around and mix, so its code is only a hash.
  */
 export class NameCode {
   low = 0
   high = 0
 
-  /** Reads the name that begins there, up to `/` or the end. -1 at a character that is odd. */
+  /** Reads the name from `from` up to `/` or the end. Returns -1 at an odd character. */
   read(path: string, from: number): number {
     let low = 0
     let high = 0

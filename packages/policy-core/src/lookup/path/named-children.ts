@@ -1,16 +1,15 @@
-/** In place of a label: the node has no child. */
+/** Label of a node without children. */
 const NO_LABEL = -1
 
 /**
- * The children of nodes by label. Most nodes have one, which stands beside the node: a `Map` each
- * is what would take longest. One `Map` for all would be keyed by node and label together, and a
- * `Map` of numbers has no secret: among so many keys somebody finds as many as he likes that
- * collide.
+ * The children of nodes by label. Most nodes have one child, which is stored beside the node, since
+ * a `Map` per node would be slow. A single `Map` for all nodes would need keys of node and label.
+ * The hash of numbers has no secret, so an attacker could choose many colliding keys.
  */
 export class NamedChildren {
   readonly #labels: number[] = []
   readonly #children: number[] = []
-  /** Of the nodes that have more than one: all others. */
+  /** Further children, of nodes that have more than one. */
   readonly #others = new Map<number, Map<number, number>>()
 
   find(node: number, label: number): number | undefined {

@@ -1,4 +1,4 @@
-/** Characters that a search for one text passes, at worst, in the time of one look into a `Map`. */
+/** Characters that a search for one text passes, at worst, in the time of one `Map` look-up. */
 const SCANNED_PER_VISIT = 16
 /** Characters that cutting a text out of a name and hashing it passes in that time. */
 const HASHED_PER_VISIT = 64
@@ -6,7 +6,7 @@ const HASHED_PER_VISIT = 64
 const LONG_TEXT = 250
 const LONG_VISITS_PER_CHARACTER = 2
 
-/** Where the pieces between two `*` occur in one name after the other. */
+/** Positions of the pieces between two `*`, for one name at a time. */
 export class Occurrences {
   readonly #byLength = new Map<number, OfLength>()
   #name = ''
@@ -32,7 +32,7 @@ export class Occurrences {
     this.#turn += 1
   }
 
-  /** Looked for once in a name, however many globs ask. Valid until the next name. */
+  /** Searched once in a name for all globs. Valid until the next name. */
   ofLength(length: number): Present {
     const known = this.#byLength.get(length)
     if (known === undefined) return { places: new Map(), present: [] }
@@ -80,7 +80,7 @@ export class Occurrences {
 }
 
 export interface Present {
-  /** By text: where it begins, ascending; of texts that do not occur, an empty list. */
+  /** Start positions by text, ascending; empty for a text that does not occur. */
   readonly places: ReadonlyMap<string, readonly number[]>
   /** The texts that occur. */
   readonly present: readonly string[]

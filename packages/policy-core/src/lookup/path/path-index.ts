@@ -14,20 +14,20 @@ export type { PathGroup }
 
 export interface PathIndex {
   /**
-   * What matches the path; an equal set of groups is mostly the same object. Null when the text is
-   * not plainly a canonical path: relative, too long, with an empty, `.` or `..` segment, a
-   * trailing `/`, or a character that is no ASCII, a control or `*`. Then `parsePath` has to read
-   * it, and `findCanonical` to match it.
+   * The match set of the path. Equal sets of groups are mostly the same object. Returns null unless
+   * the text is plainly a canonical path: if it is relative or too long, or has an empty, `.` or
+   * `..` segment, a trailing `/`, a non-ASCII character, a control character or `*`. Callers then
+   * use `parsePath` and `findCanonical`.
    */
   find(path: string): MatchSet | null
-  /** The same for a path that `parsePath` gave, folded as the patterns are. */
+  /** Like `find`, for a result of `parsePath`, folded like the patterns. */
   findCanonical(path: string): MatchSet
 }
 
 /**
- * Builds an index of patterns. What it needs to read paths fast is worked out as paths come, and
- * kept within `limits`. One without patterns is built when it is first asked: most of a small first
- * compilation is code that has never run, and a quarter of that is this.
+ * Builds an index of patterns. Its automata are extended as paths arrive and are kept within
+ * `limits`. An index without patterns is built at first use, because running this code for the
+ * first time would slow down small compilations. bench: compile
  */
 export function* buildPathIndex(
   groups: readonly PathGroup[],

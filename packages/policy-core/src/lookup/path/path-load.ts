@@ -1,8 +1,8 @@
 import { MAX_PATH_LENGTH } from './plain-path.ts'
 
 /**
- * Work that alike patterns cannot all cause: its weight is the sum of theirs, and beyond `limit` a
- * path has no room for more of it.
+ * Work that similar patterns cannot all cause in one path. Its weight is the sum of their weights,
+ * limited by `limit`, because a path has no room for more.
  */
 export interface PathShare {
   readonly weight: number
@@ -11,9 +11,9 @@ export interface PathShare {
   readonly steps: number
 }
 
-/** How much some path patterns can make one decision cost, in a form that can be added up. */
+/** The cost that path patterns can add to one decision, in a form that can be summed. */
 export interface PathLoad {
-  /** Steps that no two patterns share. */
+  /** Steps that patterns do not share. */
   readonly plain: number
   readonly shares: ReadonlyMap<string, PathShare>
   /** The pattern that costs most alone, and its cost; null without any `*`. */
@@ -32,7 +32,7 @@ export function createPathLoad(): PathLoadDraft {
   return { plain: 0, shares: new Map(), dearest: null, dearestSteps: 0 }
 }
 
-/** The load of all rules whose loads these are, which stay as they are. */
+/** Sums the loads without changing them. */
 export function sumPathLoads(loads: Iterable<PathLoad>): PathLoad {
   const sum = createPathLoad()
   for (const { plain, shares, dearest, dearestSteps } of loads) {
@@ -63,9 +63,8 @@ export function addShare({ shares }: PathLoadDraft, key: string, share: PathShar
 }
 
 /**
- * How many steps a decision can take at most with the path patterns, whatever the path is and
- * whether letter case counts or not: a number to compare with `MAX_PATH_COST`. That of a sum is at
- * most the sum of the costs.
+ * Maximum number of steps of a decision with the path patterns, for any path and either case
+ * sensitivity. Compare it with `MAX_PATH_COST`. The cost of a sum is at most the sum of the costs.
  */
 export function pathCost({ plain, shares }: PathLoad): number {
   let steps = plain
@@ -77,15 +76,15 @@ function stepsOf({ weight, limit, steps }: PathShare): number {
   return steps * Math.min(weight, limit)
 }
 
-/** How many names of at least so many characters a path has room for. */
+/** Maximum number of names of at least `length` characters in one path. */
 export function namesOf(length: number): number {
   return Math.floor(MAX_PATH_LENGTH / (Math.max(1, length) + 1))
 }
 
-/** Patterns, or parts of them, that differ in the text of their longest piece alone. */
+/** Patterns, or parts of them, that differ only in the text of their longest piece. */
 export interface Alike {
   readonly key: string
-  /** How many of them one path has room for: each has its own text there. */
+  /** Maximum number of them in one path, because each has its own text there. */
   readonly limit: number
 }
 

@@ -3,20 +3,20 @@ import { NONE } from './place-trie.ts'
 import type { WalkParts } from './walk-parts.ts'
 
 /**
- * Matches a whole path with all patterns in one pass over its names and one back, without going
- * back anywhere. One path at a time.
+ * Matches a path with all patterns in one forward and one backward pass over its names, without
+ * backtracking. One path at a time.
  *
- * A loop that a path has reached stays open for good, so the leftmost place of the chunk before it
- * is all that counts. Each way from an open loop waits for its chunk and is taken once, however
- * often the chunk occurs; a chunk is looked for once at each name, however many loops wait for it.
- * Tails end with the path, so they are read backwards, once. `pattern-load.ts` bounds the cost.
+ * A loop that a path has reached stays open, so only the leftmost occurrence of the chunk before it
+ * counts. Each way from an open loop waits for its chunk and is taken once. A chunk is searched
+ * once at each name for all loops that wait for it. Tails end with the path, so they are read once,
+ * backwards. `pattern-load.ts` bounds the cost.
  */
 export class PathWalk {
   readonly #parts: WalkParts
   readonly #heads: PlaceReading
   readonly #chunks: PlaceReading
   readonly #tails: PlaceReading
-  /** How many names had been read when the loop opened; `NONE` while it is closed. */
+  /** Number of names read before the loop opened; `NONE` while it is closed. */
   readonly #openAt: Int32Array
   readonly #open: number[] = []
   /** By chunk: the ways that wait for it, in the order in which their loops opened. */

@@ -8,7 +8,7 @@ export interface PathGroup {
   readonly group: number
 }
 
-/** What one place of a pattern stands for. */
+/** One place of a pattern: any name, any number of names, or a label. */
 export type Place = 'any one' | 'any number' | number
 
 /** A name with `*` inside, and its label. */
@@ -84,7 +84,7 @@ function collectLabels(): LabelCollector {
           places.push(labelOf(segment.pieces))
         }
       }
-      // `**/*` is `*/**`: with `*` first, a place that stays never leads on by any name at all.
+      // `**/*` equals `*/**`. With `*` first, a loop never has a child for any name.
       if (loops) places.push('any number')
       return places
     },

@@ -7,19 +7,19 @@ const STEPS_OF_LOOP = 3
 const STEPS_OF_WAY = 3
 const STEPS_OF_NODE = 2
 const STEPS_OF_CHUNK = 3
-/** A pattern whose tail is read, and one that another rule has as well. */
+/** Steps for the end of a tail, and for a pattern that another rule shares. */
 const STEPS_OF_END = 2
 const STEPS_OF_RESOURCE = 2
-/** Names of a chunk up to which alike ones share; beyond them each counts for itself. */
+/** Number of names that similar chunks may share. Further names count for each chunk. */
 const MAX_SHARED_NAMES = 8
 
 /**
  * Adds a pattern that can be read. O(bytes of its text): it builds no index. See
  * `WalkParts` for heads, chunks and tails.
  *
- * A path has no more of the patterns that are alike than it has names, or characters, for their
- * longest piece: 25,000 folders `pN` at any depth below `/home` do not count as so many matches. A
- * pattern without `*` adds nothing to what any path takes.
+ * The number of similar patterns that one path can match is bounded by its names, or its
+ * characters, for their longest piece. 25,000 folders `pN` at any depth below `/home` therefore do
+ * not count as 25,000 matches. A pattern without `*` adds no cost.
  */
 export function addPattern(load: PathLoadDraft, text: string): void {
   if (!text.includes('*')) return
@@ -53,7 +53,7 @@ export function addPattern(load: PathLoadDraft, text: string): void {
 }
 
 /**
- * The names before, between and behind the `**`; of a run of both, `*` comes first, as in
+ * The names before, between and after the `**`. In a run of both, `*` comes first, as in
  * `placesOf`.
  */
 function cutAtLoops(text: string): string[][] {
@@ -78,9 +78,9 @@ function isGlob(name: string): boolean {
 }
 
 /**
- * Adds the places of a chunk. At each name of a path it has one place at most of each shape without
- * globs. The first is a part of any path where it is a name, and of finding the glob where it is
- * one.
+ * Adds the places of a chunk. At each name of a path it has at most one place of each shape without
+ * globs. The first place is free: a name belongs to the cost of the path, a glob to the cost of
+ * finding the glob.
  */
 function addChunk(load: PathLoadDraft, chunk: readonly string[]): number {
   let steps = 0
@@ -110,7 +110,7 @@ function addChunk(load: PathLoadDraft, chunk: readonly string[]): number {
   return steps
 }
 
-/** How many names there are from the first with a star. */
+/** Number of names from the first one with a star. */
 function namesFromStar(names: readonly string[]): number {
   const first = names.findIndex((name) => name.includes('*'))
   return first < 0 ? 0 : names.length - first

@@ -8,17 +8,17 @@ import { PatternStep } from './pattern-step.ts'
 import { IS_LOOP, LEADS_ON, type PatternTrie } from './pattern-trie.ts'
 import { NONE, ROOT } from './place-trie.ts'
 
-/** The state before the first name. In state 0 nothing can match any more. */
+/** The state before the first name. State 0 is dead: no pattern can match from there. */
 export const START = 1
 
 /**
- * What has matched so far, as numbers: a state is a set of active nodes. States are made when a
- * path first needs them, and kept as long as there is room.
+ * Sets of active nodes as numbered states. A state is created when a path first needs it, and is
+ * kept as long as there is room.
  */
 export interface PatternStates {
   /**
-   * The state after a name with these labels. Null when it has no number and gets none: there is
-   * no room, or too many patterns are active for copies of them to be kept.
+   * The state after a name with these labels. Null when the state cannot be numbered: there is no
+   * room, or too many patterns are active to copy them.
    */
   advance(state: number, labels: readonly number[]): number | null
   /** The labels of a name: its own, if it is in a pattern, and those of globs that match it. */
@@ -30,12 +30,12 @@ export interface PatternStates {
   nodes(state: number): Int32Array
   matches(state: number): MatchSet
   /**
-   * Goes through a canonical path, other than `/`, without any state. `found` are globs that match
-   * its names, as far as known, by where the name begins.
+   * Matches a canonical path other than `/` without states. `found` holds known globs that match
+   * its names, by start of the name.
    */
   walk(path: string, found: ReadonlyMap<number, readonly number[]>): MatchSet
   isFull(): boolean
-  /** Notes an answer that was slow because a store is full. */
+  /** Counts an answer that is slow because a store is full. */
   countMiss(): void
   misses(): number
   clear(): void

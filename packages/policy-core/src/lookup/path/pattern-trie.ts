@@ -11,14 +11,14 @@ export const IS_LOOP = 1
 export const LEADS_ON = 2
 
 /**
- * All patterns in one tree, a node for each beginning that some of them share, in flat arrays by
- * node. A loop is the node of a `**`: once reached it stays, and whoever reaches the node before
- * it has reached the loop. So a loop has no child by `*` (see `placesOf`) and none by `**`.
+ * All patterns in one tree, with a node for each shared prefix, in flat arrays by node. A loop is
+ * the node of a `**`: it stays active, and a path that reaches the node before it has reached the
+ * loop too. A loop therefore has no child by `*` (see `placesOf`) or by `**`.
  */
 export interface PatternTrie {
   readonly size: number
   readonly labels: PatternLabels
-  /** Of all globs in `labels`; one, for it takes most of the memory. */
+  /** Finds all globs in `labels`. There is only one finder, because it takes most of the memory. */
   readonly globFinder: GlobFinder
   readonly parent: Int32Array
   /** The child that any one name leads to, or `NONE`. */

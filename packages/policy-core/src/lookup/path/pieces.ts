@@ -1,14 +1,13 @@
 import { firstFrom, visitsOfCut, type Occurrences } from './occurrences.ts'
 
-/** Is told of each piece that occurs, and where in the name it ends. */
+/** Called for each piece that occurs, with its end in the name. */
 type Found<T> = (value: T, end: number) => void
 
 /**
- * Pieces of globs, to be looked for in names. Most places in a tree of globs have one piece, for
- * which two `Map`s were nearly all of the memory. Where there are more they are kept by their
- * length, so that only the lengths that occur are cut out of a name.
+ * Pieces of globs to find in names. Most places in a tree of globs have one piece, which needs no
+ * `Map`. Several pieces are grouped by length, so that only existing lengths are cut out of a name.
  *
- * Each way of looking gives back how much was looked at.
+ * Each search returns its cost.
  */
 export class Pieces<T> {
   #only: { readonly text: string; readonly value: T } | null = null
@@ -16,7 +15,7 @@ export class Pieces<T> {
   /** The keys of `#byLength`, ascending. */
   #lengths: number[] = []
 
-  /** What the piece stands for; made when it is new. */
+  /** The value of the piece, created if the piece is new. */
   getOrAdd(text: string, create: () => T): T {
     if (this.#only === null && this.#byLength === null) {
       this.#only = { text, value: create() }

@@ -9,7 +9,7 @@ export interface NameLabels {
   readonly globs: readonly number[]
 }
 
-/** Reads names through a trie: the nodes that were reached by the last of them. */
+/** Reads names through a trie and holds the nodes that the last name reached. */
 export class PlaceReading {
   readonly #trie: PlaceTrie
   #nodes: number[] = []
@@ -39,7 +39,7 @@ export class PlaceReading {
     this.#count = 0
   }
 
-  /** Adds the root, which is not there. */
+  /** Adds the root, which must not be active yet. */
   begin(): void {
     this.#push(ROOT)
   }

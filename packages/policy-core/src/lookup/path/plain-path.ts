@@ -1,15 +1,15 @@
 export const SLASH = 0x2f
 const DOT = 0x2e
 
-/** Longest path that is looked at, in UTF-16 units: for plain text, bytes. */
+/** Maximum length of a path in UTF-16 units, which are bytes in plain text. */
 export const MAX_PATH_LENGTH = 4096
 
-/** A character that the fast reading leaves to the thorough one: no ASCII, a control, or `*`. */
+/** A character that falls through to thorough parsing: non-ASCII, a control character, or `*`. */
 export function isOdd(code: number): boolean {
   return code < 0x20 || code > 0x7e || code === 0x2a
 }
 
-/** Whether only plain names stand from `from`, where one begins, to the end of the path. */
+/** Whether the path has only plain names from `from`, the start of a name, to its end. */
 export function isPlainFrom(path: string, from: number): boolean {
   let start = from
   for (let at = from; at <= path.length; at += 1) {
@@ -24,7 +24,7 @@ export function isPlainFrom(path: string, from: number): boolean {
   return true
 }
 
-/** Whether nothing, `.` or `..` stands there. */
+/** Whether the segment is empty, `.` or `..`. */
 export function isNoName(path: string, from: number, to: number): boolean {
   return (
     to - from < 3 &&

@@ -10,7 +10,7 @@ import { IS_SETTLED, stateOf } from './stands.ts'
 
 const BITS_OF_LITERAL = 16
 
-/** Reads paths a name at a time: one pass that looks for odd characters and codes the names. */
+/** Reads paths name by name, in one pass that finds odd characters and encodes the names. */
 export class SegmentAutomaton {
   readonly #states: PatternStates
   readonly #literals: LiteralFilter
@@ -23,7 +23,7 @@ export class SegmentAutomaton {
     this.#steps = new SegmentSteps(trie, states, limits)
   }
 
-  /** What matches a plain path; null when the path is not plain. */
+  /** The match set of a plain path; null when the path is not plain. */
   find(path: string): MatchSet | null {
     const length = path.length
     if (path.charCodeAt(0) !== SLASH || length > MAX_PATH_LENGTH) return null
@@ -42,7 +42,7 @@ export class SegmentAutomaton {
     }
   }
 
-  /** What matches a canonical path but `/`, whatever characters its names have. */
+  /** The match set of a canonical path other than `/`, with any characters. */
   findCanonical(path: string): MatchSet {
     let stand = this.#steps.begin()
     let from = 1
@@ -61,7 +61,7 @@ export class SegmentAutomaton {
     }
   }
 
-  /** The stand after the name that was just read. */
+  /** The stand after the last name. */
   #next(stand: number, path: string, from: number, to: number): number {
     const { low, high } = this.#name
     const steps = this.#steps
@@ -77,8 +77,8 @@ export class SegmentAutomaton {
 }
 
 /**
- * Most names of a path are in no pattern. To find that in a `Map` costs 90 ns, mostly for cutting
- * the name out and for its hash; a bit costs one. Names chosen to collide cost no more than that.
+ * A bit filter for names, because most names of a path are in no pattern. A `Map` would need the
+ * name cut out and hashed. Colliding names cost no more than that look-up. bench: paths
  */
 class LiteralFilter {
   readonly #words: Int32Array

@@ -11,9 +11,9 @@ import { HAS_GLOBS, STAND, Stands } from './stands.ts'
 import { Transitions } from './transitions.ts'
 
 /**
- * What the numbers of a transition are, beside the state in its key: the code of a name, which is
- * the name only when it is short, the globs that it matches, or its label. A long name must never
- * pass for a short one.
+ * Kinds of transition, beside the state in its key: by the code of a name, by the globs that it
+ * matches, or by its label. A code identifies only a short name, so a long name must never pass for
+ * a short one.
  */
 const SHORT = 0
 const LONG = 1
@@ -21,11 +21,11 @@ const GLOBS = 2
 const LABEL = 3
 
 /**
- * The steps from stand to stand by name, each worked out when first needed. All give the stand
- * after the name in `path` from `from` to `to`, or `NONE`.
+ * The steps from stand to stand by name, each computed at first use. All return the stand after the
+ * name in `path` from `from` to `to`, or `NONE`.
  *
- * Nothing is thrown away while paths differ more than there is room for: when the store is full,
- * what it lacks is walked, and only after many such misses does it begin anew. So it cannot thrash.
+ * When the store is full, missing steps are walked, and only after many such misses is the store
+ * emptied. It therefore cannot thrash when paths differ more than it has room for.
  */
 export class SegmentSteps {
   readonly #literals: ReadonlyMap<string, number>
@@ -36,9 +36,9 @@ export class SegmentSteps {
   readonly #stands: Stands
   readonly #transitions: Transitions
   readonly #code = new NameCode()
-  /** The globs found in the present path, by where the name begins: to find them takes longest. */
+  /** The globs found in the current path, by start of the name: finding them is the main cost. */
   readonly #found = new Map<number, readonly number[]>()
-  /** Codes of long names may be equal by chance or by design: here is what they stand for. */
+  /** Long names by code, because their codes may collide by chance or by design. */
   #longNames: { readonly name: string; readonly next: number }[] = []
   /** By label. A name cut out of a path would keep that whole path in memory. */
   readonly #names: string[] = []
@@ -57,7 +57,7 @@ export class SegmentSteps {
     this.#start = this.#stands.of(START)
   }
 
-  /** Where every path begins. Called before each. */
+  /** The stand at the beginning of a path. Called before each path. */
   begin(): number {
     if (this.#states.misses() >= this.#limits.missesUntilClear) this.#clear()
     this.#stands.begin()
@@ -65,18 +65,18 @@ export class SegmentSteps {
     return this.#start
   }
 
-  /** By the code of a name in a pattern. `NONE` when such a name was not met here before. */
+  /** Step by the code of a name in a pattern. `NONE` when this step is not known yet. */
   byCode(key: number, low: number, high: number): number {
     return this.#transitions.find(key, low, high)
   }
 
-  /** By what `byCode` gave for a long name, if it is that name. */
+  /** Step by the result of `byCode` for a long name, if the names are equal. */
   byLongName(found: number, path: string, from: number, to: number): number {
     const { name, next } = this.#longNames[NONE - 1 - found]!
     return to - from === name.length && standsAt(path, name, from) ? next : NONE
   }
 
-  /** By a name that may be in a pattern. `NONE` when only walking tells. */
+  /** Step by a name that may be in a pattern. `NONE` when the path must be walked. */
   byName(stand: number, path: string, from: number, to: number): number {
     const label = this.#literals.get(path.slice(from, to))
     if (label === undefined) return this.byOther(stand, path, from, to)
@@ -89,7 +89,7 @@ export class SegmentSteps {
     return next
   }
 
-  /** By a name that is not plain, which has no code. `NONE` when only walking tells. */
+  /** Step by a name that is not plain and has no code. `NONE` when the path must be walked. */
   byOddName(stand: number, path: string, from: number, to: number): number {
     const label = this.#literals.get(path.slice(from, to))
     if (label === undefined) return this.byOther(stand, path, from, to)
@@ -101,7 +101,7 @@ export class SegmentSteps {
     return next
   }
 
-  /** By a name that is in no pattern. `NONE` when only walking tells. */
+  /** Step by a name that is in no pattern. `NONE` when the path must be walked. */
   byOther(stand: number, path: string, from: number, to: number): number {
     if ((stand & HAS_GLOBS) === 0) return this.#stands.advanceUnlabelled(stand)
     const globs = this.#stands.globs(stand)
@@ -113,7 +113,7 @@ export class SegmentSteps {
     )
   }
 
-  /** Goes through a canonical path, other than `/`, without any stand. */
+  /** Matches a canonical path other than `/` without stands. */
   walk(path: string): MatchSet {
     const matches = this.#states.walk(path, this.#found)
     if (this.#isFull || this.#states.isFull()) this.#states.countMiss()

@@ -2,19 +2,19 @@ import type { LabelledGlob } from './pattern-labels.ts'
 
 /** Globs that are tried one after the other: cutting a name out of its path costs as much. */
 export const MAX_TRIED = 8
-/** Shared, because thousands of states have none. */
+/** Shared by the thousands of states without globs. */
 const NO_GLOBS: readonly LabelledGlob[] = []
 
 /**
- * The globs, when they are few and have one `*` each, as nearly all in policies do: `*.pem`,
- * `app-*`. Null when they cannot be tried in turn.
+ * The globs if they are few and have one `*` each, such as `*.pem` and `app-*`, which is the common
+ * case. Null when they cannot be tried in turn.
  */
 export function simpleGlobs(globs: readonly LabelledGlob[] | null): readonly LabelledGlob[] | null {
   if (globs === null || globs.some(({ pieces }) => pieces.length !== 2)) return null
   return globs.length === 0 ? NO_GLOBS : globs
 }
 
-/** Which of the globs match the name that stands there: a bit for each. */
+/** Bits of the globs that match the name at this position. */
 export function matchSimpleGlobs(
   globs: readonly LabelledGlob[],
   path: string,
@@ -36,7 +36,7 @@ export function matchSimpleGlobs(
   return bits
 }
 
-/** Whether the text stands in the path there. Faster than `startsWith` for texts as short. */
+/** Whether the path has the text at this position. Faster than `startsWith` for short texts. */
 export function standsAt(path: string, text: string, at: number): boolean {
   for (let index = text.length - 1; index >= 0; index -= 1) {
     if (path.charCodeAt(at + index) !== text.charCodeAt(index)) return false

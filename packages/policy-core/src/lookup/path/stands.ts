@@ -5,16 +5,16 @@ import { NONE } from './place-trie.ts'
 import { MAX_TRIED, simpleGlobs } from './simple-globs.ts'
 
 /**
- * A stand is four times a state, and what has to be known of the state at every name. To look
- * that up by state would be another cache miss at each.
+ * A stand is four times a state, plus the traits of the state that are needed at every name. A
+ * look-up of the traits by state would be another cache miss.
  */
 export const STAND = 4
-/** Names that follow make no difference. */
+/** Further names cannot change the result. */
 export const IS_SETTLED = 1
 /** A name with `*` is expected. */
 export const HAS_GLOBS = 2
 
-/** Where reading stands, made from states as they are reached. */
+/** Positions of reading, created from states as these are reached. */
 export class Stands {
   readonly #states: PatternStates
   readonly #maxAdded: number
@@ -41,7 +41,7 @@ export class Stands {
     return STAND * state + this.#traits[state]!
   }
 
-  /** The stand after a name with these labels; `NONE` when only walking tells. */
+  /** The stand after a name with these labels; `NONE` when the path must be walked. */
   advance(stand: number, labels: readonly number[]): number {
     // A step takes as long as there are labels.
     this.#added += Math.max(1, labels.length)
@@ -57,7 +57,7 @@ export class Stands {
     return known === NONE ? (this.#unlabelled[state] = this.advance(stand, [])) : known
   }
 
-  /** The globs to try; null when they are too many or too intricate for that. */
+  /** The globs to try; null when they are too many or too complex. */
   globs(stand: number): readonly LabelledGlob[] | null {
     return this.#globs[stateOf(stand)]!
   }

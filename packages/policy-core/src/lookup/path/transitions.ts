@@ -1,8 +1,8 @@
 import { NONE } from './place-trie.ts'
 
-/** Most places that an entry may be away from where its hash points. */
+/** Maximum distance of an entry from the cell of its hash. */
 const MAX_PROBES = 32
-/** Whole numbers of an entry: key, low, high, what follows. */
+/** Integers of an entry: key, low, high, next. */
 const ENTRY = 4
 const FIRST_SLOTS = 16
 
@@ -16,9 +16,9 @@ interface Transition {
 /**
  * A table from a key above 0 and two numbers to a number. Memory grows only as it is used.
  *
- * An entry that would stand too far from its place is not taken, so that names chosen to collide
- * make nothing slow but themselves. A class, as are all parts of reading a name: with closures, a
- * second index in one program made the first a fifth slower.
+ * An entry that would be too far from its cell is refused, so that colliding names slow down only
+ * themselves. All parts of reading a name are classes, because closures of several indices in one
+ * program slow each other down. bench: paths
  */
 export class Transitions {
   readonly #max: number
@@ -31,7 +31,7 @@ export class Transitions {
     this.#max = max
   }
 
-  /** What follows, or `NONE`. */
+  /** The next stand, or `NONE`. */
   find(key: number, low: number, high: number): number {
     const entries = this.#entries
     const mask = this.#mask
@@ -47,7 +47,7 @@ export class Transitions {
     return NONE
   }
 
-  /** Adds what is not there yet; tells whether there was room. */
+  /** Adds a new entry; tells whether there was room. */
   add(transition: Transition): boolean {
     if (this.#size >= this.#max) return false
     if (this.#size * 2 > this.#mask) this.#grow()

@@ -5,8 +5,8 @@ import { createPlaceTrieBuilder, NONE, ROOT, type PlaceTrie } from './place-trie
 
 /**
  * All patterns cut at their `**`: a *head* before the first, *chunks* between two, and a *tail*
- * after the last. A *loop* is a `**` after the same head and chunks. Equal chunks are one, however
- * many loops they follow, and so are equal tails.
+ * after the last. A *loop* is a `**` after the same head and chunks. Equal chunks are stored once,
+ * even after different loops, and so are equal tails.
  */
 export interface WalkParts {
   readonly heads: PlaceTrie
@@ -133,7 +133,7 @@ interface End {
   readonly group: number
 }
 
-/** The places before, between and behind the `**`. */
+/** The places before, between and after the `**`. */
 function cutAtLoops(places: readonly Place[]): Place[][] {
   const parts: Place[][] = [[]]
   for (const place of places) {
