@@ -12,7 +12,7 @@ export const ERROR_CODES = [
 ] as const
 export type ErrorCode = (typeof ERROR_CODES)[number]
 
-/** Others may be added. */
+/** Further reasons may be added. */
 const REASONS = `Finer than \`code\` where a program needs it.
 \`domain_mismatch\`: actions or policies of the domains \`network\` and \`filesystem\` are mixed.
 \`path_cost\`: path patterns with \`*\` would cost more in one decision than an organization may have.
@@ -21,7 +21,7 @@ const REASONS = `Finer than \`code\` where a program needs it.
 \`history_removed\`: later events were removed after their retention.
 \`overloaded\`: a machine is to ask again after \`Retry-After\`.`
 
-/** The body of every answer that is not 2xx or 304. Unknown members are additive. */
+/** The body of every answer except 2xx and 304. Further members may be added. */
 export const errorEnvelopeSchema = z
   .object({
     error: z.object({

@@ -1,4 +1,4 @@
-/** JSON Schema of an object that has one of the members and no other of them. */
+/** JSON Schema of an object with exactly one of the members. */
 export function exactlyOneOf(...names: readonly string[]) {
   return { oneOf: names.map((name) => ({ required: [name] })) }
 }

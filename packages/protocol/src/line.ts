@@ -1,7 +1,7 @@
 import { z } from 'zod'
 
 /**
- * One line that may be shown anywhere: nothing in it steers a terminal or passes for another line.
+ * One line that is safe to show anywhere: it cannot control a terminal or imitate another line.
  */
 export const lineSchema = z
   .string()

@@ -2,15 +2,15 @@ import { z } from 'zod'
 
 const MAX_CODE_POINTS = 255
 /**
- * Longest text, in UTF-16 code units, that is worth normalizing: ICU takes quadratic time for
- * combining marks, and no character of NFC is made of more than six code units.
+ * Longest text to normalize, in UTF-16 code units: ICU takes quadratic time for combining marks,
+ * and an NFC character has at most six code units.
  */
 const MAX_UNITS = 6 * MAX_CODE_POINTS
 const TOO_LONG = `must be at most ${MAX_CODE_POINTS} characters`
 
 /**
  * A label for people: NFC, trimmed, 1 to 255 code points, no control characters (Cc) and no
- * unpaired surrogate. What leaves the schema is the normalized form.
+ * unpaired surrogate. The schema returns the normalized form.
  */
 export const nameSchema = z
   .string()
@@ -30,11 +30,11 @@ export const teamIdSchema = z
   .regex(/^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/, 'must be a team UUID')
   .overwrite((text) => text.toLowerCase())
 
-/** Patterns of whole names, for schemas in which they are a part. */
+/** Patterns of whole names, for use inside other patterns. */
 export const ORGANIZATION_NAME = '[a-z0-9][a-z0-9_-]{0,62}'
 export const USERNAME = '[a-z0-9][a-z0-9._@+-]{0,126}'
 
-/** Name of an organization: what stands in a URL path, so a narrow alphabet. */
+/** Name of an organization. The alphabet is narrow because the name is part of URL paths. */
 export const organizationNameSchema = z
   .string()
   .regex(

@@ -1,6 +1,6 @@
-/** The one of `known` that `text` was most likely meant to be, or null when none is close. */
+/** The entry of `known` closest to `text`, as a correction; null without a close one. */
 export function nearestName(text: string, known: readonly string[]): string | null {
-  // A member name longer than this was not mistyped; the table below would be quadratic in it.
+  // A longer text is no typing error, and the table below is quadratic in its length.
   if (text.length > 40) return null
   const limit = Math.max(1, Math.floor(text.length / 3))
   let best: { readonly name: string; readonly distance: number } | null = null

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { pageSizeSchema } from './query-number.ts'
 
-/** Which page of a list; `page_size` absent or 0 means 100, more than 100 means 100. */
+/** Selects a page of a list; `page_size` absent, 0 or more than 100 means 100. */
 export const pageQuerySchema = z.strictObject({
   page_size: pageSizeSchema.optional(),
   page_token: z.string().min(1, 'must not be empty').optional().meta({

@@ -15,7 +15,7 @@ const newPasswordSchema = z.string().min(12, 'must be at least 12 characters').m
 export const organizationSchema = z
   .strictObject({
     name: z.string(),
-    /** Whether it may use governance; only an operator of the server changes that. */
+    /** Whether the organization may use governance. Only an operator of the server changes it. */
     entitled: z.boolean(),
     resolve_unlisted_names: z.boolean(),
     distribution: distributionSettingsSchema,
@@ -43,7 +43,7 @@ export const userOrganizationSchema = z
   .strictObject({
     name: z.string(),
     role: roleSchema,
-    /** Of the role, within those of the token that the session came from. */
+    /** Permissions of the role, limited to those of the token behind the session. */
     permissions: z.array(z.enum(PERMISSIONS)),
     entitled: z.boolean(),
   })
@@ -58,10 +58,10 @@ export type ListUserOrganizationsResponse = z.infer<typeof listUserOrganizations
 /** `/api/v1/user/password` */
 export const changePasswordRequestSchema = z
   .strictObject({
-    /** The one until now. */
+    /** The current password. */
     password: z.string(),
     new_password: newPasswordSchema,
-    /** Revokes every personal token of the user too; for a password that others may have. */
+    /** Also revokes every personal token of the user, in case the password has leaked. */
     revoke_tokens: z.boolean().optional(),
   })
   .meta({
@@ -87,7 +87,7 @@ export const createMemberRequestSchema = z
   .strictObject({
     username: usernameSchema,
     role: roleSchema,
-    /** Needed for a user who does not exist yet and shall sign in with a password. */
+    /** Required for a new user with password sign-in. */
     password: newPasswordSchema.optional(),
   })
   .meta({
@@ -103,8 +103,8 @@ export const memberSchema = z
   .meta({ id: 'Member' })
 export type Member = z.infer<typeof memberSchema>
 /**
- * `invited`: the user has an account that this organization did not make, and is no member before
- * he accepts.
+ * `invited`: the user has an account that another organization created, and becomes a member only
+ * by accepting the invitation.
  */
 export const createdMemberSchema = memberSchema
   .extend({ status: z.enum(['active', 'invited']) })
@@ -122,28 +122,28 @@ export const invitationSchema = z
     org: z.string(),
     username: z.string(),
     role: roleSchema,
-    /** Such as `user:alice`. */
+    /** For example `user:alice`. */
     invited_by: z.string(),
     created_at: timestampSchema,
   })
   .meta({ id: 'Invitation' })
 export type Invitation = z.infer<typeof invitationSchema>
-/** Of an organization by username, of a user by organization. */
+/** Invitations of an organization by username, or of a user by organization. */
 export const listInvitationsResponseSchema = pageSchema(invitationSchema).meta({
   id: 'ListInvitationsResponse',
 })
 export type ListInvitationsResponse = z.infer<typeof listInvitationsResponseSchema>
 
-/** With the organization's tokens that the member made. */
+/** A member with the number of organization tokens that the member created. */
 export const updatedMemberSchema = memberSchema
   .extend({
-    /** Live ones that the member made; their rights do not follow the role. */
+    /** Number of live tokens that the member created. Their rights do not follow the role. */
     organization_tokens: z.int().nonnegative(),
   })
   .meta({ id: 'UpdatedMember' })
 export type UpdatedMember = z.infer<typeof updatedMemberSchema>
 
-/** Organization tokens that a demoted or removed member made stay good unless this revokes them. */
+/** Organization tokens of a demoted or removed member stay valid unless this revokes them. */
 export const madeTokensQuerySchema = z.strictObject({
   organization_tokens: z
     .literal('revoke')
@@ -164,7 +164,7 @@ export type Team = z.infer<typeof teamSchema>
 export const listTeamsResponseSchema = pageSchema(teamSchema).meta({ id: 'ListTeamsResponse' })
 export type ListTeamsResponse = z.infer<typeof listTeamsResponseSchema>
 /**
- * What shall become of the policies that name a team which is deleted; without it they are kept.
+ * Treatment of policies that name a deleted team. Absent means that they are kept.
  */
 export const deleteTeamQuerySchema = z
   .strictObject({
@@ -209,23 +209,23 @@ export const accessTokenSchema = z
     /** `user:NAME`, `organization:NAME:TOKEN` or `operator`. */
     created_by: z.string(),
     /**
-     * Whether an organization token may do more than the user who made it may now. Null where no
-     * user made it, and for a personal token, which never may more than its user.
+     * Whether an organization token has permissions that its creator no longer has. Null without a
+     * creating user, and for a personal token, which never exceeds its user.
      */
     exceeds_creator: z.boolean().nullable(),
     expires_at: timestampSchema,
     expired: z.boolean(),
-    /** To the minute, and up to a minute late; null when it has not been used. */
+    /** Precise to the minute and up to a minute late; null for an unused token. */
     last_used_at: timestampSchema.nullable(),
   })
   .meta({ id: 'AccessToken' })
 export type AccessToken = z.infer<typeof accessTokenSchema>
-/** `token` is the secret itself and is shown this once. */
+/** `token` is the secret itself and is shown only once. */
 export const createdAccessTokenSchema = accessTokenSchema
   .extend({ token: z.string() })
   .meta({ id: 'CreatedAccessToken' })
 export type CreatedAccessToken = z.infer<typeof createdAccessTokenSchema>
-/** Not revoked, by creation; for 30 days expired ones too. */
+/** Tokens that are not revoked, by creation. Expired tokens stay listed for 30 days. */
 export const listAccessTokensResponseSchema = pageSchema(accessTokenSchema).meta({
   id: 'ListAccessTokensResponse',
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 const HOUR = 60 * 60
 const DAY = 24 * HOUR
 
-/** How long machines of an organization believe what they have, and what stays when they stop. */
+/** Lifetimes of the policies on machines of an organization, and the access left after expiry. */
 export const distributionSettingsSchema = z
   .strictObject({
     fresh_for_seconds: z
@@ -31,7 +31,7 @@ export type DistributionSettings = z.infer<typeof distributionSettingsSchema>
 
 const { fresh_for_seconds, expires_after_seconds, offline_allow } = distributionSettingsSchema.shape
 
-/** What is absent stays as it is. */
+/** Absent members stay unchanged. */
 export const changedDistributionSettingsSchema = z
   .strictObject({
     fresh_for_seconds: fresh_for_seconds.exactOptional(),
@@ -41,7 +41,7 @@ export const changedDistributionSettingsSchema = z
   .refine((changed) => Object.keys(changed).length > 0, 'must have a member to change')
 export type ChangedDistributionSettings = z.infer<typeof changedDistributionSettingsSchema>
 
-/** What holds for an organization that has chosen nothing. */
+/** Settings of an organization without choices of its own. */
 export const DEFAULT_DISTRIBUTION_SETTINGS: DistributionSettings = {
   fresh_for_seconds: DAY,
   expires_after_seconds: 7 * DAY,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { exactlyOneOf } from '../exactly-one-of.ts'
 
-/** Prefixes tell the kind of a secret at sight, to people and to secret scanners. */
+/** Prefixes identify the kind of a secret for people and secret scanners. */
 export const PERSONAL_TOKEN_PREFIX = 'pal_pat_'
 export const ORGANIZATION_TOKEN_PREFIX = 'pal_oat_'
 export const ENROLMENT_TOKEN_PREFIX = 'pal_enr_'

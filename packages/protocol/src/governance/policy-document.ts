@@ -3,9 +3,9 @@ import { nameSchema } from '../name.ts'
 import { createRuleRequestSchema } from './rule.ts'
 
 /**
- * Policies as administrators keep them in files: everything by name, no ids and no timestamps.
- * `POST /api/v1/orgs/{org}/apply` makes an organization have them, `GET …/export` shows what it
- * has, and `palisade plan`, `apply` and `export` read and write files of this form.
+ * Policies in files of administrators: all references are by name, without ids and timestamps.
+ * `POST /api/v1/orgs/{org}/apply` applies them to an organization, `GET …/export` returns the
+ * current ones, and `palisade plan`, `apply` and `export` read and write files of this form.
  */
 const teamsSchema = z.array(nameSchema).meta({
   description: 'Names or UUIDs of the teams whose members the policy applies to',
@@ -29,7 +29,7 @@ const EXAMPLE = {
   ],
 } as const
 
-/** One policy of a document. `rules` is complete: what is not in it is removed from the policy. */
+/** One policy of a document. `rules` is complete: rules outside it are removed from the policy. */
 export const documentPolicySchema = z
   .strictObject({
     name: nameSchema,
@@ -40,7 +40,7 @@ export const documentPolicySchema = z
   })
   .meta({ id: 'DocumentPolicy', description: 'A policy, known by its name' })
 
-/** What a file holds. */
+/** The content of a file. */
 export const policyDocumentSchema = z
   .strictObject({
     $schema: z.string().optional().meta({ description: 'For editors; means nothing here' }),
@@ -53,7 +53,7 @@ export const policyDocumentSchema = z
   })
 export type PolicyDocument = z.infer<typeof policyDocumentSchema>
 
-/** A file of rules of one machine: `PALISADE_LOCAL_POLICIES` of its agent names it. */
+/** A file with the rules of one machine, named by `PALISADE_LOCAL_POLICIES` of its agent. */
 export const localDocumentSchema = z.strictObject({
   $schema: z.string().optional(),
   local: z.array(documentPolicySchema.omit({ scope: true })),
@@ -73,7 +73,7 @@ export const applyRequestSchema = z
   .meta({ id: 'ApplyRequest', examples: [{ policies: [EXAMPLE], dry_run: true }] })
 export type ApplyRequest = z.input<typeof applyRequestSchema>
 
-/** A policy as an answer shows it: its scope always present, its teams by name. */
+/** A policy in an answer: the scope is always present, and its teams are given by name. */
 const shownPolicySchema = z
   .strictObject({
     name: z.string(),
@@ -85,7 +85,7 @@ const shownPolicySchema = z
   .meta({ id: 'ShownPolicy' })
 export type ShownPolicy = z.infer<typeof shownPolicySchema>
 
-/** `old` is absent for a created policy and `new` for a deleted one; `id` while it has none. */
+/** `old` is absent for a created policy, `new` for a deleted one, and `id` before creation. */
 export const policyChangeSchema = z
   .strictObject({
     change: z.enum(['created', 'updated', 'deleted']),
@@ -100,11 +100,13 @@ export type PolicyChange = z.infer<typeof policyChangeSchema>
 export const applyResponseSchema = z
   .strictObject({
     dry_run: z.boolean(),
-    /** The organization's, after the changes; of a dry run the one that the plan was made for. */
+    /**
+     * Revision of the organization after the changes, or the revision that a dry run is based on.
+     */
     revision: z.int().nonnegative(),
     /** Deleted, updated and created policies, each by name. */
     changes: z.array(policyChangeSchema),
-    /** How many policies of the document were as it says already. */
+    /** Number of policies that already equal the document. */
     unchanged: z.int().nonnegative(),
     /** Names of policies that are not in the document and stay. */
     unmanaged: z.array(z.string()),
@@ -120,7 +122,7 @@ export const exportResponseSchema = z
     policies: z.array(shownPolicySchema),
     /** The teams that policies name. */
     teams: z.array(z.strictObject({ id: z.string(), name: z.string() })),
-    /** Every set of teams that some member is in, as they are shown in scopes. */
+    /** Every combination of teams of a member, in the notation of scopes. */
     team_sets: z.array(z.array(z.string())),
   })
   .meta({ id: 'ExportResponse' })

@@ -2,9 +2,9 @@ import { ACTIONS } from '@palisade/policy-core'
 import { z } from 'zod'
 
 /**
- * Policies on disk, as `palisade check --policies FILE` reads them: the API's shape, with what a
- * hand cannot know (`org`, timestamps, `domain`) optional. Nothing here is echoed back, so names
- * are taken as written.
+ * Policies on disk for `palisade check --policies FILE`: the API's shape, with members that an
+ * author cannot know (`org`, timestamps, `domain`) optional. These values are never echoed, so
+ * names are taken as written.
  */
 const fileRuleSchema = z.strictObject({
   id: z.string().min(1, 'must not be empty'),
@@ -36,7 +36,7 @@ export const policyFileSchema = z.strictObject({
   governed: z.boolean().optional(),
   /** Canonical absolute path that `~` stands for. */
   home: z.string().optional(),
-  /** Absent: a device without a user. */
+  /** Absent means a device without a user. */
   user_teams: z.array(z.string()).optional(),
   machine_addresses: z.array(z.string()).optional(),
 })

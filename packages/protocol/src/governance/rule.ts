@@ -5,7 +5,7 @@ import { nameSchema } from '../name.ts'
 /** Longest resource pattern, in UTF-16 code units. */
 export const MAX_RESOURCE_LENGTH = 4096
 
-/** All of one domain. */
+/** A rule has actions of one domain only. */
 const MAX_ACTIONS = Math.max(NETWORK_ACTIONS.length, FILESYSTEM_ACTIONS.length)
 
 const actionsSchema = z

@@ -3,9 +3,9 @@ import { teamIdSchema } from '../name.ts'
 import { policySchema } from './policy.ts'
 
 /**
- * `POST /api/v1/orgs/{org}/check`: judges `request` as on a machine of `user`, or of somebody in
- * exactly `teams`; with neither, as on a machine without a user. The evaluator judges what stands
- * in `request`, and denies with `invalid_request` what it cannot.
+ * `POST /api/v1/orgs/{org}/check`: decides `request` as a machine of `user` would, or a machine of
+ * a user in exactly `teams`. Without both it decides as a machine without a user. The evaluator
+ * validates `request` itself and denies an invalid one with `invalid_request`.
  */
 export const checkRequestSchema = z
   .strictObject({
@@ -27,7 +27,7 @@ export const checkRequestSchema = z
   })
 export type CheckRequest = z.infer<typeof checkRequestSchema>
 
-/** `user` absent: a machine without a user. */
+/** Absent `user` means a machine without a user. */
 export const effectivePolicyQuerySchema = z.strictObject({ user: z.string().min(1).optional() })
 
 /** `GET /api/v1/orgs/{org}/effective-policy` */

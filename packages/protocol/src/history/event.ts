@@ -3,7 +3,7 @@ import { ORGANIZATION_NAME, USERNAME } from '../name.ts'
 import { pageSizeSchema } from '../query-number.ts'
 import { timestampSchema } from '../timestamp.ts'
 
-/** Everything that can happen to an organization. The list only grows. */
+/** All kinds of events of an organization. Entries are never removed. */
 export const EVENT_KINDS = [
   'organization.created',
   'organization.updated',
@@ -58,7 +58,7 @@ export type EventKind = (typeof EVENT_KINDS)[number]
 
 const INSTANT = 'must be an RFC 3339 instant such as `2026-11-21T08:00:00Z`'
 
-/** Every form of `actor` in an event; any other finds nothing. */
+/** Every form of `actor` in an event. The filter refuses other values. */
 const ACTOR = new RegExp(
   `^(?:operator|server|user:${USERNAME}|(?:organization|enrolment|rollout):${ORGANIZATION_NAME}:[\\w-]+|issuer:\\S+)$`,
 )
@@ -92,7 +92,7 @@ export const eventSchema = z
     }),
     before: stateSchema.meta({ description: 'Null when it was not there' }),
     after: stateSchema.meta({ description: 'Null when it is not there any more' }),
-    /** Of the organization, once the change and all that was committed with it was made. */
+    /** Revision of the organization after the transaction of the change. */
     revision: z.int().nonnegative(),
     previous_hash: hashSchema,
     hash: hashSchema,
@@ -121,8 +121,9 @@ export const listEventsQuerySchema = z.strictObject({
 export type ListEventsQuery = z.infer<typeof listEventsQuerySchema>
 
 /**
- * Events by ascending sequence. A page may be short, or empty when a filter passed over many, and
- * there are more all the same: `has_more` says. `next_cursor` goes on after it, at any later time.
+ * Events by ascending sequence. A page may be short, or empty when a filter skips many events,
+ * while more events follow; `has_more` tells. `next_cursor` continues after the page at any later
+ * time.
  */
 export const listEventsResponseSchema = z
   .strictObject({

@@ -4,7 +4,7 @@ import { timestampSchema } from '../timestamp.ts'
 
 const MAX_URL_LENGTH = 2048
 
-/** Judged further by the server: which addresses may be reached is its operator's decision. */
+/** The server validates URLs further: its operator decides which addresses are permitted. */
 const urlSchema = z
   .string()
   .max(MAX_URL_LENGTH, `must be at most ${MAX_URL_LENGTH} characters`)
@@ -17,7 +17,7 @@ export const createWebhookRequestSchema = z.strictObject({ url: urlSchema }).met
 })
 export type CreateWebhookRequest = z.infer<typeof createWebhookRequestSchema>
 
-/** While a webhook is not enabled its events wait; once it is, they are delivered. */
+/** Events of a disabled webhook wait and are delivered once it is enabled. */
 export const updateWebhookRequestSchema = z
   .strictObject({ url: urlSchema.optional(), enabled: z.boolean().optional() })
   .refine((body) => Object.keys(body).length > 0, 'at least one member must be present')
@@ -35,7 +35,7 @@ export const webhookSchema = z
   .meta({ id: 'Webhook' })
 export type Webhook = z.infer<typeof webhookSchema>
 
-/** `secret` signs what is delivered (Standard Webhooks, `whsec_…`) and is shown this once. */
+/** `secret` signs deliveries (Standard Webhooks, `whsec_…`) and is shown only once. */
 export const webhookWithSecretSchema = webhookSchema
   .extend({ secret: z.string() })
   .meta({ id: 'WebhookWithSecret' })
@@ -50,10 +50,10 @@ export type ListWebhooksResponse = z.infer<typeof listWebhooksResponseSchema>
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'dead'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
-/** One event on its way to one webhook. */
+/** Delivery of one event to one webhook. */
 export const deliverySchema = z
   .strictObject({
-    /** What the receiver gets as `webhook-id`; the same for every attempt. */
+    /** The `webhook-id` that the receiver gets, equal for every attempt. */
     id: z.string(),
     /** Of the event. */
     sequence: z.int().positive(),
@@ -62,9 +62,9 @@ export const deliverySchema = z
         '`pending`: to be delivered again; `retrying`: later events wait for it; `dead`: given up',
     }),
     attempts: z.int().nonnegative(),
-    /** HTTP status of the last answer; null when there was none. */
+    /** HTTP status of the last answer; null without an answer. */
     status: z.int().nullable(),
-    /** Why the last attempt failed, such as `timeout`; null when it did not. */
+    /** Reason why the last attempt failed, such as `timeout`; null after a success. */
     error: z.string().nullable(),
     attempted_at: timestampSchema.nullable(),
     next_attempt_at: timestampSchema.nullable(),

@@ -5,14 +5,14 @@ const [QUOTE, BACKSLASH, SPACE] = [0x22, 0x5c, 0x20]
 export interface JsonCount {
   /** Containers, and the values in them. */
   readonly values: number
-  /** Of the object that has most, repeated ones included. */
+  /** Members of the largest object, including repeated ones. */
   readonly members: number
 }
 
 /**
- * Counts the values of a JSON text without parsing it: 16 MiB take tens of milliseconds here, and
- * many seconds to parse when they are millions of values. For a text that is not JSON these are
- * some numbers.
+ * Counts the values of a JSON text without parsing it: 16 MiB take tens of milliseconds, while
+ * parsing millions of values takes many seconds. For a text that is not JSON the numbers are
+ * arbitrary.
  */
 export function countJson(text: Uint8Array): JsonCount {
   const counter = new JsonCounter()

@@ -2,13 +2,13 @@ const [COMMA, COLON] = [0x2c, 0x3a]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Counts what a JSON text holds by its tokens, without parsing it. For a text that is not JSON
- * these are some numbers.
+ * Counts the values and members of a JSON text by its tokens, without parsing it. For a text that
+ * is not JSON the numbers are arbitrary.
  */
 export class JsonCounter {
   /** Containers, and the values in them. */
   values = 1
-  /** Of the object that has most, repeated ones included; may be set back to 0 at any time. */
+  /** Members of the largest object, including repeated ones. Callers may reset it to 0. */
   members = 0
   /** Objects and arrays that are open. */
   depth = 0

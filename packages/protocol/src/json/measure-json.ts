@@ -2,13 +2,13 @@ const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 export interface JsonExtent {
-  /** Of all objects, repeated ones included. */
+  /** Members of all objects, including repeated ones. */
   readonly members: number
-  /** Most objects and arrays within each other. */
+  /** Maximum nesting of objects and arrays. */
   readonly depth: number
 }
 
-/** Measures a JSON text without parsing it; for a text that is not JSON these are some numbers. */
+/** Measures a JSON text without parsing it. For other texts the numbers are arbitrary. */
 export function measureJson(text: string): JsonExtent {
   let [members, depth, deepest] = [0, 0, 0]
   for (let index = 0; index < text.length; index += 1) {

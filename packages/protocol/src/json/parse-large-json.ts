@@ -1,11 +1,11 @@
 import { MAX_DEPTH, parseJson, seekJsonProblem, type JsonResult } from './parse-json.ts'
 import { splitJson, type JsonPart, type SplitJson } from './split-json.ts'
 
-/** How deep a part of a text stands in it. */
+/** Depth of a part in the text. */
 const PART_DEPTH = 2
 /** Parsed between two turns, beside the last part. */
 const BYTES_A_TURN = 32 * 1024
-/** A part costs as much as so many bytes of it, however short it is. */
+/** Fixed cost of a part, in bytes. */
 const BYTES_OF_PART = 128
 
 /** Bounds of one piece that is parsed at once. */
@@ -18,11 +18,11 @@ export interface LargeJsonOptions {
   readonly maxBytesOfPart: number
   /** In one object. */
   readonly maxMembers: number
-  /** Room of so many bytes with any content: clearing 16 MiB takes 60 ms at once. */
+  /** Allocates uninitialized memory, because clearing 16 MiB blocks too long. */
   readonly allocate: (bytes: number) => Uint8Array
   /** From UTF-8, keeping a byte order mark. */
   readonly decode: (bytes: Uint8Array) => string
-  /** Lets others run where it is time; awaited between pieces of at most some milliseconds. */
+  /** Lets other tasks run if needed; awaited between pieces of at most a few milliseconds. */
   readonly pause: () => Promise<void>
 }
 
@@ -30,9 +30,9 @@ export type LargeJsonResult = JsonResult | { readonly ok: false; readonly proble
 
 export interface TooMuchJson {
   readonly kind: 'too_many_values' | 'too_many_bytes' | 'too_many_members'
-  /** The limit that the text passes. */
+  /** The exceeded limit. */
   readonly most: number
-  /** The part that has them, such as `policies[2]`; absent for the text. */
+  /** The part that exceeds it, such as `policies[2]`; absent for the whole text. */
   readonly place?: string
 }
 
@@ -113,7 +113,7 @@ async function inTurns<T>(steps: Generator<void, T>, pause: () => Promise<void>)
   }
 }
 
-/** Null when one of them is refused. */
+/** Returns null when a part is refused. */
 function* parseParts(
   parts: readonly JsonPart[],
   textOf: (part: JsonPart) => string,
@@ -122,7 +122,7 @@ function* parseParts(
   let spentBytes = 0
   for (const part of parts) {
     const text = textOf(part)
-    // Making a long text takes as long as parsing it.
+    // Decoding a long text takes as long as parsing it.
     if (text.length > BYTES_A_TURN) yield
     const parsed = parseJson(text, MAX_DEPTH - PART_DEPTH)
     if (!parsed.ok) return null
@@ -135,7 +135,7 @@ function* parseParts(
   return values
 }
 
-/** Puts the parts in the places that the frame has their numbers in. */
+/** Replaces the numbers in the frame by the parts. */
 function fill(frame: unknown, parts: readonly unknown[]): unknown {
   if (typeof frame !== 'object' || frame === null || Array.isArray(frame)) return frame
   for (const member of Object.values(frame))

@@ -4,7 +4,7 @@ const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 const [SPACE, TAB, LINE_FEED, CARRIAGE_RETURN] = [0x20, 0x09, 0x0a, 0x0d]
 const ZERO = 0x30
-/** Bytes between two pauses: a tenth of a millisecond, or five before V8 has compiled this. */
+/** Bytes between two pauses. bench: server/hostile */
 const SLICE_BYTES = 16 * 1024
 /**
  * A part and its delimiter have two bytes, its number and the delimiter nine in a text of 100 MB.
@@ -18,7 +18,7 @@ export interface JsonPart {
   readonly end: number
   /** As `countJson` counts them. */
   readonly values: number
-  /** Of the object that has most. */
+  /** Members of the largest object. */
   readonly members: number
 }
 
@@ -30,14 +30,14 @@ export interface SplitJson {
   readonly parts: readonly JsonPart[]
   /** In frame and parts together. */
   readonly values: number
-  /** Of the object that has most outside of the parts. */
+  /** Members of the largest object outside of the parts. */
   readonly members: number
 }
 
 export interface SplitOptions {
   readonly maxValues: number
   readonly maxBytesOfFrame: number
-  /** Room of so many bytes with any content. */
+  /** Allocates uninitialized memory. */
   readonly allocate: (bytes: number) => Uint8Array
 }
 
@@ -62,7 +62,7 @@ export function* splitJson(
   return state.end()
 }
 
-/** What is known of the text so far. */
+/** The state of splitting the text. */
 class Splitter {
   readonly #text: Uint8Array
   readonly #counter = new JsonCounter()
@@ -138,7 +138,7 @@ class Splitter {
 
   #beginPart(): void {
     this.#partStart = this.#packed.length
-    // It is counted by what stands before it.
+    // The number of values before the part gives its count at the end.
     this.#valuesBeforePart = this.values - 1
     this.#membersOfFrame = Math.max(this.#membersOfFrame, this.#counter.members)
     this.#counter.members = 0
@@ -160,9 +160,8 @@ class Splitter {
 }
 
 /**
- * Has its whole room from the start: the pages of a large room cost nothing until they are written,
- * and a copy of 8 MiB into new pages takes 70 ms (bench: server/hostile). Bytes
- * that do not fit are dropped.
+ * A buffer that is allocated at full size: unwritten pages are free, and growing would copy them.
+ * Bytes that do not fit are dropped. bench: server/hostile
  */
 class Bytes {
   length = 0

@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { lineSchema } from '../line.ts'
 import { timestampSchema } from '../timestamp.ts'
 
-/** `_type` of a grant; nothing else that is signed has it, so none passes for another. */
+/** `_type` of a grant. No other signed document has it, so none can pass for a grant. */
 export const GRANT_TYPE = 'break_glass_grant'
 
-/** `version` of a grant; an agent that meets another one refuses it. */
+/** `version` of a grant. Agents refuse other versions. */
 export const GRANT_VERSION = 1
 
 /** Longest grant file, in bytes. */
 export const MAX_GRANT_BYTES = 16 * 1024
 
-/** How long a grant may last, and how long after its issue it may be begun; in seconds. */
+/** Limits in seconds for the duration of a grant and for the time from its issue to its start. */
 export const GRANT_LIMITS = {
   minDuration: 60,
   maxDuration: 24 * 60 * 60,
@@ -22,12 +22,12 @@ export const GRANT_LIMITS = {
 
 const MAX_REASON = 256
 
-/** Why somebody lets a machine go on: read in its log, its status and the history. */
+/** The reason for a grant, shown in the machine's log, its status and the history. */
 const reasonSchema = lineSchema
   .max(MAX_REASON, `must be at most ${MAX_REASON} characters`)
   .regex(/\S/, 'must say why, such as `office is offline until Monday`')
 
-/** Also that of a claim by a machine, which is its own word. */
+/** Id of a grant. A machine's report may claim any id, so this also describes unverified ids. */
 export const grantIdSchema = z
   .string()
   .regex(/^[0-9A-Za-z][0-9A-Za-z_-]{0,63}$/, 'must be the id of a grant')
@@ -38,9 +38,9 @@ const secondsSchema = (least: number, most: number) => z.int().min(least).max(mo
 export const issueGrantRequestSchema = z
   .strictObject({
     reason: reasonSchema,
-    /** How long it lasts once it is begun: at most a day. */
+    /** Duration from the start of the grant: at most a day. */
     duration_seconds: secondsSchema(GRANT_LIMITS.minDuration, GRANT_LIMITS.maxDuration),
-    /** How long it may wait to be begun: at most 30 days; absent is a day. */
+    /** Time until the grant must start: at most 30 days; absent means a day. */
     use_within_seconds: secondsSchema(
       GRANT_LIMITS.minUseWithin,
       GRANT_LIMITS.maxUseWithin,
@@ -53,7 +53,8 @@ export const issueGrantRequestSchema = z
 export type IssueGrantRequest = z.infer<typeof issueGrantRequestSchema>
 
 /**
- * A line without its pattern in the document: readers without the flag `u` take that for another.
+ * A line whose pattern is left out of the document, because readers without the flag `u` misread
+ * it.
  */
 const shownSchema = (maxLength: number) =>
   z
@@ -66,9 +67,9 @@ const shownSchema = (maxLength: number) =>
 const instantSchema = z.iso.datetime({ precision: 0 })
 
 /**
- * A grant, and what a grant file holds: for one machine, once, expired policies count as they did
- * before they expired. Signed like a targets file (canonical JSON, by the targets key), so that a
- * machine can verify it by the roots it has, without any server.
+ * A grant, which is the content of a grant file. It applies to one machine, once: expired policies
+ * count as before their expiry. It is signed like a targets file (canonical JSON, by the targets
+ * key), so that a machine can verify it by its roots without a server.
  */
 export const grantSchema = z
   .strictObject({
@@ -78,13 +79,13 @@ export const grantSchema = z
       version: z.literal(GRANT_VERSION),
       org: z.string(),
       device_id: z.string(),
-      /** Random; a machine takes each only once. */
+      /** Random; a machine accepts each id only once. */
       id: grantIdSchema,
       reason: shownSchema(MAX_REASON),
       /** `user:NAME` or `organization:NAME:TOKEN`. */
       issued_by: shownSchema(512),
       issued: instantSchema,
-      /** It must be begun before then. */
+      /** Latest start of the grant. */
       use_by: instantSchema,
       duration_seconds: secondsSchema(GRANT_LIMITS.minDuration, GRANT_LIMITS.maxDuration),
     }),
@@ -92,7 +93,7 @@ export const grantSchema = z
   .meta({ id: 'Grant' })
 export type Grant = z.infer<typeof grantSchema>
 
-/** A grant that may still be begun, or be in force. */
+/** A grant that may still start or be in force. */
 export const outstandingGrantSchema = z
   .strictObject({
     id: z.string(),
@@ -101,7 +102,7 @@ export const outstandingGrantSchema = z
     issued_at: timestampSchema,
     use_by: z.string(),
     duration_seconds: z.int(),
-    /** When it was begun, where the machine's last report says that it is in force. */
+    /** Start of the grant, if the machine's last report says that it is in force. */
     begun_at: timestampSchema.optional(),
   })
   .meta({ id: 'OutstandingGrant' })
@@ -113,7 +114,7 @@ export const listGrantsResponseSchema = z
   .meta({ id: 'ListGrantsResponse' })
 
 /**
- * The grant in force, as a machine reports it and as the fleet shows it: the machine's own word.
+ * The grant in force, as reported by the machine and shown by the fleet. The report is unverified.
  */
 export const grantInForceSchema = z.strictObject({
   grant_id: grantIdSchema,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
-/** `format` of a bundle file; another one is for another version. */
+/** `format` of a bundle file. Other values belong to other versions. */
 export const BUNDLE_FORMAT = 'palisade-bundle-1'
 
-/** Longest bundle file, in bytes: the largest view that agents take, with what quoting adds. */
+/** Longest bundle file, in bytes: the largest view that agents accept, plus quoting. */
 export const MAX_BUNDLE_BYTES = 96 * 1024 * 1024
 
 /** Path of a file below its view. */
@@ -11,9 +11,9 @@ export const BUNDLE_FILE_NAME =
   /^(?:metadata\/(?:timestamp|[1-9]\d{0,14}\.(?:root|snapshot|targets))|targets\/policies\/[0-9a-f]{64}\.[a-z0-9_]{1,64})\.json$/
 
 /**
- * What one machine would fetch now, in one file, for a machine that does not reach the server.
- * Nothing in it is to be believed for standing there: each text is signed, or listed by its hash in
- * one that is, and is judged as if it had been fetched. Names are compared, never used as paths.
+ * All texts that one machine would fetch now, in one file, for a machine that cannot reach the
+ * server. The file itself is not trusted: each text is signed, or listed by its hash in a signed
+ * text, and is verified like a fetched one. Names are compared, never used as paths.
  */
 export const bundleSchema = z
   .strictObject({

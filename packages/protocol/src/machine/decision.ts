@@ -30,14 +30,14 @@ export const decisionSchema = z
     request: canonicalRequestSchema.nullable(),
     revision: z.int().nullable(),
     stale: z.boolean(),
-    /** Said by an agent while a break-glass grant is in force, whatever the decision. */
+    /** Set by an agent while a break-glass grant is in force, for every decision. */
     break_glass: z.literal(true).optional(),
     address_required: z.literal(true).optional(),
     hint: z.string().nullable(),
   })
   .meta({ id: 'Decision' })
 
-/** By the policies that a server stores. */
+/** A decision by the policies that a server stores. */
 export type StoredDecision = z.infer<typeof decisionSchema>
 
 /** policy-core's `Explanation` on a wire. */

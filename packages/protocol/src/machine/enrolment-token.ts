@@ -12,7 +12,7 @@ export const deviceLabelSchema = z
     'must be 1 to 63 of a-z, 0-9 and `._-`, starting with a letter or digit',
   )
 
-/** What a device is told apart by beyond its user; labels choose no policy. */
+/** Labels distinguish devices beyond their users. Labels do not select policies. */
 export const deviceLabelsSchema = z
   .array(deviceLabelSchema)
   .max(MAX_LABELS, `must be at most ${MAX_LABELS} labels`)
@@ -22,7 +22,7 @@ export const deviceLabelsSchema = z
 export const createEnrolmentTokenRequestSchema = z
   .strictObject({
     name: nameSchema,
-    /** Of every device that is enrolled with it. */
+    /** Labels of every device that enrols with the token. */
     labels: deviceLabelsSchema.optional(),
     max_uses: z.int().min(1).max(1_000_000),
     expires_in_days: z.int().min(1).max(30),
@@ -42,7 +42,7 @@ export const enrolmentTokenSchema = z
     prefix: z.string(),
     max_uses: z.int().positive(),
     uses: z.int().nonnegative(),
-    /** Null when it has not been used. */
+    /** Null for an unused token. */
     last_used_at: timestampSchema.nullable(),
     created_at: timestampSchema,
     /** `user:NAME` or `organization:NAME:TOKEN`. */
@@ -52,20 +52,20 @@ export const enrolmentTokenSchema = z
   })
   .meta({ id: 'EnrolmentToken' })
 export type EnrolmentToken = z.infer<typeof enrolmentTokenSchema>
-/** `token` is the secret with everything else that a machine needs, and is shown this once. */
+/** `token` is the secret with all data that a machine needs to enrol. It is shown only once. */
 export const createdEnrolmentTokenSchema = enrolmentTokenSchema
   .extend({ token: z.string() })
   .meta({ id: 'CreatedEnrolmentToken' })
 export type CreatedEnrolmentToken = z.infer<typeof createdEnrolmentTokenSchema>
-/** Not revoked, by creation; for 30 days expired ones too. */
+/** Tokens that are not revoked, by creation. Expired tokens stay listed for 30 days. */
 export const listEnrolmentTokensResponseSchema = pageSchema(enrolmentTokenSchema).meta({
   id: 'ListEnrolmentTokensResponse',
 })
 export type ListEnrolmentTokensResponse = z.infer<typeof listEnrolmentTokensResponseSchema>
 
-/** What an enrolment token says to the machine that has it. */
+/** Parts of an enrolment token. */
 export interface EnrolmentTokenParts {
-  /** `pal_enr_…`: all that the server is shown of it. */
+  /** `pal_enr_…`: the only part that is sent to the server. */
   readonly secret: string
   readonly org: string
   /** SHA-256 of the root that the machine pins, lower-case hexadecimal. */
@@ -79,7 +79,7 @@ export function formatEnrolmentToken(parts: EnrolmentTokenParts): string {
   return [parts.secret, parts.org, parts.root_sha256, parts.server].join('.')
 }
 
-/** Null for any other text, also for one that was cut off within the pin. */
+/** Null for any other text, including one that is cut off within the pin. */
 export function parseEnrolmentToken(text: string): EnrolmentTokenParts | null {
   const parts =
     /^(pal_enr_[0-9A-Za-z]{49})\.([a-z0-9][a-z0-9_-]{0,62})\.([0-9a-f]{64})\.(https?:\/\/[^\s/\\?#@]{1,255})$/.exec(

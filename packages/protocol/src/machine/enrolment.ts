@@ -30,7 +30,7 @@ export const enrolDeviceRequestSchema = z
   })
   .meta({ id: 'EnrolDeviceRequest', examples: [{}, { user: 'alice', name: 'laptop-12' }] })
 
-/** `POST /api/v1/enrol`: the same for a machine with an enrolment token and without a user. */
+/** `POST /api/v1/enrol`: enrols a machine with an enrolment token and without a user. */
 export const enrolMachineRequestSchema = z
   .strictObject({
     /** `pal_enr_…`: the part of the enrolment token before its first dot. */
@@ -41,9 +41,9 @@ export const enrolMachineRequestSchema = z
   .meta({ id: 'EnrolMachineRequest', examples: [{ token: `pal_enr_${'0'.repeat(49)}` }] })
 
 /**
- * The answer, which the enrolment file of a machine keeps (mode 0600): everything that the agent
- * trusts. Policy is refused whose signatures do not lead back to `root`. The private key of
- * the machine is in a file of its own and was never anywhere else.
+ * The answer to an enrolment, kept in the machine's enrolment file (mode 0600). It holds all that
+ * the agent trusts: policies are refused unless their signatures lead back to `root`. The private
+ * key of the machine stays in a separate file and never leaves the machine.
  */
 export const enrolmentSchema = z
   .strictObject({
@@ -52,15 +52,15 @@ export const enrolmentSchema = z
     org: z.string(),
     user: z.string().nullable(),
     device_id: z.string(),
-    /** Text of a root of the organization; whatever the machine believes is signed by way of it. */
+    /** Text of a root of the organization, to which all trusted signatures lead back. */
     root: z.string(),
   })
   .meta({ id: 'Enrolment' })
 export type Enrolment = z.infer<typeof enrolmentSchema>
 
-/** The enrolment file. Only the status of the machine reads the name. */
+/** The enrolment file. Only the agent's status uses the name. */
 export const keptEnrolmentSchema = enrolmentSchema.extend({
-  /** As it was sent with the enrolment; absent where none was. */
+  /** The name sent with the enrolment, if any. */
   name: deviceNameSchema.exactOptional(),
 })
 export type KeptEnrolment = z.infer<typeof keptEnrolmentSchema>
@@ -90,7 +90,7 @@ export type DeviceTokenResponse = z.infer<typeof deviceTokenResponseSchema>
 export const deviceSchema = z
   .strictObject({
     id: z.string(),
-    /** The host name at enrolment, or another one since; absent for a machine that gave none. */
+    /** The host name at enrolment, or a later name. Absent for a machine without a name. */
     name: z.string().optional(),
     /** Null for a device without a user. */
     user: z.string().nullable(),
@@ -99,16 +99,16 @@ export const deviceSchema = z
     /** Present once the device is revoked. */
     revoked_at: timestampSchema.optional(),
     /**
-     * When it last fetched its policies, known a minute later at most; absent when it never did.
+     * Time of the last fetch of policies, up to a minute late; absent before the first one.
      */
     last_seen_at: timestampSchema.optional(),
-    /** When it last said what follows; absent, as that is, when it never did. */
+    /** Time of the last report. Absent, like the reported members below, before the first one. */
     reported_at: timestampSchema.optional(),
-    /** What it enforces, by its own word; absent when that is nothing. */
+    /** The reported revision in force; absent when there is none. */
     revision: z.int().nonnegative().optional(),
     state: z.enum(AGENT_STATES).optional(),
     agent_version: z.string().optional(),
-    /** Absent when its last attempt to fetch went well. */
+    /** Absent when the last attempt to fetch succeeded. */
     last_error: reportErrorSchema.optional(),
     /** Present while a break-glass grant is in force. */
     break_glass: grantInForceSchema.optional(),
@@ -149,8 +149,8 @@ export const listDevicesQuerySchema = z.strictObject({
 })
 export type ListDevicesQuery = z.infer<typeof listDevicesQuerySchema>
 /**
- * By ascending id; `next_cursor` is null on the last page. A page may be short, or empty when the
- * filters passed over many.
+ * Devices by ascending id; `next_cursor` is null on the last page. A page may be short, or empty
+ * when the filters skip many devices.
  */
 export const listDevicesResponseSchema = z
   .strictObject({ data: z.array(deviceSchema), next_cursor: z.string().nullable() })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * `GET /api/v1/device/hint`: answered once the organization has another revision than `since`, at
- * once without `since`, and otherwise with `since` when the server waits no longer (50 seconds at
- * most). A hint is no policy and is not signed: it may make a machine ask, and nothing else.
+ * `GET /api/v1/device/hint`: answers when the revision of the organization differs from `since`, or
+ * immediately without `since`. When the server stops waiting (after at most 50 seconds), it answers
+ * with `since`. A hint is not signed: it only makes a machine fetch its policies.
  */
 export const hintQuerySchema = z.strictObject({
   since: z
@@ -13,14 +13,14 @@ export const hintQuerySchema = z.strictObject({
     .optional(),
 })
 
-/** Longest `spread_seconds`: a hint that comes later than the next poll is none. */
+/** Longest `spread_seconds`: a hint is useless after the next poll. */
 export const MAX_SPREAD_SECONDS = 300
 
 export const hintSchema = z
   .strictObject({
     /** Of the organization. */
     revision: z.int().nonnegative(),
-    /** A machine lets a random part of this pass before it asks for anything. */
+    /** A machine waits for a random part of this time before it fetches. */
     spread_seconds: z.number().nonnegative().max(MAX_SPREAD_SECONDS),
   })
   .meta({ id: 'Hint', examples: [{ revision: 412, spread_seconds: 0.05 }] })

@@ -7,20 +7,19 @@ import { decisionSchema, explanationSchema } from './decision.ts'
  * - `POST /v1/decide`   one request → the decision object, with `addresses` where it was resolved
  * - `POST /v1/explain`  one request → the explanation, likewise
  * - `GET  /v1/status`   → AgentStatus
- * - `POST /v1/sync`     fetches now; → SyncResult when the attempt ended. After thirty without a
- *                       pause, attempts begin once a second, and all who wait share one
- * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; judged as if it had been fetched
- * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once it is
- *   begun or refused
+ * - `POST /v1/sync`     fetches now → SyncResult at the end of the attempt. After thirty without a
+ *                       pause, attempts begin once a second, and all waiting callers share one
+ * - `POST /v1/import`   a bundle file (`bundle.ts`) → SyncResult; verified like a fetched one
+ * - `POST /v1/break-glass`      a grant file (`break-glass.ts`) → BreakGlassResult, once the grant
+ *   has started or is refused
  * - `POST /v1/break-glass/end`  → BreakGlassResult; ends the grant in force
  *
- * Errors use the server's envelope; too many requests that wait are 429 `limit_exceeded` with
- * `Retry-After`. A request that cannot be judged is not an error: it is
- * answered 200 with `deny` and `invalid_request`.
+ * Errors use the server's envelope. Too many waiting requests give 429 `limit_exceeded` with
+ * `Retry-After`. An invalid request is not an error: the answer is 200 with `deny` and
+ * `invalid_request`.
  *
- * A request with the member `resolve: true` is answered as the proxy would: a name that the proxy
- * would resolve is resolved, and every address decided. A name that the proxy would not resolve is
- * not resolved here either.
+ * A request with the member `resolve: true` is decided like a request to the proxy: a name that the
+ * proxy would resolve is resolved, and every address is decided. Other names are not resolved.
  */
 export const LOCAL_API = {
   decide: '/v1/decide',
@@ -33,15 +32,16 @@ export const LOCAL_API = {
 } as const
 
 /**
- * Where a machine stands. ARCHITECTURE says what each of them enforces, and what leads to it.
+ * State of a machine. ARCHITECTURE describes the enforcement in each state and its causes.
  *
- * - `never_loaded`: no bundle yet. `corrupt`: what was kept is damaged, or this agent misreads it.
- *   `unsupported`: the bundle needs a newer agent. In these everything is denied.
- * - `fresh`, `stale`: the bundle is in force. `rejected`: so is the last good one, because what the
- *   server has was refused. `revoked`: likewise, the server does not know this machine any more.
- * - `expired`: of what the bundle allows, `offline_allow` and the server itself are left.
- * - `break_glass`: a grant has lifted the expiry. `conflict`: two organizations claim the machine,
- *   so nothing is allowed.
+ * - `never_loaded`: no bundle yet. `corrupt`: the kept bundle is damaged, or this agent misreads
+ *   it.
+ *   `unsupported`: the bundle needs a newer agent. In these states every request is denied.
+ * - `fresh`, `stale`: the bundle is in force. `rejected`: the server's bundle was refused, and the
+ *   last good one is in force. `revoked`: the device is revoked, and the last good one is in force.
+ * - `expired`: only `offline_allow` and the server stay reachable, as far as the bundle allows.
+ * - `break_glass`: a grant lifts the expiry. `conflict`: two organizations claim the machine, so
+ *   every request is denied.
  */
 export const AGENT_STATES = [
   'never_loaded',
@@ -65,12 +65,12 @@ const resolvedAddressSchema = z.object({
 })
 
 /**
- * Present when the name was resolved; the decision itself is then that of the first address that is
- * allowed, else of the first. Empty when the name has no address now: the decision is on the name.
+ * Present when the name was resolved. The decision is then on the first allowed address, or else on
+ * the first address. Empty when the name has no address: the decision is then on the name.
  */
 const addresses = z.array(resolvedAddressSchema).optional()
 
-/** Deciding rules beside the first hundred, which `rules` lists; absent instead of 0. */
+/** Number of deciding rules beyond the first hundred, which `rules` lists; absent instead of 0. */
 const rules_omitted = z.int().optional()
 
 export const localDecisionSchema = decisionSchema.extend({ addresses, rules_omitted })
@@ -80,7 +80,8 @@ export const localExplanationSchema = explanationSchema.extend({
   addresses,
   rules_omitted,
   /**
-   * Beside those in `matched`: the first hundred that decided, and the first hundred of the others.
+   * Number of rules beyond those in `matched`, which lists the first hundred deciding rules and the
+   * first hundred others.
    */
   matched_omitted: z.int().optional(),
 })
@@ -88,7 +89,7 @@ export type LocalExplanation = z.infer<typeof localExplanationSchema>
 
 const instant = z.string()
 
-/** Why the last attempt to fetch brought nothing into force. */
+/** The reason why the last attempt to fetch failed. */
 export const syncErrorSchema = z.object({
   /**
    * Stable, such as `unreachable`, `busy`, `http_status`, `bad_signature`, `older_revision`,
@@ -111,7 +112,7 @@ export type BreakGlassStatus = z.infer<typeof breakGlassStatusSchema>
 
 export const breakGlassResultSchema = z.object({
   outcome: z.enum(['begun', 'ended', 'failed']),
-  /** What is in force then. */
+  /** The grant in force after the request. */
   grant: breakGlassStatusSchema.nullable(),
   /** `code` is stable, such as `already_used`. */
   error: syncErrorSchema.nullable(),
@@ -119,18 +120,18 @@ export const breakGlassResultSchema = z.object({
 export type BreakGlassResult = z.infer<typeof breakGlassResultSchema>
 
 /**
- * While this machine asks the server for a newer timestamp: its clock was ahead, which makes the
- * policies look old.
+ * Present while the machine asks the server for a newer timestamp, because its clock was ahead and
+ * the policies look old.
  */
 export const awaitedIssueSchema = z.object({
   reason: z.literal('clock_was_ahead'),
   issued_after: instant,
-  /** From then on the server signs one when it is asked; each attempt asks. */
+  /** Time from which the server signs one on request. Each attempt requests it. */
   signed_from: instant,
 })
 export type AwaitedIssue = z.infer<typeof awaitedIssueSchema>
 
-/** The first five resources, of which there may be more. */
+/** A local rule with at most its first five resources. */
 const localRuleSchema = z.object({
   policy_name: z.string(),
   name: z.string(),
@@ -147,13 +148,12 @@ export const agentStatusSchema = z.object({
   user: z.string().nullable(),
   device_id: z.string(),
   /**
-   * The name that the machine gave itself at its enrolment; absent where it gave none. The server
-   * may have another one since.
+   * The name that the machine sent at enrolment, if any. The server may have a later name.
    */
   enrolled_as: z.string().optional(),
   agent_version: z.string(),
   started_at: instant,
-  /** The two by which organizations claim this machine; absent but in the state `conflict`. */
+  /** The two conflicting enrolment files; present only in the state `conflict`. */
   enrolment_files: z.array(z.string()).optional(),
   /** `http://127.0.0.1:PORT` of the proxy. */
   proxy: z.string(),
@@ -165,13 +165,13 @@ export const agentStatusSchema = z.object({
       expires_at: instant,
       policies: z.int(),
       rules: z.int(),
-      /** Where it came from when this agent started using it. */
+      /** Source of the bundle when this agent began to use it. */
       source: z.enum(['server', 'cache', 'file']),
     })
     .nullable(),
   /**
-   * Rules of this machine's own file, when it has one: denies count, allows do not. `rules` are the
-   * first hundred.
+   * Rules of the machine's own file, if any. Its denies are in force, its allows are not. `rules`
+   * lists the first hundred.
    */
   local_rules: z
     .object({ denies: z.int(), allows: z.int(), rules: z.array(localRuleSchema) })
@@ -179,26 +179,26 @@ export const agentStatusSchema = z.object({
   break_glass: breakGlassStatusSchema.nullable(),
   sync: z.object({
     last_attempt_at: instant.nullable(),
-    /** Last time that the server confirmed or delivered a verified bundle. */
+    /** Time when the server last confirmed or delivered a verified bundle. */
     last_success_at: instant.nullable(),
-    /** Since when attempts have failed without a success in between; null while they succeed. */
+    /** Start of the current series of failed attempts; null after a success. */
     failing_since: instant.nullable(),
     last_error: syncErrorSchema.nullable(),
     next_attempt_at: instant.nullable(),
     /** Null while no newer timestamp is needed. */
     awaiting: awaitedIssueSchema.nullable(),
   }),
-  /** Whether the server tells this machine of changes between two attempts. */
+  /** Hints of the server about changes between two attempts. */
   hints: z.object({
-    /** Whether this machine wants to be told. */
+    /** Whether hints are enabled on this machine. */
     is_on: z.boolean(),
-    /** Since when it was told nothing, not even that there is nothing; null while it is. */
+    /** Time since which requests for hints fail; null while they are answered. */
     failing_since: instant.nullable(),
     last_error: syncErrorSchema.nullable(),
   }),
   /**
-   * Why what was kept could not be used at start, and the file that was set aside for it, null
-   * where it was left; null when all was well.
+   * The problem with the kept bundle at start, with the file that was set aside (null if it was
+   * left in place). Null without a problem.
    */
   cache_problem: z.object({ file: z.string().nullable(), message: z.string() }).nullable(),
   decisions: z.object({ allowed: z.int(), denied: z.int() }),
@@ -208,7 +208,7 @@ export type AgentStatus = z.infer<typeof agentStatusSchema>
 /** The policy that a machine enforces. */
 export const inForceSchema = z.object({
   state: z.enum(AGENT_STATES),
-  /** Null while everything is denied, whichever policies were verified. */
+  /** Null while every request is denied, even if policies were verified. */
   revision: z.int().nullable(),
 })
 export type InForce = z.infer<typeof inForceSchema>
@@ -218,7 +218,7 @@ export const syncResultSchema = z.object({
   /** Of the last verified bundle. */
   revision: z.int().nullable(),
   error: syncErrorSchema.nullable(),
-  /** Once the attempt has ended; absent in an earlier version. */
+  /** The policy in force after the attempt. Optional, so that clients also accept its absence. */
   in_force: inForceSchema.optional(),
   /** Absent while no newer timestamp is needed. */
   awaiting: awaitedIssueSchema.optional(),

@@ -5,7 +5,7 @@ import { AGENT_STATES } from './local-api.ts'
 
 export const MAX_REPORT_DETAIL = 512
 
-/** Codes by which nothing was learned of what the server has, or which are not about it. */
+/** Codes that say nothing about the policies of the server. */
 export const CODES_WITHOUT_POLICY = [
   'unreachable',
   'timeout',
@@ -30,20 +30,19 @@ export const reportErrorSchema = z.strictObject({
 })
 
 /**
- * `POST /api/v1/device/report`: what a machine enforces and how it fares. Sent when one of these
- * becomes another, and every few hours. It is what the machine says of itself: no decision is made
- * by it.
+ * `POST /api/v1/device/report`: the revision in force on a machine and its state. Sent at each
+ * change and every few hours. The report is unverified, so no decision depends on it.
  */
 export const deviceReportSchema = z
   .strictObject({
-    /** Of what was verified last; absent when there is nothing. */
+    /** Revision of the last verified bundle; absent without one. */
     revision: z.int().nonnegative().exactOptional(),
     state: z.enum(AGENT_STATES),
     /**
-     * Why the last attempt to fetch brought nothing into force; absent after one that went well.
+     * The reason why the last attempt to fetch failed; absent after a success.
      */
     error: reportErrorSchema.optional(),
-    /** While a break-glass grant is in force. */
+    /** Present while a break-glass grant is in force. */
     break_glass: grantInForceSchema.exactOptional(),
     agent_version: lineSchema.min(1).max(64),
   })

@@ -2,16 +2,16 @@ import { z } from 'zod'
 import { timestampSchema } from '../timestamp.ts'
 
 const count = z.int().nonnegative()
-/** A count that took long is given again for a while. */
+/** Expensive counts are reused for a short time. */
 export const countedAtSchema = timestampSchema.meta({
   description:
     'When the machines were counted: now, or up to ten seconds ago where there are tens of thousands',
 })
 
 /**
- * `GET /api/v1/orgs/{org}/revisions/{revision}`: how far a revision has come. Each device that was
- * not revoked is counted once: `applied`, else `rejected`, else `silent`, else `pending`. Of a
- * revision that a later one has overtaken, fewer may be counted as `applied` than had it.
+ * `GET /api/v1/orgs/{org}/revisions/{revision}`: progress of a revision. Each device that is not
+ * revoked counts once: `applied`, else `rejected`, else `silent`, else `pending`. After a later
+ * revision, `applied` may omit devices that had this one.
  */
 export const revisionStatusSchema = z
   .strictObject({
@@ -28,7 +28,7 @@ export const revisionStatusSchema = z
       description:
         'Their last attempt to fetch brought nothing into force, or what did is unusable',
     }),
-    /** The most frequent first; past the first fifty they are `other`. */
+    /** The most frequent codes first. Codes beyond the first fifty count as `other`. */
     rejected_by_code: z.array(z.strictObject({ code: z.string(), devices: count })),
     pending: count.meta({ description: 'Seen of late, without a word of this revision so far' }),
     silent: count.meta({ description: 'Not seen for fifteen minutes, nor known to enforce it' }),

@@ -12,7 +12,7 @@ const MAX_WAIT_SECONDS = 2_592_000
 const count = z.int().nonnegative()
 const instant = timestampSchema.meta({ description: 'RFC 3339 UTC with milliseconds' })
 
-/** The machines that one stage adds: those with a label, or a share of all of them. */
+/** The machines that one stage adds: machines with a label, or a share of all machines. */
 export const rolloutStageSchema = z
   .strictObject({
     label: deviceLabelSchema.exactOptional(),
@@ -38,7 +38,7 @@ const stagesSchema = z
     return shares.every((share, index) => share > (shares[index - 1] ?? 0))
   }, 'must have ascending shares')
 
-/** How many machines may refuse what they get: a number of them, or a share of those reached. */
+/** Limit of machines that reject their policies: a number, or a share of the reached machines. */
 export const rejectionLimitSchema = z
   .strictObject({
     machines: z.int().min(0).max(1_000_000).exactOptional(),
@@ -55,9 +55,9 @@ export type RejectionLimit = z.infer<typeof rejectionLimitSchema>
 export const startRolloutRequestSchema = z
   .strictObject({
     stages: stagesSchema,
-    /** Beyond it the rollout pauses by itself. */
+    /** Beyond this limit the rollout pauses automatically. */
     max_rejected: rejectionLimitSchema,
-    /** Absent: nobody advances it but people. */
+    /** Absent means that the rollout advances only on request. */
     wait_seconds: z.int().min(60).max(MAX_WAIT_SECONDS).exactOptional(),
     force: z.boolean().exactOptional().meta({
       description: 'Start it also when no machine has a label of `stages`, which is 409 otherwise',
@@ -75,13 +75,13 @@ export const startRolloutRequestSchema = z
   })
 export type StartRolloutRequest = z.infer<typeof startRolloutRequestSchema>
 
-/** `POST …/rollouts/{id}/advance`: which stage is to be reached, so that two who ask skip none. */
+/** `POST …/rollouts/{id}/advance`: names the stage, so that two concurrent calls skip no stage. */
 export const advanceRolloutRequestSchema = z
   .strictObject({ stage: z.int().min(2).max(MAX_STAGES) })
   .meta({ id: 'AdvanceRolloutRequest', examples: [{ stage: 2 }] })
 export type AdvanceRolloutRequest = z.infer<typeof advanceRolloutRequestSchema>
 
-/** `POST …/rollouts/{id}/resume`: refusals that were reported before count no more. */
+/** `POST …/rollouts/{id}/resume`: rejections reported before no longer count. */
 export const resumeRolloutRequestSchema = z
   .strictObject({ max_rejected: rejectionLimitSchema.exactOptional() })
   .meta({ id: 'ResumeRolloutRequest', examples: [{ max_rejected: { machines: 20 } }] })
@@ -91,8 +91,8 @@ export const ROLLOUT_STATES = ['running', 'paused', 'finished', 'rolled_back'] a
 export type RolloutState = (typeof ROLLOUT_STATES)[number]
 
 /**
- * How those fare that are within the stages reached; each that was not revoked and was ever heard
- * of is counted once.
+ * State of the machines in the reached stages. Each machine counts once, unless it is revoked or
+ * was never seen.
  */
 export const rolloutMachinesSchema = z.strictObject({
   devices: count,
@@ -150,7 +150,7 @@ export const listRolloutsResponseSchema = pageSchema(rolloutSchema).meta({
 })
 export type ListRolloutsResponse = z.infer<typeof listRolloutsResponseSchema>
 
-/** `POST …/rollouts/{id}/roll-back`: what had to change so that the policies are the base again. */
+/** `POST …/rollouts/{id}/roll-back`: the changes that restored the policies of the base. */
 export const rollBackResponseSchema = z
   .strictObject({
     rollout: rolloutSchema,

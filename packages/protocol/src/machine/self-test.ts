@@ -2,9 +2,9 @@ import { ACTIONS, isNetworkAction, type SelfTestVector } from '@palisade/policy-
 import { z } from 'zod'
 
 /**
- * `self_test` of a policy as machines get it: requests, and which of its rules match them, one a
- * line. Lines, because a machine that starts has hundreds of them to read before it decides
- * anything.
+ * `self_test` of a policy for machines: requests with the rules that match them, one per line.
+ * Lines are fast to read, because a starting machine reads hundreds of them before its first
+ * decision.
  *
  * ```
  * +0,3 -1 connect:tcp 443 api.example.com
@@ -12,9 +12,9 @@ import { z } from 'zod'
  * +2 - read ~/work/other file
  * ```
  *
- * After `+` and `-` stand places in `allowlist_v0.rules`, from 0: of rules that match on every
- * machine and beside any other policies, and of rules that do not; of others nothing is said. Then
- * action, port, host and perhaps the address that it is taken to have resolved to, or action and
+ * `+` and `-` precede indices into `allowlist_v0.rules`, from 0: `+` lists rules that match on
+ * every machine and beside any other policies, `-` lists rules that never match. Other rules are
+ * left out. Then follow action, port, host and optionally an address of the host, or action and
  * path, which may begin with `~` as in rules. A line that does not begin with `+`, or has another
  * action, is for later versions.
  */
@@ -43,8 +43,8 @@ export function formatSelfTest(vectors: readonly SelfTestVector[]): readonly str
 }
 
 /**
- * The vectors of the lines that this version knows; null for what is no self-test. Unlike a rule, a
- * test that is left out changes no decision.
+ * The vectors of the lines that this version knows; null for a value that is no self-test. Skipping
+ * unknown lines is safe: unlike a rule, a test changes no decision.
  */
 export function readSelfTest(value: unknown): readonly SelfTestVector[] | null {
   const lines = selfTestSchema.safeParse(value)
@@ -78,8 +78,8 @@ function readTarget(asked: string) {
 }
 
 /**
- * By hand: a machine reads a dozen of them in each of hundreds of lines before a change is in
- * force.
+ * Parsed by hand, because a machine reads a dozen indices in each of hundreds of lines before a
+ * change is in force.
  */
 function readPlaces(text: string): readonly number[] | null {
   const places: number[] = []
@@ -98,7 +98,7 @@ function readPlaces(text: string): readonly number[] | null {
   return places
 }
 
-/** -1 for what is none, and beyond the end. */
+/** Returns -1 for other characters and past the end. */
 function digitAt(text: string, at: number): number {
   const digit = text.charCodeAt(at) - DIGIT_ZERO
   return digit >= 0 && digit <= 9 ? digit : -1

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { viewIdSchema } from './view.ts'
 
-/** A machine asks here for all that it lacks, in one answer. */
+/** Path at which a machine requests all missing files in one answer. */
 export const UPDATE_PATH = '/api/v1/device/update'
 
 const version = z
@@ -10,24 +10,23 @@ const version = z
   .meta({ type: 'integer', minimum: 1 })
 
 /**
- * `GET /api/v1/device/update`: what the machine has. The answer is a bundle without it: roots after
- * `root`, timestamp, snapshot and targets file of its view, and the policies that the targets file
- * `targets` of `view` did not list. With `If-None-Match` it is 304 while `view` is the machine's
- * own and has that timestamp.
+ * `GET /api/v1/device/update`: the query describes the machine's files. The answer is a bundle of
+ * the missing ones: roots after `root`, timestamp, snapshot and targets file of its view, and the
+ * policies that the targets file `targets` of `view` did not list. With `If-None-Match` the answer
+ * is 304 while `view` is the machine's view and has that timestamp.
  */
 export const updateQuerySchema = z.strictObject({
   view: viewIdSchema.optional(),
-  /** Version of the newest root that it trusts; without it all that followed the first come. */
+  /** Version of the newest trusted root. Without it the answer has all roots after the first. */
   root: version.optional(),
-  /** Version of the targets file of `view` whose policies it has. */
+  /** Version of the targets file of `view` whose policies the machine has. */
   targets: version.optional(),
 })
 
 /**
- * Header of the requests for an update or an assignment: the version of the newest assignment that
- * the machine has accepted, 0 for none. Assignments have a version for those who send it alone,
- * because machines of earlier releases refuse members that they do not know. A server that has
- * forgotten that version assigns the view anew.
+ * Header of requests for an update or an assignment: the version of the newest accepted assignment,
+ * or 0. Assignments have a version only for machines that send this header, because other machines
+ * refuse the unknown member. A server that has lost that version assigns the view again.
  */
 export const ASSIGNMENT_VERSION_HEADER = 'palisade-assignment-version'
 
@@ -37,21 +36,21 @@ export const assignmentVersionHeaderSchema = z
   .regex(/^\d{1,15}$/, 'must be a whole number of at most 15 digits')
 
 /**
- * Header of the same requests of a machine that the server has refused: what the server is to sign
- * into the assignment, made for this one request, so that no answer to an earlier one ends the
+ * Header of the same requests of a machine that the server has refused: a value for the server to
+ * sign into the assignment. It is new for each request, so that a replayed answer cannot end the
  * revocation.
  */
 export const NONCE_HEADER = 'palisade-nonce'
 
 /**
- * Header of a request for an update: the machine needs a timestamp that was issued after this, in
- * seconds since 1970, because its clock was ahead. The server signs one before its hour.
+ * Header of a request for an update: the machine needs a timestamp issued after this time, in
+ * seconds since 1970, because its clock was ahead. The server then signs one ahead of schedule.
  */
 export const RENEWAL_HEADER = 'palisade-issued-after'
 
 /**
- * A timestamp this old, in seconds, is signed anew for whoever asks: at most so often, whoever
- * asks.
+ * Minimum age in seconds of a timestamp that is re-signed on request. It limits the rate for all
+ * machines together.
  */
 export const RENEWAL_SECONDS = 600
 
@@ -61,13 +60,13 @@ export const secondsHeaderSchema = z
   .regex(/^\d{1,12}$/, 'must be whole seconds since 1970')
 
 /**
- * So many bytes of policies are sent at once, in the order of the targets file; the others are
- * fetched one by one. A machine on a slow line gets each answer in time.
+ * Maximum bytes of policies in one answer, in the order of the targets file. Further policies are
+ * fetched one by one, so that a machine on a slow line gets each answer in time.
  */
 export const MAX_UPDATE_DOCUMENTS = 512 * 1024
 
-/** So many roots are sent at once, oldest first: no machine follows more before it asks again. */
+/** Maximum roots in one answer, oldest first. Machines follow no more before the next request. */
 export const MAX_UPDATE_ROOTS = 32
 
-/** Longest answer, in bytes: those policies and roots, each quoted. */
+/** Longest answer, in bytes: these policies and roots, each quoted. */
 export const MAX_UPDATE_BYTES = 8 * 1024 * 1024

@@ -2,32 +2,30 @@ import { z } from 'zod'
 import { policySchema } from '../governance/policy.ts'
 
 /**
- * A view is what one organization signs for one set of teams: a small repository of The Update
- * Framework below `/api/v1/orgs/{org}/views/{view}`, fetched with the device token. Here is what
- * its metadata holds beyond the framework's own members.
+ * A view is the set of files that one organization signs for one set of teams: a small repository
+ * of The Update Framework below `/api/v1/orgs/{org}/views/{view}`, fetched with the device token.
+ * This module describes the members of its metadata beyond those of the framework.
  */
 export const MAX_POLICIES_OF_VIEW = 300
 
 /**
- * Of the SHA-256 of a timestamp in base64url; in quotation marks its entity tag, which machines
- * make themselves.
+ * Length of a timestamp's tag: characters of its SHA-256 in base64url. In quotation marks it is the
+ * entity tag, which machines compute themselves.
  */
 export const TIMESTAMP_TAG_CHARACTERS = 22
 
-/** Version of the policy documents; an agent that meets another one fails closed. */
+/** Version of the policy documents. Agents fail closed on other versions. */
 export const POLICY_DOCUMENT_SCHEMA = 1
 
-/** A century; a time beyond the calendar of the machine cannot be told. */
+/** A century, so that times stay within the range of dates. */
 const MAX_LIFE_SECONDS = 100 * 365 * 24 * 60 * 60
 
 export const viewIdSchema = z.string().regex(/^[0-9a-f]{32}$/)
 
 /**
- * A policy as machines get it. Whom it is for, others than this view's teams, is not theirs to
- * know.
- * `self_test` is read by `readSelfTest`, because a test that cannot be read is no reason to take
- * the policy for one of a later version, by which everything is denied. Absent where there is
- * nothing to ask.
+ * A policy for machines. Its scope hides teams outside this view. `readSelfTest` parses `self_test`
+ * separately: an unreadable test must not make the policy unsupported, which would deny every
+ * request. Absent for a policy without vectors.
  */
 export const viewPolicySchema = policySchema
   .omit({ scope: true })
@@ -39,45 +37,45 @@ export const viewPolicySchema = policySchema
   .meta({ id: 'ViewPolicy' })
 export type ViewPolicy = z.infer<typeof viewPolicySchema>
 
-/** `custom` of a target; a `mode` that an agent does not know enforces. */
+/** `custom` of a target. Agents treat an unknown `mode` as enforcing. */
 export const viewTargetSchema = z.object({
   mode: z.string(),
-  /** Of the policy: the organization's revision at its last change. */
+  /** The organization's revision at the last change of the policy. */
   revision: z.int().nonnegative(),
   schema: z.int(),
 })
 export type ViewTarget = z.infer<typeof viewTargetSchema>
 
-/** `x-settings` of the targets file; whole numbers, because canonical JSON has no others. */
+/** `x-settings` of the targets file. Numbers are integers, because canonical JSON has no others. */
 export const viewSettingsSchema = z.object({
   /**
-   * Hosts as rules write them, with or without a port: what a machine whose bundle has expired may
-   * still reach, as far as that bundle allows it. Absent is none.
+   * Hosts in the notation of rules, with or without a port, that a machine with an expired bundle
+   * may still reach, as far as that bundle allows it. Absent means an empty list.
    */
   offline_allow: z.array(z.string().min(1).max(4096)).max(100).exactOptional(),
-  /** After the timestamp was issued: from then on everything is denied. */
+  /** Time from the issue of the timestamp until every request is denied. */
   expires_after_seconds: z.int().positive().max(MAX_LIFE_SECONDS),
-  /** The longest life that a timestamp may have, so that its key alone cannot freeze a machine. */
+  /** Longest lifetime of a timestamp, so that the timestamp key alone cannot freeze a machine. */
   fresh_for_seconds: z.int().positive().max(MAX_LIFE_SECONDS),
   poll_seconds: z.int().positive(),
   resolve_unlisted_names: z.boolean(),
-  /** The organization's revision when this view last became another. */
+  /** The organization's revision at the last change of this view. */
   revision: z.int().nonnegative(),
 })
 export type ViewSettings = z.infer<typeof viewSettingsSchema>
 
-/** 128 bits at least, in base64url. */
+/** At least 128 bits, in base64url. */
 export const nonceSchema = z
   .string()
   .regex(/^[\w-]{22,64}$/, 'must be 22 to 64 characters of base64url')
 
-/** `_type` of an assignment; no file of a repository has it, so none passes for another. */
+/** `_type` of an assignment. No file of a repository has it, so none can pass for an assignment. */
 export const DEVICE_VIEW_TYPE = 'device_view'
 
 /**
- * `GET /api/v1/device/view`: which view the device may fetch, as of some minutes ago at most.
- * Signed like a targets file (canonical JSON, by the targets key), because nothing else binds a
- * machine to one of the views that its organization has signed.
+ * `GET /api/v1/device/view`: the view that the device may fetch, at most some minutes old. Signed
+ * like a targets file (canonical JSON, by the targets key), because only this document binds a
+ * machine to one of the signed views of its organization.
  */
 export const deviceViewSchema = z
   .strictObject({
@@ -90,15 +88,15 @@ export const deviceViewSchema = z
       user: z.string().nullable(),
       view: viewIdSchema,
       /**
-       * Grows whenever the view of the device becomes another, and is no less than the seconds from
-       * 1970 to then. Absent for those who do not ask for it; see `ASSIGNMENT_VERSION_HEADER`.
+       * Grows at each change of the device's view, and is at least the time of the change in
+       * seconds since 1970. Absent unless the device requests it; see `ASSIGNMENT_VERSION_HEADER`.
        */
       version: z
         .int()
         .positive()
         .max(2 ** 48)
         .exactOptional(),
-      /** As the device asked with `NONCE_HEADER`. */
+      /** The value that the device sent in `NONCE_HEADER`. */
       nonce: nonceSchema.exactOptional(),
       /** RFC 3339 UTC, whole seconds, as is `expires`. */
       issued: z.iso.datetime({ precision: 0 }),

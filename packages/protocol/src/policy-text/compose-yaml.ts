@@ -1,6 +1,6 @@
 import { Composer, CST, Lexer, Parser, type Document } from 'yaml'
 
-/** Deepest nesting that is composed; any document of ours needs nine levels. */
+/** Maximum nesting. Palisade documents need nine levels. */
 const MAX_DEPTH = 32
 
 /** A text that cannot be read as YAML at all. */
@@ -16,8 +16,8 @@ export class YamlDepthError extends Error {
 }
 
 /**
- * Composes the documents of a YAML 1.2 text with their comments and positions. What is wrong with
- * them stands in their `errors` and `warnings`; throws YamlDepthError for one nested too deeply.
+ * Composes the documents of a YAML 1.2 text with their comments and positions. Faults are in their
+ * `errors` and `warnings`. Throws YamlDepthError for excessive nesting.
  */
 export function composeYaml(text: string): Document.Parsed[] {
   const composer = new Composer({
@@ -32,8 +32,8 @@ export function composeYaml(text: string): Document.Parsed[] {
 }
 
 /**
- * The composer calls itself for each level, and takes exponential time for some: 2 kB of `? ` keep
- * it busy for minutes. So depth is bounded before it sees anything.
+ * The composer recurses for each level and takes exponential time for some texts: 2 kB of `? ` keep
+ * it busy for minutes. Depth is therefore bounded before composing.
  */
 function* parse(text: string): Generator<CST.Token> {
   const parser = new Parser()

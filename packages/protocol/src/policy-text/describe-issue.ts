@@ -12,7 +12,7 @@ export interface SchemaIssue {
   readonly expected?: string
 }
 
-/** One line for each thing that is wrong, without the file's name. */
+/** One line for each fault, without the name of the file. */
 export function describeIssue(root: unknown, issue: SchemaIssue): readonly string[] {
   if (issue.code === 'unrecognized_keys') {
     const known = knownMembers(issue.path)
@@ -21,7 +21,7 @@ export function describeIssue(root: unknown, issue: SchemaIssue): readonly strin
   return [line(root, issue.path, describeValue(root, issue))]
 }
 
-/** What is said of a member that is none of `known`. */
+/** The message for a member outside `known`. */
 export function unknownMember(key: string, known: readonly string[]): string {
   const nearest = nearestName(key, known)
   const mend =
@@ -36,7 +36,7 @@ function line(root: unknown, path: readonly PropertyKey[], message: string): str
   return [owner, member, message].filter((part) => part !== '').join(': ')
 }
 
-/** What is said of the value at the issue's path. */
+/** The message for the value at the issue's path. */
 export function describeValue(root: unknown, issue: SchemaIssue): string {
   const value = valueAt(root, issue.path)
   if (value === undefined && issue.path.length > 0) return `is missing; ${expectation(issue)}`

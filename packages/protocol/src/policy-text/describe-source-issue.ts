@@ -31,7 +31,7 @@ export function describeSourceIssue(
   return [{ path, message: `${named}${describeValue(root, issue)}${advice(root, issue)}` }]
 }
 
-/** YAML reads what looks like a number or a truth value as one. */
+/** Advises quotes: YAML reads text that looks like a number or boolean as one. */
 function advice(root: unknown, { path, expected }: SchemaIssue): string {
   const value = valueAt(root, path)
   const isPlain = typeof value === 'number' || typeof value === 'boolean'

@@ -4,9 +4,9 @@
 export type DocumentList = 'policies' | 'local'
 
 /**
- * The list of a value that was read, where it is of the form by name that `plan` and `apply` read,
- * and null where it is of the API's shape: there policies have ids and `allowlist_v0`, here rules
- * of their own. A value that could be either, such as one without policies, is of the latter.
+ * The list of a parsed value in the form by name, which `plan` and `apply` read. Null for a value
+ * in the API's shape: there policies have ids and `allowlist_v0`, while by name they have `rules`.
+ * An ambiguous value, such as one without policies, counts as the API's shape.
  */
 export function documentList(value: unknown): DocumentList | null {
   return LISTS.find((list) => isDocumentOf(value, list)) ?? null

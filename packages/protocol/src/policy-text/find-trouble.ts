@@ -1,6 +1,6 @@
 import { isAlias, isNode, isScalar, visit, type Document, type YAMLMap } from 'yaml'
 
-/** Something that keeps a text from being read. */
+/** A fault that makes a text unreadable. */
 export interface Trouble {
   /** Lower-case sentence without a full stop. */
   readonly message: string
@@ -9,8 +9,8 @@ export interface Trouble {
 }
 
 /**
- * Everything in a document that JSON could not say, or that two readers could read in two ways:
- * members that stand twice, aliases, tags. What a reviewer sees is to be what is applied.
+ * Finds constructs that JSON lacks or that two readers could read differently: repeated members,
+ * aliases, tags. They are refused so that the applied policy is the one that a reviewer sees.
  */
 export function findTrouble(document: Document.Parsed): Trouble[] {
   const found = [...document.errors, ...document.warnings].map(({ message, pos }): Trouble => ({

@@ -29,7 +29,7 @@ export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(childOf, root)
 }
 
-/** "`name` (id)", with what stands in for a name that is missing. */
+/** "`name` (id)", with a fallback for a missing name. */
 function nameOf(value: unknown, fallback: string): string {
   const name = childOf(value, 'name')
   const id = childOf(value, 'id')

@@ -3,10 +3,10 @@ import { isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml'
 import { composeYaml, YamlDepthError } from './compose-yaml.ts'
 import { findTrouble, type Trouble } from './find-trouble.ts'
 
-/** One document of a text: what it says, and where each part of it stands. */
+/** One document of a text, with the positions of its parts. */
 export interface SourceDocument {
   readonly value: unknown
-  /** Of the value at `path`, or of what is nearest above it. */
+  /** Offset of the value at `path`, or of its nearest existing ancestor. */
   offsetOf(path: readonly PropertyKey[]): number
 }
 
@@ -37,7 +37,7 @@ function parseJsonSource(text: string): Parsed {
     const message = json.problem.message.replace(/ at line \d+, column \d+$/, '')
     return { documents: [], troubles: [{ message, offset: json.problem.offset }] }
   }
-  // JSON is YAML, so that one reader knows the places of both; most files have nothing to place.
+  // JSON is YAML, so one reader finds the positions of both. Most files need no positions.
   let contents: unknown
   const offset = (path: readonly PropertyKey[]): number => {
     contents ??= composeYaml(text)[0]?.contents
@@ -83,7 +83,7 @@ function offsetOf(root: unknown, path: readonly PropertyKey[]): number {
   return offset
 }
 
-/** A member is where its name stands; an element, where it begins. */
+/** The position of a member is its name; the position of an element is its beginning. */
 function innerOf(node: unknown, key: PropertyKey): { node: unknown; offset: number } | null {
   if (isSeq(node) && typeof key === 'number') {
     const item = node.items[key]

@@ -1,6 +1,6 @@
 import type { PlacedPolicy } from './read-documents.ts'
 
-/** A rule, or one of its resources, where names stand in for ids. */
+/** A rule, or one of its resources, identified by names in place of ids. */
 export interface RulePlace {
   readonly policy_id: string
   readonly rule_id: string

@@ -8,7 +8,7 @@ import { describeSourceIssue } from './describe-source-issue.ts'
 import { documentList, type DocumentList } from './document-list.ts'
 import { parseSource, type SourceDocument } from './parse-source.ts'
 
-/** A generated file may be wrong in every rule; a person reads no more than this. */
+/** Maximum number of reported problems, since a generated file may be wrong in every rule. */
 const MAX_ISSUES = 100
 
 export type SourcePolicy = PolicyDocument['policies'][number]
@@ -17,13 +17,13 @@ export type SourcePolicy = PolicyDocument['policies'][number]
 export interface PlacedPolicy {
   readonly policy: SourcePolicy
   /**
-   * File, line and column of the policy's name, or of what is at `path` in it. Computed on demand:
-   * a correct file needs no places.
+   * File, line and column of the policy's name, or of the value at `path` in it. Computed on
+   * demand, because a correct file needs no positions.
    */
   readonly place: (path?: readonly PropertyKey[]) => string
 }
 
-/** Its line, made when it is shown: finding a place among 100,000 members takes its time. */
+/** Formats the problem on demand, because finding its position in a large file is slow. */
 export type Problem = () => string
 
 export interface ReadDocuments {
@@ -68,7 +68,7 @@ export function readDocuments(
   }
 }
 
-/** Policies that stand twice; in files that are read together names are unique. */
+/** Finds repeated policies. Names are unique across files that are read together. */
 export function findRepeated(policies: readonly PlacedPolicy[]): readonly Problem[] {
   const places = new Map<string, () => string>()
   return policies.flatMap(({ policy: { name }, place }) => {
@@ -126,7 +126,7 @@ const OTHER_LIST: Readonly<Record<DocumentList, string>> = {
 
 const localPoliciesSchema = localDocumentSchema.transform(({ local }) => ({ policies: local }))
 
-/** Faults that the server would refuse, found while the line is still known. */
+/** Finds faults that the server would refuse, while the line is still known. */
 function findProblems(
   policy: SourcePolicy,
 ): readonly { readonly path: readonly PropertyKey[]; readonly message: string }[] {

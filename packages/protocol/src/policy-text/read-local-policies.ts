@@ -3,14 +3,14 @@ import type { PolicyFile } from '../governance/policy-file.ts'
 import { findRepeated, readDocuments, type PlacedPolicy } from './read-documents.ts'
 import { describeProblem, readPolicyFile } from './read-policy-file.ts'
 
-/** Policies of one machine; `problems` is empty where they can be used. */
+/** Policies of one machine; usable only if `problems` is empty. */
 export interface LocalPolicies {
   readonly policies: NonNullable<PolicyFile['local']>
-  /** One line each: file and place, the fault, and what to write instead. */
+  /** One line each: file and position, the fault, and the correction. */
   readonly problems: readonly string[]
 }
 
-/** Policies by name; names stand in for ids. */
+/** Policies by name, with names in place of ids. */
 export interface LocalDocuments extends LocalPolicies {
   readonly placed: readonly PlacedPolicy[]
 }
