@@ -1,12 +1,12 @@
 /**
- * Chunks put together at once: each takes half a KiB of memory however small it is, and a server
- * may send every byte as one.
+ * Maximum number of chunks before they are joined: each takes half a KiB of memory, and a hostile
+ * server may send every byte as a chunk.
  */
 const MAX_LOOSE = 1024
 
 /**
- * Reads a body of at most `maxBytes`, counted while it streams, so that no announced
- * length is believed. Null when it is longer; rejects when the body breaks off.
+ * Reads a body of at most `maxBytes`, counted while it streams, because an announced length cannot
+ * be trusted. Null when it is longer; rejects when the body breaks off.
  */
 export async function readBoundedBody(
   body: AsyncIterable<Uint8Array> | null,
@@ -16,7 +16,7 @@ export async function readBoundedBody(
   const blocks: Uint8Array[] = []
   let loose: Uint8Array[] = []
   let received = 0
-  // Leaving the loop early ends the connection, unless all of it has come.
+  // Leaving the loop early closes the connection, unless the body is complete.
   for await (const chunk of body) {
     received += chunk.byteLength
     if (received > maxBytes) return null

@@ -18,7 +18,7 @@ export const CLIENT_ERROR_CODES = [
 ] as const
 export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number]
 
-/** What the error envelope said. `code` is one of the protocol's `ERROR_CODES`. */
+/** The content of an error envelope. `code` is one of the protocol's `ERROR_CODES`. */
 export interface ApiFailure {
   readonly status: number
   readonly code: string
@@ -48,7 +48,7 @@ export class ClientError extends Error {
   }
 }
 
-/** The error for a failure that the other side put into the error envelope. */
+/** The error for an error envelope. */
 export function apiError(failure: ApiFailure): ClientError {
   return new ClientError('ERR_API', failure.message, { api: failure })
 }

@@ -7,7 +7,7 @@ interface Issue {
   readonly keys?: readonly string[]
 }
 
-/** The part of a protocol schema that reading an answer needs. */
+/** The part of a protocol schema that parsing an answer needs. */
 export interface AnswerSchema<T> {
   safeParse(
     value: unknown,
@@ -17,8 +17,8 @@ export interface AnswerSchema<T> {
 }
 
 /**
- * The value of a JSON answer, checked against `schema`. Members that the schema does not know are
- * dropped: a newer server may add some. Throws `ERR_UNEXPECTED_ANSWER`.
+ * The value of a JSON answer, checked against `schema`. Unknown members are dropped, because a
+ * newer server may add some. Throws `ERR_UNEXPECTED_ANSWER`.
  */
 export function parseAnswer<T>(schema: AnswerSchema<T>, text: string): T {
   const json = parseJson(text)
@@ -31,7 +31,7 @@ export function parseAnswer<T>(schema: AnswerSchema<T>, text: string): T {
   throw unexpected(`member \`${formatPath(issue?.path ?? [])}\` is not what the protocol says`)
 }
 
-/** The error that a non-2xx answer stands for: its envelope, or `ERR_UNEXPECTED_ANSWER`. */
+/** The error for a non-2xx answer: its envelope, or `ERR_UNEXPECTED_ANSWER`. */
 export function parseFailure(
   status: number,
   text: string,

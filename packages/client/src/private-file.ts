@@ -6,7 +6,7 @@ export type PrivateFile =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly code: string; readonly message: string }
 
-/** UTF-8 that is not well formed is refused, not repaired. */
+/** Refuses malformed UTF-8 instead of repairing it. */
 export function decodeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
@@ -16,11 +16,10 @@ export function decodeUtf8(bytes: Uint8Array): string | null {
 }
 
 /**
- * Reads a file that nobody but this user (or root) may have written or read: regular, not reached
- * through a symbolic link as its last step, at most `maxBytes`, closed to group and world, in a
- * directory where nobody else may put another in its place. `code` is the system's (`ENOENT`) or
- * `UNSAFE`. Judged on the open file, so that nothing can be exchanged between the look and the
- * read.
+ * Reads a file that only this user (or root) can have written or read. The file is regular, has at
+ * most `maxBytes`, is closed to group and world, and its path does not end in a symbolic link.
+ * Other users must not be able to replace it in its directory. `code` is the system's (`ENOENT`) or
+ * `UNSAFE`. The checks use the open file, so that it cannot be replaced between check and read.
  */
 export async function readPrivateFile(path: string, maxBytes: number): Promise<PrivateFile> {
   let file: FileHandle
@@ -59,7 +58,7 @@ function directoryProblem(found: Stats): string | null {
   const user = process.geteuid?.()
   if (user !== undefined && found.uid !== user && found.uid !== 0)
     return 'is in a directory of another user'
-  // Also one with the sticky bit: whoever comes first there chooses what the file is.
+  // Directories with the sticky bit are refused too: any user could create the file first.
   if ((found.mode & 0o022) !== 0)
     return 'is in a directory that others may write to; move it to one of mode 700'
   return null

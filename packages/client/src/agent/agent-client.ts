@@ -26,22 +26,22 @@ export interface AgentClientOptions {
  */
 export interface AgentClient {
   /**
-   * A request that cannot be judged resolves to a deny with `invalid_request`. With the member
-   * `resolve: true` the agent decides the addresses of a name as its proxy would.
+   * An invalid request resolves to a deny with `invalid_request`. With the member `resolve: true`
+   * the agent decides the addresses of a name as its proxy would.
    */
   decide(request: unknown): Promise<LocalDecision>
   explain(request: unknown): Promise<LocalExplanation>
   status(): Promise<AgentStatus>
-  /** Resolves when the agent's attempt to fetch policies has ended, also when it failed. */
+  /** Resolves at the end of the agent's attempt to fetch policies, even if it failed. */
   sync(): Promise<SyncResult>
-  /** Resolves when the agent has judged a bundle file, also when it refused it. */
+  /** Resolves when the agent has verified a bundle file, even if it is refused. */
   import(bundle: string): Promise<SyncResult>
-  /** Resolves when the agent has begun a grant, or refused it. */
+  /** Resolves when the agent has started or refused a grant. */
   beginBreakGlass(grant: string): Promise<BreakGlassResult>
   endBreakGlass(): Promise<BreakGlassResult>
 }
 
-/** Also for what waits until a running attempt has ended. */
+/** Also covers the wait for the end of a running attempt. */
 const SYNC_TIMEOUT_MS = 120_000
 
 /** A client of the agent's local API over its Unix socket. */
@@ -52,7 +52,7 @@ export function createAgentClient(options: AgentClientOptions): AgentClient {
       socketPath,
       method: 'POST',
       path,
-      // JSON has no undefined; null is as little a request.
+      // JSON has no undefined. Null is an invalid request too.
       body: JSON.stringify(request ?? null),
       timeoutMs,
     })

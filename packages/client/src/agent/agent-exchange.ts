@@ -16,8 +16,8 @@ export interface AgentRequest {
 }
 
 /**
- * One exchange over the agent's Unix socket; the text of a 2xx answer. A new connection each
- * time: it costs about 0.1 ms, and none can have been closed for idling.
+ * Sends one request over the agent's Unix socket and returns the text of a 2xx answer. Each
+ * exchange opens a new connection: it is cheap, and a kept one might be closed as idle.
  */
 export async function agentExchange(request: AgentRequest): Promise<string> {
   const signal = AbortSignal.timeout(request.timeoutMs)

@@ -1,13 +1,13 @@
 import type { DeviceKey } from '@palisade/protocol'
 import { createPrivateKey, createPublicKey, generateKeyPairSync, hash } from 'node:crypto'
 
-/** A new Ed25519 key; its private part is to stay on the machine that made it. */
+/** A new Ed25519 key. Its private part must stay on the machine that creates it. */
 export function createDeviceKey(): DeviceKey {
   const { x = '', d = '' } = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' })
   return { kty: 'OKP', crv: 'Ed25519', x, d }
 }
 
-/** Tells whether the private part is of the public one. */
+/** Tells whether the private part belongs to the public one. */
 export function isWholeKey(key: DeviceKey): boolean {
   try {
     const privateKey = createPrivateKey({ key: { ...key }, format: 'jwk' })

@@ -18,17 +18,16 @@ const TIMEOUT_MS = 30_000
 const MAX_ANSWER_BYTES = 64 * 1024
 
 /**
- * Enrols this machine by an enrolment token, for no user. Asked again with the same token and key
- * it gets the same device. What the server answers is believed only with the root that the token
- * pins.
+ * Enrols this machine by an enrolment token, without a user. A repeat with the same token and key
+ * gets the same device. The answer is trusted only with the root that the token pins.
  *
  * Throws ClientError; `ERR_ARGUMENT_INVALID` for a text that is no enrolment token.
  */
 export async function enrolMachine(options: {
-  /** One line, as it was shown when it was made. */
+  /** One line, as shown at its creation. */
   readonly token: string
   readonly key: DeviceKey
-  /** For people; the server knows the machine by its id alone without one. */
+  /** A name for people. Without one the machine is known by its id. */
   readonly name?: string | undefined
   readonly fetch: Fetch
   /** Epoch milliseconds. */
@@ -59,7 +58,7 @@ export async function enrolMachine(options: {
   })
   const enrolment = parseAnswer(enrolmentSchema, text)
   requirePinned(enrolment, parts)
-  // The address that the token names is the one that is known to lead there.
+  // The server address of the token is the one known to work.
   return { ...enrolment, server }
 }
 

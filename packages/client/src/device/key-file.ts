@@ -3,14 +3,14 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Where the private key of a machine is, beside its enrolment file. */
+/** Path of the private key of a machine, beside its enrolment file. */
 export function keyFileOf(enrolmentPath: string): string {
   return `${enrolmentPath}.key`
 }
 
 /**
- * Writes the key to a new file (mode 0600), durable when it resolves. No link is followed and no
- * file replaced: throws the system's error, `EEXIST` when something is there.
+ * Writes the key to a new file (mode 0600), durable when it resolves. It follows no link and
+ * replaces no file: throws the system's error, `EEXIST` when the path exists.
  */
 export async function writeKeyFile(path: string, key: DeviceKey): Promise<void> {
   const { O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY } = constants
@@ -21,7 +21,7 @@ export async function writeKeyFile(path: string, key: DeviceKey): Promise<void> 
   } finally {
     await file.close()
   }
-  // Or a crash could leave a machine that is enrolled with a key that is not there.
+  // Otherwise a crash could leave a machine enrolled with a missing key.
   const directory = await open(dirname(path), constants.O_RDONLY)
   try {
     await directory.sync()

@@ -9,12 +9,12 @@ export interface ProvenRequest {
   readonly accessToken?: string
 }
 
-/** Makes a proof for one request: a new one each time, because a server takes each once. */
+/** Creates a proof for one request. A server accepts each proof only once. */
 export type Prove = (request: ProvenRequest) => string
 
 /**
  * Proofs of a key for the header `DPoP` (RFC 9449): a compact JWS (RFC 7515) with EdDSA (RFC 8037).
- * `clock` answers epoch milliseconds; a server allows it to be five minutes off.
+ * `clock` returns epoch milliseconds. A server tolerates a difference of five minutes.
  */
 export function createProver(key: DeviceKey, clock: () => number): Prove {
   const { d: _private, ...jwk } = key

@@ -4,19 +4,19 @@ import { exchange, type Wire } from './exchange.ts'
 
 /** A long-lived secret: account password, personal token, or organization token. */
 export interface Credentials {
-  /** The user's name; the organization's for an organization token. */
+  /** The name of the user, or of the organization for an organization token. */
   readonly username: string
   readonly secret: string
 }
 
 export interface AccessTokenSource {
-  /** A token that is good for now; concurrent callers share one exchange. */
+  /** Returns a valid token. Concurrent callers share one exchange. */
   get(): Promise<string>
-  /** Forgets `token`, unless a newer one has taken its place already. */
+  /** Drops `token`, unless a newer one has replaced it already. */
   reject(token: string): void
 }
 
-/** Share of its lifetime after which a token is exchanged anew, before anything fails. */
+/** Share of its lifetime after which a token is renewed, before a request fails. */
 const RENEW_AT = 0.8
 
 /** Exchanges `credentials` when needed and keeps the access token in memory only. */

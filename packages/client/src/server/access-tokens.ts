@@ -11,9 +11,9 @@ import { apiPath } from './server-url.ts'
 
 /** Personal tokens of the caller, or tokens of an organization. */
 export interface AccessTokensClient {
-  /** Not revoked, page by page. */
+  /** Lists the tokens that are not revoked, page by page. */
   list(): Promise<readonly AccessToken[]>
-  /** `token` in the answer is the secret and is shown once. */
+  /** `token` in the answer is the secret and is shown only once. */
   create(body: CreateAccessTokenRequest): Promise<CreatedAccessToken>
   revoke(tokenId: string): Promise<void>
 }

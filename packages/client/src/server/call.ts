@@ -11,15 +11,15 @@ export interface Call {
   empty(request: WireRequest): Promise<void>
 }
 
-/** Joins token, time limit, retries and parsing into one function. */
+/** Combines token, time limit, retries and parsing. */
 export function createCall(wire: Wire, tokens: AccessTokenSource, pace: Pace): Call {
   async function authorized(request: WireRequest): Promise<string> {
     const token = await tokens.get()
     try {
       return await exchange(wire, withToken(request, token))
     } catch (error) {
-      // A 401 was not acted upon, so repeating it is safe for every method. Once: a fresh token
-      // that is refused too will not get better.
+      // A request with 401 had no effect, so a repeat is safe for every method. It is repeated
+      // once, because a server that refuses a fresh token will refuse the next one too.
       if (!(error instanceof ClientError) || error.api?.status !== 401) throw error
       tokens.reject(token)
       return exchange(wire, withToken(request, await tokens.get()))
@@ -40,8 +40,8 @@ export function createCall(wire: Wire, tokens: AccessTokenSource, pace: Pace): C
 }
 
 /**
- * DELETE is left out although it is idempotent: the repeat of one whose answer was lost is
- * answered 404, which would hide that it worked.
+ * DELETE is excluded although it is idempotent: after a lost answer the repeat would give 404,
+ * which hides the success.
  */
 function mayRepeat(request: WireRequest): boolean {
   if (request.method === 'GET' || request.method === 'PUT') return true

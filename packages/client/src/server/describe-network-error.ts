@@ -15,7 +15,7 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ])
 
-/** A failure of `fetch` in words, with what to write instead. `server` is its canonical base. */
+/** Describes a failure of `fetch`, with the correction. `server` is the canonical base. */
 export function describeNetworkError(error: unknown, server: string): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   if (!(cause instanceof Error)) return 'network failure'

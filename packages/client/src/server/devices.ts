@@ -21,27 +21,27 @@ import { apiPath, formatQuery } from './server-url.ts'
 export type DeviceFilter = Omit<ListDevicesQuery, 'cursor' | 'page_size'>
 
 export interface DevicesClient {
-  /** Enrols the machine whose key proves itself by `prove`, for `user` or for nobody. */
+  /** Enrols the machine with the key of `prove`, for `user` or without a user. */
   enrol(machine: {
     readonly prove: Prove
     readonly user?: string | undefined
     readonly name?: string | undefined
   }): Promise<Enrolment>
-  /** All of them that pass, revoked ones too, page by page. */
+  /** Lists the devices that pass the filter, including revoked ones, page by page. */
   list(filter?: DeviceFilter): Promise<readonly Device[]>
   setLabels(deviceId: string, labels: readonly string[]): Promise<Device>
   rename(deviceId: string, name: string): Promise<Device>
-  /** All that the device would fetch now, to be carried to it by hand. */
+  /** A bundle of all files that the device would fetch now, for manual transfer. */
   bundle(deviceId: string): Promise<Bundle>
-  /** A break-glass grant, to be carried to the device by hand. */
+  /** Issues a break-glass grant for manual transfer to the device. */
   issueGrant(deviceId: string, request: IssueGrantRequest): Promise<Grant>
-  /** Those that may be begun, or be in force. */
+  /** Lists the grants that may still start or be in force. */
   grants(deviceId: string): Promise<readonly OutstandingGrant[]>
-  /** From its next request on the device is refused. */
+  /** Revokes the device: its next request is refused. */
   revoke(deviceId: string): Promise<void>
 }
 
-/** `server` is that of the wire; a prefix of its path is not what a proof is made for. */
+/** `server` is that of the wire. Proofs do not include the prefix of its path. */
 export function createDevicesClient(call: Call, root: string, server: string): DevicesClient {
   return {
     enrol: async ({ prove, user, name }) =>

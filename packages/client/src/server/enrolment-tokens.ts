@@ -9,13 +9,15 @@ import type { Call } from './call.ts'
 import { collectPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
-/** What machines may enrol themselves with. */
+/** Tokens with which machines enrol themselves. */
 export interface EnrolmentTokensClient {
-  /** Not revoked, page by page; expired ones for 30 days, and used up ones. */
+  /**
+   * Lists tokens that are not revoked, page by page; also used ones, and expired ones for 30 days.
+   */
   list(): Promise<readonly EnrolmentToken[]>
-  /** `token` in the answer is all that a machine needs, and is shown once. */
+  /** `token` in the answer has all data that a machine needs, and is shown only once. */
   create(body: CreateEnrolmentTokenRequest): Promise<CreatedEnrolmentToken>
-  /** Devices that were enrolled with it stay. */
+  /** Revokes the token. Devices that enrolled with it stay. */
   revoke(tokenId: string): Promise<void>
 }
 

@@ -20,10 +20,10 @@ export interface EventFilter {
 /** The history of one organization. Every method throws `ClientError`. */
 export interface EventsClient {
   /**
-   * Every event that passes the filter, the oldest first, fetched page by page as they are read.
+   * Every event that passes the filter, oldest first, fetched page by page as they are read.
    */
   list(filter?: EventFilter): AsyncIterable<HistoryEvent>
-  /** One page; its `next_cursor` goes on after it, at any later time. */
+  /** One page. Its `next_cursor` continues after it at any later time. */
   page(cursor: string | null, filter?: EventFilter): Promise<ListEventsResponse>
 }
 
@@ -44,7 +44,7 @@ export function createEventsClient(call: Call, root: string): EventsClient {
         const found: ListEventsResponse = await page(cursor, filter)
         yield* found.data
         if (!found.has_more) return
-        // A server that stands still would be listed for ever.
+        // A server that repeats a cursor would cause an endless loop.
         if (found.next_cursor === cursor) throw unexpected('a cursor came twice')
         cursor = found.next_cursor
       }

@@ -4,7 +4,7 @@ import { parseFailure, unexpected } from '../parse-answer.ts'
 import { describeNetworkError } from './describe-network-error.ts'
 import type { Fetch, FetchAnswer } from './fetch.ts'
 
-/** How one HTTP exchange with the server is made. */
+/** Settings for HTTP exchanges with the server. */
 export interface Wire {
   /** From `parseServerUrl`. */
   readonly server: string
@@ -21,13 +21,13 @@ export interface WireRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON when present. */
   readonly body?: unknown
-  /** For an answer that may be longer than others. */
+  /** A larger limit for an answer that may be longer than others. */
   readonly maxAnswerBytes?: number
 }
 
 /**
- * Sends one request and returns the text of a 2xx answer. Everything else throws a `ClientError`;
- * redirects are refused, so that a token never follows one to another host.
+ * Sends one request and returns the text of a 2xx answer. All other outcomes throw a `ClientError`.
+ * Redirects are refused, so that a token never reaches another host.
  */
 export async function exchange(wire: Wire, request: WireRequest): Promise<string> {
   const signal = AbortSignal.timeout(wire.timeoutMs)

@@ -1,6 +1,6 @@
 /**
- * As much of `fetch` as is asked of a server here: the global one fits, and so does a lighter one.
- * Redirects must not be followed.
+ * The part of `fetch` that the client needs. The global one fits, and so do lighter ones. It must
+ * not follow redirects.
  */
 export type Fetch = (url: string, request: FetchRequest) => Promise<FetchAnswer>
 
@@ -10,7 +10,7 @@ export interface FetchRequest {
   readonly body?: string | null
   readonly redirect: 'manual'
   /**
-   * Ends the whole exchange, body included; what it rejects with is named `AbortError` or
+   * Aborts the whole exchange, including the body. The error is named `AbortError` or
    * `TimeoutError`.
    */
   readonly signal: AbortSignal
@@ -18,12 +18,12 @@ export interface FetchRequest {
 
 export interface FetchAnswer {
   readonly status: number
-  /** By name; what comes more than once is joined with commas. */
+  /** Headers by name. Repeated headers are joined with commas. */
   readonly headers: { get(name: string): string | null }
   readonly body: AnswerBody | null
 }
 
-/** Leaving the loop early ends the connection, unless all of it has come. */
+/** Leaving the loop early closes the connection, unless the body is complete. */
 export interface AnswerBody extends AsyncIterable<Uint8Array> {
   cancel(): Promise<void>
 }

@@ -8,7 +8,7 @@ import type { Call } from './call.ts'
 import { collectPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
-/** Organizations that would have the caller as a member. */
+/** Invitations of the caller to organizations. */
 export interface InvitationsClient {
   /** Page by page. */
   list(): Promise<readonly Invitation[]>

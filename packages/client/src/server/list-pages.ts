@@ -2,7 +2,7 @@ import { unexpected, type AnswerSchema } from '../parse-answer.ts'
 import type { Call } from './call.ts'
 import { formatQuery } from './server-url.ts'
 
-/** At 100 entries a page twice the members that an organization may have by default. */
+/** With 100 entries per page, twice the default limit of members of an organization. */
 const MAX_PAGES = 2_000
 
 interface ListPage<Entry> {
@@ -19,7 +19,7 @@ export interface ListRequest<Entry> {
 
 /**
  * Every entry of a list, fetched page by page as they are read. Throws `ERR_UNEXPECTED_ANSWER` for
- * a list without an end.
+ * an endless list.
  */
 export async function* listPages<Entry>(
   call: Call,
@@ -33,14 +33,14 @@ export async function* listPages<Entry>(
     yield* page.data
     if (page.next_page_token === null) return
     token = page.next_page_token
-    // A server that hands out one token twice would be listed for ever.
+    // A server that repeats a page token would cause an endless loop.
     if (seen.has(token)) throw unexpected('a page token came twice')
     seen.add(token)
     if (seen.size >= MAX_PAGES) throw unexpected(`a list of more than ${MAX_PAGES} pages`)
   }
 }
 
-/** The same in one array. */
+/** Like `listPages`, in one array. */
 export async function collectPages<Entry>(
   call: Call,
   list: ListRequest<Entry>,

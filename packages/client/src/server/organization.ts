@@ -43,9 +43,9 @@ import { createWebhooksClient, type WebhooksClient } from './webhooks.ts'
 export interface MembersClient {
   /** By username, page by page. */
   list(): Promise<readonly Member[]>
-  /** The account of another organization is `invited`, and no member before it accepts. */
+  /** A user with an account of another organization is `invited` and must accept first. */
   create(body: CreateMemberRequest): Promise<CreatedMember>
-  /** `made` keeps or revokes the organization tokens that the member made. */
+  /** `made` keeps or revokes the organization tokens that the member created. */
   setRole(username: string, role: Role, made?: MadeTokensQuery): Promise<UpdatedMember>
   /** Also revokes the devices of the member; `made` as above. */
   remove(username: string, made?: MadeTokensQuery): Promise<void>
@@ -55,21 +55,21 @@ export interface TeamsClient {
   /** By name, page by page. */
   list(): Promise<readonly Team[]>
   create(name: string): Promise<Team>
-  /** Refused with 409 while a policy uses the team, unless `policies` says what becomes of it. */
+  /** Refused with 409 while a policy uses the team, unless `policies` tells how to treat it. */
   delete(teamId: string, policies?: DeleteTeamQuery): Promise<void>
   addMember(teamId: string, username: string): Promise<void>
   removeMember(teamId: string, username: string): Promise<void>
 }
 
-/** Everything that belongs to one organization. */
+/** Access to one organization. */
 export interface OrganizationClient {
   get(): Promise<OrganizationBody>
   update(settings: UpdateOrganizationRequest): Promise<OrganizationBody>
-  /** What a machine of a user would decide by the stored policies. */
+  /** The decision of a user's machine by the stored policies. */
   check(question: CheckRequest): Promise<StoredDecision>
   /** The policies that apply to one member. */
   effectivePolicy(user: string): Promise<EffectivePolicyResponse>
-  /** How far a revision has come. */
+  /** Progress of a revision on the machines. */
   revisionStatus(revision: number): Promise<RevisionStatus>
   readonly policies: PoliciesClient
   readonly rules: RulesClient

@@ -18,7 +18,7 @@ import type { Call } from './call.ts'
 import { listPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
-/** A thing before and after a change. */
+/** A resource before and after a change. */
 export interface Changed<T> {
   readonly old: T
   readonly new: T
@@ -31,7 +31,7 @@ export interface PoliciesClient {
   get(policyId: string): Promise<PolicyBody>
   create(body: CreatePolicyRequest): Promise<PolicyBody>
   update(policyId: string, body: UpdatePolicyRequest): Promise<Changed<PolicyBody>>
-  /** Resolves to the policy that is gone. */
+  /** Resolves to the deleted policy. */
   delete(policyId: string): Promise<PolicyBody>
 }
 
@@ -39,11 +39,11 @@ export interface PoliciesClient {
 export interface RulesClient {
   add(policyId: string, body: CreateRuleRequest): Promise<RuleBody>
   update(policyId: string, ruleId: string, body: UpdateRuleRequest): Promise<Changed<RuleBody>>
-  /** Resolves to the rule that is gone. */
+  /** Resolves to the deleted rule. */
   delete(policyId: string, ruleId: string): Promise<RuleBody>
 }
 
-/** `newKey` makes an idempotency key, so that a create whose answer is lost may be repeated. */
+/** `newKey` creates an idempotency key, so that a create can be repeated after a lost answer. */
 export function createPoliciesClient(
   call: Call,
   org: string,

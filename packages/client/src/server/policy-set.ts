@@ -7,18 +7,18 @@ import {
 } from '@palisade/protocol'
 import type { Call } from './call.ts'
 
-/** What a document says, without how it is sent. */
+/** The content of a document, without options of the request. */
 export type AppliedDocument = Pick<ApplyRequest, 'policies' | 'prune'>
 
 /** All policies of one organization at once, by name. Every method throws `ClientError`. */
 export interface PolicySetClient {
-  /** What the organization has, in a form that can be applied again. */
+  /** The current policies of the organization, in a form that can be applied again. */
   export(): Promise<ExportResponse>
-  /** What `apply` would change. Rejects with status 412 unless `revision` is the present one. */
+  /** The changes that `apply` would make. Rejects with 412 unless `revision` is current. */
   plan(document: AppliedDocument, revision?: number): Promise<ApplyResponse>
   /**
-   * Makes the organization have these policies, or changes nothing. Rejects with status 412 unless
-   * `revision` is the present one. Never sent twice: when its answer is lost, plan again to see.
+   * Applies all of these policies, or makes no change. Rejects with status 412 unless `revision` is
+   * current. The request is never repeated: after a lost answer, call `plan` to see the outcome.
    */
   apply(document: AppliedDocument, revision?: number): Promise<ApplyResponse>
 }

@@ -1,7 +1,7 @@
 import { backOffMs } from '../back-off.ts'
 import { ClientError } from '../client-error.ts'
 
-/** Time and chance, given from outside so that tests are exact. */
+/** Time and random numbers, as arguments so that tests are deterministic. */
 export interface Pace {
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
@@ -10,13 +10,13 @@ export interface Pace {
 }
 
 const MAX_ATTEMPTS = 3
-/** A server that asks for more patience than `capMs` gets none: a person is waiting. */
+/** A longer `Retry-After` than `capMs` ends the retries, because a person is waiting. */
 const PAUSE = { firstMs: 200, capMs: 5_000 } as const
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504])
 
 /**
- * Runs `attempt` up to three times while it fails in a way that may pass. Pauses grow from 200 ms
- * with full jitter, or follow `Retry-After`. Only for requests that may be sent twice.
+ * Runs `attempt` up to three times while it fails temporarily. Pauses grow from 200 ms with full
+ * jitter, or follow `Retry-After`. Only for requests that may be sent twice.
  */
 export async function withRetries<T>(attempt: () => Promise<T>, pace: Pace): Promise<T> {
   for (let made = 1; ; made += 1) {
@@ -38,7 +38,7 @@ function pauseAfter(error: unknown, made: number, pace: Pace): number | null {
 }
 
 function mayPass(error: ClientError): boolean {
-  // A timeout is not repeated: the caller has waited long enough to be told.
+  // A timeout is not repeated, because the caller has waited long enough already.
   if (error.code === 'ERR_SERVER_UNREACHABLE') return true
   return error.api !== undefined && RETRIED_STATUSES.has(error.api.status)
 }

@@ -15,22 +15,22 @@ import { apiPath } from './server-url.ts'
 
 /** Staged rollouts of one organization. Every method throws `ClientError`. */
 export interface RolloutsClient {
-  /** The newest first, page by page. */
+  /** Lists rollouts, newest first, page by page. */
   list(): Promise<readonly Rollout[]>
-  /** The first page of them, with the open one if there is one. */
+  /** The first page of the list. It contains the open rollout, if any. */
   newest(): Promise<readonly Rollout[]>
-  /** With how its machines fare, while it is open. */
+  /** Includes the state of its machines while the rollout is open. */
   get(rolloutId: string): Promise<RolloutStatus>
-  /** Refused with 409 while one is open. */
+  /** Refused with 409 while another rollout is open. */
   start(request: StartRolloutRequest): Promise<Rollout>
-  /** `stage` is the one to reach. */
+  /** `stage` is the stage to reach. */
   advance(rolloutId: string, stage: number): Promise<Rollout>
   pause(rolloutId: string): Promise<Rollout>
-  /** By another limit, where one is given. */
+  /** Resumes the rollout, with another limit if given. */
   resume(rolloutId: string, maxRejected?: RejectionLimit): Promise<Rollout>
-  /** Every machine gets the policies as they are. */
+  /** Releases the current policies to every machine. */
   finish(rolloutId: string): Promise<Rollout>
-  /** The policies that it began with become those of a new revision. */
+  /** Restores the policies at the start of the rollout, as a new revision. */
   rollBack(rolloutId: string): Promise<RollBackResponse>
 }
 

@@ -33,13 +33,13 @@ export interface ServerClientOptions {
 }
 
 export interface ServerClient {
-  /** Exchanges the credentials now; rejects with `ERR_API` (401) when they are wrong. */
+  /** Exchanges the credentials now. Rejects with `ERR_API` (401) when they are wrong. */
   authenticate(): Promise<void>
   /** Throws `ERR_ARGUMENT_INVALID` when `org` cannot be a name. */
   organization(org: string): OrganizationClient
-  /** The organizations of the caller, and what he may do in each. */
+  /** The organizations of the caller, with their permissions in each. */
   organizations(): Promise<readonly UserOrganization[]>
-  /** Ends every session of the old password, this client's too when it came from that. */
+  /** Ends every session of the old password, including one of this client. */
   changePassword(body: ChangePasswordRequest): Promise<PasswordChanged>
   /** Personal tokens of the caller. */
   readonly accessTokens: AccessTokensClient

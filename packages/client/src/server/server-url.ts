@@ -1,8 +1,8 @@
 import { ClientError } from '../client-error.ts'
 
 /**
- * The canonical base of a server: scheme, host, port and perhaps a path prefix, without a slash at
- * the end. Throws `ERR_SERVER_URL_INVALID`; the message does not repeat a password.
+ * The canonical base of a server: scheme, host, port and optionally a path prefix, without a
+ * trailing slash. Throws `ERR_SERVER_URL_INVALID`; the message never contains a password.
  */
 export function parseServerUrl(text: string): string {
   const url = URL.parse(text)
@@ -21,7 +21,7 @@ export function apiPath(...parts: readonly string[]): string {
   return parts.map((part) => `/${encodePart(part)}`).join('')
 }
 
-/** `?name=value…` of the members that are given; nothing when there are none. */
+/** `?name=value…` of the given members; empty without members. */
 export function formatQuery(members: Readonly<Record<string, string | undefined>>): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(members))

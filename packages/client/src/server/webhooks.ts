@@ -14,23 +14,23 @@ import type { Call } from './call.ts'
 import { collectPages } from './list-pages.ts'
 import { apiPath } from './server-url.ts'
 
-/** Where the history of one organization is delivered to. Every method throws `ClientError`. */
+/** Receivers of the history of one organization. Every method throws `ClientError`. */
 export interface WebhooksClient {
   /** By creation, page by page. */
   list(): Promise<readonly Webhook[]>
   get(webhookId: string): Promise<Webhook>
-  /** `secret` in the answer signs what is delivered and is shown once, as by `rotateSecret`. */
+  /** `secret` in the answer signs deliveries. Only this answer and `rotateSecret` show it. */
   create(url: string): Promise<WebhookWithSecret>
   update(webhookId: string, change: UpdateWebhookRequest): Promise<Webhook>
-  /** The secret before signs as well for a day. */
+  /** The old secret also signs for a day. */
   rotateSecret(webhookId: string): Promise<WebhookWithSecret>
   delete(webhookId: string): Promise<void>
-  /** All that are kept, the newest first, page by page. */
+  /** Lists the kept deliveries, newest first, page by page. */
   deliveries(
     webhookId: string,
     filter?: { readonly state?: DeliveryState },
   ): Promise<readonly Delivery[]>
-  /** Once more, out of order. */
+  /** Delivers the event again, out of order. */
   redeliver(webhookId: string, deliveryId: string): Promise<Delivery>
 }
 
