@@ -1,6 +1,6 @@
 import type { Origin } from './decision/decision.ts'
 
-/** Where in a set of policies something is wrong, what it is, and what to write instead. */
+/** A fault in a set of policies: its position and a message with the correction. */
 export interface PolicyProblem {
   readonly origin: Origin
   readonly policy_id: string
@@ -9,7 +9,7 @@ export interface PolicyProblem {
   readonly rule_name: string
   /** The member at fault, such as `actions` or `resources[2]`; ids and names are empty above it. */
   readonly member: string
-  /** Lower-case sentence without a full stop; what was written stands in back-ticks. */
+  /** Lower-case sentence without a full stop; user input is in back-ticks. */
   readonly message: string
 }
 
@@ -17,9 +17,8 @@ export interface PolicyProblem {
  * Every error that policy-core throws. Decisions never throw.
  *
  * - `ERR_POLICY_INVALID`: policies that cannot be compiled; `problems` lists all of them.
- * - `ERR_OPTION_INVALID`: an argument, or a member of a policy set or of options, is not what it
- *   has
- *   to be; the message begins with its name.
+ * - `ERR_OPTION_INVALID`: an argument, or a member of a policy set or of options, is invalid; the
+ *   message begins with its name.
  */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError'

@@ -1,8 +1,8 @@
 const MAX_QUOTED = 120
 
 /**
- * Puts what somebody wrote into back-ticks for a message: control characters and unpaired
- * surrogates are escaped and a long text is cut, so that a message stays one harmless line.
+ * Puts user input into back-ticks for a message. Control characters and unpaired surrogates are
+ * escaped and a long text is cut, so that a message stays one harmless line.
  */
 export function quote(text: string): string {
   const shown = text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text
@@ -13,7 +13,7 @@ export function quote(text: string): string {
   return `\`${escaped}\``
 }
 
-/** A value of any type for a message: a text as it was written, other things by their kind. */
+/** Formats any value for a message: text as written, other values by their kind. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return quote(value)
   if (Array.isArray(value)) return 'an array'

@@ -1,5 +1,5 @@
 /**
- * The outcome of reading what somebody wrote: a value, or one sentence on what to write instead.
+ * The outcome of parsing input: a value, or one sentence with the correction.
  */
 export type Parsed<T> =
   { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string }

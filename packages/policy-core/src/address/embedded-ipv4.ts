@@ -74,7 +74,7 @@ export const CARRIERS: readonly Carrier[] = [
   carrier([0x2001_0000, 0, 0, 0], 32, [embedding(32), embedding(96, 32, true)]),
 ]
 
-/** Every IPv4 address inside an IPv6 address; none inside IPv4, `::` and `::1`. */
+/** Every IPv4 address inside an IPv6 address; empty for IPv4, `::` and `::1`. */
 export function embeddedIpv4(address: IpAddress): readonly EmbeddedIpv4[] {
   if (address.family === 4) return []
   return findEmbedded(wordsOfBits(address.value)).map(({ bits, outerBits }) => ({
@@ -83,7 +83,7 @@ export function embeddedIpv4(address: IpAddress): readonly EmbeddedIpv4[] {
   }))
 }
 
-/** The same for an IPv6 address in words, without the microsecond that BigInts would cost. */
+/** Like `embeddedIpv4`, for an IPv6 address in words, without the cost of BigInts. */
 export function findEmbedded(words: Ipv6Words): readonly EmbeddedBits[] {
   for (const each of CARRIERS) {
     if (!startsLike(words, each)) continue
@@ -98,7 +98,7 @@ function startsLike(words: Ipv6Words, { words: base, range: { prefix } }: Carrie
   return true
 }
 
-/** `::` and `::1`, which the IPv4-compatible range includes, carry nothing. */
+/** `::` and `::1` are in the IPv4-compatible range but carry no IPv4 address. */
 function isBare([first, second, third, last]: Ipv6Words): boolean {
   return first === 0 && second === 0 && third === 0 && (last === 0 || last === 1)
 }

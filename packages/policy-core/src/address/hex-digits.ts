@@ -1,4 +1,4 @@
-/** What `0` and the 63 characters behind it are, by character code from `0` on. */
+/** Values and kinds of `0` and the 63 characters after it, by character code from `0` on. */
 export type HexDigits = Int8Array
 
 /** Four characters of an IPv6 address, a byte each, the first one highest: value and kind. */
@@ -10,7 +10,7 @@ const SMALL_A = 97
 /** A typed array of more than 64 bytes takes a microsecond to make. */
 const CODES = 64
 
-/** What a character is, beside the four bits of a value. */
+/** Kinds of characters, beside the four bits of a value. */
 const IS_CAPITAL = 0x20
 const IS_NONE = 0x40
 
@@ -28,7 +28,7 @@ export function createHexDigits(): HexDigits {
   return digits
 }
 
-/** Reads four characters from `at` on; what stands behind the end of the text is no digit. */
+/** Reads four characters from `at` on. Positions past the end of the text are no digits. */
 export function readFour(text: string, at: number, digits: HexDigits): FourDigits {
   if (at + 4 > text.length) return readStepwise(text, at, digits)
   const a = text.charCodeAt(at) - ZERO

@@ -44,9 +44,9 @@ export function lastAddress(range: IpRange): bigint {
 }
 
 /**
- * A text for a `Map`, which is no number either: of numbers, bigints and texts that are numbers V8
- * makes hashes without a secret, so that whoever chooses addresses could make them collide; and of
- * a bigint from the lowest 64 bits alone, which many addresses share.
+ * A key for a `Map`: a text that is not numeric. V8 hashes numbers, bigints and numeric texts
+ * without a secret, so an author of rules could make them collide. It also hashes only the lowest
+ * 64 bits of a bigint, which many addresses share.
  */
 export function keyOfBits(bits: bigint): string {
   return `x${bits.toString(16)}`

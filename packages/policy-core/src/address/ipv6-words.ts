@@ -25,7 +25,7 @@ export function sliceBits(words: Ipv6Words, start: number, count: number): numbe
   return ((words[word]! << offset) | rest) >>> (32 - count)
 }
 
-/** The mask of the first `bits` bits of a word; below 0 and above 32 that is none and all. */
+/** The mask of the first `bits` bits of a word, where `bits` is clamped to 0 and 32. */
 export function maskOf(bits: number): number {
   if (bits <= 0) return 0
   return bits >= 32 ? -1 : -1 << (32 - bits)

@@ -37,8 +37,8 @@ const DIGITS: HexDigits = /* @__PURE__ */ createHexDigits()
 
 /**
  * Reads any RFC 4291 §2.2 spelling of IPv6, IPv4-mapped addresses included; no zone id, no
- * brackets. Null when the text is something else. In one pass, because reading its characters is
- * most of what a decision about an address costs.
+ * brackets. Null for other texts. One pass, because reading the characters dominates the cost of a
+ * decision about an address. bench: addresses
  */
 export function scanIpv6(text: string): ScannedIpv6 | null {
   const { length } = text
@@ -100,7 +100,7 @@ function endInIpv4(
   return spread({ groups, count: count + 2, gapStart, zeros: 0, isPlain: false })
 }
 
-/** Moves the groups behind `::` to the end; it stands for one group or more, never for none. */
+/** Moves the groups after `::` to the end. `::` represents at least one group. */
 function spread({ groups, count, gapStart, zeros, isPlain }: Written): ScannedIpv6 | null {
   const missing = 8 - count
   if (gapStart < 0 ? missing !== 0 : missing < 1) return null

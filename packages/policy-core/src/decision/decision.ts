@@ -10,7 +10,7 @@ const ALL_REASONS = [
   'unsupported_policy',
 ] as const
 
-/** Why a decision came out as it did. */
+/** Reasons for a decision. */
 export const REASONS: typeof ALL_REASONS = /* @__PURE__ */ Object.freeze(ALL_REASONS)
 
 /**

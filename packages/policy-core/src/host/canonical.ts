@@ -8,8 +8,8 @@ export type CanonicalHost =
 
 /**
  * The canonical form of a host without brackets, or null when it is neither a name nor an
- * address. `decide` does this itself; an enforcement point needs it to resolve and to dial exactly
- * what was decided.
+ * address. `decide` does this itself. An enforcement point needs it to resolve and dial exactly the
+ * host of the decision.
  */
 export function canonicalHost(text: string): CanonicalHost | null {
   const host = parseHost(text)

@@ -13,16 +13,16 @@ export const MAX_NAME_LENGTH = 253
 export const MAX_LABEL_LENGTH = 63
 
 const LDH_NAME = /^[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/
-/** The same in any letter case, perhaps with the dot of the root behind it. */
+/** The same in any letter case, optionally with the trailing dot of the root. */
 const WRITTEN_LDH_NAME = /^[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63})*\.?$/
 
 /**
- * What the URL parser would strip, decode, or take for the end of the host. Chromium decodes the
- * full-width and the small percent sign, where Node refuses them.
+ * Characters that the URL parser would strip, decode, or take for the end of the host. Chromium
+ * decodes the full-width and the small percent sign, where Node refuses them.
  */
 const NOT_IN_A_HOST = /[\p{Cc}\p{White_Space}#%/:<>?@[\\\]^|\uFE6A\uFF05]/u
 
-/** A longer text cannot become a valid name in a way worth the work; IDNA is not linear in it. */
+/** Longest text to parse. Longer texts are hardly valid names, and IDNA takes superlinear time. */
 const MAX_TEXT_LENGTH = 1024
 
 /**
@@ -71,11 +71,11 @@ function addressHost(address: IpAddress | null): Host | null {
 }
 
 /**
- * The name in canonical form, if that takes no more than small letters and no dot at the end, and
- * the last label is no number. Null for every other text.
+ * The name in canonical form, if lower case and removal of a trailing dot suffice and the last
+ * label is no number. Null for other texts.
  */
 function plainName(text: string): string | null {
-  // What is canonical stays the text that the rule holds, not a copy: 20 bytes a resource.
+  // A canonical text is returned as it is, because a copy costs memory. bench: memory
   const isCanonical = LDH_NAME.test(text)
   if (!isCanonical && !WRITTEN_LDH_NAME.test(text)) return null
   const name = isCanonical ? text : (text.endsWith('.') ? text.slice(0, -1) : text).toLowerCase()

@@ -11,7 +11,7 @@ export type FoundPath =
   /** The budget was used up, or only paths near 4096 bytes of folded letters could be meant. */
   | { readonly kind: 'unknown' }
 
-/** Steps of `findPath` before it gives up, 0.1 s. Two ordinary patterns take a few hundred. */
+/** Steps of `findPath` before it gives up. Two ordinary patterns take a few hundred. */
 export const DEFAULT_PATH_BUDGET = 200_000
 
 /** Steps that are left for several questions, and go down with each. */
@@ -20,9 +20,9 @@ export interface PathMeter {
 }
 
 /**
- * Finds a canonical path by which sets of patterns differ. Exact: `none` says that there is no such
- * path at all, within the 4096 bytes that a path may have. The search goes over the product of the
- * patterns' automata, shortest paths first; `budget` bounds its steps, and with them its memory.
+ * Finds a canonical path that distinguishes sets of patterns. Exact: `none` means that no such path
+ * exists within the limit of 4096 bytes. The search covers the product of the patterns' automata,
+ * shortest paths first. `budget` bounds its steps and therefore its memory.
  */
 export function findPath(
   question: PathQuestion,

@@ -9,13 +9,13 @@ export function lettersOf(patterns: readonly Segments[]): ReadonlySet<number> {
   return letters
 }
 
-/** Letters that people read easily; none changes when its case is folded. */
+/** Letters that people read easily and that case folding keeps. */
 const EASY = 'xyzabcdefghijklmnopqrstuvw0123456789-_'
 /** CJK Extension B, where code points without letter case begin. */
 const FIRST_RARE = 0x20000
 const LAST_CODE_POINT = 0x10ffff
 
-/** A code point that is not in `letters`, to stand for all of those; null when there is none. */
+/** A code point outside `letters`, which represents all others; null when there is none. */
 export function freshLetter(letters: ReadonlySet<number>): number | null {
   for (const char of EASY) {
     const letter = char.charCodeAt(0)

@@ -6,7 +6,7 @@ type NamePattern = NetworkPattern & { readonly kind: 'name' }
 
 /**
  * Tells whether `outer` matches every name or address, on every port, that `inner` matches. Exact
- * for what a pattern says of its own kind: a name never covers an address, nor the reverse.
+ * within one kind: a name never covers an address, nor the reverse.
  */
 export function coversNetwork(outer: NetworkPattern, inner: NetworkPattern): boolean {
   if (outer.port !== null && outer.port !== inner.port) return false

@@ -4,8 +4,8 @@ import type { GlobSegment } from '../path/glob.ts'
 export type Segments = readonly GlobSegment[]
 
 /**
- * Where a pattern may stand after a part of a path, as a state of its deterministic automaton. A
- * path is read as code points with a `/` before each segment; the root is the empty text.
+ * A state of the deterministic automaton of a pattern, after a part of a path. A path is read as
+ * code points with a `/` before each segment; the root is the empty text.
  */
 export interface PathState {
   /** Counts the states of one automaton. */
@@ -31,16 +31,16 @@ export const SLASH = 0x2f
 
 /** Code points stand for themselves, these for more than one text. */
 type Token = number
-/** `*` takes any code point but `/`, and again, or nothing. */
+/** `*` takes any number of code points other than `/`. */
 const STAR = -1
-/** `**` between two segments: a `/` leads into it, or it stands for nothing. */
+/** `**` between two segments: a `/` leads into it, or it matches the empty text. */
 const DEEP = -2
-/** In the midst of what `**` takes, where everything leads to the same place. */
+/** Inside the text of a `**`, where every code point leads to the same state. */
 const INSIDE_DEEP = -3
 
 /**
- * The automaton of one pattern. `spend` is told of the size of every step that was made: the
- * number of states can be exponential (in the `*` segments behind a `**`), so callers need a bound.
+ * The automaton of one pattern. `spend` receives the size of every step. The number of states can
+ * be exponential (in the `*` segments after a `**`), so callers need a bound.
  */
 export function createPathAutomaton(
   segments: Segments,
@@ -101,9 +101,9 @@ function successor(tokens: readonly Token[], position: number, letter: number): 
 }
 
 /**
- * The positions and those behind tokens that may stand for nothing, without those that say nothing
- * new: inside a `**` all is possible that was possible before it, and at a `*` all that was
- * possible before it in its segment. Patterns of many stars have few states only thanks to this.
+ * The positions, plus those after tokens that may be empty, without redundant ones. A position
+ * inside a `**` subsumes all before it, and a `*` subsumes those before it in its segment. This
+ * keeps the number of states small for patterns with many stars.
  */
 function reachable(tokens: readonly Token[], positions: readonly number[]): number[] {
   const reached = new Set<number>()

@@ -59,8 +59,8 @@ function isEverything(segments: Segments): boolean {
 }
 
 /**
- * Short enough that some path is certainly matched: a UTF-16 unit takes at most three bytes, and a
- * star one. A longer pattern may match nothing, and is then covered by all.
+ * Short enough that the pattern certainly matches some path: a UTF-16 unit takes at most three
+ * bytes, and a star one. A longer pattern may match no path, and is then covered by every pattern.
  */
 function isSurelyShort(segments: Segments): boolean {
   let units = 0

@@ -1,9 +1,9 @@
 import { SLASH } from './path-automaton.ts'
 
-/** How far a text has come towards a canonical path: no empty, `.` or `..` segment. */
+/** State of reading a canonical path, which has no empty, `.` or `..` segment. */
 export interface PathGrammar {
   readonly id: string
-  /** Whether what was read is a path; the empty text is the root. */
+  /** Whether the text so far is a path; the empty text is the root. */
   readonly mayEnd: boolean
 }
 
@@ -15,7 +15,7 @@ const NAME: PathGrammar = { id: 'name', mayEnd: true }
 
 const FULL_STOP = 0x2e
 
-/** What one more code point makes of the text; null when no path starts like that. */
+/** The state after one more code point; null when no path starts like that. */
 export function advance(grammar: PathGrammar, letter: number): PathGrammar | null {
   if (letter === SLASH) return grammar.mayEnd ? SEGMENT_START : null
   if (grammar === ROOT) return null

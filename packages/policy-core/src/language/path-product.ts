@@ -8,7 +8,7 @@ import {
 } from './path-automaton.ts'
 import { advance, ROOT, type PathGrammar } from './path-grammar.ts'
 
-/** What is asked: a path that every pattern of `inAll` matches and no pattern of `inNone`. */
+/** Asks for a path that every pattern of `inAll` and no pattern of `inNone` matches. */
 export interface PathQuestion {
   readonly inAll: readonly Segments[]
   readonly inNone: readonly Segments[]
@@ -40,11 +40,11 @@ export interface PathProduct {
   readonly isAscii: boolean
   /** Every letter that may lead to a place of its own, each once. */
   readonly lettersAt: (place: Place) => readonly number[]
-  /** The place behind one more letter; null when no answer lies that way. */
+  /** The place after one more letter; null when it cannot lead to an answer. */
   readonly step: (place: Place, letter: number) => Place | null
 }
 
-/** Null when the patterns name every code point there is, so that none can stand for the others. */
+/** Null when the patterns name every code point, so that none can represent the others. */
 export function createPathProduct(
   question: PathQuestion,
   spend: (steps: number) => void,
@@ -69,9 +69,9 @@ export function createPathProduct(
     start,
     isAscii: [...letters, fresh].every((letter) => letter < 0x80),
     step,
-    // A letter that nobody names leads where `fresh` does.
+    // A letter outside the patterns leads where `fresh` does.
     lettersAt: (place: Place): readonly number[] => {
-      // A pattern that takes only what it names leaves no choice.
+      // A pattern that takes only its own letters leaves no choice.
       const strict = place.inAll.find(
         ({ automaton, state }) => automaton.step(state, fresh) === null,
       )

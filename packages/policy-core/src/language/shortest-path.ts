@@ -1,12 +1,12 @@
 import { utf8Size } from './letters.ts'
 import type { Segments } from './path-automaton.ts'
 
-/** The only two folded letters that are longer than what is folded to them: Ⱥ and Ⱦ take two. */
+/** The only two folded letters that are longer than their originals: Ⱥ and Ⱦ take two bytes. */
 const LONGER_WHEN_FOLDED = /[\u2c65\u2c66]/gu
 
 /**
- * Bytes of a shortest path that the pattern matches, whether case counts or not; a little less
- * where the shortest one would have an empty, `.` or `..` segment.
+ * Bytes of a shortest path that the pattern matches, for either case sensitivity. A little less if
+ * the shortest path would have an empty, `.` or `..` segment.
  */
 export function shortestPathBytes(segments: Segments): number {
   let bytes = 0

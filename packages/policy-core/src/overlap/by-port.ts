@@ -1,4 +1,4 @@
-/** Patterns that differ in nothing but the port, which may be tens of thousands. */
+/** Patterns that differ only in the port. There may be tens of thousands. */
 export interface ByPort<T> {
   /** Without a port the item holds on every one. */
   readonly add: (item: T, port: number | null) => void

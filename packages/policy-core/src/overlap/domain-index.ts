@@ -1,7 +1,7 @@
 import { createByPort, type ByPort } from './by-port.ts'
 import { firstWhere } from './first-where.ts'
 
-/** A domain that some pattern is about, whatever its stars. */
+/** A domain of some pattern, regardless of its stars. */
 export interface IndexedDomain<T> {
   /** Labels from right to left, each with a dot: names below the domain begin alike. */
   readonly key: string
@@ -38,7 +38,7 @@ export function createDomainIndex<T>(): DomainIndex<T> {
     },
     *above(domain) {
       for (let from = 0; ; from = domain.indexOf('.', from) + 1) {
-        // A name of a hundred labels is below as many domains; nearly none of them is in a pattern.
+        // A name of a hundred labels is below as many domains, of which patterns name hardly any.
         const known = lengths.has(domain.length - from)
           ? domains.get(domain.slice(from))
           : undefined

@@ -3,7 +3,7 @@ import { formatHostPort, parseHost } from '../host/host.ts'
 import { parsePort } from '../host/port.ts'
 import { quote } from '../quote.ts'
 
-/** Why what stands behind the colon is no port, and what to write. */
+/** Says why the text after the colon is no port, with the correction. */
 export function describePort(text: string, host: string, port: string): string {
   if (port === '') return `${quote(text)} has an empty port; write ${quote(host)} for every port`
   if (port === '*')
@@ -16,7 +16,7 @@ export function describePort(text: string, host: string, port: string): string {
   return `${quote(text)} has no valid port; write a number from 1 to 65535 without leading zeros`
 }
 
-/** In a rule another spelling than dotted decimal is surely a mistake. */
+/** The message for an IPv4 spelling other than dotted decimal, which is a mistake in a rule. */
 export function describeSpelling(text: string, address: IpAddress, port: number | null): string {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535)
     return `${quote(text)} is a number; a port stands behind a host, such as ${quote(`example.com:${text}`)}`
@@ -24,7 +24,7 @@ export function describeSpelling(text: string, address: IpAddress, port: number 
   return `${quote(text)} spells an IPv4 address in another way than dotted decimal; write ${quote(formatHostPort(meant, port))}`
 }
 
-/** Why `*` cannot stand where it does in the host. */
+/** Says why `*` is invalid at its position in the host. */
 export function describeWildcard(text: string, hostText: string): string {
   if (/^\*\*?\.?$/.test(hostText))
     return `${quote(text)} stands for every host; write \`0.0.0.0/0\` and \`::/0\` for every address and port, or name a domain such as \`**.example.com\``
@@ -34,7 +34,7 @@ export function describeWildcard(text: string, hostText: string): string {
   return `${quote(text)} has a wildcard that is not the whole leftmost label; write \`*.example.com\` for one label or \`**.example.com\` for any depth`
 }
 
-/** Why the text without its wildcard is no host. */
+/** Says why the text without its wildcard is no host. */
 export function describeHost(text: string, domainText: string): string {
   if (domainText === '') return `${quote(text)} names no host; write one such as \`example.com\``
   if (/^\.[^.]/.test(text) && parseHost(domainText.slice(1))?.kind === 'name')
@@ -50,7 +50,7 @@ export function describeHost(text: string, domainText: string): string {
   return `${quote(text)} is not a valid host name; write letters, digits, \`-\` and \`_\` in labels of 1 to 63 characters, 253 in all`
 }
 
-/** The range meant by `10.0.0.*`, `10.0.*.*` or `10.*`; null for anything else. */
+/** The range for `10.0.0.*`, `10.0.*.*` or `10.*`; null for other texts. */
 function rangeOfOctets(hostText: string): string | null {
   const octets = /^((?:\d{1,3}\.){1,3})(?:\*\.){0,2}\*$/
     .exec(hostText)?.[1]

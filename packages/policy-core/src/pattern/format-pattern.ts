@@ -5,7 +5,7 @@ import type { NetworkPattern } from './network-pattern.ts'
 
 const STARS = { exact: '', one: '*.', any: '**.' } as const
 
-/** The pattern as a rule writes it; equal for patterns that mean the same. */
+/** The pattern in the notation of rules; equal for equivalent patterns. */
 export function formatNetworkPattern(pattern: NetworkPattern): string {
   const { port } = pattern
   if (pattern.kind === 'name')
@@ -16,17 +16,17 @@ export function formatNetworkPattern(pattern: NetworkPattern): string {
   return formatHostPort(address, port)
 }
 
-/** Equal for path patterns that are written alike once the home directory is put in. */
+/** A key that is equal for path patterns with equal text after insertion of the home directory. */
 export function keyOfSegments(segments: readonly GlobSegment[]): string {
-  // NUL is in no pattern and no home, where a literal `*` can be.
+  // NUL occurs in no pattern and no home. A home may contain a literal `*`.
   return segments
     .map((segment) => ('recursive' in segment ? '\0\0' : segment.pieces.join('\0')))
     .join('/')
 }
 
 /**
- * The path pattern as a rule writes it; null when no rule can: a home directory may have a `*` in
- * its name, which means itself there.
+ * The path pattern in the notation of rules. Null when rules cannot express it: the name of a home
+ * directory may contain a literal `*`.
  */
 export function formatSegments(segments: readonly GlobSegment[]): string | null {
   const texts = segments.map((segment) => {

@@ -2,9 +2,9 @@ import { quote } from '../quote.ts'
 import { refused, type Parsed } from '../result.ts'
 import { parsePathPattern, type PathPattern } from './path-pattern.ts'
 
-/** Most `**` in one path pattern; each keeps a place in the pattern open for the rest of a path. */
+/** Most `**` in one path pattern. Each keeps a position open for the rest of a path. */
 const MAX_RECURSIVE = 32
-/** Most other `*`; each is a search in a name, or a place in the pattern that any name leads to. */
+/** Most other `*`. Each is a search in a name, or a position that any name leads to. */
 const MAX_STARS = 64
 
 /**
@@ -13,7 +13,7 @@ const MAX_STARS = 64
  */
 export function parseLimitedPath(text: string): Parsed<PathPattern> {
   const pattern = parsePathPattern(text)
-  // A text this short cannot hold too many, and nearly every pattern is as short.
+  // A text this short cannot hold too many stars, and nearly every pattern is short.
   if (!pattern.ok || text.length <= MAX_STARS) return pattern
   let recursive = 0
   let stars = 0

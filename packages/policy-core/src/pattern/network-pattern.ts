@@ -1,7 +1,7 @@
 import type { IpAddress } from '../address/ip-address.ts'
 import { rangeContains, type IpRange } from '../address/ip-range.ts'
 
-/** How many labels a name pattern asks for below its domain: none, exactly one, one or more. */
+/** Number of labels below the domain of a name pattern: zero, exactly one, one or more. */
 export type Depth = 'exact' | 'one' | 'any'
 
 /** A network resource in canonical form; `port` null means every port. */
@@ -15,7 +15,7 @@ export type NetworkPattern =
     }
   | { readonly kind: 'range'; readonly range: IpRange; readonly port: number | null }
 
-/** Tells whether a name pattern covers the canonical name, whatever the port. */
+/** Tells whether a name pattern covers the canonical name, regardless of the port. */
 export function patternCoversName(
   pattern: NetworkPattern & { kind: 'name' },
   name: string,
@@ -25,7 +25,7 @@ export function patternCoversName(
   return pattern.depth === 'any' || !name.slice(0, -pattern.domain.length - 1).includes('.')
 }
 
-/** Tells whether an address pattern covers the address, whatever the port. */
+/** Tells whether an address pattern covers the address, regardless of the port. */
 export function patternCoversAddress(
   pattern: NetworkPattern & { kind: 'range' },
   address: IpAddress,

@@ -71,7 +71,7 @@ function parseCidr(text: string): RangePattern {
   return refused(describePrefix(text, { family, base }))
 }
 
-/** `base` is what stands before the slash. */
+/** `base` is the address before the slash. */
 function describePrefix(text: string, { family, base }: Pick<IpRange, 'family' | 'base'>): string {
   const slash = text.indexOf('/')
   const prefixText = text.slice(slash + 1)
@@ -86,7 +86,7 @@ function describePrefix(text: string, { family, base }: Pick<IpRange, 'family' |
   return `${quote(text)} has no valid prefix length; write a number from 0 to ${bits} without leading zeros, such as ${quote(`${text.slice(0, slash)}/${bits}`)}`
 }
 
-/** The prefix length that a netmask such as `255.0.0.0` stands for; null when it is none. */
+/** The prefix length of a netmask such as `255.0.0.0`; null for other texts. */
 function prefixOfMask(text: string): number | null {
   const address = parseIpv4(text)
   const bits = address?.value.toString(2).padStart(32, '0')
@@ -109,7 +109,7 @@ function parseRange(text: string, written: IpRange): RangePattern {
   return parsed({ kind: 'range', range, port: null })
 }
 
-/** Of an IPv4-mapped address few bits are meant to be counted as those of the IPv4 address. */
+/** A short prefix of an IPv4-mapped address is read as the prefix of the IPv4 address. */
 function withoutHostBits({ family, base, prefix }: IpRange): string {
   const isMapped = family === 6 && base >> 32n === MAPPED.base >> 32n && prefix <= FAMILY_BITS[4]
   if (family === 6 && !isMapped)

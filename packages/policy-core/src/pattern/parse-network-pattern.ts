@@ -9,7 +9,7 @@ import { parseAddressPattern } from './parse-address-pattern.ts'
 import { findForeignSyntax } from './foreign-syntax.ts'
 import type { Depth, NetworkPattern } from './network-pattern.ts'
 
-/** Reads a network resource of a rule. The message of a refusal says what to write instead. */
+/** Reads a network resource of a rule. The message of a refusal names the correction. */
 export function parseNetworkPattern(text: string): Parsed<NetworkPattern> {
   const foreign = findForeignSyntax(text)
   if (foreign !== null) return refused(foreign)

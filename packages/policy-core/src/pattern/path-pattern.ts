@@ -18,18 +18,18 @@ export interface PathPattern {
 
 /** How paths are compared on the machine that a policy is compiled for. */
 export interface PathMeaning {
-  /** Segments of the home directory, or null when `~` stands for nothing. */
+  /** Segments of the home directory, or null without one. */
   readonly home: readonly string[] | null
   readonly caseSensitive: boolean
 }
 
 /**
- * Nearly every pattern: names of common characters, each `*` alone, `**` as a whole segment. Not
- * for texts of millions of characters, for which the engine has no stack.
+ * Matches nearly every pattern: names of common characters, each `*` alone, `**` as a whole
+ * segment. Not for texts of millions of characters, which overflow the stack of the engine.
  */
 const NOTHING_WRONG = /^~?(?:\/(?:\*\*|\.?(?:[\w-]|\*(?!\*))(?:[\w.-]|\*(?!\*))*))+$/
 
-/** Reads a filesystem resource of a rule. The message of a refusal says what to write instead. */
+/** Reads a filesystem resource of a rule. The message of a refusal names the correction. */
 export function parsePathPattern(text: string): Parsed<PathPattern> {
   const problem = findPathProblem(text)
   if (problem !== null) return refused(`${text === '' ? 'the resource' : quote(text)} ${problem}`)
@@ -39,7 +39,7 @@ export function parsePathPattern(text: string): Parsed<PathPattern> {
   return parsed({ fromHome, segments: segments.map(parseGlobSegment) })
 }
 
-/** The segments to match against, or null when the pattern starts at a home nobody has. */
+/** The segments to match, or null when the pattern starts at the home and there is none. */
 export function placePattern(
   pattern: PathPattern,
   meaning: PathMeaning,
@@ -95,7 +95,7 @@ function describeTrailingSlash(bare: string): string {
   return `ends in \`/\`; write ${meant}`
 }
 
-/** A loop, because `/\/+$/` takes time quadratic in slashes that do not end the text. */
+/** A loop, because `/\/+$/` takes quadratic time for slashes inside the text. */
 function withoutSlashes(text: string): string {
   let end = text.length
   while (text[end - 1] === '/') end -= 1

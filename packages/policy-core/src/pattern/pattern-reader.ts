@@ -10,21 +10,21 @@ export interface PatternReader {
   readonly filesystem: (text: string) => Parsed<PathPattern>
 }
 
-/** Reads every resource anew, and refuses patterns with too many stars. */
+/** Parses every resource, and refuses patterns with too many stars. */
 export const LIMITING: PatternReader = {
   network: parseNetworkPattern,
   filesystem: parseLimitedPath,
 }
 
-/** Reads every resource anew, whatever matching it costs: it has been checked before. */
+/** Parses every resource without limits, for policies that are already checked. */
 export const PARSING: PatternReader = {
   network: parseNetworkPattern,
   filesystem: parsePathPattern,
 }
 
-/** A reader that remembers what it has read: the same text is parsed once. */
+/** A reader that parses each text once and remembers the result. */
 export interface RememberingReader extends PatternReader {
-  /** Forgets what nobody has asked for since the last call. */
+  /** Drops texts that were not read since the last call. */
   readonly forgetUnread: () => void
 }
 

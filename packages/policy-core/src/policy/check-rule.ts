@@ -3,20 +3,20 @@ import { quote, show } from '../quote.ts'
 import { refused, type Parsed } from '../result.ts'
 import { ACTIONS, domainOf, isAction, type Action, type Rule } from './policy.ts'
 
-/** One thing wrong with a rule. */
+/** One fault of a rule. */
 export interface RuleProblem {
   /** `actions`, `decision`, `resources` or `resources[2]`. */
   readonly member: string
-  /** Lower-case sentence without a full stop that says what to write instead. */
+  /** Lower-case sentence without a full stop that names the correction. */
   readonly message: string
-  /** Set where a program may want to tell this problem from others. */
+  /** Set for problems that programs may want to distinguish. */
   readonly reason?: 'domain_mismatch'
 }
 
 /**
- * What is wrong with the rule's actions, decision and resources; empty when it compiles. Members
- * of a wrong type, which only JavaScript can give, are problems like any other. `patternLimits` is
- * as in `CompileOptions`; what patterns cost together is no matter of one rule, see `pathCost`.
+ * Lists the faults of the rule's actions, decision and resources; empty when it compiles. Members
+ * of a wrong type, which only JavaScript callers can pass, are problems too. `patternLimits` is as
+ * in `CompileOptions`. The joint cost of patterns is not checked for a single rule; see `pathCost`.
  */
 export function checkRule(
   rule: Pick<Rule, 'actions' | 'decision' | 'resources'>,
@@ -26,9 +26,8 @@ export function checkRule(
 }
 
 /**
- * The same with a reader that may know the resources already. Every rule of a set passes here once
- * while nothing is compiled to machine code yet, so nothing is made for a rule in which nothing is
- * wrong.
+ * Like `checkRule`, with a reader that may know the resources already. Every rule of a set passes
+ * here while the code is still uncompiled, so a valid rule causes no allocation.
  */
 export function checkRuleWith(
   reader: PatternReader,
@@ -44,7 +43,7 @@ export function checkRuleWith(
   return problems
 }
 
-/** Nearly every rule, and `checkActions` makes a function for its messages. */
+/** A fast path for nearly every rule, because `checkActions` allocates a function. */
 function isOneAction(actions: unknown): boolean {
   return Array.isArray(actions) && actions.length === 1 && isAction(actions[0])
 }

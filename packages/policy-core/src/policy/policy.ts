@@ -9,23 +9,23 @@ export const NETWORK_ACTIONS: typeof NETWORK = /* @__PURE__ */ Object.freeze(NET
 /** The actions on a path. */
 export const FILESYSTEM_ACTIONS: typeof FILESYSTEM = /* @__PURE__ */ Object.freeze(FILESYSTEM)
 
-/** An action on a host and port; `connect:tcp` says nothing about `connect:udp`. */
+/** An action on a host and port; `connect:tcp` does not include `connect:udp`. */
 export type NetworkAction = (typeof NETWORK_ACTIONS)[number]
 
-/** An action on a path; `write` says nothing about `read`. */
+/** An action on a path; `write` does not include `read`. */
 export type FilesystemAction = (typeof FILESYSTEM_ACTIONS)[number]
 
-/** What a request wants to do. */
+/** The action of a request. */
 export type Action = NetworkAction | FilesystemAction
 
-/** What a rule may be about. The wire's closed list; network actions first. */
+/** All actions of rules: the closed list of the wire, network actions first. */
 export const ACTIONS: readonly [...typeof NETWORK, ...typeof FILESYSTEM] =
   /* @__PURE__ */ Object.freeze([...NETWORK, ...FILESYSTEM] as const)
 
-/** Which kind of resource a rule names; derived from its actions, never chosen. */
+/** Kind of the resources of a rule; derived from its actions, never chosen. */
 export type Domain = 'network' | 'filesystem'
 
-/** What a rule says, and what an evaluation answers. */
+/** The decision of a rule and of an evaluation. */
 export type RuleDecision = 'allow' | 'deny'
 
 /** One rule, in the shape of the governance API. */
@@ -34,7 +34,7 @@ export interface Rule {
   readonly name: string
   readonly actions: readonly Action[]
   readonly decision: RuleDecision
-  /** Patterns as they were written; matched in canonical form only. */
+  /** Patterns as written; matched in canonical form only. */
   readonly resources: readonly string[]
 }
 
@@ -75,18 +75,18 @@ export function domainOf(action: Action): Domain {
   return isFilesystemAction(action) ? 'filesystem' : 'network'
 }
 
-/** Another action of the same list: the next one, or the first behind the last. */
+/** Another action of the same list: the next one, or the first after the last. */
 export function otherAction<A extends Action>(action: A, actions: readonly [A, ...A[]]): A {
   return actions[actions.indexOf(action) + 1] ?? actions[0]
 }
 
-/** The slot of an action: its place among those of its domain. */
+/** The slot of an action: its index among the actions of its domain. */
 export function slotOf(action: Action): number {
   const slot = slotIn(NETWORK_ACTIONS, action)
   return slot >= 0 ? slot : slotIn(FILESYSTEM_ACTIONS, action)
 }
 
-/** As `indexOf`, which costs a decision more than a loop does. */
+/** Like `indexOf`, but faster. bench: decide */
 function slotIn(actions: readonly Action[], value: unknown): number {
   for (let slot = 0; slot < actions.length; slot += 1) if (actions[slot] === value) return slot
   return -1

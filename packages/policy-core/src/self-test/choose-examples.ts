@@ -5,12 +5,12 @@ import { PARSING } from '../pattern/pattern-reader.ts'
 import type { Rule } from '../policy/policy.ts'
 import { domainOf } from '../policy/policy.ts'
 
-/** A resource of which requests are made. */
+/** A resource for which requests are generated. */
 export type Example = {
-  /** Place of its rule in the policy. */
+  /** Index of its rule in the policy. */
   readonly place: number
   readonly rule: Rule
-  /** The resource as it was written. */
+  /** The resource as written. */
   readonly text: string
 } & (
   | { readonly domain: 'network'; readonly pattern: NetworkPattern }
@@ -19,14 +19,14 @@ export type Example = {
 
 const MAX_EXAMPLES = 8
 const MAX_OF_KIND = 2
-/** Of one rule; with the last one. */
+/** Number of leading resources of a rule to use; the last one is added. */
 const FIRST_RESOURCES = 3
-/** Vectors are to be small, and what is long is seldom of a kind of its own. */
+/** Longest resource to use, because vectors must be small and long texts are rarely special. */
 const MAX_TEXT = 256
 
 /**
- * Some resources of the policy, of as many kinds as there are: one of each kind, then a second of
- * each, in the order of the rules. What cannot be read is left out. O(rules).
+ * Selects resources of as many kinds as possible: one of each kind, then a second of each, in the
+ * order of the rules. Unreadable resources are left out. O(rules).
  */
 export function chooseExamples(rules: readonly Rule[]): readonly Example[] {
   const kinds = new Map<string, Example[]>()
@@ -63,7 +63,7 @@ function readExample(place: number, rule: Rule, text: string): Example | null {
   return pattern.ok ? { place, rule, text, domain, pattern: pattern.value } : null
 }
 
-/** What an evaluator could get wrong on its own. */
+/** The kind of a resource: a property that an evaluator could misread independently. */
 function kindOf(example: Example): string {
   const { decision, actions } = example.rule
   const shape =

@@ -9,7 +9,7 @@ import {
   type Rule,
 } from '../policy/policy.ts'
 
-/** A request that may turn out to be none. */
+/** A request that may turn out to be invalid. */
 export interface HostRequest {
   readonly action: NetworkAction
   readonly host: string
@@ -17,16 +17,16 @@ export interface HostRequest {
   readonly address?: string | undefined
 }
 
-/** Says to a reader that anything else would do as well. */
+/** Shows the reader that any other name would serve as well. */
 const OTHER = 'other'
 const USUAL_PORT = 443
 const LAST_PORT = 65535
-/** 64:ff9b::/96 (RFC 6052 §2.1): the addresses that lead to IPv4 through a translator. */
+/** 64:ff9b::/96 (RFC 6052 §2.1): addresses that reach IPv4 through a translator. */
 const TRANSLATED = 0x64_ff9bn << 96n
 
 /**
- * Requests around a pattern of the rule, the plainest that it matches first, then those that a
- * careless reader takes for the same or for another: one label too many, another port or action.
+ * Requests around a pattern of the rule: first the simplest match, then requests that a faulty
+ * evaluator may confuse with it, such as one label too many, or another port or action.
  */
 export function hostRequests(pattern: NetworkPattern, rule: Rule): readonly HostRequest[] {
   const action = networkAction(rule.actions[0])
@@ -52,7 +52,7 @@ function namesAround({
   domain,
 }: Extract<NetworkPattern, { kind: 'name' }>): readonly string[] {
   const [below, deeper] = [`${OTHER}.${domain}`, `${OTHER}.${OTHER}.${domain}`]
-  // Ends alike, and is somebody else's.
+  // A foreign domain with the same ending.
   const lookalike = `${OTHER}${domain}`
   if (depth === 'exact') return [domain, below, lookalike]
   return depth === 'one' ? [below, deeper, domain, lookalike] : [deeper, domain, below, lookalike]
@@ -65,7 +65,7 @@ function addressesAround(range: IpRange, { decision }: Rule): readonly string[] 
     (value) => value >= 0n && value >> BigInt(FAMILY_BITS[family]) === 0n,
   )
   const addresses = [...new Set(around)].map((value): IpAddress => ({ family, value }))
-  // A deny holds for what carries the address as well.
+  // A deny also covers addresses that carry this address.
   if (family === 4 && decision === 'deny')
     addresses.splice(2, 0, { family: 6, value: TRANSLATED | last })
   return addresses.map(formatAddress)

@@ -8,27 +8,26 @@ import { PARSING } from '../pattern/pattern-reader.ts'
 import { domainOf, type Rule, type RuleDecision } from '../policy/policy.ts'
 import type { Example } from './choose-examples.ts'
 
-/** The work that the vectors of one policy are worth, in resources read and rules named. */
+/** Maximum work for the vectors of one policy, in resources read and rules named. */
 const MAX_RESOURCES = 1024
 const MAX_RULES = 12
 
-/** Stands for every home directory: what is below it is matched alike below any other. */
+/** Represents every home directory, because paths below any home match alike. */
 export const ANY_HOME = '/home'
 
 export interface Asked {
   readonly request: ParsedRequest
-  /** Whether the path was written with `~`, which is `ANY_HOME` in the request. */
+  /** Whether the path is written with `~`, which is `ANY_HOME` in the request. */
   readonly isAtHome: boolean
 }
 
-/** Whether a rule matches a request: null when that is not certain on every machine. */
+/** Tells whether a rule matches a request; null when machines may differ. */
 export type Judge = (asked: Asked) => boolean | null
 
 /**
- * A judge for some of the rules, by their places: those of the examples and then the first, as many
- * as the work is worth. Every pattern is tried, one by one, as `explain` does; no index is asked.
- * Where a rule of an example would be too much, only the example is tried, which tells what it
- * matches, not what it misses.
+ * Judges for some of the rules, by index: first the rules of the examples, then others in order, up
+ * to the work limit. Every pattern is tried, as in `explain`, without an index. If a rule of an
+ * example exceeds the limit, only the example is tried: it can prove a match but no miss.
  */
 export function judgeRules(
   rules: readonly Rule[],
@@ -82,8 +81,8 @@ function judgeHosts(texts: readonly string[], decision: RuleDecision): Judge | n
 }
 
 /**
- * Whether a pattern with `~` matches a path that is not written with it depends on the machine, as
- * does the other way round, and where letter case counts it may decide.
+ * The result depends on the machine if only one of pattern and path is written with `~`, or if
+ * letter case decides.
  */
 function judgePaths(texts: readonly string[]): Judge | null {
   const patterns: PathPattern[] = []

@@ -8,29 +8,30 @@ import type { SelfTestVector } from './self-test.ts'
 
 const MAX_VECTORS = 12
 /**
- * Of the vectors in JSON, which is longer than they are on the wire: machines fetch them with the
- * policy.
+ * Maximum length of the vectors in JSON, which is longer than on the wire. The limit is small
+ * because machines fetch them with the policy.
  */
 const MAX_CHARACTERS = 4096
 const MAX_REQUEST = 512
 
 type Candidate = HostRequest | TildeRequest
 
-/** No rule of anybody's is about these (RFC 6761 §6.4). */
+/** Requests for reserved names (RFC 6761 §6.4), which rules do not cover. */
 const NOBODY: readonly Candidate[] = [
   { action: 'connect:tcp', host: 'self-test.invalid', port: 443 },
   { action: 'read', path: '/self-test.invalid' },
 ]
 
 /**
- * A few requests, and which rules of the policy match them, made from its rules: what each kind of
- * resource matches, and what lies just beside it. `runSelfTest` holds them against an evaluator, to
- * tell one that reads the policy in another way: another version, a defective machine.
+ * Generates a few requests from the rules of a policy, each with the rules that match it: requests
+ * that each kind of resource matches, and close misses. `runSelfTest` compares them with an
+ * evaluator, to detect one that reads the policy differently: another version, or a defective
+ * machine.
  *
- * The same for the same policy on every platform, and small: at most 12 vectors, seldom more than
- * a kilobyte. Rules that would make it long, or do not compile, are left out; never throws for a
- * policy of the right types. What matches is found by trying pattern after pattern, without the
- * indices that `decide` has.
+ * The result is deterministic on every platform and small: at most 12 vectors, seldom more than a
+ * kilobyte. Rules that would make it long, or do not compile, are left out. Never throws for a
+ * policy of the right types. Matches are found by trying each pattern, without the indices of
+ * `decide`.
  */
 export function makeSelfTest(policy: Policy): SelfTestVector[] {
   const rules = policy.allowlist_v0?.rules ?? []
@@ -53,7 +54,9 @@ export function makeSelfTest(policy: Policy): SelfTestVector[] {
   return vectors
 }
 
-/** What nobody's rules are about, then the first request of each example before any second one. */
+/**
+ * First requests that no rule covers, then the examples in turns: all first requests, and so on.
+ */
 function* inTurns(
   rules: readonly Rule[],
   examples: readonly Example[],
@@ -75,7 +78,7 @@ function requestsOf(example: Example): readonly Candidate[] {
     : pathRequests(example.pattern, example.rule)
 }
 
-/** A name with an address that it resolved to, as enforcement points ask. */
+/** A name with one of its addresses, as in requests of enforcement points. */
 function pairsOf(
   examples: readonly Example[],
   lists: readonly (readonly Candidate[])[],
@@ -89,7 +92,7 @@ function pairsOf(
   return name === null || address === null ? [] : [{ ...name, address: address.host }]
 }
 
-/** Null for what is no request, or tells nothing of any rule. */
+/** Null for an invalid request, or one without a certain result for any rule. */
 function judge(candidate: Candidate, judges: ReadonlyMap<number, Judge>): SelfTestVector | null {
   const isAtHome = 'path' in candidate && candidate.path.startsWith('~')
   const read = parseRequest(

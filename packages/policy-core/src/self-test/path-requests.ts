@@ -8,18 +8,18 @@ import {
   type Rule,
 } from '../policy/policy.ts'
 
-/** A request that may turn out to be none; `~` stands for the home directory. */
+/** A request that may turn out to be invalid; `~` stands for the home directory. */
 export interface TildeRequest {
   readonly action: FilesystemAction
   readonly path: string
 }
 
-/** Says to a reader that anything else would do as well. */
+/** Shows the reader that any other name would serve as well. */
 const OTHER = 'other'
 
 /**
- * Requests around a pattern of the rule, the plainest that it matches first, then those that a
- * careless reader takes for the same or for another: what is above, below or beside it.
+ * Requests around a pattern of the rule: first the simplest match, then requests that a faulty
+ * evaluator may confuse with it: paths above, below or beside it.
  */
 export function pathRequests(pattern: PathPattern, rule: Rule): readonly TildeRequest[] {
   const action = filesystemAction(rule.actions[0])
@@ -31,7 +31,7 @@ export function pathRequests(pattern: PathPattern, rule: Rule): readonly TildeRe
     plain,
     [...plain, OTHER],
     fill(pattern.segments, []),
-    // Begins alike, and is another.
+    // A different name with the same beginning.
     last === undefined ? [] : [...plain.slice(0, -1), `${last}${OTHER}`],
     fill(pattern.segments, [OTHER, OTHER]),
     plain.slice(0, -1),

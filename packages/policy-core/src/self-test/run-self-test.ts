@@ -4,32 +4,32 @@ import type { CanonicalRequest, Decision } from '../decision/decision.ts'
 import type { Policy, Rule, RuleDecision } from '../policy/policy.ts'
 import type { SelfTestVector } from './self-test.ts'
 
-/** A vector that the evaluator does not hold to. */
+/** A vector that the evaluator fails. */
 export interface SelfTestFailure {
   readonly policy_id: string
   readonly vector: SelfTestVector
-  /** Ids of rules that match the request, and of those that do not, as the vector has it. */
+  /** Ids of rules that match the request by the vector; `miss` has those that do not. */
   readonly match: readonly string[]
   readonly miss: readonly string[]
-  /** Its request is the vector's, with the home directory put in. */
+  /** The decision on the vector's request, with the home directory inserted. */
   readonly decision: Decision
 }
 
-/** Which evaluator is tested: `compilePolicy` has made it of the policy and any others. */
+/** The tested evaluator: the result of `compilePolicy` for the policy and any others. */
 export interface SelfTestSubject {
   readonly compiled: CompiledPolicy
-  /** As it was given for compiling; without it vectors with `~` are left out. */
+  /** The home given to the compiler. Without it vectors with `~` are left out. */
   readonly home?: string | undefined
 }
 
-/** With longer ones the requests of vectors could be longer than a path may be. */
+/** With a longer home the requests of vectors could exceed the limit for paths. */
 const MAX_HOME = 512
 
 /**
- * Asks `decide` what the vectors of a policy ask, and finds the first answer that they do not go
- * with; null when there is none. Whatever other policies were compiled with it may decide as they
- * do: a rule that does not match is never among the deciding ones, one that denies and matches
- * always is, and so is one that allows and matches, unless something denies.
+ * Calls `decide` with the requests of the vectors and returns the first contradicting decision, or
+ * null. Other policies in the same evaluator cannot cause a contradiction: a rule that does not
+ * match is never among the deciding rules. A matching deny always is, and so is a matching allow
+ * unless some rule denies.
  */
 export function runSelfTest(
   { compiled, home }: SelfTestSubject,
@@ -62,10 +62,10 @@ function requestOf(vector: SelfTestVector, home: string | undefined): CanonicalR
   return { action, host, port, ...(address === undefined ? {} : { address }) }
 }
 
-/** What most vectors find: they are asked in every change, before it is in force. */
+/** The usual result, shared because vectors run before every change takes effect. */
 const NONE: ReadonlySet<string> = new Set()
 
-/** The rules of a policy by place and by id. */
+/** The rules of a policy by index and by id. */
 interface Known {
   readonly rules: readonly Rule[]
   readonly decisions: ReadonlyMap<string, RuleDecision>
@@ -88,7 +88,7 @@ function holds(
   const denying = match.filter((place) => rules[place]?.decision === 'deny')
   if (denying.length > 0) {
     if (decision !== 'deny' || reason !== 'rule') return false
-    // After a deny of the name the address is not looked at.
+    // After a deny of the name the address is not evaluated.
     return ('address' in vector && vector.address !== undefined) || denying.every(isNamed)
   }
   return decision === 'allow' ? match.every(isNamed) : reason !== 'default_deny'

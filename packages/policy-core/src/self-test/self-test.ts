@@ -1,16 +1,16 @@
 import type { FilesystemAction, NetworkAction } from '../policy/policy.ts'
 
-/** What a vector says of rules: their places in the policy's `allowlist_v0.rules`, from 0. */
+/** Expected matches, as indices into the policy's `allowlist_v0.rules`, from 0. */
 export interface SelfTestExpectation {
   /** Rules that match the request, on every machine and beside any other policies. */
   readonly match: readonly number[]
-  /** Rules that do not. Of all others the vector says nothing. */
+  /** Rules that do not match the request. The vector makes no statement about other rules. */
   readonly miss: readonly number[]
 }
 
 /**
- * A request and which rules of one policy match it: not what is decided, because other policies of
- * the machine have a say in that.
+ * A request with the rules of one policy that match it. It does not state the decision, because
+ * other policies of the machine affect that.
  */
 export type SelfTestVector =
   | (SelfTestExpectation & {
@@ -19,7 +19,7 @@ export type SelfTestVector =
       /** Canonical. */
       readonly host: string
       readonly port: number
-      /** What the name is taken to have resolved to. */
+      /** An assumed address of the name. */
       readonly address?: string | undefined
     })
   | (SelfTestExpectation & {
