@@ -80,7 +80,7 @@ function describe(report: {
     ...lines,
     '',
     'Every row was read again and is the same. Stop the servers of the old store before the new one',
-    'takes writes: what they still accept is not copied.',
+    'takes writes: writes that they still accept are not copied.',
     '',
   ].join('\n')
 }

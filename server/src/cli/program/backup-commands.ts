@@ -14,27 +14,27 @@ was checked when the command succeeds. It holds the keys that sign policy and ac
 the hashes of all passwords and tokens: keep it as you keep the data directory (it has mode 0600),
 encrypted when it leaves the machine. For PostgreSQL use \`pg_dump\`.
 
-The file ends with a seal, the SHA-256 of all before it, by which \`restore\` notices damage. Keep the
-SHA-256 that is printed elsewhere to notice a forged file as well: it is what \`sha256sum\` prints.
+The file ends with a seal, the SHA-256 of the bytes before it, by which \`restore\` notices damage.
+Keep the printed SHA-256 elsewhere to notice a forged file as well: \`sha256sum\` prints the same.
 
 Examples:
   $ palisade-server backup /var/backups/palisade-2026-11-21.db
   $ palisade-server backup --force --json /var/backups/palisade.db`
 
 const RESTORE_HELP = `
-The server must be stopped. Before anything is replaced the backup is checked – its seal, every page and
-reference, every history, and what is stored against the last event of it – and brought to the schema
-of this release. A copy that \`backup\` did not make has no seal: give its SHA-256. --unverified tells
-faults of seal, history and state instead of refusing them.
-With --force a database that is there is kept beside the new one, never overwritten.
+The server must be stopped. Before the database is replaced the backup is checked – its seal, every
+page and reference, every history, and the stored rows against their last events – and brought to the
+schema of this release. A copy that \`backup\` did not make has no seal: give its SHA-256. --unverified
+reports faults of seal, history and state instead of refusing them.
+With --force an existing database is kept beside the new one, never overwritten.
 
-Everything is as it was at the backup: what was revoked since is valid again, and what was made
-since is gone. Revisions jump ahead, to the time in milliseconds at least, so that devices accept
+The restored state is that of the backup: credentials revoked since are valid again, and later changes
+are lost. Revisions jump ahead, to the time in milliseconds at least, so that devices accept
 the older policies, also after a second restore; see that the clock is right.
 
-Every history gets the event \`organization.restored\`. Whoever reads events with a cursor after what
-is lost is refused and has to start anew; a receiver of webhooks that remembers each \`webhook-id\`
-must forget those of after the backup, which come again for other events.
+Every history gets the event \`organization.restored\`. A reader with a
+cursor after the lost events is refused and has to start anew. A receiver of webhooks that remembers
+each \`webhook-id\` must forget those from after the backup, which come again for other events.
 
 Examples:
   $ palisade-server restore /var/backups/palisade-2026-11-21.db
@@ -55,10 +55,10 @@ export function addBackup(program: Command): void {
   program
     .command('restore')
     .description('make the database of the data directory from a backup')
-    .argument('<file>', 'what `backup` wrote')
-    .option('--force', 'put a database that is there aside')
+    .argument('<file>', 'a file that `backup` wrote')
+    .option('--force', 'move an existing database aside')
     .option('--sha256 <hex>', 'refuse a file with another SHA-256 than `backup` printed')
-    .option('--unverified', 'restore also what does not verify, and tell the faults')
+    .option('--unverified', 'restore a backup that does not verify, and report its faults')
     .option('--json', 'print one JSON object')
     .addHelpText('after', RESTORE_HELP)
     .action((file: string, options: RestoreOptions) =>

@@ -17,7 +17,7 @@ export function addCopy(program: Command): void {
       'after',
       `
 One snapshot is copied in one transaction, read again and compared. The source is only read, and
-may be in use; stop its servers first, or what they accept meanwhile stays behind.
+may be in use; stop its servers first, or writes that they accept meanwhile are not copied.
 
 Examples:
   $ DATABASE_URL=postgres://palisade:secret@db/palisade palisade-server copy --from sqlite --to postgres

@@ -11,7 +11,7 @@ export function addDevice(program: Command): void {
     .command('enrol')
     .description('enrol a device and write its enrolment and key files (mode 0600)')
     .requiredOption('--org <name>', 'organization of the device')
-    .option('--user <user>', 'member who uses the device; nobody when left out')
+    .option('--user <user>', 'member who uses the device; no user when left out')
     .option('--name <name>', 'name of the machine for people')
     .requiredOption('--server <url>', 'origin under which the device reaches the server')
     .requiredOption('--out <file>', 'enrolment file to write; the private key goes to <file>.key')

@@ -14,7 +14,9 @@ import {
 export function addDistributionKeys(keys: Command): void {
   keys
     .command('status')
-    .description('show every key that signs what machines enforce, and what is due')
+    .description(
+      'show every key that signs the policies of machines, and the next step that is due',
+    )
     .option('--json', 'print one JSON object')
     .addHelpText('after', '\nExample:\n  $ palisade-server keys status')
     .action((options: StatusOptions) =>
@@ -30,8 +32,8 @@ export function addDistributionKeys(keys: Command): void {
     .addHelpText(
       'after',
       `
-Everything goes on without it for half a year at least: see \`keys status\`. Rotating keys and the next root
-need the file from then on. A lost file cannot be replaced: its machines would have to enrol anew.
+The server works without it for half a year at least: see \`keys status\`. Rotating keys and the next
+root need the file from then on. A lost file cannot be replaced: machines would have to enrol anew.
 
 Example:
   $ palisade-server keys export-root --org acme --out /media/usb/acme-root.pem`,
@@ -43,7 +45,7 @@ Example:
     .command('sign-root')
     .description('sign the next root, good for a year, with the root key of a file')
     .requiredOption('--org <name>', 'name of the organization')
-    .requiredOption('--root-key <file>', 'what `keys export-root` has written')
+    .requiredOption('--root-key <file>', 'the file that `keys export-root` has written')
     .option('--passphrase-file <file>', 'its passphrase; asked for on a terminal otherwise')
     .option('--json', 'print one JSON object')
     .addHelpText(

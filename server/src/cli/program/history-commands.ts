@@ -11,7 +11,7 @@ export function addVerifyHistory(program: Command): void {
     .description('prove that no event of the change history was edited, removed or inserted')
     .option('--org <name>', 'organization to check; all when left out')
     .option('--head <hash>', 'head that an earlier run printed, kept elsewhere since')
-    .option('--state', 'compare what is stored with the last event of each item')
+    .option('--state', 'compare the stored state with the last event of each item')
     .option('--json', 'print one JSON object')
     .addHelpText(
       'after',
@@ -20,12 +20,12 @@ Prints the newest event and its hash, the head, of every organization, and exits
 first event that is not as it was written. Works while the server runs.
 
 With --state a policy, rule, team, member, invitation, setting, device, webhook or token of the
-organization that was changed past the server is named: such a write leaves no event. Passwords, personal
-tokens, keys and the order of rules are not in the history, and are not compared.
+organization that was changed past the server is named: such a write leaves no event. Passwords,
+personal tokens, keys and the order of rules are not in the history, and are not compared.
 
-The chain finds every change by somebody who does not make all later hashes anew. Whoever can write
-to the database can do that, so keep heads elsewhere and compare: a history that still has a noted
-head is, up to there, what it was.
+The chain reveals every change unless all later hashes are made anew. An attacker who can write to
+the database can do that, so keep heads elsewhere and compare: a history that still has a noted head
+is unchanged up to there.
 
 Where old events were removed (history prune, PALISADE_HISTORY_DAYS) the chain begins with the last
 of them, which the event of the removal must confirm, with the state that they led to.
@@ -52,9 +52,9 @@ export function addHistory(program: Command): void {
     .addHelpText(
       'after',
       `
-Checks each event before it goes, and removes none of a history that is not as it was written. The newest
-event stays, and the removal is an event of its own. verify-history goes on from there, and
---state still knows what every item was. Works while the server runs.
+Checks each event before it is removed, and removes no event of a damaged history. The newest event
+stays, and the removal is an event of its own. verify-history goes on from there, and --state still
+knows every item. Works while the server runs.
 
 Example:
   $ palisade-server history prune --org acme --before 2026-01-01`,

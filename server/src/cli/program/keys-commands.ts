@@ -10,7 +10,7 @@ import { listKeysCommand, retireKeyCommand, rotateKeyCommand, type KeyOptions } 
 export function addKeys(program: Command): void {
   const keys = program
     .command('keys')
-    .description('keys that sign access tokens, and those that sign what machines enforce')
+    .description('keys that sign access tokens, and those that sign the policies of machines')
   keys
     .command('list')
     .description('show every key that signs access tokens, and its state')
@@ -22,7 +22,7 @@ export function addKeys(program: Command): void {
     .description('sign with a new key from now on; works while the server runs')
     .addArgument(new Argument('[purpose]', 'the key of access tokens').choices(['access-token']))
     .addOption(
-      new Option('--role <role>', 'a key that signs what machines enforce').choices([
+      new Option('--role <role>', 'a key that signs the policies of machines').choices([
         'targets',
         'online',
         'root',
@@ -40,10 +40,10 @@ export function addKeys(program: Command): void {
 access-token: the key before is deleted but for its public part, which verifies for 61 minutes more:
 until the last token that it signed has expired.
 
---role: targets signs policies and which view is a machine's own, online signs how fresh they are, root
-says which keys these are. The next root is signed by the root key before it, and machines take it at
-their next poll. --compromised replaces targets and online together, so that a high version that a thief
-has signed locks nobody out.
+--role: targets signs policies and the assignments of machines, online signs how fresh they are, root
+names these keys. The next root is signed by the root key before it, and machines accept it at their
+next poll. --compromised replaces targets and online together, so that a thief cannot lock machines
+out with a high version.
 
 Examples:
   $ palisade-server keys rotate access-token
@@ -63,7 +63,7 @@ Examples:
     })
   keys
     .command('retire')
-    .description('refuse at once what an access token key that signs no more has signed')
+    .description('refuse at once all access tokens of a key that signs no more')
     // One key in 64 begins with `-` (base64url, RFC 7638), and is no option.
     .allowUnknownOption()
     .argument('<kid>', 'the key, as `keys list` shows it')
@@ -71,8 +71,8 @@ Examples:
     .addHelpText(
       'after',
       `
-For a key that others may have: rotate first, then retire the old one. Everybody whose access token
-it signed exchanges his secret anew.
+For a key that others may have: rotate first, then retire the old one. Holders of its access
+tokens exchange their secrets anew.
 
 Example:
   $ palisade-server keys retire zx0LZBX3uOxHGZzz2S3ISUWr3NNnZ_hBZmmnaFJ1wbU`,

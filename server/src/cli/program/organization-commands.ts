@@ -23,7 +23,7 @@ export function addOrganization(program: Command): void {
     .argument('<name>', 'name of the organization')
     .requiredOption(
       '--owner <user>',
-      'name of its owner, who is made when new, and invited when not',
+      'name of its owner; a new user is created, an existing one invited',
     )
     .option('--without-governance', 'the organization may not use governance')
     .option('--json', 'print one JSON object')
@@ -50,7 +50,7 @@ export function addOrganization(program: Command): void {
     )
   org
     .command('set')
-    .description('how long machines believe a policy, and what stays when it has expired')
+    .description('how long machines trust a policy, and which hosts stay allowed after that')
     .argument('<name>', 'name of the organization')
     .option('--fresh-for <time>', 'until it is stale, and still in force: 1h to 30d')
     .option('--expires-after <time>', 'until it denies everything: at least as long, to 90d')
@@ -60,11 +60,12 @@ export function addOrganization(program: Command): void {
     .addHelpText(
       'after',
       `
-What is not written stays as it is. It is signed together with policies, and machines follow at their
-next poll.
+A setting without an option stays as it is. Settings are signed together with policies, and machines
+follow at their next poll.
 
 Example:
-  $ palisade-server org set acme --fresh-for 12h --expires-after 3d --offline-allow vpn.example.com:443`,
+  $ palisade-server org set acme --fresh-for 12h --expires-after 3d \\
+      --offline-allow vpn.example.com:443`,
     )
     .action((name: string, options: SetOrganizationOptions) =>
       setOrganizationCommand(readProcessConfig(), systemSources(), name, options),
@@ -76,9 +77,9 @@ Example:
     .addHelpText(
       'after',
       `
-Machines refuse a lower revision than they have had. \`palisade-server restore\` raises all of them by
-itself; after \`pg_restore\`, a recovery to a point in time, or files that were copied back, nobody else
-does. The history of every organization notes it. Works while the server runs.
+Machines refuse a lower revision than they have had. \`palisade-server restore\` raises all revisions
+by itself. Run this command after \`pg_restore\`, a recovery to a point in time, or copying files
+back. The history of every organization records it. Works while the server runs.
 
 Example:
   $ palisade-server org raise-revisions`,

@@ -14,9 +14,10 @@ export function addUser(program: Command): void {
     .addHelpText(
       'after',
       `
-Ends his password and sessions, his personal tokens, the organization tokens that he made, what was
-made from any of these, and his machines in all organizations. He stays a member. What the issuer of
-PALISADE_OIDC_ISSUER vouches for ends there, or when he is removed from the organization.
+Ends the user's password, sessions and personal tokens, the organization tokens that the user made,
+all tokens made from these, and the user's machines in all organizations. The user stays a member.
+Sign-in through PALISADE_OIDC_ISSUER ends at the issuer, or when the user is removed from the
+organization.
 
 Example:
   $ palisade-server user revoke bob`,
