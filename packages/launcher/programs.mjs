@@ -10,19 +10,13 @@
  */
 
 /**
- * It runs for as long as the machine does, and rests. Measured with 5,000 rules, a server and
- * hints, resident a minute after the start: 87 MiB with the first two options, 68 with all.
+ * The agent runs for as long as the machine does and is idle most of the time, so its options save
+ * memory (bench: agent/rest).
  *
- * - By default V8 keeps up to 32 MiB for what is new, and four threads for it.
- * - Its optimizing compilers hold their own memory and 8 MiB of Node's file, and after 4,000
- *   decisions in a row
- *   15 MiB more. Without them a decision over the socket costs half as much processor time again; a
- *   start with 5,000 rules
- *   costs the same (376 ms and 384, least of eight in turns), compiling 25,000 twice as much (1.75
- *   s).
- * - By default what the start has left is collected after a minute and a half of rest, which was
- *   most of what
- *   rest cost; for size it is at once.
+ * - By default V8 keeps up to 32 MiB for new objects, and four threads.
+ * - Its optimizing compilers hold memory of their own. Without them decisions, starts and
+ *   compilation use more processor time.
+ * - For size, V8 collects the garbage of the start at once instead of after a time at rest.
  *
  * @type {BundledProgram}
  */
@@ -48,24 +42,16 @@ export const CLI = {
 }
 
 /**
- * By default V8 keeps up to 128 MiB for what is new on a machine with much memory, and grows into
- * them while views of many organizations are formatted; with the first option 64.
+ * - By default V8 keeps up to 128 MiB for new objects on a machine with much memory; the first
+ *   option bounds that at 64 MiB.
+ * - With the second option it has them from the start. By default it begins with 2 MiB and grows
+ *   differently from one process to the next (bench: server/requests).
+ * - The third option: V8 allocates the objects of some call sites in the old generation once many
+ *   of them have survived. A response in the old generation keeps its whole request in memory until
+ *   the next full collection.
  *
- * With the second it has them from the start. By default it begins with 2 MiB and grows as it sees
- * fit, which was different from one process to the next: of eight that answered the same polls and
- * reads, five took half as much processor time again, and their slowest one in a hundred waited 7
- * to 17 ms instead of 3 to 7; with it none of eight.
- *
- * Sixteen for each half, as it was, copies more of what waits for a commit: four fresh servers
- * each, in turns, took 104, 98 and 96 us for a rule's creation with 16, 32 and 64. A thousand
- * organizations take 531 to 551 MiB with 32 and 520 to 530 with 16, a server at rest no more.
- *
- * The third option: V8 allocates what some code makes in the old generation once much of it has
- * survived, and a response that is in the old generation keeps its whole request in memory until
- * the next full collection.
- *
- * Apart: what has native parts or pages beside its code, what finds its other copies by way of the
- * process, and what only few servers load.
+ * Apart: packages with native parts or pages beside their code, a package that finds its other
+ * copies through the process, and packages that only few servers load.
  *
  * @type {BundledProgram}
  */

@@ -3,14 +3,14 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
 /**
  * @typedef {object} Task
  * @property {string} summary
- * @property {import('./prepare/build.mjs').BuildScope | 'nothing'} build what must be compiled
- * first
+ * @property {import('./prepare/build.mjs').BuildScope | 'nothing'} build the part
+ *   that must be compiled first
  * @property {boolean} product whether it runs for a user, in the user's folder, with a data
- * directory
+ *   directory
  * @property {string} [extra] folder with an installation of its own that only this task wants
  * @property {readonly string[]} [nodeOptions] of every step
- * @property {Readonly<Record<string, string>>} [defaults] environment where the caller's has
- * nothing
+ * @property {Readonly<Record<string, string>>} [defaults] environment variables that the
+ *   caller may override
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
  */

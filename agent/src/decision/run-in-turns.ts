@@ -6,8 +6,7 @@ const TURN_MS = 4
 
 /**
  * Runs work that can pause, and lets decisions be made between its turns. Rejects with the reason
- * of
- * `signal` as soon as that is aborted, and with what the work throws. `uptime` is in monotonic
+ * of `signal` as soon as that is aborted, and with the error of the work. `uptime` is in monotonic
  * milliseconds.
  */
 export async function runInTurns<T>(

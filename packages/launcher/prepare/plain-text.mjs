@@ -3,9 +3,8 @@
  * for each character as soon as one of them is not Latin: an arrow in a message made the agent 0.9
  * MiB larger.
  *
- * Escapes mean the same in strings, templates, patterns and names, and nothing in comments; only
- * what
- * `String.raw` takes would be another text.
+ * Escapes mean the same in strings, templates, patterns and names, and are harmless in comments.
+ * Only the argument of `String.raw` would be another text.
  *
  * @param {string} code
  */

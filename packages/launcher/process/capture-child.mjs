@@ -6,9 +6,8 @@ import { spawn } from 'node:child_process'
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ cwd: string, env: NodeJS.ProcessEnv, input?: string }} options
- * @returns {Promise<{ code: number, stdout: string, stderr: string, output: string, missing:
- * boolean }>}
- *   `output` is both streams as they came; `missing` when there is no such program
+ * @returns {Promise<{ code: number, stdout: string, stderr: string, output: string,
+ *   missing: boolean }>} `output` is both streams as they came; `missing` when there is no such program
  */
 export function captureChild(command, args, { cwd, env, input }) {
   return new Promise((resolve, reject) => {

@@ -19,9 +19,9 @@ const KEPT_ERROR_CHARACTERS = 4_000
 
 /**
  * @param {{ name: string, node: string, args: readonly string[], cwd: string,
- *   env: NodeJS.ProcessEnv, logFile: string, onRecord?: (record: Record<string, unknown>) => void
- *   }} options
- *   `onRecord` is called with every log record
+ *   env: NodeJS.ProcessEnv, logFile: string,
+ *   onRecord?: (record: Record<string, unknown>) => void }} options `onRecord` is called with every
+ *   log record
  * @returns {Service}
  */
 export function startService({ name, node, args, cwd, env, logFile, onRecord }) {

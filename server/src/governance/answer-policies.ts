@@ -35,12 +35,11 @@ export interface LargeAnswerDeps {
 }
 
 /**
- * Answers with many policies, 40 MB and more, without holding up everybody else: one policy at a
- * time is read and put into words, and others have their turns in between, also at the store. All
- * are of one revision, which changes with every policy; when one of them has changed, it begins
- * again, and
- * `open` judges the caller again. Throws what `open` throws, and 429 as `AnswerTurns` and
- * `AnswersBeingSent` do. To be sent by `AnswersBeingSent`.
+ * Answers with many policies, 40 MB and more, without holding up other callers: policies are read
+ * and formatted one at a time, and other requests run in between, also at the store. All policies
+ * are of one revision. When one of them changes meanwhile, the answer begins again, and `open`
+ * authorizes the caller again. Throws the errors of `open`, and 429 as `AnswerTurns` and
+ * `AnswersBeingSent` do. `AnswersBeingSent` sends the answer.
  */
 export async function answerPolicies(
   { store, budget, turns, inFlight, beingSent }: LargeAnswerDeps,

@@ -17,20 +17,15 @@ import { rememberHeads } from './remembered-heads.ts'
 import { ruleRoutes } from './rule-routes.ts'
 import { whatIfRoutes } from './what-if-routes.ts'
 
-/** That wait, of each organization; the bytes of one may be 16 MiB. */
+/** Documents of one organization that may wait; each may have 16 MiB. */
 const MAX_DOCUMENTS = 8
-/**
- * So long may a small set hold up `check` in all organizations, before it is compiled with the
- * large.
- */
+/** A small set that compiles longer moves to the worker of the large ones. */
 const SMALL_TIME_LIMIT_MS = 1_000
 
 export type GovernanceRoutesDeps = Omit<GovernanceDeps, 'knownRules' | 'pathLoads'> &
   Pick<GovernanceRouteDeps, 'pageTokenKey'> & { readonly authenticate: Authenticate }
 
-/**
- * The governance API and the questions about what its policies mean; a part of `AppDeps.routes`.
- */
+/** The governance API and the what-if questions about its policies; a part of `AppDeps.routes`. */
 export function governanceRoutes(deps: GovernanceRoutesDeps): FastifyPluginAsyncZod {
   return async (app) => {
     const routeDeps: GovernanceRouteDeps = {

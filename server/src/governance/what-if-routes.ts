@@ -10,7 +10,7 @@ import { checkAccess, getEffectivePolicy, requireMayAsk, type CheckDeps } from '
 
 const tags = ['what-if']
 
-/** What the stored policies mean for a user, by the evaluator that machines use. */
+/** Decisions of the stored policies for a user, by the evaluator that machines use. */
 export function whatIfRoutes(deps: GovernanceRouteDeps, checks: CheckDeps): Route[] {
   return [
     defineRoute(

@@ -8,7 +8,7 @@ import { formatPrincipal, type Caller, type Principal, type UserPrincipal } from
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who was let in by a hook of `createAdmission`. */
+    /** The caller that a hook of `createAdmission` admitted. */
     admitted: { readonly principal: Principal; readonly caller: Caller } | null
   }
 }
@@ -17,7 +17,7 @@ type OnRequest = (request: FastifyRequest) => Promise<void>
 
 type Params = Readonly<Record<string, string>>
 
-/** What must hold beyond the permission before a body may be judged, such as a 404. */
+/** A check beyond the permission, before the body is judged; throws its refusal, such as 404. */
 type LookUp = (
   reader: StoreReader,
   params: Params,
@@ -32,13 +32,13 @@ type OwnLookUp = (reader: StoreReader, params: Params, user: UserPrincipal) => u
 export interface Admission {
   /** 401. */
   readonly signedIn: OnRequest
-  /** 401, or 403 for an organization, which has nothing of a person's; then `lookUp`. */
+  /** 401, or 403 for an organization token; then `lookUp`. */
   person(lookUp?: OwnLookUp): OnRequest
   /** 401, 404 or 403 for the organization in the path parameter `org`; then `lookUp`. */
   organization(permission: Permission | null, lookUp?: LookUp): OnRequest
-  /** Who was admitted; throws when no hook above ran. */
+  /** The admitted caller; throws when no hook above ran. */
   callerOf(request: FastifyRequest): Caller
-  /** The same, as `Authenticate` gave him: one object while nothing about him changes. */
+  /** The principal as `Authenticate` gave it: one object until the account changes. */
   principalOf(request: FastifyRequest): Principal
 }
 

@@ -18,8 +18,7 @@ export interface PublicKey {
 
 /**
  * `POST /api/v1/orgs/{org}/devices`: enrols the machine whose key has signed the proof in the
- * header
- * `DPoP`, for a user or for none.
+ * header `DPoP`, for a user or without one.
  */
 export const enrolDeviceRequestSchema = z
   .strictObject({

@@ -32,7 +32,7 @@ export const LOCAL_API = {
 } as const
 
 /**
- * State of a machine. ARCHITECTURE describes the enforcement in each state and its causes.
+ * State of a machine. `docs/agent-states.md` has the enforcement and the causes of each.
  *
  * - `never_loaded`: no bundle yet. `corrupt`: the kept bundle is damaged, or this agent misreads
  *   it.

@@ -24,7 +24,7 @@ export function documentRoutes(deps: GovernanceRouteDeps & DocumentDeps): Route[
         operationId: 'applyPolicies',
         tags,
         summary: 'Make the organization have the policies of a document, all or nothing',
-        // What the document changes decides which permission it needs.
+        // The changes of the document decide which permission it needs.
         permission: null,
         lookUp(_reader, _params, { principal, access }) {
           const { permissions, organization } = access

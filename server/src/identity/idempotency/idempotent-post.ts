@@ -6,19 +6,19 @@ import type { Answer } from '../../http/answer.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import { answerOnce, readOnceRequest, type OnceRequest } from './answer-once.ts'
 
-/** The header in a route's schema; it is judged by `onceOf`. */
+/** The header in the schema of a route; `onceOf` validates it. */
 export const idempotencyKeyShape = {
   'idempotency-key': z.string().optional().meta({
     description:
       'Kept for 24 hours: a repeated request gets the first answer again, or 409 when that held a secret',
   }),
 }
-/** Loose, because what is not in the schema would be missing from the request. */
+/** Loose: a strict schema would drop the other headers from the request. */
 export const idempotencyKeySchema = z.looseObject(idempotencyKeyShape)
 
 /**
- * The key of an admitted POST whose body has been judged; throws 400 for one that is none. `of` is
- * what it belongs to beside caller and path.
+ * The key of an admitted POST whose body has been judged; throws 400 for a malformed key. `of` is
+ * an identity that the key belongs to beside caller and path.
  */
 export function onceOf(
   admission: Admission,
@@ -42,7 +42,7 @@ export function onceOf(
 }
 
 /**
- * Answers 201 with what `create` makes, or with what it made for an earlier request of that key.
+ * Answers 201 with the result of `create`, or with the kept answer of an earlier request.
  */
 export function createOnce(
   writer: StoreWriter,

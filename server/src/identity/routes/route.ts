@@ -23,7 +23,7 @@ export type Callers<Params> =
        * In the organization of the path parameter `org`; null admits every member. 401, 404, 403.
        */
       readonly permission: Permission | null
-      /** Throws what must be refused before the body is judged, such as 404 of a resource. */
+      /** Throws a refusal that comes before those of the body, such as 404 of a resource. */
       readonly lookUp?: (
         reader: StoreReader,
         params: Params,
@@ -52,7 +52,7 @@ export type Callers<Params> =
  */
 export type Once = 'kept' | 'secret'
 
-/** Schemas of the answers by status; the lowest 2xx is sent with what the handler returns. */
+/** Schemas of the answers by status; a returned body is sent with the lowest of them. */
 type Answers = Readonly<Record<number, z.ZodType | { readonly description: string }>>
 
 /** The declaration of an endpoint: its checks and its part of the OpenAPI document. */
@@ -99,7 +99,7 @@ export type OnceGuard = (options?: {
 export interface RouteCall<Path extends string, Query, Body, Headers, Repeated> {
   /** Throws for the callers `machines` and `anyone`. */
   readonly caller: Caller
-  /** The caller without this request: the same object while nothing about the caller changes. */
+  /** The caller without the request: one object until the account of the caller changes. */
   readonly principal: Principal
   readonly params: PathParams<Path>
   readonly query: Query
@@ -127,7 +127,7 @@ export interface Route {
   readonly handler: (call: RouteCall<string, unknown, unknown, unknown, Once>) => Promise<unknown>
 }
 
-/** What a handler returns: the body of the success, or a reply that was sent. */
+/** The result of a handler: the body of the success, or a reply that was sent. */
 type Result<Sent extends Answers> =
   | FastifyReply
   | (Sent extends { readonly 200: infer Schema extends z.ZodType }
@@ -159,6 +159,6 @@ export function defineRoute<
     >,
   ) => Promise<Result<Sent>>,
 ): Route {
-  // `registerRoutes` gives the handler what the declaration has judged.
+  // `registerRoutes` calls the handler with values that passed the schemas of `spec`.
   return { spec, handler } as unknown as Route
 }

@@ -15,7 +15,7 @@ export interface MigrationBackup {
 }
 
 /**
- * Backs up a database of an older schema beside itself, as `server.db.schema-16`: a migration
+ * Backs up a database of an older schema beside itself, as `server.db.schema-1`: a migration
  * cannot be reverted. Returns null if no migration is due. Throws CommandFailure, and then the
  * caller must not migrate. `suffix` is as for `backUp`.
  */
