@@ -20,3 +20,8 @@ export function factorOfRun(): number {
   }
   return Number(given)
 }
+
+/** A full number of cases at the size of this run: whole, because half a case never ends a law. */
+export function casesOfRun(full: number): number {
+  return Math.max(1, Math.round(full * factorOfRun()))
+}

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect } from 'vitest'
-import { factorOfRun, seedOfRun } from '../run-size.ts'
+import { casesOfRun, factorOfRun, seedOfRun } from '../run-size.ts'
 
 /** Milliseconds that one law may take on a slow machine; some take 40 s on a quiet one. */
 export const LAW_TIMEOUT_MS = 1_200_000
@@ -34,7 +34,7 @@ export function everyCase<T>(
   check: (value: T, tally: (outcome: string) => void) => void,
 ): Outcomes {
   const seed = seedOfRun()
-  const numRuns = Math.max(1, Math.round(runs * factorOfRun()))
+  const numRuns = casesOfRun(runs)
   const counts = new Map<string, number>()
   const tally = (outcome: string) => counts.set(outcome, (counts.get(outcome) ?? 0) + 1)
 

@@ -3,7 +3,7 @@ import type { PolicyChange, ShownPolicy } from '@palisade/protocol'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { comparePlan } from '../../../packages/cli/src/policy-source/compare-audiences.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 
 const HOME = '/home/user'
 const TEAMS = ['red', 'Red', 'blue'] as const
@@ -114,7 +114,7 @@ it('what a plan tells each audience is what the evaluator decides for it', () =>
       }
       expect(untold).toEqual([])
     }),
-    { numRuns: Math.max(1, Math.round(150 * factorOfRun())) },
+    { numRuns: casesOfRun(150) },
   )
   // A law that nothing but trivial cases were put to would say nothing.
   expect(Math.min(tally.opened, tally.closed, tally.same)).toBeGreaterThan(20)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { organizations } from '../../server/governance/document/organizations.ts'
 import { openCliOrganization, WEB, type CliOrganization } from './organization.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 
 const NAMES = ['web', 'Web', 'a b', 'a-b', '../up', '.git', 'con', '社内', 'x'.repeat(255)]
 const FILES = `policies:
@@ -65,7 +65,7 @@ describe.each(['yaml', 'json'] as const)('a directory of %s', (format) => {
           expect((await exportTo()).out).toMatch(/^case-\d+: \d+ polic.*, as it was\n$/)
         },
       ),
-      { numRuns: Math.max(1, Math.round(6 * factorOfRun())) },
+      { numRuns: casesOfRun(6) },
     )
   })
 })

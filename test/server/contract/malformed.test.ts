@@ -2,13 +2,14 @@ import { errorEnvelopeSchema } from '@palisade/protocol'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createRandom, type Random } from '../../../bench/src/workload/random.ts'
-import { factorOfRun, seedOfRun } from '../../run-size.ts'
+import { casesOfRun, seedOfRun } from '../../run-size.ts'
 import { drawNoise } from './malformed/draw-noise.ts'
 import { drawRequest } from './malformed/draw-request.ts'
 import { exchangeRaw, type RawAnswer } from './raw-exchange.ts'
 import { kindOf, openTwoOrganizations, type TwoOrganizations } from './two-organizations.ts'
 
-const REQUESTS = Math.round(3000 * factorOfRun())
+/** At least two batches, so that memory is compared, and enough for the rarest status. */
+const REQUESTS = Math.max(1000, casesOfRun(3000))
 /** Every so many requests comes noise in place of one. */
 const NOISE_SHARE = 0.15
 const AT_ONCE = 16

@@ -4,7 +4,7 @@ import { formatPolicy } from '../../../server/src/history/format-policy.ts'
 import { policyBytes, requirePolicySize } from '../../../server/src/governance/policy-limits.ts'
 import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
 import type { PolicyRecord, RuleRecord } from '../../../server/src/store/records.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 
 function texts(): fc.Arbitrary<string> {
   return fc.oneof(
@@ -49,7 +49,7 @@ it('a policy has as many bytes as its RFC 8785 form, and is taken with no byte m
       expect(isTaken(bytes, policy)).toBe(true)
       expect(isTaken(bytes - 1, policy)).toBe(false)
     }),
-    { numRuns: 300 * factorOfRun() },
+    { numRuns: casesOfRun(300) },
   )
 })
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { formatCanonicalJson } from '../../../server/src/history/canonical-json.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 
 /** RFC 8785 §3.2.3 word for word: every object by itself, member after member. */
 function formatByTheBook(value: unknown): string {
@@ -56,7 +56,7 @@ it('the canonical form has the members of every object by their code units, what
     fc.property(values(), (value) => {
       expect(formatCanonicalJson(value)).toBe(formatByTheBook(value))
     }),
-    { numRuns: 500 * factorOfRun() },
+    { numRuns: casesOfRun(500) },
   )
 })
 

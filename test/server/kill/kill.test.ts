@@ -2,14 +2,14 @@ import Sqlite from 'better-sqlite3'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { factorOfRun, seedOfRun } from '../../run-size.ts'
+import { casesOfRun, seedOfRun } from '../../run-size.ts'
 import { administer, createCluster, startCluster, urlOf } from '../postgres/cluster.ts'
 import { hasPostgres, place, testDatabase } from '../postgres/test-postgres.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 import { runKillCycles, type Victim } from './kill-cycles.ts'
 
-const CYCLES = Math.max(1, Math.round(3 * factorOfRun()))
+const CYCLES = casesOfRun(3)
 const TIMEOUT_MS = 300_000 + CYCLES * 30_000
 
 type Settings = Readonly<Record<string, string>>

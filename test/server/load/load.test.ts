@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 import { runServerCommand, startServerProcess } from '../server-process.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
 /** `PALISADE_CASES=300` makes ten minutes of it. */
-const SECONDS = Math.max(1, Math.round(2 * factorOfRun()))
+const SECONDS = casesOfRun(2)
 /**
  * Requests a second, in even steps: about half of what a small machine takes with this client on
  * it.

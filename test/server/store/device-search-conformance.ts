@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DeviceFilter } from '../../../server/src/store/contract/device-search.ts'
 import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 
 const STATES: readonly AgentState[] = ['fresh', 'stale', 'rejected', 'never_loaded']
 const LABELS = ['ci', 'c', 'linux'] as const
@@ -167,7 +167,7 @@ export function describeDeviceSearch(store: () => Store): void {
           expect(found).toEqual(idsOf((each) => passes(each, wanted)))
         }),
       )
-      await fc.assert(law, { numRuns: 40 * factorOfRun() })
+      await fc.assert(law, { numRuns: casesOfRun(40) })
     })
 
     it('looks at no more devices than its window', async () => {
@@ -225,7 +225,7 @@ export function describeDeviceSearch(store: () => Store): void {
           expect(found).toEqual(all.filter((device) => !hasReached(device)))
         }),
       )
-      await fc.assert(law, { numRuns: 20 * factorOfRun() })
+      await fc.assert(law, { numRuns: casesOfRun(20) })
     })
 
     it('answers how each device stands that was not revoked', async () => {
@@ -264,7 +264,7 @@ export function describeDeviceSearch(store: () => Store): void {
           expect(found).toEqual(idsOf((each) => !each.isRevoked).map(standing))
         }),
       )
-      await fc.assert(law, { numRuns: 20 * factorOfRun() })
+      await fc.assert(law, { numRuns: casesOfRun(20) })
     })
   })
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { EventRecord, PolicyRecord } from '../../../server/src/store/records.ts'
 import type { Store, StoreReader, StoreWriter } from '../../../server/src/store/store.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 import type { OpenStore } from './open-again.ts'
 
 const NOW = '2026-11-21T08:00:00Z'
@@ -189,7 +189,7 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
             }
           }
         }),
-        { numRuns: 10 * factorOfRun() },
+        { numRuns: casesOfRun(10) },
       )
     })
 
@@ -224,7 +224,7 @@ export function describeMemory(store: () => Store, open: () => OpenStore): void 
 
           expect(await left(one)).toBe(await left(other))
         }),
-        { numRuns: 10 * factorOfRun() },
+        { numRuns: casesOfRun(10) },
       )
     })
   })

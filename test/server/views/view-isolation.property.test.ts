@@ -11,7 +11,7 @@ import {
 } from '../../../server/src/views/view-service.ts'
 import { openSqliteStore } from '../../../server/src/store/sqlite/open-sqlite-store.ts'
 import type { Store, StoreWriter } from '../../../server/src/store/store.ts'
-import { factorOfRun } from '../../run-size.ts'
+import { casesOfRun } from '../../run-size.ts'
 import { rollout } from '../history/audit/audited-rollout-writes.ts'
 import { temporaryDirectory } from '../temporary-directory.ts'
 
@@ -76,7 +76,7 @@ describe('the views of an organization', () => {
           for (const other of seen) await judgeOther(service, machine, own, other)
         }
       }),
-      { numRuns: 25 * factorOfRun() },
+      { numRuns: casesOfRun(25) },
     )
   })
 })

@@ -12,7 +12,7 @@ import type { PolicyRecord, RuleRecord } from '../../../../server/src/store/reco
 import { addressPatterns } from '../../../policy-core/arbitraries/address.ts'
 import { namePatterns } from '../../../policy-core/arbitraries/name.ts'
 import { pathPatterns } from '../../../policy-core/arbitraries/path.ts'
-import { factorOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../run-size.ts'
 
 const POLICY: PolicyRecord = {
   id: 'pol_1',
@@ -108,7 +108,7 @@ describe('a policy with a new rule', () => {
           }
         },
       ),
-      { numRuns: 200 * factorOfRun() },
+      { numRuns: casesOfRun(200) },
     )
   })
 
@@ -126,7 +126,7 @@ describe('a policy with a new rule', () => {
         expect(refusal).toEqual(expectedRefusal(changed, rule))
         expect(again).toEqual(refusal)
       }),
-      { numRuns: 400 * factorOfRun() },
+      { numRuns: casesOfRun(400) },
     )
   })
 
@@ -141,7 +141,7 @@ describe('a policy with a new rule', () => {
 
         expect(refusal === null).toBe(compiles)
       }),
-      { numRuns: 400 * factorOfRun() },
+      { numRuns: casesOfRun(400) },
     )
   })
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openGovernedApp, type GovernedApp } from '../../http/governed-app.ts'
 import { apply, exported } from './documents.ts'
 import { organizations } from './organizations.ts'
-import { factorOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../run-size.ts'
 
 let governed: GovernedApp
 
@@ -24,7 +24,7 @@ async function ids(): Promise<Map<string, string>> {
 }
 
 it('whatever an organization has, a document with `prune` gives it exactly what it says', async () => {
-  const runs = Math.max(1, Math.round(40 * factorOfRun()))
+  const runs = casesOfRun(40)
   // Each case starts from where the one before it ended, so any organization meets any other.
   await fc.assert(
     fc.asyncProperty(organizations(), async (policies) => {

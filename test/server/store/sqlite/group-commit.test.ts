@@ -10,9 +10,9 @@ import {
 import { createSqliteConnection } from '../../../../server/src/store/sqlite/sqlite-connection.ts'
 import type { Statement } from '../../../../server/src/store/sql/connection.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
-import { factorOfRun } from '../../../run-size.ts'
+import { casesOfRun } from '../../../run-size.ts'
 
-const CASES = Math.max(1, Math.round(60 * factorOfRun()))
+const CASES = casesOfRun(60)
 
 describe('a group commit', () => {
   let database: Database

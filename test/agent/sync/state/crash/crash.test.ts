@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it, onTestFinished } from 'vitest'
-import { factorOfRun } from '../../../../run-size.ts'
+import { casesOfRun } from '../../../../run-size.ts'
 import { policyOf } from '../../../fixture/bundle.ts'
 import { never, policies, setUp, type Scene } from '../../../fixture/sync-scene.ts'
 import { temporaryDirectory } from '../../../fixture/temporary-directory.ts'
@@ -154,7 +154,7 @@ it('leaves the same when a real process is killed', async () => {
   expect(signal).toBeNull()
   expect(await machine.enforcedAfter(whole)).toBe(NEW)
   const points = pointsOf((JSON.parse(said) as { steps: string[] }).steps)
-  const count = Math.min(points.length, Math.round(FEW * factorOfRun()))
+  const count = Math.min(points.length, casesOfRun(FEW))
   const chosen = points.filter((_point, index) => (index * count) % points.length < count)
 
   const found: string[] = []
