@@ -37,11 +37,19 @@ const LONG = [
 /** Every law of the store once more, which takes minutes; `all` has the laws on SQLite. */
 const WHOLE_MATRIX = ['test/server/store/postgres-store.test.ts']
 
+/** Long tests at full size, unless the caller chose one. */
+const FULL_SIZE = { PALISADE_CASES: process.env['PALISADE_CASES'] ?? '1' }
+
+interface Selection {
+  readonly include: string[]
+  readonly exclude?: string[]
+  readonly env?: Record<string, string>
+}
+
 function project(
   name: string,
   driver: 'sqlite' | 'postgres',
-  include: string[],
-  exclude: string[] = [],
+  { include, exclude = [], env = {} }: Selection,
 ): TestProjectInlineConfiguration {
   return {
     ssr: { resolve: { conditions: ['palisade-source'] } },
@@ -50,6 +58,7 @@ function project(
       name,
       include,
       exclude: [...configDefaults.exclude, ...exclude],
+      env,
       provide: { driver },
       // Only to end what hangs: the longest takes 40 s, a shared machine ten times as long.
       testTimeout: 600_000,
@@ -65,9 +74,9 @@ function project(
 export default defineConfig({
   test: {
     projects: [
-      project('all', 'sqlite', ['test/**/*.test.ts'], WHOLE_MATRIX),
-      project('long', 'sqlite', LONG),
-      project('on PostgreSQL', 'postgres', ON_EVERY_STORE),
+      project('all', 'sqlite', { include: ['test/**/*.test.ts'], exclude: WHOLE_MATRIX }),
+      project('long', 'sqlite', { include: LONG, env: FULL_SIZE }),
+      project('on PostgreSQL', 'postgres', { include: ON_EVERY_STORE, env: FULL_SIZE }),
     ],
     reporters: ['default', new AreaReporter()],
     maxWorkers: '100%', // the default leaves one of two cores idle

@@ -9,8 +9,6 @@ import { AGENT, bundleOf, CLI, SERVER } from './programs.mjs'
  *   directory
  * @property {string} [extra] folder with an installation of its own that only this task wants
  * @property {readonly string[]} [nodeOptions] of every step
- * @property {Readonly<Record<string, string>>} [defaults] environment variables that the
- *   caller may override
  * @property {readonly (readonly string[])[]} steps files for Node with arguments, run in order; the
  *   caller's arguments go to the last
  */
@@ -58,7 +56,6 @@ export const TASKS = {
     summary: 'the long tests at full size, and those of the server on PostgreSQL',
     build: 'everything',
     product: false,
-    defaults: { PALISADE_CASES: '1' },
     steps: [[VITEST, 'run', '--project', 'long', '--project', 'on PostgreSQL']],
   },
   coverage: {

@@ -243,20 +243,6 @@ describe('the command', () => {
   })
 })
 
-describe('the long tests', () => {
-  it.each([
-    ['1', {}],
-    ['10', { PALISADE_CASES: '10' }],
-  ])('run at size %s with %j', async (size, env) => {
-    mkdirSync(join(checkout.root, 'node_modules/vitest'), { recursive: true })
-    checkout.write('node_modules/vitest/vitest.mjs', 'console.log(process.env.PALISADE_CASES)')
-
-    const run = await checkout.run(['test:full'], { env })
-
-    expect(run.stdout.trim()).toBe(size)
-  })
-})
-
 describe('usage', () => {
   it.each([[[]], [['nonsense']], [['__proto__']]])(
     'lists the tasks and ends 2 for %j',
