@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { AreaReporter } from './test/area-reporter.ts'
+import { fullSize } from './test/run-size.ts'
 
 /**
  * Tests of the server that mean the same on every store; they run on PostgreSQL once more. Those
@@ -37,9 +38,6 @@ const LONG = [
 /** Every law of the store once more, which takes minutes; `all` has the laws on SQLite. */
 const WHOLE_MATRIX = ['test/server/store/postgres-store.test.ts']
 
-/** Long tests at full size, unless the caller chose one. */
-const FULL_SIZE = { PALISADE_CASES: process.env['PALISADE_CASES'] ?? '1' }
-
 interface Selection {
   readonly include: string[]
   readonly exclude?: string[]
@@ -75,8 +73,8 @@ export default defineConfig({
   test: {
     projects: [
       project('all', 'sqlite', { include: ['test/**/*.test.ts'], exclude: WHOLE_MATRIX }),
-      project('long', 'sqlite', { include: LONG, env: FULL_SIZE }),
-      project('on PostgreSQL', 'postgres', { include: ON_EVERY_STORE, env: FULL_SIZE }),
+      project('long', 'sqlite', { include: LONG, env: fullSize() }),
+      project('on PostgreSQL', 'postgres', { include: ON_EVERY_STORE, env: fullSize() }),
     ],
     reporters: ['default', new AreaReporter()],
     maxWorkers: '100%', // the default leaves one of two cores idle

@@ -21,6 +21,11 @@ export function factorOfRun(): number {
   return Number(given)
 }
 
+/** Environment of long tests at full size, unless the caller chose a size. */
+export function fullSize(): Record<string, string> {
+  return { PALISADE_CASES: process.env['PALISADE_CASES'] ?? '1' }
+}
+
 /** A full number of cases at the size of this run: whole, because half a case never ends a law. */
 export function casesOfRun(full: number): number {
   return Math.max(1, Math.round(full * factorOfRun()))
