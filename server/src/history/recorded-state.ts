@@ -1,29 +1,14 @@
-import { parseJson } from '@palisade/protocol'
-import { hash } from 'node:crypto'
-import { z } from 'zod'
 import type { HistoryItem } from '../store/contract/history.ts'
 import type { EventRecord } from '../store/records.ts'
-import { formatCanonicalJson } from './canonical-json.ts'
-
-/**
- * The members that only this event changes. `updated_at` of a policy follows its rules, whose
- * events do not show it.
- */
-export const COMPARED = {
-  organization: ['entitled', 'resolve_unlisted_names', 'created_at'],
-  distribution: ['fresh_for_seconds', 'expires_after_seconds', 'offline_allow'],
-  member: ['role', 'teams'],
-  invitation: ['role'],
-  team: ['name'],
-  policy: ['name', 'scope', 'created_at'],
-  rule: ['name', 'actions', 'decision', 'resources'],
-  access_token: ['permissions', 'expires_at', 'revoked_at'],
-  enrolment_token: ['labels', 'max_uses', 'expires_at', 'revoked_at'],
-  device: ['name', 'user', 'labels', 'revoked_at'],
-  webhook: ['url', 'enabled'],
-} as const
-
-export type ItemKind = keyof typeof COMPARED
+import {
+  digestItem,
+  digestOf,
+  formatItem,
+  parseItem,
+  type ItemKind,
+  type ItemState,
+  type RecordedItem,
+} from './recorded-item.ts'
 
 /** Events that show the whole of their item, and change no other item. */
 const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
@@ -41,19 +26,6 @@ const SHOWN_BY: Readonly<Partial<Record<string, ItemKind>>> = {
   'webhook.created': 'webhook',
   'webhook.updated': 'webhook',
   'webhook.deleted': 'webhook',
-}
-
-/** Digests of members, by their names. */
-export type ItemDigest = ReadonlyMap<string, string>
-
-export interface RecordedItem {
-  readonly kind: ItemKind
-  readonly id: string
-  readonly name: string | null
-  /** The last event of the item. */
-  readonly sequence: number
-  /** Null once it was deleted. */
-  readonly digest: ItemDigest | null
 }
 
 /** The state that the events of one organization lead to. */
@@ -76,19 +48,6 @@ export interface RemovedState {
 
 const NO_EVENTS: RemovedState = { isWhole: false, items: [] }
 
-/** `teams` are ids of a member's teams. */
-const keptItemSchema = z.strictObject({
-  kind: z.enum(Object.keys(COMPARED) as [ItemKind, ...ItemKind[]]),
-  id: z.string(),
-  name: z.string().nullable(),
-  sequence: z.number(),
-  digest: z.record(z.string(), z.string()),
-  teams: z.array(z.string()),
-})
-type KeptItem = z.infer<typeof keptItemSchema>
-
-type State = Readonly<Record<string, unknown>>
-
 /** Leaves out items that no `takeChanges` wrote: the digest with their checkpoint tells of them. */
 export function createRecordedState(removed = NO_EVENTS): RecordedState {
   const items = new Map<string, RecordedItem>()
@@ -100,7 +59,7 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   let isWhole = removed.isWhole
   const changed = new Set<string>()
 
-  for (const { item, teams } of removed.items.flatMap(parseKept)) {
+  for (const { item, teams } of removed.items.flatMap(parseItem)) {
     items.set(keyOf(item.kind, item.id), item)
     if (item.kind === 'member') members.set(item.id, teams)
     if (item.kind === 'rule') addRule(item.id)
@@ -116,7 +75,7 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
     changed.add(key)
   }
 
-  function put(kind: ItemKind, event: EventRecord, state: State | null, id = event.subject.id) {
+  function put(kind: ItemKind, event: EventRecord, state: ItemState | null, id = event.subject.id) {
     const { sequence, subject } = event
     const digest = state === null ? null : digestItem(kind, state)
     set(keyOf(kind, id), { kind, id, name: subject.name, sequence, digest })
@@ -202,26 +161,11 @@ export function createRecordedState(removed = NO_EVENTS): RecordedState {
   }
 }
 
-/** Digests of the compared members that `state` has: older events may lack the newest. */
-export function digestItem(kind: ItemKind, state: State): ItemDigest {
-  const digest = new Map<string, string>()
-  for (const member of COMPARED[kind]) {
-    // An event leaves out an instant of revocation that there is not.
-    const value = member === 'revoked_at' ? (state[member] ?? null) : state[member]
-    if (value !== undefined) digest.set(member, digestOf(value))
-  }
-  return digest
-}
-
-function digestOf(value: unknown): string {
-  return hash('sha256', formatCanonicalJson(value), 'base64')
-}
-
 function keyOf(kind: ItemKind, id: string): string {
   return `${kind} ${id}`
 }
 
-function isState(value: unknown): value is State {
+function isState(value: unknown): value is ItemState {
   return typeof value === 'object' && value !== null
 }
 
@@ -237,34 +181,7 @@ function formatChanges(
   return new Map(
     [...changed].map((key) => {
       const item = items.get(key)
-      return [key, formatKept(item, members.get(item?.id ?? ''))]
+      return [key, formatItem(item, members.get(item?.id ?? ''))]
     }),
   )
-}
-
-function formatKept(
-  item: RecordedItem | undefined,
-  teams: ReadonlySet<string> = new Set(),
-): string | null {
-  if (item?.digest == null || isEnded(item.kind, item.digest)) return null
-  const kept: KeptItem = {
-    ...item,
-    digest: Object.fromEntries(item.digest),
-    teams: item.kind === 'member' ? [...teams].toSorted() : [],
-  }
-  return JSON.stringify(kept)
-}
-
-function parseKept({ recorded }: HistoryItem): { item: RecordedItem; teams: Set<string> }[] {
-  const json = parseJson(recorded)
-  const kept = json.ok ? keptItemSchema.safeParse(json.value) : null
-  if (kept?.success !== true) return []
-  const { teams, digest, ...known } = kept.data
-  const item = { ...known, digest: new Map(Object.entries(digest)) }
-  return [{ item, teams: new Set(teams) }]
-}
-
-/** No list shows a revoked token again; one that comes back is stored without an event. */
-function isEnded(kind: ItemKind, digest: ItemDigest): boolean {
-  return kind === 'access_token' && digest.get('revoked_at') !== digestOf(null)
 }

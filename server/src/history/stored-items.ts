@@ -1,6 +1,6 @@
 import { formatPolicy, formatRule } from './format-policy.ts'
 import type { StoreReader } from '../store/store.ts'
-import type { ItemKind } from './recorded-state.ts'
+import type { ItemKind } from './recorded-item.ts'
 
 /** Devices read at once. */
 const PAGE = 1000

@@ -1,12 +1,7 @@
 import { DEFAULT_DISTRIBUTION_SETTINGS } from '@palisade/protocol'
 import type { StoreReader } from '../store/store.ts'
-import {
-  digestItem,
-  type ItemDigest,
-  type ItemKind,
-  type RecordedItem,
-  type RecordedState,
-} from './recorded-state.ts'
+import { digestItem, type ItemDigest, type ItemKind, type RecordedItem } from './recorded-item.ts'
+import type { RecordedState } from './recorded-state.ts'
 import { readStoredItems, type StoredItem } from './stored-items.ts'
 
 /** A stored item that is not as the last event of it says. */

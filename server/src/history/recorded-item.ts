@@ -1,0 +1,97 @@
+import { parseJson } from '@palisade/protocol'
+import { hash } from 'node:crypto'
+import { z } from 'zod'
+import type { HistoryItem } from '../store/contract/history.ts'
+import { formatCanonicalJson } from './canonical-json.ts'
+
+/**
+ * The members that only this event changes. `updated_at` of a policy follows its rules, whose
+ * events do not show it.
+ */
+export const COMPARED = {
+  organization: ['entitled', 'resolve_unlisted_names', 'created_at'],
+  distribution: ['fresh_for_seconds', 'expires_after_seconds', 'offline_allow'],
+  member: ['role', 'teams'],
+  invitation: ['role'],
+  team: ['name'],
+  policy: ['name', 'scope', 'created_at'],
+  rule: ['name', 'actions', 'decision', 'resources'],
+  access_token: ['permissions', 'expires_at', 'revoked_at'],
+  enrolment_token: ['labels', 'max_uses', 'expires_at', 'revoked_at'],
+  device: ['name', 'user', 'labels', 'revoked_at'],
+  webhook: ['url', 'enabled'],
+} as const
+
+export type ItemKind = keyof typeof COMPARED
+
+/** Digests of members, by their names. */
+export type ItemDigest = ReadonlyMap<string, string>
+
+/** An item of an organization after its last event. */
+export interface RecordedItem {
+  readonly kind: ItemKind
+  readonly id: string
+  readonly name: string | null
+  /** The last event of the item. */
+  readonly sequence: number
+  /** Null once it was deleted. */
+  readonly digest: ItemDigest | null
+}
+
+/** An item as an event shows it. */
+export type ItemState = Readonly<Record<string, unknown>>
+
+/** `teams` are ids of a member's teams. */
+const keptItemSchema = z.strictObject({
+  kind: z.enum(Object.keys(COMPARED) as [ItemKind, ...ItemKind[]]),
+  id: z.string(),
+  name: z.string().nullable(),
+  sequence: z.number(),
+  digest: z.record(z.string(), z.string()),
+  teams: z.array(z.string()),
+})
+type KeptItem = z.infer<typeof keptItemSchema>
+
+/** Digests of the compared members that `state` has. */
+export function digestItem(kind: ItemKind, state: ItemState): ItemDigest {
+  const digest = new Map<string, string>()
+  for (const member of COMPARED[kind]) {
+    // An event of an item that is not revoked leaves out the instant of revocation.
+    const value = member === 'revoked_at' ? (state[member] ?? null) : state[member]
+    if (value !== undefined) digest.set(member, digestOf(value))
+  }
+  return digest
+}
+
+export function digestOf(value: unknown): string {
+  return hash('sha256', formatCanonicalJson(value), 'base64')
+}
+
+/** The text that is kept when the events of the item are removed; null for an ended item. */
+export function formatItem(
+  item: RecordedItem | undefined,
+  teams: ReadonlySet<string> = new Set(),
+): string | null {
+  if (item?.digest == null || isEnded(item.kind, item.digest)) return null
+  const kept: KeptItem = {
+    ...item,
+    digest: Object.fromEntries(item.digest),
+    teams: item.kind === 'member' ? [...teams].toSorted() : [],
+  }
+  return JSON.stringify(kept)
+}
+
+/** Reads a text of `formatItem`; an empty list for any other text. */
+export function parseItem({ recorded }: HistoryItem): { item: RecordedItem; teams: Set<string> }[] {
+  const json = parseJson(recorded)
+  const kept = json.ok ? keptItemSchema.safeParse(json.value) : null
+  if (kept?.success !== true) return []
+  const { teams, digest, ...known } = kept.data
+  const item = { ...known, digest: new Map(Object.entries(digest)) }
+  return [{ item, teams: new Set(teams) }]
+}
+
+/** No list shows a revoked token again; one that comes back is stored without an event. */
+function isEnded(kind: ItemKind, digest: ItemDigest): boolean {
+  return kind === 'access_token' && digest.get('revoked_at') !== digestOf(null)
+}
