@@ -1,3 +1,4 @@
+import { revisionStatusSchema } from '@palisade/protocol'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Authenticate } from '../identity/authenticate.ts'
 import { registerRoutes } from '../identity/routes/register-routes.ts'
@@ -10,8 +11,16 @@ import { enrolmentTokenRoutes } from './enrolment/enrolment-token-routes.ts'
 import type { EnrolmentTokenServiceDeps } from './enrolment/enrolment-token-service.ts'
 import { hintRoutes, type HintRouteDeps } from './hint/hint-routes.ts'
 import { reportRoute, type ReportRouteDeps } from './machines/report-route.ts'
-import { revisionRoute, type RevisionRouteDeps } from './machines/revision-route.ts'
 import { rolloutRoutes, type RolloutRouteDeps } from './rollout/rollout-routes.ts'
+import { defineRoute, type Route } from '../identity/routes/route.ts'
+import { createAnswerTurns } from '../operations/overload/answer-turns.ts'
+import { createRememberedCounts, type RememberedCountDeps } from './machines/remembered-counts.ts'
+import {
+  readRevisionStatus,
+  requireRevision,
+  type CountedRevision,
+  type RevisionStatusDeps,
+} from './machines/revision-status.ts'
 
 export type DistributionRouteDeps = BreakGlassRouteDeps &
   BundleRouteDeps &
@@ -39,4 +48,29 @@ export function distributionRoutes(deps: DistributionRouteDeps): FastifyPluginAs
       revisionRoute(deps),
       ...rolloutRoutes(deps),
     ])
+}
+
+interface RevisionRouteDeps
+  extends Omit<RevisionStatusDeps, 'turns' | 'counts'>, RememberedCountDeps {}
+
+/** `GET /api/v1/orgs/:org/revisions/:revision` */
+function revisionRoute(deps: RevisionRouteDeps): Route {
+  const turns = createAnswerTurns()
+  const counts = createRememberedCounts<CountedRevision>(deps)
+  return defineRoute(
+    {
+      method: 'GET',
+      path: '/api/v1/orgs/:org/revisions/:revision',
+      operationId: 'getRevisionStatus',
+      tags: ['devices'],
+      summary: 'How many devices enforce a revision, refuse it, or have not said so',
+      permission: 'policies:read',
+      lookUp: (_reader, { revision }, { access }) =>
+        requireRevision(revision, access.organization.revision),
+      answers: { 200: revisionStatusSchema },
+      errors: [429],
+    },
+    async ({ caller, params: { org, revision } }) =>
+      readRevisionStatus({ ...deps, turns, counts }, caller, org, revision),
+  )
 }

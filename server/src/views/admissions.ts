@@ -3,8 +3,8 @@ import type { Store, StoreReader } from '../store/store.ts'
 import { authenticateDevice } from '../identity/device/authenticate-device.ts'
 import { parseDeviceToken } from '../identity/device/device-authorization.ts'
 import type { DeviceTokens } from '../identity/device/device-tokens.ts'
-import { placeDevice, readWhereabouts } from './device-place.ts'
-import type { ViewPlace } from './inspect-view.ts'
+import { assignView, readAssignmentInputs } from './assigned-view.ts'
+import type { ViewRef } from './inspect-view.ts'
 import { createRecent } from '../platform/recent.ts'
 
 /**
@@ -21,7 +21,7 @@ export interface Admitted {
   readonly expiresMs: number
   readonly deviceId: string
   readonly user: string | null
-  readonly place: ViewPlace
+  readonly place: ViewRef
   /** The newest one that was kept, which may be of a former view; null before the first. */
   readonly assignment: DeviceAssignmentRecord | null
 }
@@ -61,11 +61,11 @@ export function createAdmissions(deps: {
     const known = find(token)
     if (known !== null) return known
     const generation = store.generation('accounts')
-    const { device, expiresMs, whereabouts, assignment } = await store.read((reader) =>
+    const { device, expiresMs, inputs, assignment } = await store.read((reader) =>
       readDevice(reader, deps.tokens, token),
     )
     const { id: deviceId, username: user } = device
-    const place = await placeDevice(deps, whereabouts)
+    const place = await assignView(deps, inputs)
     const admitted = { generation, expiresMs, deviceId, user, place, assignment }
     devices.keep(token, admitted)
     return admitted
@@ -77,7 +77,7 @@ export function createAdmissions(deps: {
 async function readDevice(reader: StoreReader, tokens: Pick<DeviceTokens, 'read'>, token: string) {
   const authenticated = await authenticateDevice(reader, tokens, token)
   const { id } = authenticated.device
-  const whereabouts = await readWhereabouts(reader, authenticated.device)
+  const inputs = await readAssignmentInputs(reader, authenticated.device)
   const assignment = (await reader.deviceAssignments.list([id])).get(id) ?? null
-  return { ...authenticated, whereabouts, assignment }
+  return { ...authenticated, inputs, assignment }
 }

@@ -3,9 +3,9 @@ import { createFairQueue } from '../platform/fair-queue.ts'
 import { nextTurn } from '../platform/next-turn.ts'
 import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../store/store.ts'
-import { findPlace, readWhereabouts } from './device-place.ts'
-import { secondsOf } from './keys/due.ts'
-import type { ViewPlace } from './inspect-view.ts'
+import { findAssignedView, readAssignmentInputs } from './assigned-view.ts'
+import { secondsOf } from './publication/renewal.ts'
+import type { ViewRef } from './inspect-view.ts'
 
 /** Each takes a read or two; other writers wait for no more than these. */
 const DEVICES_OF_TRANSACTION = 16
@@ -15,7 +15,7 @@ const TRANSACTIONS_AT_ONCE = 4
 /** A device for which an assignment is to be signed. */
 export interface Assignee {
   readonly deviceId: string
-  readonly place: ViewPlace
+  readonly place: ViewRef
   /** The newest version that it says to have accepted; 0 before the first. */
   readonly heldVersion: number
 }
@@ -114,10 +114,10 @@ async function assign(
   return found
 }
 
-async function isOwn(writer: StoreWriter, deviceId: string, place: ViewPlace): Promise<boolean> {
+async function isOwn(writer: StoreWriter, deviceId: string, place: ViewRef): Promise<boolean> {
   const device = await writer.devices.find(place.org, deviceId)
   if (device === null) return false
-  return findPlace(await readWhereabouts(writer, device))?.id === place.id
+  return findAssignedView(await readAssignmentInputs(writer, device))?.id === place.id
 }
 
 /**

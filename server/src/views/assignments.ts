@@ -1,15 +1,16 @@
-import type { DeviceView } from '@palisade/protocol'
+import { DEVICE_VIEW_TYPE, type DeviceView } from '@palisade/protocol'
 import { isDeepStrictEqual } from 'node:util'
 import type { DeviceAssignmentRecord } from '../store/distribution-records.ts'
 import type { Store, StoreWriter } from '../store/store.ts'
 import type { Admitted } from './admissions.ts'
 import { createAssignmentVersions, isGood } from './assignment-versions.ts'
-import { secondsOf } from './keys/due.ts'
-import type { OpenKey } from './keys/opened-keys.ts'
+import { secondsOf } from './publication/renewal.ts'
+import type { OpenKey } from './keys/role-key.ts'
 import type { RoleKey } from './keys/role-key.ts'
 import { createRecent } from '../platform/recent.ts'
-import { signDeviceView } from './publication/sign-device-view.ts'
 import { ensureTrust } from './keys/trust.ts'
+import { formatCanonicalJson } from '../history/canonical-json.ts'
+import { formatTufTime } from './keys/metadata.ts'
 
 const MAX_SIGNERS = 10_000
 /** Half of them are found even while others come in turns; each takes about a kilobyte. */
@@ -138,4 +139,26 @@ function isReusable(before: Made, { key, lifeMs, content, issuedMs }: Making): b
 
 async function makeTargetsKey(writer: StoreWriter, org: string, now: Date): Promise<RoleKey> {
   return (await ensureTrust(writer, org, now)).keys.targets
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Says to one machine which view is its own, for as long as a timestamp lives: one that moved must
+ * not be kept in its former view for longer, and is stale when either of them is over.
+ */
+export function signDeviceView(
+  content: Omit<DeviceView['signed'], '_type' | 'issued' | 'expires'>,
+  key: RoleKey,
+  now: Date,
+  lifeMs: number = DAY_MS,
+): DeviceView {
+  const signed = {
+    _type: DEVICE_VIEW_TYPE,
+    ...content,
+    issued: formatTufTime(now.getTime()),
+    expires: formatTufTime(now.getTime() + lifeMs),
+  } as const
+  const { keyID, sig } = key.signBytes(Buffer.from(formatCanonicalJson(signed)))
+  return { signatures: [{ keyid: keyID, sig }], signed }
 }

@@ -2,12 +2,12 @@ import type { RootRecord, ViewRecord } from '../store/distribution-records.ts'
 import type { OrganizationRecord } from '../store/records.ts'
 import { StoreError } from '../store/store-error.ts'
 import type { StoreReader } from '../store/store.ts'
-import { findDue, type Inspection } from './keys/due.ts'
+import { findDueRole, type Inspection } from './publication/renewal.ts'
 import type { ViewBase } from './content/formatted-policies.ts'
 import type { ViewContent, ViewContents } from './content/view-content.ts'
 
 /** A set of teams and a base of policies, with the name of their view. */
-export interface ViewPlace {
+export interface ViewRef {
   readonly org: string
   readonly id: string
   readonly teams: readonly string[]
@@ -26,7 +26,7 @@ export interface FoundView {
 
 /** Which view somebody asks for. */
 export interface Question {
-  readonly place: ViewPlace
+  readonly place: ViewRef
   /** As it was when it was last found. */
   readonly before: FoundView | null
   /** Whether a timestamp that is some minutes old does not do. */
@@ -81,5 +81,5 @@ function isNothingDue(
   inspection: Omit<Inspection, 'root'>,
 ): boolean {
   if (root === null || isRootMissing) return false
-  return findDue(record, { root, ...inspection }) === 'nothing'
+  return findDueRole(record, { root, ...inspection }) === 'nothing'
 }

@@ -4,8 +4,8 @@ import { conflict, notFound } from '../platform/api-error.ts'
 import type { Work } from '../operations/overload/work-budget.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import type { Assign } from './assignments.ts'
-import { placeDevice, readWhereabouts, type Whereabouts } from './device-place.ts'
-import { secondsOf, startOfKept } from './keys/due.ts'
+import { assignView, readAssignmentInputs, type AssignmentInputs } from './assigned-view.ts'
+import { secondsOf, startOfKept } from './publication/renewal.ts'
 import { listViewFiles } from './view-files.ts'
 import type { ViewPublisher } from './publication/view-publisher.ts'
 
@@ -30,10 +30,10 @@ export async function packBundle(
   work: Pick<Work, 'turn'>,
 ): Promise<Buffer> {
   const { store } = deps
-  const whereabouts = await store.read((reader) => readLive(reader, org, deviceId))
-  const place = await placeDevice(deps, whereabouts)
+  const inputs = await store.read((reader) => readLive(reader, org, deviceId))
+  const place = await assignView(deps, inputs)
   const timestamp = (await deps.publisher.current(place)).body
-  const device = { deviceId, user: whereabouts.device.username, place, assignment: null }
+  const device = { deviceId, user: inputs.device.username, place, assignment: null }
   // Always anew: the machine cannot say which version it has, which a restored store may have
   // forgotten.
   const asked = { heldVersion: secondsOf(deps.now()), nonce: null }
@@ -57,7 +57,11 @@ export async function packBundle(
   return concatInTurns(texts, work)
 }
 
-async function readLive(reader: StoreReader, org: string, deviceId: string): Promise<Whereabouts> {
+async function readLive(
+  reader: StoreReader,
+  org: string,
+  deviceId: string,
+): Promise<AssignmentInputs> {
   const device = await reader.devices.find(org, deviceId)
   if (device === null) throw notFound('device not found')
   const { username } = device
@@ -65,5 +69,5 @@ async function readLive(reader: StoreReader, org: string, deviceId: string): Pro
   const isOut = username !== null && (await reader.memberships.find(org, username)) === null
   if (device.revoked_at !== null || isOut)
     throw conflict('the device was revoked; enrol the machine again')
-  return readWhereabouts(reader, device)
+  return readAssignmentInputs(reader, device)
 }

@@ -5,8 +5,8 @@ import {
   type DeviceView,
 } from '@palisade/protocol'
 import type { Store } from '../store/store.ts'
-import { startOfKept } from './keys/due.ts'
-import type { ViewPlace } from './inspect-view.ts'
+import { startOfKept } from './publication/renewal.ts'
+import type { ViewRef } from './inspect-view.ts'
 import { createRecent } from '../platform/recent.ts'
 import { readViewFiles } from './view-files.ts'
 import type { ServedTimestamp } from './publication/view-publisher.ts'
@@ -28,7 +28,7 @@ export interface Updates {
   /**
    * `files` of a bundle as JSON. Throws ApiError 409 when somebody has changed policies meanwhile.
    */
-  files(place: ViewPlace, timestamp: ServedTimestamp, held: Held): Promise<string>
+  files(place: ViewRef, timestamp: ServedTimestamp, held: Held): Promise<string>
 }
 
 /**
@@ -40,7 +40,7 @@ export function createUpdates(deps: { readonly store: Store; readonly now: () =>
   const running = new Map<string, Promise<string>>()
 
   async function make(
-    place: ViewPlace,
+    place: ViewRef,
     { body: timestamp }: ServedTimestamp,
     { root, targets }: Held,
   ): Promise<string> {

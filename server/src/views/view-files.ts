@@ -1,7 +1,7 @@
 import { conflict } from '../platform/api-error.ts'
 import type { RootRecord } from '../store/distribution-records.ts'
 import type { StoreReader } from '../store/store.ts'
-import type { ViewPlace } from './inspect-view.ts'
+import type { ViewRef } from './inspect-view.ts'
 
 /** The members of signed metadata that name the next file; it was written by this server. */
 interface Linked {
@@ -41,7 +41,7 @@ export type ReadStore = <T>(work: (reader: StoreReader) => Promise<T>) => Promis
  */
 export async function readViewFiles(
   reader: StoreReader,
-  place: Pick<ViewPlace, 'org' | 'id'>,
+  place: Pick<ViewRef, 'org' | 'id'>,
   wanted: WantedFiles,
 ): Promise<Record<string, string>> {
   const files: Record<string, string> = {}
@@ -56,7 +56,7 @@ export async function readViewFiles(
  */
 export async function* listViewFiles(
   read: ReadStore,
-  { org, id }: Pick<ViewPlace, 'org' | 'id'>,
+  { org, id }: Pick<ViewRef, 'org' | 'id'>,
   wanted: WantedFiles,
 ): AsyncGenerator<ViewFile> {
   const { timestamp, since, maxDocuments = Infinity } = wanted
@@ -106,7 +106,7 @@ async function* listRoots(
 /** Empty when that targets file is gone. */
 async function readFormerPaths(
   reader: StoreReader,
-  { org, id }: Pick<ViewPlace, 'org' | 'id'>,
+  { org, id }: Pick<ViewRef, 'org' | 'id'>,
   { targets = null, since }: WantedFiles,
 ): Promise<ReadonlySet<string>> {
   const name = `${targets}.targets.json`

@@ -7,11 +7,11 @@ import type { DeviceTokens } from '../identity/device/device-tokens.ts'
 import type { LastSeen } from './last-seen.ts'
 import { createAdmissions, type Admitted } from './admissions.ts'
 import { createAssignments, type AskedAssignment } from './assignments.ts'
-import { startOfKept } from './keys/due.ts'
+import { startOfKept } from './publication/renewal.ts'
 import { createRecent } from '../platform/recent.ts'
-import { placeOf } from './device-place.ts'
-import type { ViewPlace } from './inspect-view.ts'
-import { rememberOpenedKeys } from './keys/opened-keys.ts'
+import { placeOf } from './assigned-view.ts'
+import type { ViewRef } from './inspect-view.ts'
+import { rememberOpenedKeys } from './keys/role-key.ts'
 import { packBundle } from './pack-bundle.ts'
 import { createUpdates, joinUpdate, type Held } from './pack-update.ts'
 import { ensureViewSecret } from './content/view-id.ts'
@@ -208,6 +208,6 @@ export function createViewService(deps: ViewServiceDeps): ViewService {
 }
 
 /** Letter for letter: another spelling of a name is another name. */
-function isOwn(place: ViewPlace, requested: Requested): boolean {
+function isOwn(place: ViewRef, requested: Requested): boolean {
   return requested.org === place.org && requested.view === place.id
 }

@@ -3,8 +3,8 @@ import {
   createAssignmentVersions,
   type FindAssignment,
 } from '../../../server/src/views/assignment-versions.ts'
-import { placeDevice, readWhereabouts } from '../../../server/src/views/device-place.ts'
-import type { ViewPlace } from '../../../server/src/views/inspect-view.ts'
+import { assignView, readAssignmentInputs } from '../../../server/src/views/assigned-view.ts'
+import type { ViewRef } from '../../../server/src/views/inspect-view.ts'
 import type { Store } from '../../../server/src/store/store.ts'
 import { openOwner, type Owner } from '../owner.ts'
 import { enrolTestDevice } from '../test-device.ts'
@@ -41,13 +41,13 @@ describe('versions of assignments', () => {
     return createAssignmentVersions({ store, now: () => new Date(test.now() + aheadMs) })
   }
 
-  async function placeOf(id = deviceId): Promise<ViewPlace> {
-    const whereabouts = await test.store.read(async (reader) => {
+  async function placeOf(id = deviceId): Promise<ViewRef> {
+    const inputs = await test.store.read(async (reader) => {
       const device = await reader.devices.find('acme', id)
       if (device === null) throw new Error('no device')
-      return readWhereabouts(reader, device)
+      return readAssignmentInputs(reader, device)
     })
-    return placeDevice({ store: test.store, random: () => new Uint8Array(32) }, whereabouts)
+    return assignView({ store: test.store, random: () => new Uint8Array(32) }, inputs)
   }
 
   async function joinTeam(): Promise<() => Promise<void>> {

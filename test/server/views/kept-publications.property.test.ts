@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { createHash, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { startOfKept } from '../../../server/src/views/keys/due.ts'
+import { startOfKept } from '../../../server/src/views/publication/renewal.ts'
 import {
   createViewPublisher,
   type ViewPublisher,

@@ -7,7 +7,7 @@ import {
 import type { LightMyRequestResponse } from 'fastify'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { rotateDistributionKeys } from '../../../server/src/views/keys/rotate-keys.ts'
-import { startOfSlot } from '../../../server/src/views/slot.ts'
+import { startOfPeriod } from '../../../server/src/views/publication/renewal.ts'
 import { createAuditedStore } from '../../../server/src/history/audit/audited-store.ts'
 import { OPERATOR } from '../../../server/src/history/author.ts'
 import { openOwner, type Owner } from '../owner.ts'
@@ -320,7 +320,7 @@ describe('an update', () => {
     beforeEach(async () => {
       // For an hour nothing else is due.
       const { view } = await read(NOTHING)
-      test.advance(startOfSlot(test.now(), view, HOUR_MS) + HOUR_MS - test.now())
+      test.advance(startOfPeriod(test.now(), view, HOUR_MS) + HOUR_MS - test.now())
     })
 
     it('is signed anew once it is ten minutes old, and not for others', async () => {

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { readProcessConfig } from '../../config/config.ts'
 import { systemSources } from '../../platform/sources.ts'
-import { listenForStop } from '../../platform/stop-signals.ts'
 
 /** `start`. */
 export function addStart(program: Command): void {
@@ -18,7 +17,7 @@ export function addStart(program: Command): void {
         ...(host === undefined ? {} : { PALISADE_HOST: host }),
         ...(port === undefined ? {} : { PALISADE_PORT: port }),
       })
-      await startServer(config, systemSources(), listenForStop(endAtOnce))
+      await startServer(config, systemSources(), listenForStop())
     })
 }
 
@@ -26,4 +25,22 @@ export function addStart(program: Command): void {
 function endAtOnce(): never {
   process.stderr.write('palisade-server: ended by a second signal; running requests were cut off\n')
   process.exit(1)
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const
+
+/**
+ * Listens for SIGTERM and SIGINT from now on. Resolves with the name of the first, and calls
+ * `endAtOnce` at every further one, because a second signal asks not to wait.
+ */
+function listenForStop(): Promise<string> {
+  return new Promise((resolve) => {
+    let isStopping = false
+    for (const signal of SIGNALS)
+      process.on(signal, () => {
+        if (isStopping) endAtOnce()
+        isStopping = true
+        resolve(signal)
+      })
+  })
 }

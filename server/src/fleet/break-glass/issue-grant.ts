@@ -1,10 +1,18 @@
-import { GRANT_LIMITS, type Grant, type IssueGrantRequest } from '@palisade/protocol'
+import {
+  GRANT_LIMITS,
+  GRANT_TYPE,
+  GRANT_VERSION,
+  type Grant,
+  type IssueGrantRequest,
+} from '@palisade/protocol'
 import { conflict, limitExceeded } from '../../platform/api-error.ts'
 import type { DeviceRecord, GrantRecord } from '../../store/distribution-records.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
 import type { EnrolDeps } from '../enrolment/enrol-device.ts'
 import { ensureTrust } from '../../views/keys/trust.ts'
-import { signGrant } from './sign-grant.ts'
+import { formatCanonicalJson } from '../../history/canonical-json.ts'
+import { formatTufTime } from '../../views/keys/metadata.ts'
+import type { RoleKey } from '../../views/keys/role-key.ts'
 
 /** That may still be begun or be in force, of one device; few, so their list has no pages. */
 const MAX_OUTSTANDING = 20
@@ -52,4 +60,26 @@ async function requireLive(reader: StoreReader, device: DeviceRecord): Promise<v
   const isOut = username !== null && (await reader.memberships.find(org, username)) === null
   if (revoked_at !== null || isOut)
     throw conflict('the device was revoked; enrol the machine again')
+}
+
+/**
+ * The file that one machine accepts once. Signed by the targets key, which machines know by their
+ * roots: a thief of that key could as well sign a policy that allows more than any grant does.
+ */
+export function signGrant(record: GrantRecord, targets: RoleKey): Grant {
+  const { org, device_id, id, reason, issued_by, duration_seconds } = record
+  const signed = {
+    _type: GRANT_TYPE,
+    version: GRANT_VERSION,
+    org,
+    device_id,
+    id,
+    reason,
+    issued_by,
+    issued: formatTufTime(Date.parse(record.issued_at)),
+    use_by: formatTufTime(Date.parse(record.use_by)),
+    duration_seconds,
+  } as const
+  const { keyID, sig } = targets.signBytes(Buffer.from(formatCanonicalJson(signed)))
+  return { signatures: [{ keyid: keyID, sig }], signed }
 }

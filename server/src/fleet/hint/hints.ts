@@ -2,7 +2,7 @@ import { MAX_SPREAD_SECONDS, type Hint } from '@palisade/protocol'
 import { nextTurn } from '../../platform/next-turn.ts'
 import type { Store } from '../../store/store.ts'
 import type { Proof } from '../../identity/device/verify-proof.ts'
-import { countAskers } from './count-askers.ts'
+import { countHintCallers } from './hint-callers.ts'
 import { createWaitingRoom, type Place } from './waiting-room.ts'
 import { watchRevisions, type Revisions } from './watch-revisions.ts'
 
@@ -71,7 +71,7 @@ export function createHints(deps: {
 }): Hints {
   const { limits } = deps
   const uptime = (): number => performance.now()
-  const askers = countAskers(uptime, limits.waitingOfOrg)
+  const callers = countHintCallers(uptime, limits.waitingOfOrg)
   const room = createWaitingRoom<Waiter>()
   const watch = watchRevisions({ ...deps, isWanted: () => room.size() > 0, onRead: tellAll })
   let isClosed = false
@@ -79,7 +79,7 @@ export function createHints(deps: {
 
   const describe = (org: string, revision: number): Hint => ({
     revision,
-    spread_seconds: spreadOf(askers.count(org)),
+    spread_seconds: spreadOf(callers.count(org)),
   })
 
   async function tellAll(revisions: Revisions): Promise<void> {
@@ -142,7 +142,7 @@ export function createHints(deps: {
         if (!isNewer(proof, former.proof)) return 'replayed'
         endUnchanged(former)
       }
-      askers.note(org, deviceId)
+      callers.note(org, deviceId)
       const revision = watch.current()?.get(org)
       if (revision !== undefined && revision !== since) return describe(org, revision)
       if (isClosed)

@@ -5,7 +5,7 @@ import type { Caller } from '../../identity/principal.ts'
 import type { AnswerTurns } from '../../operations/overload/answer-turns.ts'
 import { notFound } from '../../platform/api-error.ts'
 import type { WorkBudget } from '../../operations/overload/work-budget.ts'
-import { readHold } from '../rollout/hold.ts'
+import { readHeldMachines } from '../rollout/held-machines.ts'
 import {
   createTally,
   isUnusable,
@@ -45,7 +45,7 @@ export async function readRevisionStatus(
     return {
       revision: requireRevision(wanted, organization.revision),
       current: organization.revision,
-      isHeldBack: await readHold(reader, org),
+      isHeldBack: await readHeldMachines(reader, org),
       payer: payerOf(caller, access),
     }
   })

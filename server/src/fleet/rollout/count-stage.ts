@@ -8,7 +8,7 @@ import {
   type Report,
   type Turn,
 } from '../machines/count-machines.ts'
-import { readHold } from './hold.ts'
+import { readHeldMachines } from './held-machines.ts'
 
 const WITHOUT_POLICY: ReadonlySet<string> = new Set(CODES_WITHOUT_POLICY)
 
@@ -34,7 +34,7 @@ export async function countStage(
   const counted_at = deps.now().toISOString()
   const { revision, isHeldBack } = await deps.store.read(async (reader) => ({
     revision: (await reader.organizations.find(org))?.revision ?? 0,
-    isHeldBack: await readHold(reader, org),
+    isHeldBack: await readHeldMachines(reader, org),
   }))
   const isRefusal = (report: Report): boolean =>
     report.reported_at >= counted_from && refusesPolicy(report)

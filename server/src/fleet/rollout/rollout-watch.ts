@@ -7,8 +7,10 @@ import type { RolloutRecord, RolloutWatchRecord } from '../../store/distribution
 import type { Store, StoreReader } from '../../store/store.ts'
 import type { CountDeps } from '../machines/count-machines.ts'
 import { countStage } from './count-stage.ts'
-import { judgeStage } from './judge-stage.ts'
+import { nextRolloutStep } from './next-rollout-step.ts'
 import { stepRollout, type RolloutStep } from './rollout-machine.ts'
+import type { Log } from '../../operations/log/create-log.ts'
+import type { Sources } from '../../platform/sources.ts'
 
 const INTERVAL_MS = 10_000
 /** A multiple of the time of judging, which bounds the share of time that large fleets take. */
@@ -71,7 +73,7 @@ async function judgeOne(deps: RolloutWatchDeps, rollout: RolloutRecord): Promise
   if (watch === null) return
   const author = authorOf(rollout)
   const { machines } = await countStage({ ...deps, store: deps.audited }, rollout, nextTurn)
-  const step = judgeStage(rollout, {
+  const step = nextRolloutStep(rollout, {
     machines,
     actor: author.actor,
     settledMs: Date.parse(watch.policies_since),
@@ -126,4 +128,16 @@ function goesOn({ kind }: RolloutStep): boolean {
 
 function authorOf({ org, id }: RolloutRecord): Author {
   return { actor: `rollout:${org}:${id}`, address: null, request_id: null }
+}
+
+/** The watch of a server; it logs the errors that keep it from judging. */
+export function openRolloutWatch(
+  deps: Pick<RolloutWatchDeps, 'store' | 'audited' | 'views'> & {
+    readonly sources: Pick<Sources, 'now'>
+    readonly log: Log
+  },
+): RolloutWatch {
+  const { log, sources, ...rest } = deps
+  const onError = (err: unknown): void => log.error({ err }, 'rollouts cannot be judged')
+  return createRolloutWatch({ ...rest, ...sources, onError })
 }

@@ -6,7 +6,6 @@ import {
   auditGrants,
   auditSigningKeys,
 } from './audit-credentials.ts'
-import { auditEvents } from './audit-events.ts'
 import { auditOrganizations } from './audit-organizations.ts'
 import {
   auditInvitations,
@@ -20,6 +19,8 @@ import { auditRollouts } from './audit-rollouts.ts'
 import { auditTrust } from './audit-trust.ts'
 import { auditWebhooks } from './audit-webhooks.ts'
 import type { RecordChange } from '../change.ts'
+import type { EventWriter } from '../../store/contract/history.ts'
+import { describeCheckpoint } from '../describe-checkpoint.ts'
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
@@ -189,5 +190,27 @@ class AuditedWriter implements StoreWriter {
       ...auditEvents(this.#writer.events, this.#record),
       append: () => Promise.reject(new TypeError('events are written by the audited store alone')),
     })
+  }
+}
+
+/**
+ * The event of a removal holds the checkpoint and a digest of the state kept with it. An attacker
+ * who moves the checkpoint or edits that state must make all later hashes anew.
+ */
+function auditEvents(events: EventWriter, record: RecordChange): Pick<EventWriter, 'prune'> {
+  return {
+    async prune(org, pruning) {
+      const before = await events.checkpoint(org)
+      const skipped = await events.prune(org, pruning)
+      const after = await describeCheckpoint(events, org)
+      await record({
+        place: { org },
+        kind: 'history.pruned',
+        subject: { id: org, name: org },
+        before: before === null ? null : { removed_through: before.sequence },
+        after: { ...after, ...(skipped.length === 0 ? {} : { skipped }) },
+      })
+      return skipped
+    },
   }
 }

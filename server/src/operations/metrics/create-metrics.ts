@@ -1,11 +1,9 @@
-import { Gauge, Registry } from 'prom-client'
+import { Counter, Gauge, Registry } from 'prom-client'
 import type { Store } from '../../store/store.ts'
 import type { Overload } from '../overload/overload.ts'
 import { createDurations } from './durations.ts'
-import { exposeOverload } from './overload-metrics.ts'
 import { registerProcessMetrics } from './process-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
-import { createSignInMetrics } from './sign-in-metrics.ts'
 import { createStoreObserver } from './store-metrics.ts'
 
 /** The counters of the server. There is no global state: every server has its own. */
@@ -87,4 +85,58 @@ function createQueueGauge(registry: Registry): Metrics['watchQueue'] {
     },
   })
   return (queue, read) => void queues.set(queue, read)
+}
+
+/** `palisade_overload_delay_seconds`, `palisade_overload_share`, `palisade_turned_away_total` */
+function exposeOverload(
+  registry: Registry,
+  overload: Pick<Overload, 'delayMs' | 'share' | 'turnedAway'>,
+): void {
+  const registers = [registry]
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+  gauge(
+    'palisade_overload_delay_seconds',
+    'How late the event loop was, the median of the last second',
+    () => overload.delayMs() / 1000,
+  )
+  gauge('palisade_overload_share', 'Share of the polls that are asked to come back later', () =>
+    overload.share(),
+  )
+  // oxlint-disable-next-line no-new -- it registers itself
+  new Counter({
+    name: 'palisade_turned_away_total',
+    help: 'Requests of devices that were asked to come back later',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(overload.turnedAway())
+    },
+  })
+}
+
+const KINDS = ['password', 'personal', 'organization', 'oidc'] as const
+const RESULTS = ['ok', 'wrong_secret', 'throttled', 'failed'] as const
+
+/**
+ * `palisade_sign_ins_total`, with every label from the start, so that a first failure is a rise.
+ */
+function createSignInMetrics(
+  registry: Registry,
+): (kind: (typeof KINDS)[number], result: (typeof RESULTS)[number]) => void {
+  const counter = new Counter({
+    name: 'palisade_sign_ins_total',
+    help: 'Attempts to sign in, by kind of credential and by result',
+    labelNames: ['kind', 'result'],
+    registers: [registry],
+  })
+  for (const kind of KINDS) for (const result of RESULTS) counter.inc({ kind, result }, 0)
+  return (kind, result) => counter.inc({ kind, result })
 }

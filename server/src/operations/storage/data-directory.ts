@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ConfigError } from '../../platform/config-error.ts'
 import { ensurePrivateDirectory } from '../../platform/private-directory.ts'
 import { openSqliteStore } from '../../store/sqlite/open-sqlite-store.ts'
-import type { Opening } from '../../store/opening.ts'
+import type { OpenMode } from '../../store/open-mode.ts'
 import type { Migration } from '../../store/sql/dialect.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { Store } from '../../store/store.ts'
@@ -18,7 +18,7 @@ export const DATABASE_FILE = 'server.db'
  */
 export function openDataDirectory(
   path: string,
-  opening: Opening = 'create',
+  opening: OpenMode = 'create',
   migrations?: readonly Migration[],
 ): Store {
   if (opening === 'create') ensureDirectory(path)

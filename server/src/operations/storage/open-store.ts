@@ -4,7 +4,7 @@ import { ConfigError } from '../../platform/config-error.ts'
 import { DATABASE_FILE, openDataDirectory } from './data-directory.ts'
 import { parseDatabaseUrl } from '../../store/postgres/database-url.ts'
 import { StoreError } from '../../store/store-error.ts'
-import type { Opening } from '../../store/opening.ts'
+import type { OpenMode } from '../../store/open-mode.ts'
 import type { Migration } from '../../store/sql/dialect.ts'
 import { MIGRATIONS } from '../../store/sql/migrations/migrations.ts'
 import type { Store } from '../../store/store.ts'
@@ -26,7 +26,7 @@ export interface StoreSettings {
  */
 export async function openStore(
   settings: StoreSettings,
-  opening: Opening,
+  opening: OpenMode,
   migrations: readonly Migration[] = MIGRATIONS,
 ): Promise<Store> {
   if (settings.databaseUrl === null) return openDirectory(settings.dataDir, opening, migrations)
@@ -47,7 +47,7 @@ export async function openStore(
 /** A database that is going to be migrated is backed up first. */
 async function openDirectory(
   dataDir: string,
-  opening: Opening,
+  opening: OpenMode,
   migrations: readonly Migration[],
 ): Promise<Store> {
   if (opening === 'create') {

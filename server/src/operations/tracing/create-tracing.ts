@@ -14,6 +14,7 @@ import {
   ParentBasedSampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
+  type SpanExporter,
 } from '@opentelemetry/sdk-trace'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -21,7 +22,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log/create-log.ts'
 import { isStoreDown } from '../../store/store-error.ts'
 import type { Store } from '../../store/store.ts'
-import { reportExport } from './report-export.ts'
 import { parseTraceParent } from './trace-parent.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -131,5 +131,30 @@ function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Sp
     ...store,
     read: (work) => observe('store.read', () => store.read(work)),
     transaction: (work, lane) => observe('store.transaction', () => store.transaction(work, lane)),
+  }
+}
+
+/** `ExportResultCode.SUCCESS` of @opentelemetry/core. */
+const SUCCESS = 0
+
+/**
+ * The same exporter; the log hears when it begins to fail and when it works again, not each time.
+ * The exporter's own words are left out: they may quote the address and headers of the collector.
+ */
+function reportExport(exporter: SpanExporter, log: Log): SpanExporter {
+  let isFailing = false
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const code: number = result.code
+        const hasFailed = code !== SUCCESS
+        if (hasFailed && !isFailing) log.warn('traces cannot be exported; they are dropped')
+        if (!hasFailed && isFailing) log.info('traces are exported again')
+        isFailing = hasFailed
+        done(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
   }
 }

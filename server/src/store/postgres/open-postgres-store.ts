@@ -5,7 +5,7 @@ import { requireTables } from '../sql/require-tables.ts'
 import { createReader, createWriter } from '../sql/rows.ts'
 import { createWriterMemory } from '../sql/writer-memory.ts'
 import { StoreError } from '../store-error.ts'
-import type { Opening } from '../opening.ts'
+import type { OpenMode } from '../open-mode.ts'
 import type { Store } from '../store.ts'
 import { parseDatabaseUrl, type DatabaseAddress } from './database-url.ts'
 import { migrate, requireNewest } from './migrate.ts'
@@ -39,7 +39,7 @@ export async function openPostgresStore(
   options: {
     readonly migrations?: readonly Migration[]
     readonly connections?: number
-    readonly opening?: Opening
+    readonly opening?: OpenMode
   } = {},
 ): Promise<Store> {
   const address = parseDatabaseUrl(url)

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto'
 import type pg from 'pg'
 import type { Connection, Effect, Statement, Value } from '../sql/connection.ts'
 import { StoreError } from '../store-error.ts'
-import { numberParameters } from './number-parameters.ts'
 import { translate } from './postgres-error.ts'
 
 const READS = /^\s*SELECT\b/i
@@ -101,4 +100,13 @@ function convert(sql: string, texts: StatementTexts): NamedText {
   const converted = { name, text: numberParameters(sql), writes: !READS.test(sql) }
   texts.set(sql, converted)
   return converted
+}
+
+/** A quoted text, a quoted name, a comment, or a parameter. */
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\?/g
+
+/** Writes the parameters of shared SQL the way PostgreSQL does: `?` becomes `$1`, `$2`, … */
+function numberParameters(sql: string): string {
+  let count = 0
+  return sql.replace(TOKEN, (token) => (token === '?' ? `$${++count}` : token))
 }

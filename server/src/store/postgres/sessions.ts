@@ -1,6 +1,5 @@
 import pg from 'pg'
 import { StoreError } from '../store-error.ts'
-import { COLUMN_PARSERS } from './parse-columns.ts'
 import type { DatabaseAddress } from './database-url.ts'
 import {
   createPostgresConnection,
@@ -114,4 +113,27 @@ export function clientConfig(address: DatabaseAddress): pg.ClientConfig {
     connectionTimeoutMillis: CONNECT_WITHIN_MS,
     query_timeout: ANSWER_WITHIN_MS,
   }
+}
+
+const { INT2, INT4, INT8, BYTEA } = pg.types.builtins
+const INTEGERS: ReadonlySet<number> = new Set([INT2, INT4, INT8])
+const BYTES: ReadonlySet<number> = new Set([BYTEA])
+const parseBytes = pg.types.getTypeParser(BYTEA)
+
+/**
+ * How a connection reads columns, for itself alone: integers as numbers, bytes as a Buffer and
+ * everything else as the text that PostgreSQL sends. Throws RangeError rather than rounding.
+ */
+const COLUMN_PARSERS = {
+  getTypeParser(type: number) {
+    if (INTEGERS.has(type)) return parseInteger
+    if (BYTES.has(type)) return parseBytes
+    return (text: string) => text
+  },
+}
+
+function parseInteger(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`integer ${text} is beyond 53 bits`)
+  return value
 }

@@ -3,7 +3,7 @@ import type { PolicyReader, PolicyWriter, RulePlace } from '../contract/policies
 import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import type { Connection } from './connection.ts'
-import { missing } from './missing.ts'
+import { rowNotFound } from './row-not-found.ts'
 import { createKeepBase, type KeepBase } from './rollout-base.ts'
 import { createRuleWrites } from './rule-changes.ts'
 import { keyOf, type WriterMemory } from './writer-memory.ts'
@@ -67,7 +67,7 @@ export function createPolicyWriter(
         async () => {
           const revision = await bumpRevision(org)
           if ((await update.run(name, updated_at, revision, org, id)) === 0)
-            throw missing('policy', id)
+            throw rowNotFound('policy', id)
           await replaceTeams(org, id, teams)
           return revision
         },
@@ -78,7 +78,7 @@ export function createPolicyWriter(
       await keepBase(org, id)
       await bumpRevision(org)
       const { result } = await policies.write(keyOf(org, id), () => remove.run(org, id))
-      if (result === 0) throw missing('policy', id)
+      if (result === 0) throw rowNotFound('policy', id)
     },
     ...createRuleWrites(connection, changeRules),
   }
@@ -111,7 +111,7 @@ function createPolicyChange(
   ): Promise<PolicyRecord> {
     const { value } = await policies.write(keyOf(org, policyId), write, become)
     const policy = value ?? (await find(org, policyId))
-    if (policy === null) throw missing('policy', policyId)
+    if (policy === null) throw rowNotFound('policy', policyId)
     return policy
   }
 
@@ -128,7 +128,7 @@ function createPolicyChange(
       at,
       async () => {
         if ((await touch.run(updated_at, revision, at.org, at.policyId)) === 0)
-          throw missing('policy', at.policyId)
+          throw rowNotFound('policy', at.policyId)
         await write()
         return revision
       },

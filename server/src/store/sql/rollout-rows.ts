@@ -2,7 +2,7 @@ import type { RolloutReader, RolloutWriter } from '../contract/rollouts.ts'
 import type { RolloutRecord, RolloutWatchRecord } from '../distribution-records.ts'
 import type { PolicyRecord } from '../records.ts'
 import type { Connection } from './connection.ts'
-import { missing } from './missing.ts'
+import { rowNotFound } from './row-not-found.ts'
 import type { BumpRevision } from './organization-rows.ts'
 import { createPolicyReader } from './policy-rows.ts'
 import type { WriterMemory } from './writer-memory.ts'
@@ -129,7 +129,7 @@ export function createRolloutWriter(
     },
     async update(rollout) {
       const before = await reader.find(rollout.org, rollout.id)
-      if (before === null) throw missing('rollout', rollout.id)
+      if (before === null) throw rowNotFound('rollout', rollout.id)
       const row = toRow(rollout)
       const values = CHANGING.map((column) => row[column])
       await openRollouts.write(rollout.org, () => update.run(...values, rollout.org, rollout.id))

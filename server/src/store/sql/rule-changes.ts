@@ -1,7 +1,7 @@
 import type { PolicyWriter, RulePlace } from '../contract/policies.ts'
 import type { PolicyRecord, RuleRecord } from '../records.ts'
 import type { Connection, Value } from './connection.ts'
-import { missing } from './missing.ts'
+import { rowNotFound } from './row-not-found.ts'
 
 /** Rules of one INSERT: a round trip for each would make a large change slow on PostgreSQL. */
 const CHUNK = 50
@@ -44,7 +44,7 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
         at,
         async () => {
           if ((await update.run(...columns, at.policyId, rule.id)) === 0)
-            throw missing('rule', rule.id)
+            throw rowNotFound('rule', rule.id)
         },
         (rules) => rules.map((other) => (other.id === rule.id ? rule : other)),
       )
@@ -53,7 +53,7 @@ export function createRuleWrites(connection: Connection, changeRules: ChangeRule
       return changeRules(
         at,
         async () => {
-          if ((await remove.run(at.policyId, ruleId)) === 0) throw missing('rule', ruleId)
+          if ((await remove.run(at.policyId, ruleId)) === 0) throw rowNotFound('rule', ruleId)
         },
         (rules) => rules.filter(({ id }) => id !== ruleId),
       )

@@ -1,7 +1,7 @@
 import type { TrustReader, TrustWriter } from '../contract/distribution.ts'
 import type { DistributionKeyRecord, RootRecord } from '../distribution-records.ts'
 import type { Connection } from './connection.ts'
-import { missing } from './missing.ts'
+import { rowNotFound } from './row-not-found.ts'
 
 type KeyRow = Omit<DistributionKeyRecord, 'private_jwk'> & { readonly private_jwk: string }
 
@@ -48,12 +48,12 @@ export function createTrustWriter(connection: Connection): TrustWriter {
     ...reader,
     insertKey: insert,
     async replaceKey(kid, next) {
-      if ((await deleteKey.run(kid)) === 0) throw missing('key', kid)
+      if ((await deleteKey.run(kid)) === 0) throw rowNotFound('key', kid)
       await insert(next)
     },
     async forgetPrivateKey(org, kid) {
       const key = (await reader.keys(org)).find((each) => each.kid === kid)
-      if (key === undefined) throw missing('key', kid)
+      if (key === undefined) throw rowNotFound('key', kid)
       const { d: _private, ...public_jwk } = key.private_jwk
       await updateKey.run(JSON.stringify(public_jwk), kid)
     },

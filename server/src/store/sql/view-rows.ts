@@ -8,7 +8,6 @@ import {
   createListedDocumentWriter,
   type Relisted,
 } from './listed-document-rows.ts'
-import { formatPlaces, parsePlaces } from './places.ts'
 import { keyOf, type WriterMemory } from './writer-memory.ts'
 
 const COLUMNS = [
@@ -232,4 +231,16 @@ function createRelisting() {
     },
     changes: () => changed.values(),
   }
+}
+
+/**
+ * Places in their order as `,3,17,4,`, so that `LIKE '%,17,%'` finds one of them in the database
+ * itself; an empty list gives an empty text.
+ */
+function formatPlaces(places: readonly number[]): string {
+  return places.length === 0 ? '' : `,${places.join()},`
+}
+
+function parsePlaces(text: string): number[] {
+  return text === '' ? [] : text.slice(1, -1).split(',').map(Number)
 }

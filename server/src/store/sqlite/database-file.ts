@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync, statSync, type Stats } from 'node:fs'
-import { absent } from '../opening.ts'
+import { absent } from '../open-mode.ts'
 import { StoreError } from '../store-error.ts'
 
 /** Throws unless there is a file, which is not empty: SQLite would make a database of it. */

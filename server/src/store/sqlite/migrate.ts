@@ -1,8 +1,7 @@
 import type { Database } from 'better-sqlite3'
-import type { Migration } from '../sql/dialect.ts'
-import { requireExisting } from '../opening.ts'
+import type { Dialect, Migration } from '../sql/dialect.ts'
+import { requireExisting } from '../open-mode.ts'
 import { StoreError } from '../store-error.ts'
-import { SQLITE } from './dialect.ts'
 
 /** Throws unless the database has the newest schema. */
 export function requireNewest(database: Database, migrations: readonly Migration[]): void {
@@ -41,4 +40,13 @@ function requireKnown(
     'ERR_STORE_SCHEMA_TOO_NEW',
     `database \`${name}\` has schema ${version} and this release knows ${known}; start the release that wrote it, or a newer one`,
   )
+}
+
+const SQLITE: Dialect = {
+  text: 'TEXT',
+  integer: 'INTEGER',
+  bytes: 'BLOB',
+  place: 'INTEGER PRIMARY KEY',
+  keyed: 'STRICT, WITHOUT ROWID',
+  placed: 'STRICT',
 }

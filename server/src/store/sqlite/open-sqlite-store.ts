@@ -1,5 +1,5 @@
 import Sqlite, { type Database } from 'better-sqlite3'
-import type { Opening } from '../opening.ts'
+import type { OpenMode } from '../open-mode.ts'
 import { requireSchema } from '../require-schema.ts'
 import { MIGRATIONS } from '../sql/migrations/migrations.ts'
 import type { Connection, Effect } from '../sql/connection.ts'
@@ -47,7 +47,7 @@ const READING_CONNECTIONS = 8
  */
 export function openSqliteStore(
   path: string,
-  opening: Opening = 'create',
+  opening: OpenMode = 'create',
   migrations: readonly Migration[] = MIGRATIONS,
 ): Store {
   if (opening === 'create') createPrivateFile(path)

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { ensureSecret } from '../../store/ensure-secret.ts'
 import type { Store, StoreReader } from '../../store/store.ts'
-import type { ViewPlace } from '../inspect-view.ts'
+import type { ViewRef } from '../inspect-view.ts'
 
 const HEX_DIGITS = 32
 
@@ -14,7 +14,7 @@ const HEX_DIGITS = 32
 export function formatViewId(
   secret: Uint8Array,
   org: string,
-  { teams, base }: Pick<ViewPlace, 'teams' | 'base'>,
+  { teams, base }: Pick<ViewRef, 'teams' | 'base'>,
 ): string {
   const scopeSet = [...new Set(teams)].toSorted()
   // An object, which no team is.

@@ -8,6 +8,7 @@ import {
 } from 'node:crypto'
 import { formatCanonicalJson } from '../../history/canonical-json.ts'
 import type { DistributionKeyRecord, DistributionRole } from '../../store/distribution-records.ts'
+import { createRecent } from '../../platform/recent.ts'
 
 /** A key of a role, able to sign. */
 export interface RoleKey {
@@ -74,4 +75,24 @@ function keyId(publicKey: string): string {
 
 function publicHex(x: string): string {
   return Buffer.from(x, 'base64url').toString('hex')
+}
+
+/** Three for each organization. */
+const MAX_KEYS = 3_000
+
+/**
+ * Opens a stored key for signing. Throws the error of `node:crypto` for a key that it cannot read.
+ */
+export type OpenKey = (record: DistributionKeyRecord) => RoleKey
+
+/** Opens each key once: to import it takes as long as to sign with it. */
+export function rememberOpenedKeys(): OpenKey {
+  const opened = createRecent<RoleKey>(MAX_KEYS, () => 1)
+  return (record) => {
+    const known = opened.find(record.kid)
+    if (known !== null) return known
+    const key = openRoleKey(record)
+    opened.keep(record.kid, key)
+    return key
+  }
 }

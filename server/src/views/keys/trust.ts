@@ -5,7 +5,7 @@ import type {
 } from '../../store/distribution-records.ts'
 import { StoreError } from '../../store/store-error.ts'
 import type { StoreReader, StoreWriter } from '../../store/store.ts'
-import type { OpenKey } from './opened-keys.ts'
+import type { OpenKey } from './role-key.ts'
 import { createDistributionKey, isPrivate, openRoleKey, type RoleKey } from './role-key.ts'
 import { ROOT_RENEWAL_MS, signRoot, type RoleKeys } from './root.ts'
 

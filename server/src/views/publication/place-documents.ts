@@ -1,6 +1,6 @@
 import type { DocumentRecord } from '../../store/distribution-records.ts'
 import type { Store } from '../../store/store.ts'
-import { secondsOf } from '../keys/due.ts'
+import { secondsOf } from './renewal.ts'
 
 /** A transaction holds the event loop while it inserts and commits; bench: server/hostile. */
 const TRANSACTION_BYTES = 1024 * 1024

@@ -2,7 +2,7 @@ import type { Publication } from '../../store/contract/distribution.ts'
 import type { ViewRecord } from '../../store/distribution-records.ts'
 import type { StoreWriter } from '../../store/store.ts'
 import { StoreError } from '../../store/store-error.ts'
-import { findDue, secondsOf, startOfKept, type Due } from '../keys/due.ts'
+import { findDueRole, secondsOf, startOfKept, type DueRole } from './renewal.ts'
 import {
   signSnapshot,
   signTargets,
@@ -42,7 +42,7 @@ export async function signView(
   const { keys, root } = trust
   const former = await writer.views.find(org, id)
   const inspection = { root, contentHash: content.hash, nowMs: now.getTime(), isRenewal }
-  const due = findDue(former, inspection)
+  const due = findDueRole(former, inspection)
   if (former !== null && due === 'nothing') return { former, publication: null }
 
   const version = nextVersion(former, now)
@@ -87,7 +87,7 @@ interface SignedFiles {
 interface Signer {
   readonly writer: StoreWriter
   readonly former: ViewRecord | null
-  readonly due: Due
+  readonly due: DueRole
   readonly signing: Omit<Signing, 'key'> & Pick<Trust, 'keys'>
 }
 

@@ -1,6 +1,6 @@
 import type { Store, StoreReader } from '../../store/store.ts'
-import { baseOf, placeOf } from '../device-place.ts'
-import type { ViewPlace } from '../inspect-view.ts'
+import { baseOf, placeOf } from '../assigned-view.ts'
+import type { ViewRef } from '../inspect-view.ts'
 import { findViewSecret } from '../content/view-id.ts'
 import { createViewPublisher } from './view-publisher.ts'
 
@@ -26,12 +26,12 @@ export async function signAllViews(
 }
 
 /** The views of the users of all machines; a view without such a user is signed on request. */
-async function listPlaces(reader: StoreReader, org: string): Promise<ViewPlace[]> {
+async function listPlaces(reader: StoreReader, org: string): Promise<ViewRef[]> {
   const secret = await findViewSecret(reader, org)
   if (secret === null) return []
   const rollout = await reader.rollouts.findOpen(org)
   const bases = rollout === null ? [null] : [null, baseOf(rollout)]
-  const places = new Map<string, ViewPlace>()
+  const places = new Map<string, ViewRef>()
   for (const username of await reader.devices.listLiveUsers(org)) {
     const teams = username === null ? [] : await reader.teams.listOfUser(org, username)
     for (const base of bases) {

@@ -1,9 +1,9 @@
 import { TIMESTAMP_TAG_CHARACTERS } from '@palisade/protocol'
 import { hash } from 'node:crypto'
 import type { Store } from '../../store/store.ts'
-import { isWithin, termOfTimestamp, type Term } from '../keys/due.ts'
-import type { FoundView, ViewPlace } from '../inspect-view.ts'
-import { rememberOpenedKeys, type OpenKey } from '../keys/opened-keys.ts'
+import { isWithin, termOfTimestamp, type Term } from './renewal.ts'
+import type { FoundView, ViewRef } from '../inspect-view.ts'
+import { rememberOpenedKeys, type OpenKey } from '../keys/role-key.ts'
 import { createRecent } from '../../platform/recent.ts'
 import { createViewBatches } from './view-batches.ts'
 import { createViewSweeper } from './view-sweeper.ts'
@@ -22,22 +22,22 @@ export interface ServedTimestamp {
 
 export interface ViewPublisher {
   /** The timestamp in force if there was no commit since it was read; else null. */
-  known(place: ViewPlace): ServedTimestamp | null
+  known(place: ViewRef): ServedTimestamp | null
   /**
    * The timestamp of everything that was committed before the call, signed now where that is due.
    * Throws ApiError 403 for more policies than a view may have, and StoreError.
    */
-  current(place: ViewPlace): Promise<ServedTimestamp>
+  current(place: ViewRef): Promise<ServedTimestamp>
   /**
    * The same for a machine that needs one issued after `afterMs`, milliseconds since 1970: signed
    * before its hour, but no sooner than `RENEWAL_SECONDS` after the last, so it may be earlier than
    * asked for.
    */
-  renewed(place: ViewPlace, afterMs: number): Promise<ServedTimestamp>
+  renewed(place: ViewRef, afterMs: number): Promise<ServedTimestamp>
   /**
    * The revision at which that view last became another; signed now where that is due, likewise.
    */
-  revision(place: ViewPlace): Promise<number>
+  revision(place: ViewRef): Promise<number>
   /** Called after a commit: views that machines fetched lately are signed before they ask again. */
   changed(orgs: readonly string[]): void
   close(): Promise<void>
@@ -73,7 +73,7 @@ export function createViewPublisher(deps: {
     return isWithin(term, now().getTime()) ? view : null
   }
 
-  async function inquire(place: ViewPlace, isRenewal: boolean): Promise<KnownView> {
+  async function inquire(place: ViewRef, isRenewal: boolean): Promise<KnownView> {
     const before = views.find(place.id)
     const found = await findView({ place, before, isRenewal })
     const isSame = before?.record.timestamp_version === found.record.timestamp_version
@@ -83,7 +83,7 @@ export function createViewPublisher(deps: {
     return view
   }
 
-  async function current(place: ViewPlace, isRenewal = false): Promise<KnownView> {
+  async function current(place: ViewRef, isRenewal = false): Promise<KnownView> {
     const known = findKnown(place.id, isRenewal)
     if (known !== null) return known
     const generation = store.generation()

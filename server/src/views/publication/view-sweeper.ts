@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ViewPlace } from '../inspect-view.ts'
+import type { ViewRef } from '../inspect-view.ts'
 
 /** A machine that polls asks for the next timestamp within the hour. */
 const LATELY_MS = 2 * 60 * 60 * 1000
@@ -10,7 +10,7 @@ const PAUSE = 3
 /** Signs changes for machines before they ask. */
 export interface ViewSweeper {
   /** Somebody has asked for this view and not found it known. */
-  asked(place: ViewPlace): void
+  asked(place: ViewRef): void
   /** Something was committed in these organizations. Returns at once. */
   changed(orgs: readonly string[]): void
   /** Begins no further sweep, and resolves when the current one has ended. */
@@ -18,13 +18,13 @@ export interface ViewSweeper {
 }
 
 interface Asked {
-  readonly place: ViewPlace
+  readonly place: ViewRef
   readonly atMs: number
 }
 
 /** `sign` brings one view up to date; those that are asked in one turn are signed together. */
 export function createViewSweeper(deps: {
-  readonly sign: (place: ViewPlace) => Promise<unknown>
+  readonly sign: (place: ViewRef) => Promise<unknown>
   readonly now: () => Date
 }): ViewSweeper {
   const asked = new Map<string, Asked>()
@@ -32,9 +32,9 @@ export function createViewSweeper(deps: {
   const closing = new AbortController()
   let running: Promise<void> | null = null
 
-  function listAsked(orgs: ReadonlySet<string>): ViewPlace[] {
+  function listAsked(orgs: ReadonlySet<string>): ViewRef[] {
     const sinceMs = deps.now().getTime() - LATELY_MS
-    const places: ViewPlace[] = []
+    const places: ViewRef[] = []
     for (const [id, { place, atMs }] of asked)
       if (atMs < sinceMs) asked.delete(id)
       else if (orgs.has(place.org)) places.push(place)

@@ -9,7 +9,7 @@ import { createViewChannel } from '../../../../agent/src/sync/update/view-channe
 import { createFileFetcher } from '../../../../agent/src/sync/transport/fetch-file.ts'
 import { readConfig } from '@palisade/server'
 import type { Bundle } from '@palisade/protocol'
-import { startOfSlot } from '../../../../server/src/views/slot.ts'
+import { startOfPeriod } from '../../../../server/src/views/publication/renewal.ts'
 import { UNLIMITED } from '../../../../server/src/operations/overload/overload.ts'
 import { activePolicy } from '../../../agent/fixture/active-policy.ts'
 import { temporaryDirectory } from '../../temporary-directory.ts'
@@ -385,7 +385,7 @@ it('a machine whose clock was ahead asks for a timestamp, and has it ten minutes
   await allow('a.test')
   // For an hour nothing else is due.
   const { view } = await openViewDevice(scene.test, scene.other)
-  advance(startOfSlot(scene.test.now(), view, HOUR_MS) + HOUR_MS - scene.test.now())
+  advance(startOfPeriod(scene.test.now(), view, HOUR_MS) + HOUR_MS - scene.test.now())
   const machine = await openMachine(scene.other)
   expect(await machine.decide('a.test')).toBe('allow')
   machine.setAhead(10 * 365 * 86_400_000)

@@ -7,7 +7,7 @@ import {
 } from '../../../../server/src/fleet/rollout/rollout-watch.ts'
 import { createViewPublisher } from '../../../../server/src/views/publication/view-publisher.ts'
 import { ensureViewSecret } from '../../../../server/src/views/content/view-id.ts'
-import { placeOf } from '../../../../server/src/views/device-place.ts'
+import { placeOf } from '../../../../server/src/views/assigned-view.ts'
 import { createAuditedStore } from '../../../../server/src/history/audit/audited-store.ts'
 import { ACME, openRolloutScene, type RolloutScene } from './rollout-scene.ts'
 

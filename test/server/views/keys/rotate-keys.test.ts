@@ -23,7 +23,7 @@ import {
   type RotationRequest,
 } from '../../../../server/src/views/keys/rotate-keys.ts'
 import { signAllViews } from '../../../../server/src/views/publication/sign-all-views.ts'
-import { signDeviceView } from '../../../../server/src/views/publication/sign-device-view.ts'
+import { signDeviceView } from '../../../../server/src/views/assignments.ts'
 import {
   signSnapshot,
   signTargets,

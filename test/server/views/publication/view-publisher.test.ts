@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ViewPlace } from '../../../../server/src/views/inspect-view.ts'
+import type { ViewRef } from '../../../../server/src/views/inspect-view.ts'
 import { createViewPublisher } from '../../../../server/src/views/publication/view-publisher.ts'
 import { openPostgresStore } from '../../../../server/src/store/postgres/open-postgres-store.ts'
 import { openSqliteStore } from '../../../../server/src/store/sqlite/open-sqlite-store.ts'
@@ -15,8 +15,8 @@ const NOW = '2026-11-21T08:00:00Z'
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 const TEAM = '11111111-1111-4111-8111-111111111111'
-const BASE: ViewPlace = { org: 'acme', id: '0'.repeat(32), teams: [], base: null }
-const OF_TEAM: ViewPlace = { org: 'acme', id: 'f'.repeat(32), teams: [TEAM], base: null }
+const BASE: ViewRef = { org: 'acme', id: '0'.repeat(32), teams: [], base: null }
+const OF_TEAM: ViewRef = { org: 'acme', id: 'f'.repeat(32), teams: [TEAM], base: null }
 
 interface File {
   readonly version: number
@@ -49,7 +49,7 @@ async function seed(store: Store): Promise<void> {
 }
 
 /** The targets that a served timestamp leads to; every step is what the step before says. */
-async function follow(store: Store, { org, id }: ViewPlace, timestamp: string) {
+async function follow(store: Store, { org, id }: ViewRef, timestamp: string) {
   const read = async (file: File | undefined, kind: string) => {
     const name = `${file?.version}.${kind}.json`
     const body = await store.read((reader) => reader.views.file(org, id, name, 0))
@@ -89,7 +89,7 @@ function describeRaces(name: string, prepare: () => OpenStore | Promise<OpenStor
       const newest = new Map<string, number>()
       let served = 0
 
-      async function poll(index: number, place: ViewPlace): Promise<void> {
+      async function poll(index: number, place: ViewRef): Promise<void> {
         const server = servers[index % 2]
         if (server === undefined) throw new Error('there is no such server')
         // Another server knows of a commit a moment later; of its own it knows at once.
@@ -336,7 +336,7 @@ describe('a publisher', () => {
     await publisher.current(gone)
     advance(3 * HOUR_MS)
     await publisher.current(lately)
-    const versionOf = async ({ org, id }: ViewPlace) =>
+    const versionOf = async ({ org, id }: ViewRef) =>
       (await store.read((reader) => reader.views.find(org, id)))?.targets_version ?? 0
     const before = { gone: await versionOf(gone), lately: await versionOf(lately) }
     await store.transaction((writer) => writer.policies.insert(policy('pol_2')))

@@ -1,12 +1,12 @@
 import type { DeviceRecord, RolloutRecord } from '../store/distribution-records.ts'
 import type { Store, StoreReader } from '../store/store.ts'
-import { createDraw, isReached } from './reached.ts'
-import type { ViewPlace } from './inspect-view.ts'
+import { createDraw, isReached } from './rollout-stage.ts'
+import type { ViewRef } from './inspect-view.ts'
 import { ensureViewSecret, findViewSecret, formatViewId } from './content/view-id.ts'
 import type { ViewSource } from './content/view-content.ts'
 
 /** The inputs that decide which view a device is assigned to, as of one snapshot of the store. */
-export interface Whereabouts {
+export interface AssignmentInputs {
   readonly device: DeviceRecord
   /** Of its user. */
   readonly teams: readonly string[]
@@ -16,10 +16,10 @@ export interface Whereabouts {
   readonly secret: Uint8Array | null
 }
 
-export async function readWhereabouts(
+export async function readAssignmentInputs(
   reader: StoreReader,
   device: DeviceRecord,
-): Promise<Whereabouts> {
+): Promise<AssignmentInputs> {
   const { org, username } = device
   return {
     device,
@@ -30,29 +30,29 @@ export async function readWhereabouts(
 }
 
 /** The view of the device; makes the secret of the organization where it is missing. */
-export async function placeDevice(
+export async function assignView(
   deps: { readonly store: Store; readonly random: (bytes: number) => Uint8Array },
-  whereabouts: Whereabouts,
-): Promise<ViewPlace> {
-  const { org } = whereabouts.device
-  const secret = whereabouts.secret ?? (await ensureViewSecret(deps.store, org, deps.random))
-  return placeBy(secret, whereabouts)
+  inputs: AssignmentInputs,
+): Promise<ViewRef> {
+  const { org } = inputs.device
+  const secret = inputs.secret ?? (await ensureViewSecret(deps.store, org, deps.random))
+  return assignedView(secret, inputs)
 }
 
 /** The same without writing; null where the secret is missing. */
-export function findPlace(whereabouts: Whereabouts): ViewPlace | null {
-  const { secret } = whereabouts
-  return secret === null ? null : placeBy(secret, whereabouts)
+export function findAssignedView(inputs: AssignmentInputs): ViewRef | null {
+  const { secret } = inputs
+  return secret === null ? null : assignedView(secret, inputs)
 }
 
-function placeBy(secret: Uint8Array, { device, teams, rollout }: Whereabouts): ViewPlace {
+function assignedView(secret: Uint8Array, { device, teams, rollout }: AssignmentInputs): ViewRef {
   const { org } = device
   const isHeldBack =
     rollout !== null && !isReached(rollout, createDraw(org, rollout.id, secret), device)
   return placeOf(secret, org, { teams, base: isHeldBack ? baseOf(rollout) : null })
 }
 
-export function placeOf(secret: Uint8Array, org: string, { teams, base }: ViewSource): ViewPlace {
+export function placeOf(secret: Uint8Array, org: string, { teams, base }: ViewSource): ViewRef {
   return { org, id: formatViewId(secret, org, { teams, base }), teams, base }
 }
 

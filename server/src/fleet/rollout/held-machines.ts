@@ -1,10 +1,10 @@
 import type { DeviceRecord } from '../../store/distribution-records.ts'
 import type { StoreReader } from '../../store/store.ts'
 import { findViewSecret } from '../../views/content/view-id.ts'
-import { createDraw, isReached } from '../../views/reached.ts'
+import { createDraw, isReached } from '../../views/rollout-stage.ts'
 
 /** Whether a machine is kept from the policies as they are; null while no rollout is open. */
-export async function readHold(
+export async function readHeldMachines(
   reader: StoreReader,
   org: string,
 ): Promise<((device: Pick<DeviceRecord, 'id' | 'labels'>) => boolean) | null> {

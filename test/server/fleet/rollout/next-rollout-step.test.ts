@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { judgeStage, type StageFacts } from '../../../../server/src/fleet/rollout/judge-stage.ts'
+import {
+  nextRolloutStep,
+  type StageFacts,
+} from '../../../../server/src/fleet/rollout/next-rollout-step.ts'
 import {
   beginRollout,
   type RolloutProgress,
@@ -26,7 +29,7 @@ function facts(machines: Partial<StageFacts['machines']>, after = 3600, settled 
   }
 }
 const kindOf = (progress: RolloutProgress, given: StageFacts) =>
-  judgeStage(progress, given)?.kind ?? null
+  nextRolloutStep(progress, given)?.kind ?? null
 
 describe('a rollout that runs', () => {
   it.each([
@@ -50,7 +53,7 @@ describe('a rollout that runs', () => {
       { code: 'mixed', devices: 1 },
     ]
 
-    expect(judgeStage(rollout(), facts({ rejected: 3, rejected_by_code }))).toEqual({
+    expect(nextRolloutStep(rollout(), facts({ rejected: 3, rejected_by_code }))).toEqual({
       kind: 'pause',
       by: ACTOR,
       reason: '3 of 10 machines refuse it, at most 1 may: 2 not_compilable, 1 mixed',
@@ -66,7 +69,7 @@ describe('a rollout that runs', () => {
   })
 
   it('advances to the next stage alone', () => {
-    expect(judgeStage(rollout(), facts({}))).toEqual({ kind: 'advance', to: 2 })
+    expect(nextRolloutStep(rollout(), facts({}))).toEqual({ kind: 'advance', to: 2 })
   })
 
   it.each([

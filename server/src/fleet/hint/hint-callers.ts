@@ -2,7 +2,7 @@
 const PERIOD_MS = 2 * 60_000
 
 /** How many machines of an organization ask for hints, each counted once. */
-export interface Askers {
+export interface HintCallers {
   note(org: string, deviceId: string): void
   count(org: string): number
 }
@@ -17,7 +17,7 @@ interface Period {
  * alone, finds news and would be told that it is the only one. Remembers at most `most` each.
  * `uptime` is monotonic, in milliseconds.
  */
-export function countAskers(uptime: () => number, most: number): Askers {
+export function countHintCallers(uptime: () => number, most: number): HintCallers {
   let present = begin(uptime())
   let before = begin(0)
 

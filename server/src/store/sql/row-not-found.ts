@@ -1,6 +1,6 @@
 import { StoreError } from '../store-error.ts'
 
 /** The refusal of a change to a missing row. */
-export function missing(what: string, id: string): StoreError {
+export function rowNotFound(what: string, id: string): StoreError {
   return new StoreError('ERR_STORE_NOT_FOUND', `${what} \`${id}\` is not there`)
 }

@@ -1,6 +1,5 @@
 import { RENEWAL_SECONDS } from '@palisade/protocol'
 import type { RootRecord, ViewRecord } from '../../store/distribution-records.ts'
-import { startOfSlot } from '../slot.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
@@ -10,7 +9,7 @@ const TARGETS_RENEWAL_MS = 30 * DAY_MS
 const SNAPSHOT_RENEWAL_MS = DAY_MS
 
 /** Which of a view's files have to be signed anew. Each one contains those before it. */
-export type Due = 'nothing' | 'timestamp' | 'snapshot' | 'targets'
+export type DueRole = 'nothing' | 'timestamp' | 'snapshot' | 'targets'
 
 export interface Inspection {
   readonly root: RootRecord
@@ -20,10 +19,10 @@ export interface Inspection {
   readonly isRenewal: boolean
 }
 
-export function findDue(
+export function findDueRole(
   view: ViewRecord | null,
   { root, contentHash, nowMs, isRenewal }: Inspection,
-): Due {
+): DueRole {
   if (view === null || view.content_hash !== contentHash) return 'targets'
   // Another root may have other keys.
   if (view.root_version !== root.version) return 'targets'
@@ -44,8 +43,8 @@ export interface Term {
  */
 export function termOfTimestamp(view: ViewRecord, isRenewal = false): Term {
   const signedMs = Date.parse(view.timestamp_signed_at)
-  const slotMs = Math.min(HOUR_MS, lifeOf(view) / RENEWALS_OF_LIFE)
-  const usualMs = startOfSlot(signedMs, view.id, slotMs) + slotMs
+  const periodMs = Math.min(HOUR_MS, lifeOf(view) / RENEWALS_OF_LIFE)
+  const usualMs = startOfPeriod(signedMs, view.id, periodMs) + periodMs
   // A lower bound for every caller: all machines of the view fetch each file that is signed.
   const untilMs = isRenewal ? Math.min(usualMs, signedMs + RENEWAL_SECONDS * 1000) : usualMs
   return { fromMs: signedMs - HOUR_MS, untilMs }
@@ -74,4 +73,13 @@ export function startOfKept(now: Date): number {
 /** Whole seconds since 1970, the base of versions. */
 export function secondsOf(time: Date): number {
   return Math.floor(time.getTime() / 1000)
+}
+
+/**
+ * When the time of `periodMs` began in which this view is signed anew, in milliseconds since 1970.
+ * Every view has its own, so that neither servers nor machines are all busy when the clock strikes.
+ */
+export function startOfPeriod(ms: number, viewId: string, periodMs: number): number {
+  const offset = Number.parseInt(viewId.slice(0, 8), 16) % periodMs
+  return Math.floor((ms - offset) / periodMs) * periodMs + offset
 }

@@ -5,7 +5,7 @@ import { StoreError } from './store-error.ts'
  * is: a command that is run in a wrong place must not leave a database there, nor one of a newer
  * release migrate under a server of an older.
  */
-export type Opening = 'create' | 'existing'
+export type OpenMode = 'create' | 'existing'
 
 /**
  * Throws unless a database with schema `found` can be taken as it is by a release that knows

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { createHmac } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { createDraw, drawShare, isReached } from '../../../server/src/views/reached.ts'
+import { createDraw, drawShare, isReached } from '../../../server/src/views/rollout-stage.ts'
 
 const SECRET = new Uint8Array(32).fill(7)
 const DRAW = createDraw('acme', 'r1', SECRET)

@@ -18,7 +18,7 @@ export interface StageFacts {
  * or poll without a report about them, are within the limit. So a single lying machine counts only
  * as one failure.
  */
-export function judgeStage(
+export function nextRolloutStep(
   rollout: RolloutProgress,
   { machines, actor, settledMs, nowMs }: StageFacts,
 ): RolloutStep | null {

@@ -1,7 +1,7 @@
-import type { StoreWriter } from '../store/store.ts'
-import { isWithin, startOfKept, termOfTimestamp } from './keys/due.ts'
-import type { SignedView } from './publication/publish-view.ts'
-import { createRecent } from '../platform/recent.ts'
+import type { StoreWriter } from '../../store/store.ts'
+import { isWithin, startOfKept, termOfTimestamp } from './renewal.ts'
+import type { SignedView } from './publish-view.ts'
+import { createRecent } from '../../platform/recent.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Longer than any timestamp lives. */
