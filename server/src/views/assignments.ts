@@ -41,8 +41,8 @@ interface Made extends Making {
 
 /** Content of an assignment that a machine asks for. */
 export interface AskedAssignment {
-  /** The newest version that it has accepted, 0 before the first; null for an earlier release. */
-  readonly heldVersion: number | null
+  /** The newest version that it has accepted, 0 before the first. */
+  readonly heldVersion: number
   /** To be signed; null unless the machine is revoked. */
   readonly nonce: string | null
 }
@@ -104,7 +104,7 @@ export function createAssignments(deps: {
   return async (device, { heldVersion, nonce }) => {
     const { deviceId, user, place } = device
     const before = assignments.find(deviceId)
-    const kept = await findCurrent(device, before, heldVersion ?? 0)
+    const kept = await findCurrent(device, before, heldVersion)
     const { key, lifeMs } = await findSigner(place.org)
     const issuedMs = now().getTime()
     const content: Content = {
@@ -112,7 +112,7 @@ export function createAssignments(deps: {
       device_id: deviceId,
       user,
       view: place.id,
-      ...(heldVersion === null ? {} : { version: kept.version }),
+      version: kept.version,
       ...(nonce === null ? {} : { nonce }),
     }
     const making = { key, lifeMs, issuedMs, kept, content }

@@ -206,8 +206,7 @@ function readHeld({ view, root, targets }: z.infer<typeof updateQuerySchema>): H
 }
 
 function readAssignmentAsked(headers: AssignmentHeaders): AskedAssignment {
-  const version = headers[ASSIGNMENT_VERSION_HEADER]
-  const heldVersion = version === undefined ? null : Number(version)
+  const heldVersion = Number(headers[ASSIGNMENT_VERSION_HEADER] ?? 0)
   return { heldVersion, nonce: headers[NONCE_HEADER] ?? null }
 }
 

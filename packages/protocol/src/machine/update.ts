@@ -24,9 +24,8 @@ export const updateQuerySchema = z.strictObject({
 })
 
 /**
- * Header of requests for an update or an assignment: the version of the newest accepted assignment,
- * or 0. Assignments have a version only for machines that send this header, because other machines
- * refuse the unknown member. A server that has lost that version assigns the view again.
+ * Header of requests for an update or an assignment: the version of the newest accepted assignment.
+ * Absent means 0: no assignment yet. A server that has lost that version assigns the view again.
  */
 export const ASSIGNMENT_VERSION_HEADER = 'palisade-assignment-version'
 

@@ -89,13 +89,12 @@ export const deviceViewSchema = z
       view: viewIdSchema,
       /**
        * Grows at each change of the device's view, and is at least the time of the change in
-       * seconds since 1970. Absent unless the device requests it; see `ASSIGNMENT_VERSION_HEADER`.
+       * seconds since 1970.
        */
       version: z
         .int()
         .positive()
-        .max(2 ** 48)
-        .exactOptional(),
+        .max(2 ** 48),
       /** The value that the device sent in `NONCE_HEADER`. */
       nonce: nonceSchema.exactOptional(),
       /** RFC 3339 UTC, whole seconds, as is `expires`. */
