@@ -23,7 +23,7 @@ export const TASKS = {
     summary: 'server and agent on this machine; `--demo` runs the worked example',
     build: 'product',
     product: true,
-    steps: [['packages/launcher/start.mjs']],
+    steps: [['packages/launcher/start.ts']],
   },
   palisade: {
     summary: 'the palisade command',

@@ -91,7 +91,7 @@ describe('start', () => {
   it('ends what it started after an exception that nothing caught', async () => {
     const bug = join(folder, 'bug.mjs')
     const raise = `process.on('SIGUSR2', () => { throw new Error('a bug of the launcher') })`
-    writeFileSync(bug, `if (process.argv[1]?.endsWith('start.mjs')) ${raise}\n`)
+    writeFileSync(bug, `if (process.argv[1]?.endsWith('start.ts')) ${raise}\n`)
     const run = start([], { ...env, NODE_OPTIONS: `--import=${bug}` })
     await run.said(READY)
     const services = childrenOf(run.child.pid ?? 0)

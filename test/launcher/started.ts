@@ -4,7 +4,7 @@ import { finish, type Finished } from './checkout.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-/** A running `start.mjs`, with its output so far. */
+/** A running `start.ts`, with its output so far. */
 export interface Started {
   readonly child: ChildProcess
   readonly finished: Promise<Finished>
@@ -16,7 +16,7 @@ export interface Started {
  * Starts the built server and agent through the launcher, with nothing of the caller's settings.
  */
 export function start(args: readonly string[], env: Readonly<Record<string, string>>): Started {
-  return startScript([join(ROOT, 'packages/launcher/start.mjs'), ...args], env)
+  return startScript([join(ROOT, 'packages/launcher/start.ts'), ...args], env)
 }
 
 export function startScript(

@@ -22,7 +22,7 @@ import { LaunchError } from '../prepare/launch-error.mjs'
  * Exchanges the personal token for an access token.
  *
  * @param {string} server origin
- * @param {import('../machine/first-organization.mjs').Credentials} credentials
+ * @param {import('../machine/first-organization.ts').Credentials} credentials
  * @returns {Promise<Administrator>}
  */
 export async function signIn(server, { org, username, personal_token }) {

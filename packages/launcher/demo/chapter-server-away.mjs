@@ -1,4 +1,4 @@
-import { readAgentStatus } from '../machine/agent-status.mjs'
+import { readAgentStatus } from '../machine/agent-status.ts'
 import { factRow, runRow } from './rows.mjs'
 import { syncAgent } from './sync-agent.mjs'
 

@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runPalisade } from '../machine/agent-status.mjs'
+import { runPalisade } from '../machine/agent-status.ts'
 import { captureChild } from '../process/capture-child.mjs'
 import { REPOSITORY_TEXT } from './git-repository.mjs'
 import { ORIGIN_MARK } from './origins.mjs'

@@ -1,4 +1,4 @@
-import { runPalisade } from '../machine/agent-status.mjs'
+import { runPalisade } from '../machine/agent-status.ts'
 import { LaunchError } from '../prepare/launch-error.mjs'
 
 /**

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ensureEnrolled } from '../machine/enrolment.mjs'
-import { initOrganization } from '../machine/first-organization.mjs'
-import { startAgent } from '../machine/start-agent.mjs'
-import { startServer } from '../machine/start-server.mjs'
+import { ensureEnrolled } from '../machine/enrolment.ts'
+import { initOrganization } from '../machine/first-organization.ts'
+import { startAgent } from '../machine/start-agent.ts'
+import { startServer } from '../machine/start-server.ts'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { captureChild } from '../process/capture-child.mjs'
 import { demoEnvironment } from './demo-environment.mjs'
@@ -12,7 +12,7 @@ import { startDnsServer } from './dns-server.mjs'
 import { createRepository } from './git-repository.mjs'
 import { startOrigins } from './origins.mjs'
 
-/** @typedef {import('../machine/agent-status.mjs').AgentStatus} AgentStatus */
+/** @typedef {import('../machine/agent-status.ts').AgentStatus} AgentStatus */
 /** @typedef {import('../process/service.mjs').Service} Service */
 
 /**
@@ -30,9 +30,8 @@ import { startOrigins } from './origins.mjs'
  * @property {readonly string[]} missing programs that the demo would use
  * @property {import('./dns-server.mjs').NameServer} dns
  * @property {import('./origins.mjs').Origins} origins
- * @property {import('../machine/first-organization.mjs').Credentials} credentials
- * @property {import('../machine/start-server.mjs').ServerService} server
- * @property {import('../machine/enrolment.mjs').Enrolment} enrolment
+ * @property {import('../machine/first-organization.ts').Credentials} credentials
+ * @property {import('../machine/start-server.ts').ServerService} server
  * @property {(text: string) => string} fill puts the ports in
  * @property {() => string} proxy URL of the running agent's
  * @property {(ready: (status: AgentStatus) => boolean) => Promise<void>} restartAgent
@@ -77,7 +76,7 @@ export async function createWorld(given, cleanups) {
     throw new LaunchError('the demo found its own directory in use')
   const server = await startServer(surroundings, note)
   const { url } = server
-  const enrolment = await ensureEnrolled(surroundings, { url, org: 'acme', owner: 'alice' })
+  await ensureEnrolled(surroundings, { url, org: 'acme', owner: 'alice' })
   let agent = await startAgent(surroundings, note, (status) => status.state === 'fresh')
   return {
     ...surroundings,
@@ -89,7 +88,6 @@ export async function createWorld(given, cleanups) {
     origins,
     credentials,
     server,
-    enrolment,
     fill: (text) => fillPorts(text, origins),
     proxy: () => agent.proxy,
     async stopAgent() {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatBanner } from '../../../packages/launcher/machine/banner.mjs'
+import { formatBanner } from '../../../packages/launcher/machine/banner.ts'
 
 const machine = {
   url: 'http://127.0.0.1:8420',

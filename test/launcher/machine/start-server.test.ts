@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { localOrigin } from '../../../packages/launcher/machine/start-server.mjs'
+import { localOrigin } from '../../../packages/launcher/machine/start-server.ts'
 
 it.each([
   ['http://127.0.0.1:8420', 'http://127.0.0.1:8420'],

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..')
 const OTHER_PROGRAMS = [
   'agent/src/**/*.ts',
   'packages/{cli,client}/src/**/*.ts',
-  'packages/launcher/**/*.mjs',
+  'packages/launcher/**/*.{ts,mjs}',
 ]
 
 const problemsOf = (environment: Record<string, string>): readonly string[] => {

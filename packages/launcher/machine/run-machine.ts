@@ -1,27 +1,26 @@
 import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
-import { credentialRows, formatBanner } from './banner.mjs'
-import { claimMachine } from './claim.mjs'
-import { ensureEnrolled, foreignEnrolment, readEnrolment } from './enrolment.mjs'
-import { initOrganization } from './first-organization.mjs'
-import { startAgent } from './start-agent.mjs'
-import { startServer } from './start-server.mjs'
+import type { Service } from '../process/service.mjs'
+import type { AgentStatus } from './agent-status.ts'
+import { credentialRows, formatBanner } from './banner.ts'
+import { claimMachine, type WantedPort } from './claim.ts'
+import { ensureEnrolled, foreignEnrolment, readEnrolment } from './enrolment.ts'
+import { initOrganization } from './first-organization.ts'
+import { startAgent } from './start-agent.ts'
+import { startServer, type Surroundings } from './start-server.ts'
 
-/** @typedef {import('../process/service.mjs').Service} Service */
+type Print = (text: string) => void
 
-const STOP_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
+const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
- * Runs server and agent until a signal comes or one of them ends, and stops both in order.
- *
- * @param {import('./start-server.mjs').Surroundings} given
- * @param {(text: string) => void} print
- * @returns {Promise<number>} exit code
+ * Runs server and agent until a signal comes or one of them ends, and stops both in order. Returns
+ * the exit code.
  */
-export async function runMachine(given, print) {
+export async function runMachine(given: Surroundings, print: Print): Promise<number> {
   const surroundings = { ...given, env: withDefaultPorts(given.env) }
   const release = await claimMachine(surroundings.dataDir, portsOf(surroundings.env))
-  const services = /** @type {Service[]} */ ([])
+  const services: Service[] = []
   const signalled = nextSignal()
   const failed = firstFault()
   const stopping = new AbortController()
@@ -38,23 +37,22 @@ export async function runMachine(given, print) {
   } finally {
     stopping.abort(new LaunchError('stopped'))
     await stopAll(services)
-    // What was being started when the signal came gives up now, and is stopped in its turn.
+    // A start that was under way when the signal came gives up now; its service stops in turn.
     await started.catch(() => {})
     await stopAll(services)
     release()
   }
 }
 
-/**
- * @param {import('./start-server.mjs').Surroundings} surroundings
- * @param {Service[]} services where everything that was started is noted
- * @param {{ print: (text: string) => void, signal: AbortSignal }} control
- */
-async function startEverything(surroundings, services, { print, signal }) {
+/** Notes each service in `services` as soon as it is started. Returns the banner. */
+async function startEverything(
+  surroundings: Surroundings,
+  services: Service[],
+  { print, signal }: { print: Print; signal: AbortSignal },
+): Promise<string> {
   const { dataDir } = surroundings
   const { org, owner, credentials } = await prepareOrganization(surroundings)
-  /** @param {Service} service */
-  const note = (service) => {
+  const note = (service: Service) => {
     services.push(service)
     if (signal.aborted) void service.stop()
   }
@@ -63,8 +61,7 @@ async function startEverything(surroundings, services, { print, signal }) {
     const { url } = await startServer(surroundings, note)
     await ensureEnrolled(surroundings, { url, org, owner })
     signal.throwIfAborted()
-    const isFresh = (/** @type {import('./agent-status.mjs').AgentStatus} */ status) =>
-      status.state === 'fresh'
+    const isFresh = (status: AgentStatus) => status.state === 'fresh'
     const { proxy, inForce } = await startAgent(surroundings, note, isFresh)
     const dataPrefix = prefixFor(surroundings)
     return formatBanner({ url, proxy, org, owner, dataDir, dataPrefix, inForce, credentials })
@@ -78,10 +75,8 @@ async function startEverything(surroundings, services, { print, signal }) {
 /**
  * The organization of this machine, made when the store is empty; refuses a machine that another
  * server has enrolled.
- *
- * @param {import('./start-server.mjs').Surroundings} surroundings
  */
-async function prepareOrganization(surroundings) {
+async function prepareOrganization(surroundings: Surroundings) {
   const { env } = surroundings
   const enrolled = readEnrolment(surroundings)
   const org = enrolled?.org ?? (env['PALISADE_ORG'] || 'acme')
@@ -92,12 +87,12 @@ async function prepareOrganization(surroundings) {
   return { org, owner, credentials: made === 'not_empty' ? null : made }
 }
 
-/**
- * @param {readonly Service[]} services
- * @param {Promise<NodeJS.Signals>} signalled
- * @param {(text: string) => void} print
- */
-async function watch(services, signalled, print) {
+/** Returns the exit code after a signal; rejects when a service ends by itself. */
+async function watch(
+  services: readonly Service[],
+  signalled: Promise<NodeJS.Signals>,
+  print: Print,
+): Promise<number> {
   const ends = services.map(async (service) => ({ service, code: await service.exited }))
   const first = await Promise.race([signalled, ...ends])
   if (typeof first === 'string') {
@@ -112,48 +107,40 @@ async function watch(services, signalled, print) {
   )
 }
 
-/** @returns {Promise<NodeJS.Signals>} later signals change nothing: a stop is under way then */
-function nextSignal() {
+/** Later signals have no effect: a stop is under way then. */
+function nextSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
     for (const signal of STOP_SIGNALS) process.on(signal, () => resolve(signal))
   })
 }
 
 /**
- * A bug must not leave server and agent running on their own.
- *
- * @returns {Promise<never>} rejects with the first uncaught exception
+ * Rejects with the first uncaught exception: a bug must not leave server and agent running on their
+ * own.
  */
-function firstFault() {
+function firstFault(): Promise<never> {
   return new Promise((_resolve, reject) => {
     process.on('uncaughtException', reject)
   })
 }
 
-/**
- * Last started, first stopped: the agent must not see its server vanish.
- *
- * @param {readonly Service[]} services
- */
-async function stopAll(services) {
-  for (const service of [...services].reverse()) await service.stop()
+/** Last started, first stopped: the agent must not see its server vanish. */
+async function stopAll(services: readonly Service[]): Promise<void> {
+  for (const service of services.toReversed()) await service.stop()
 }
 
-/** @param {import('./start-server.mjs').Surroundings} surroundings */
-function prefixFor({ root, dataDir }) {
+function prefixFor({ root, dataDir }: Surroundings): string {
   if (dataDir === join(root, '.palisade')) return ''
   return `PALISADE_DATA_DIR='${dataDir.replaceAll("'", `'\\''`)}' `
 }
 
-/** @param {NodeJS.ProcessEnv} env */
-function withDefaultPorts(env) {
+function withDefaultPorts(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const proxyPort =
     env['PALISADE_PROXY_PORT'] ?? (env['PALISADE_PORT'] === undefined ? '8421' : '0')
   return { ...env, PALISADE_PROXY_PORT: proxyPort }
 }
 
-/** @param {NodeJS.ProcessEnv} env */
-function portsOf(env) {
+function portsOf(env: NodeJS.ProcessEnv): WantedPort[] {
   const server = { host: env['PALISADE_HOST'] || '127.0.0.1', port: env['PALISADE_PORT'] || '8420' }
   const proxy = { host: '127.0.0.1', port: env['PALISADE_PROXY_PORT'] ?? '' }
   return [

@@ -1,34 +1,36 @@
 import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
-import { startService } from '../process/service.mjs'
+import { startService, type Service } from '../process/service.mjs'
 import { waitUntil } from '../process/wait-until.mjs'
 import { bundleOf, SERVER } from '../programs.mjs'
 
-/**
- * What every program of the machine is started with.
- *
- * @typedef {object} Surroundings
- * @property {string} root of the checkout
- * @property {string} dataDir absolute
- * @property {string} cwd
- * @property {string} node
- * @property {NodeJS.ProcessEnv} env
- */
+/** The place and the settings that every program of the machine is started with. */
+export interface Surroundings {
+  /** Of the checkout. */
+  readonly root: string
+  /** Absolute. */
+  readonly dataDir: string
+  readonly cwd: string
+  readonly node: string
+  readonly env: NodeJS.ProcessEnv
+}
 
-/** @typedef {import('../process/service.mjs').Service & { url: string }} ServerService */
+export interface ServerService extends Service {
+  /** The origin under which this machine reaches it. */
+  readonly url: string
+}
 
 const START_TIMEOUT_MS = 20_000
 
 /**
- * Starts the server and waits until it is ready.
- *
- * @param {Surroundings} surroundings
- * @param {(service: import('../process/service.mjs').Service) => void} onSpawn called at once, so
- *   that the caller can stop what never becomes ready
- * @returns {Promise<ServerService>} `url` is the origin that this machine reaches it under
+ * Starts the server and waits until it is ready. Calls `onSpawn` at once, so that the caller can
+ * stop a server that never becomes ready.
  */
-export async function startServer({ root, dataDir, cwd, node, env }, onSpawn) {
-  let url = /** @type {string | null} */ (null)
+export async function startServer(
+  { root, dataDir, cwd, node, env }: Surroundings,
+  onSpawn: (service: Service) => void,
+): Promise<ServerService> {
+  let url = null as string | null
   const service = startService({
     name: 'server',
     node,
@@ -46,13 +48,8 @@ export async function startServer({ root, dataDir, cwd, node, env }, onSpawn) {
   return { ...service, url }
 }
 
-/**
- * The origin to dial for a server that listens on every address.
- *
- * @param {string} listening
- * @returns {string | null}
- */
-export function localOrigin(listening) {
+/** The origin to dial for a server that listens on every address; null for no URL. */
+export function localOrigin(listening: string): string | null {
   if (!URL.canParse(listening)) return null
   const url = new URL(listening)
   if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
@@ -60,19 +57,13 @@ export function localOrigin(listening) {
   return url.origin
 }
 
-/**
- * The server names its address in an `info` record, which a quieter level would hide.
- *
- * @param {NodeJS.ProcessEnv} env
- * @returns {NodeJS.ProcessEnv}
- */
-function withListeningRecord(env) {
+/** The server names its address in an `info` record, which a quieter level would hide. */
+function withListeningRecord(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const quieter = ['silent', 'fatal', 'error', 'warn'].includes(env['PALISADE_LOG_LEVEL'] ?? '')
   return quieter ? { ...env, PALISADE_LOG_LEVEL: 'info' } : env
 }
 
-/** @param {string} url */
-async function isReady(url) {
+async function isReady(url: string): Promise<boolean> {
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(2_000) })
     await response.arrayBuffer()

@@ -2,53 +2,53 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname as nameOfHost } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
-import { runServerCommand } from './first-organization.mjs'
+import { runServerCommand } from './first-organization.ts'
+import type { Surroundings } from './start-server.ts'
 
-/** @typedef {import('./start-server.mjs').Surroundings} Surroundings */
+/** The members of the machine's enrolment that we read. */
+export interface Enrolment {
+  readonly server: string
+  readonly org: string
+  readonly user: string | null
+  readonly device_id: string
+}
 
-/**
- * The members of the machine's enrolment that we read.
- *
- * @typedef {object} Enrolment
- * @property {string} server
- * @property {string} org
- * @property {string | null} user
- * @property {string} device_id
- */
-
-/**
- * Where the agent reads its enrolment: it obeys PALISADE_ENROLMENT, and so must we.
- *
- * @param {Pick<Surroundings, 'dataDir' | 'cwd' | 'env'>} surroundings
- */
-export function enrolmentFile({ dataDir, cwd, env }) {
+/** The file from which the agent reads its enrolment: it obeys PALISADE_ENROLMENT, so must we. */
+export function enrolmentFile({
+  dataDir,
+  cwd,
+  env,
+}: Pick<Surroundings, 'dataDir' | 'cwd' | 'env'>): string {
   const given = env['PALISADE_ENROLMENT'] || ''
   return given === '' ? join(dataDir, 'agent', 'enrolment.json') : resolve(cwd, given)
 }
 
-/**
- * @param {Surroundings} surroundings
- * @returns {Enrolment | null} null when the machine is not enrolled
- */
-export function readEnrolment(surroundings) {
+/** Returns null when the machine is not enrolled. */
+export function readEnrolment(surroundings: Surroundings): Enrolment | null {
   const file = enrolmentFile(surroundings)
   try {
-    const value = JSON.parse(readFileSync(file, 'utf8'))
-    if (['server', 'org', 'device_id'].every((name) => typeof value?.[name] === 'string'))
-      return value
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'))
+    if (isEnrolment(value)) return value
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
   }
   throw new LaunchError(`\`${file}\` cannot be read as an enrolment; remove it to enrol again`, 78)
 }
 
+/** Leaves `user` to the agent, which reads the file strictly. */
+function isEnrolment(value: unknown): value is Enrolment {
+  if (typeof value !== 'object' || value === null) return false
+  const { server, org, device_id } = value as Partial<Record<keyof Enrolment, unknown>>
+  return [server, org, device_id].every((member) => typeof member === 'string')
+}
+
 /**
  * The refusal to use a machine that another server has enrolled: it must stay with that server.
- *
- * @param {Surroundings} surroundings
- * @param {Enrolment | null} enrolment
  */
-export function foreignEnrolment(surroundings, enrolment) {
+export function foreignEnrolment(
+  surroundings: Surroundings,
+  enrolment: Enrolment | null,
+): LaunchError {
   const file = enrolmentFile(surroundings)
   return new LaunchError(
     `this machine is enrolled to organization \`${enrolment?.org}\` at \`${enrolment?.server}\` ` +
@@ -62,12 +62,11 @@ export function foreignEnrolment(surroundings, enrolment) {
 /**
  * Ensures that the machine is enrolled to its own server, also when that moved to another port.
  * The caller has verified that the server made the enrolment.
- *
- * @param {Surroundings} surroundings
- * @param {{ url: string, org: string, owner: string }} server
- * @returns {Promise<Enrolment>}
  */
-export async function ensureEnrolled(surroundings, { url, org, owner }) {
+export async function ensureEnrolled(
+  surroundings: Surroundings,
+  { url, org, owner }: { url: string; org: string; owner: string },
+): Promise<void> {
   const file = enrolmentFile(surroundings)
   const known = readEnrolment(surroundings)
   if (known === null) {
@@ -76,36 +75,23 @@ export async function ensureEnrolled(surroundings, { url, org, owner }) {
     // The server refuses unprintable names; such a host is enrolled without one.
     if (/^[\w.-]{1,64}$/.test(name)) args.push(`--name=${name}`)
     await runServerCommand(surroundings, args)
-    return /** @type {Enrolment} */ (readEnrolment(surroundings))
+  } else if (known.server !== url && isMovedPort(known.server, url)) {
+    replaceFile(file, `${JSON.stringify({ ...known, server: url }, null, 2)}\n`)
   }
-  if (known.server === url || !isMovedPort(known.server, url)) return known
-  const moved = { ...known, server: url }
-  replaceFile(file, `${JSON.stringify(moved, null, 2)}\n`)
-  return moved
 }
 
-/**
- * A public address, such as that of a proxy before the server, was chosen by a person and stays.
- *
- * @param {string} known
- * @param {string} url
- */
-function isMovedPort(known, url) {
+/** A person chose a public address, such as that of a proxy before the server, so it stays. */
+function isMovedPort(known: string, url: string): boolean {
   return isLoopback(known) || new URL(known).hostname === new URL(url).hostname
 }
 
-/** @param {string} server */
-function isLoopback(server) {
+function isLoopback(server: string): boolean {
   if (!URL.canParse(server)) return false
   const { hostname } = new URL(server)
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname)
 }
 
-/**
- * @param {string} file
- * @param {string} text
- */
-function replaceFile(file, text) {
+function replaceFile(file: string, text: string): void {
   const draft = `${file}.${process.pid}`
   rmSync(draft, { force: true })
   writeFileSync(draft, text, { mode: 0o600, flag: 'wx' })

@@ -4,16 +4,21 @@ import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { lockHolder, tryLock } from '../prepare/lock.mjs'
 
+/** An address to listen on, and the setting that chooses its port. */
+export interface WantedPort {
+  readonly host: string
+  readonly port: string
+  readonly variable: string
+}
+
 /**
  * Makes sure, before anything is created, that this machine can be started here; then takes the
- * data directory for this process.
- *
- * @param {string} dataDir
- * @param {readonly { host: string, port: string, variable: string }[]} ports what shall be listened
- * on
- * @returns {Promise<() => void>} gives the directory back
+ * data directory for this process. Returns a function that gives the directory back.
  */
-export async function claimMachine(dataDir, ports) {
+export async function claimMachine(
+  dataDir: string,
+  ports: readonly WantedPort[],
+): Promise<() => void> {
   const file = join(dataDir, 'start.lock')
   const holder = holderOf(file)
   if (holder !== null) throw alreadyRunning(dataDir, holder)
@@ -23,8 +28,7 @@ export async function claimMachine(dataDir, ports) {
   return lock.release
 }
 
-/** @param {string} file */
-function holderOf(file) {
+function holderOf(file: string): number | null {
   try {
     return lockHolder(file)
   } catch {
@@ -32,11 +36,7 @@ function holderOf(file) {
   }
 }
 
-/**
- * @param {string} dataDir
- * @param {string} file
- */
-function takeLock(dataDir, file) {
+function takeLock(dataDir: string, file: string) {
   try {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 })
     return tryLock(file)
@@ -49,24 +49,15 @@ function takeLock(dataDir, file) {
   }
 }
 
-/**
- * @param {string} dataDir
- * @param {number} pid
- */
-function alreadyRunning(dataDir, pid) {
+function alreadyRunning(dataDir: string, pid: number): LaunchError {
   return new LaunchError(
     `Palisade already runs on \`${dataDir}\` (process ${pid}); stop it, or set PALISADE_DATA_DIR and PALISADE_PORT`,
     78,
   )
 }
 
-/**
- * A port that is not a number is left to its program, which lists all problems at once.
- *
- * @param {{ host: string, port: string, variable: string }} wanted
- * @returns {Promise<void>}
- */
-function assertFree({ host, port, variable }) {
+/** A port that is not a number is left to its program, which lists all problems at once. */
+function assertFree({ host, port, variable }: WantedPort): Promise<void> {
   const number = /^\d{1,5}$/.test(port) ? Number(port) : 0
   if (number === 0 || number > 65_535) return Promise.resolve()
   return new Promise((resolve, reject) => {

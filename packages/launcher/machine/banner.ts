@@ -1,31 +1,34 @@
-/** @typedef {{ revision: number, policies: number, rules: number }} PoliciesInForce */
+import type { PoliciesInForce } from './agent-status.ts'
+import type { Credentials } from './first-organization.ts'
+
+/** A machine whose server and agent run. */
+export interface RunningMachine {
+  readonly url: string
+  readonly proxy: string
+  readonly org: string
+  readonly owner: string
+  readonly dataDir: string
+  /** Begins a command that must find the same directory. */
+  readonly dataPrefix: string
+  /** At the agent. */
+  readonly inForce: PoliciesInForce | null
+  /** Of an organization that was created just now. */
+  readonly credentials: Credentials | null
+}
 
 const PALISADE = 'npm run -s palisade --'
 
-/**
- * What a person sees once everything runs.
- *
- * @param {object} machine
- * @param {string} machine.url
- * @param {string} machine.proxy
- * @param {string} machine.org
- * @param {string} machine.owner
- * @param {string} machine.dataDir
- * @param {string} machine.dataPrefix what a command must be told to find the same directory
- * @param {PoliciesInForce | null} machine.inForce at the agent
- * @param {import('./first-organization.mjs').Credentials | null} machine.credentials
- * @returns {string}
- */
-export function formatBanner(machine) {
+/** The text that a person sees once everything runs. */
+export function formatBanner(machine: RunningMachine): string {
   const { url, proxy, org, owner, dataDir, dataPrefix, inForce, credentials } = machine
-  const rows = [
+  const rows: readonly (readonly [string, string])[] = [
     ['server', `${url}  (API pages: ${url}/docs)`],
     ['organization', `${org}, owner ${owner}`],
     ...(credentials === null ? [] : credentialRows(credentials)),
     ['proxy', proxy],
     ['data', `${dataDir}  (server.log, agent.log)`],
   ]
-  const table = rows.map(([label = '', value = '']) => `  ${label.padEnd(14)}${value}`)
+  const table = rows.map(([label, value]) => `  ${label.padEnd(14)}${value}`)
   const login = `  ${PALISADE} login --server ${url} --org ${org} --username ${owner}`
   const reset = `${dataPrefix}npm run -s palisade-server -- user reset-password ${owner}`
   const isEmpty = inForce === null || inForce.policies === 0
@@ -47,8 +50,7 @@ export function formatBanner(machine) {
   ].join('\n')
 }
 
-/** @param {string} login */
-function firstSteps(login) {
+function firstSteps(login: string): string[] {
   return [
     'Nothing is allowed yet. In another terminal, in this folder:',
     '',
@@ -59,12 +61,11 @@ function firstSteps(login) {
   ]
 }
 
-/**
- * @param {string} login
- * @param {PoliciesInForce} inForce
- * @param {string} dataPrefix
- */
-function nextSteps(login, { revision, policies, rules }, dataPrefix) {
+function nextSteps(
+  login: string,
+  { revision, policies, rules }: PoliciesInForce,
+  dataPrefix: string,
+): string[] {
   const counted = `${count(policies, 'policy', 'policies')}, ${count(rules, 'rule', 'rules')}`
   return [
     `In force: revision ${revision}, ${counted}. In another terminal, in this folder:`,
@@ -76,22 +77,12 @@ function nextSteps(login, { revision, policies, rules }, dataPrefix) {
   ]
 }
 
-/**
- * @param {number} n
- * @param {string} one
- * @param {string} many
- */
-function count(n, one, many) {
+function count(n: number, one: string, many: string): string {
   return `${n} ${n === 1 ? one : many}`
 }
 
-/**
- * Shown this once, also when something fails afterwards: nobody can read them again.
- *
- * @param {import('./first-organization.mjs').Credentials} credentials
- * @returns {[string, string][]}
- */
-export function credentialRows(credentials) {
+/** Secrets to show also when a later step fails, because they cannot be read again. */
+export function credentialRows(credentials: Credentials): [string, string][] {
   return [
     ['token', `${credentials.personal_token}  (shown this once)`],
     ['password', `${credentials.password}  (of ${credentials.username}, shown this once)`],

@@ -1,7 +1,8 @@
-// `npm start`: everything on one machine. Started by run.mjs with the chosen Node.
+// `npm start`: everything on one machine. Started by run.mjs with the chosen Node, which strips
+// types.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { runMachine } from './machine/run-machine.mjs'
+import { runMachine } from './machine/run-machine.ts'
 import { LaunchError } from './prepare/launch-error.mjs'
 
 const USAGE = `usage: npm start [-- OPTIONS]
@@ -27,11 +28,8 @@ Examples:
 
 const KNOWN = new Set(['--demo', '--json', '--help', '-h'])
 
-/**
- * @param {readonly string[]} args
- * @returns {Promise<number>} exit code
- */
-async function main(args) {
+/** Returns the exit code. */
+async function main(args: readonly string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(USAGE)
     return 0
