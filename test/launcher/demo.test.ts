@@ -64,7 +64,7 @@ describe('the demo', () => {
       requests[0],
     ])
     const script = `
-      const { runDemo } = await import(${JSON.stringify(join(ROOT, 'packages/launcher/demo/run-demo.mjs'))})
+      const { runDemo } = await import(${JSON.stringify(join(ROOT, 'packages/launcher/demo/run-demo.ts'))})
       const given = { root: ${JSON.stringify(root)}, node: process.execPath, env: process.env, json: true }
       process.exitCode = await runDemo(given)`
 

@@ -1,14 +1,15 @@
-import { createHash, createPrivateKey, randomUUID, sign } from 'node:crypto'
+import { createHash, createPrivateKey, randomUUID, sign, type JsonWebKey } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
+/** Makes a proof for one request, and for its access token if there is one. */
+export type Prover = (method: string, url: string, token?: string) => string
+
 /**
- * What a machine sends beside a request (RFC 9449): who holds its key file may ask as the machine.
- *
- * @param {string} keyFile
- * @returns {(method: string, url: string, token?: string) => string}
+ * Proves to the server that a request comes from the machine (RFC 9449): the holder of its key file
+ * may ask as the machine.
  */
-export function createProver(keyFile) {
-  const { d, ...jwk } = JSON.parse(readFileSync(keyFile, 'utf8'))
+export function createProver(keyFile: string): Prover {
+  const { d, ...jwk } = JSON.parse(readFileSync(keyFile, 'utf8')) as JsonWebKey & { d: string }
   const key = createPrivateKey({ key: { ...jwk, d }, format: 'jwk' })
   const header = encode({ typ: 'dpop+jwt', alg: 'EdDSA', jwk })
   return (method, url, token) => {
@@ -19,12 +20,10 @@ export function createProver(keyFile) {
   }
 }
 
-/** @param {object} value */
-function encode(value) {
+function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** @param {string} text */
-function hash(text) {
+function hash(text: string): string {
   return createHash('sha256').update(text).digest('base64url')
 }

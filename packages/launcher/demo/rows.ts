@@ -1,46 +1,58 @@
-import { askAgent } from './ask-agent.mjs'
-import { runCurl, runGit, runNodeFetch, runPalisadeCheck } from './programs.mjs'
+import { askAgent } from './ask-agent.ts'
+import {
+  runCurl,
+  runGit,
+  runNodeFetch,
+  runPalisadeCheck,
+  type Judgement,
+  type Outcome,
+} from './programs.ts'
+import type { World } from './world.ts'
 
-/** @typedef {import('./world.mjs').World} World */
-/** @typedef {import('./programs.mjs').Outcome} Outcome */
-/** @typedef {import('./programs.mjs').Judgement} Judgement */
+/** The left half of a line: the attempt, and its expected result. */
+export interface Attempt {
+  readonly what: string
+  readonly program: string
+  readonly target: string
+  readonly expected: string
+}
 
-/**
- * One line of the table.
- *
- * @typedef {object} Row
- * @property {string} what
- * @property {string} program
- * @property {string} target
- * @property {string} expected
- * @property {string} actual
- * @property {string} decided_by the deciding rules, else the reason
- * @property {string} said what the program showed
- * @property {boolean | null} ok null when the program is not installed
- */
+/** One line of the table. */
+export interface Row extends Attempt {
+  readonly actual: string
+  /** The deciding rules, else the reason. */
+  readonly decided_by: string
+  /** The program's own output, in short. */
+  readonly said: string
+  /** Null when the program is not installed. */
+  readonly ok: boolean | null
+}
 
-/**
- * @typedef {object} DemoRequest
- * @property {string} what
- * @property {'curl' | 'git' | 'node' | 'palisade'} program
- * @property {string} [action] of a file
- * @property {string} target
- * @property {boolean} [raw]
- * @property {{ decision: 'allow' | 'deny', reason: string, rule?: string }} expect
- * @property {'none' | 'some'} [dns_queries] whether the name may, or must, be asked for
- */
+export interface DemoRequest {
+  readonly what: string
+  readonly program: 'curl' | 'git' | 'node' | 'palisade'
+  /** Of a file. */
+  readonly action?: string
+  readonly target: string
+  readonly raw?: boolean
+  readonly expect: Expectation
+  /** Whether the name may, or must, be asked for. */
+  readonly dns_queries?: 'none' | 'some'
+}
+
+interface Expectation {
+  readonly decision: 'allow' | 'deny'
+  readonly reason: string
+  readonly rule?: string
+}
 
 const PROGRAMS = { curl: runCurl, git: runGit, node: runNodeFetch, palisade: runPalisadeCheck }
 
 /**
- * Lets a program try, and compares what it met, whether a web server saw it, and the queries for
- * the name, with what must be.
- *
- * @param {World} world
- * @param {DemoRequest} request
- * @returns {Promise<Row>}
+ * Lets a program try, and compares its outcome, the hits of the web servers and the queries for the
+ * name with the expectation.
  */
-export async function runRow(world, request) {
+export async function runRow(world: World, request: DemoRequest): Promise<Row> {
   const target = world.fill(request.target)
   const { what, program, expect } = request
   const expected = `${expect.decision}, ${expect.rule ?? expect.reason}`
@@ -72,25 +84,17 @@ export async function runRow(world, request) {
   }
 }
 
-/**
- * A line about something that is not one request.
- *
- * @param {{ what: string, program: string, target: string, expected: string }} row
- * @param {{ ok: boolean, actual: string, said: string }} found
- * @returns {Row}
- */
-export function factRow(row, { ok, actual, said }) {
-  return { ...row, actual, decided_by: '', said, ok }
+/** A line about something that is not one request. */
+export function factRow(
+  attempt: Attempt,
+  { ok, actual, said }: { ok: boolean; actual: string; said: string },
+): Row {
+  return { ...attempt, actual, decided_by: '', said, ok }
 }
 
-/**
- * @param {DemoRequest['expect']} expect
- * @param {Outcome} outcome
- * @param {Judgement} judgement
- */
-function differences(expect, outcome, judgement) {
+function differences(expect: Expectation, outcome: Outcome, judgement: Judgement): string[] {
   const { decision, reason, rule } = expect
-  const found = []
+  const found: string[] = []
   if (outcome.decision !== decision) found.push(`met ${outcome.decision}`)
   if (judgement.decision !== decision || judgement.reason !== reason)
     found.push(`judged ${judgement.decision} by ${judgement.reason}`)
@@ -99,41 +103,22 @@ function differences(expect, outcome, judgement) {
   return found
 }
 
-/**
- * @param {string} program
- * @param {Outcome} outcome
- * @param {number} hits
- */
-function strayHits(program, outcome, hits) {
+function strayHits(program: string, outcome: Outcome, hits: number): string[] {
   if (program === 'palisade') return []
   if (outcome.decision === 'deny' && hits > 0) return ['a web server was reached all the same']
   return outcome.decision === 'allow' && hits === 0 ? ['no web server was reached'] : []
 }
 
-/**
- * @param {DemoRequest} request
- * @param {number} queries
- */
-function strayQueries({ dns_queries: wanted }, queries) {
+function strayQueries({ dns_queries: wanted }: DemoRequest, queries: number): string[] {
   if (wanted === 'none' && queries > 0) return [`${queries} DNS queries for the name`]
   return wanted === 'some' && queries === 0 ? ['no DNS query for the name'] : []
 }
 
-/**
- * @param {World} world
- * @param {string} target
- */
-function queriesFor(world, target) {
+function queriesFor(world: World, target: string): number {
   return URL.canParse(target) ? world.dns.queries(new URL(target).hostname) : 0
 }
 
-/**
- * @param {World} world
- * @param {DemoRequest} request
- * @param {string} target
- * @returns {Promise<Judgement>}
- */
-async function judgementOf(world, request, target) {
+async function judgementOf(world: World, request: DemoRequest, target: string): Promise<Judgement> {
   if (request.program === 'palisade') return { decision: 'none', reason: 'none', rules: [] }
   const url = new URL(target)
   return askAgent(world.socketPath, {
@@ -143,8 +128,7 @@ async function judgementOf(world, request, target) {
   })
 }
 
-/** @param {Judgement} judgement */
-function describe(judgement) {
+function describe(judgement: Judgement): string {
   if (judgement.rules.length === 0) return judgement.reason
   return judgement.rules.map((rule) => `${rule.rule_name} (${rule.resource})`).join(', ')
 }

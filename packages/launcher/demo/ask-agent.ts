@@ -1,25 +1,23 @@
 import { request } from 'node:http'
+import type { Judgement } from './programs.ts'
 
-/**
- * Asks the agent's local API. Only names the rule behind an outcome that a program has shown.
- *
- * @param {string} socketPath
- * @param {{ action: string, host: string, port: number }} body
- * @returns {Promise<import('./programs.mjs').Judgement>}
- */
-export function askAgent(socketPath, body) {
+/** Asks the agent's local API. Only names the rule behind an outcome that a program has shown. */
+export function askAgent(
+  socketPath: string,
+  body: { action: string; host: string; port: number },
+): Promise<Judgement> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', host: 'localhost' }
     const asked = request(
       { socketPath, path: '/v1/decide', method: 'POST', headers },
       (response) => {
         let text = ''
-        response.setEncoding('utf8').on('data', (piece) => {
+        response.setEncoding('utf8').on('data', (piece: string) => {
           text += piece
         })
         response.on('end', () => {
           try {
-            resolve(JSON.parse(text))
+            resolve(JSON.parse(text) as Judgement)
           } catch (error) {
             reject(error)
           }

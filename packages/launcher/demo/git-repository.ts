@@ -3,16 +3,13 @@ import { join } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { captureChild } from '../process/capture-child.mjs'
 
-/** What the repository's one file says. */
+/** The content of the repository's one file. */
 export const REPOSITORY_TEXT = 'cloned through the proxy\n'
 
 /**
  * Makes a small bare repository that any static web server can serve (git's dumb HTTP protocol).
- *
- * @param {string} folder
- * @param {NodeJS.ProcessEnv} env
  */
-export async function createRepository(folder, env) {
+export async function createRepository(folder: string, env: NodeJS.ProcessEnv): Promise<void> {
   const work = join(folder, 'work')
   const bare = join(folder, 'files', 'project.git')
   mkdirSync(work, { recursive: true })
@@ -25,12 +22,7 @@ export async function createRepository(folder, env) {
   await git(['-C', bare, 'update-server-info'], folder, env)
 }
 
-/**
- * @param {readonly string[]} args
- * @param {string} cwd
- * @param {NodeJS.ProcessEnv} env
- */
-async function git(args, cwd, env) {
+async function git(args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<void> {
   const run = await captureChild('git', args, { cwd, env })
   if (run.code !== 0) throw new LaunchError(`git ${args.join(' ')} failed: ${run.output.trim()}`)
 }

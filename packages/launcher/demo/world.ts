@@ -1,55 +1,54 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AgentStatus } from '../machine/agent-status.ts'
 import { ensureEnrolled } from '../machine/enrolment.ts'
-import { initOrganization } from '../machine/first-organization.ts'
+import { initOrganization, type Credentials } from '../machine/first-organization.ts'
 import { startAgent } from '../machine/start-agent.ts'
-import { startServer } from '../machine/start-server.ts'
+import { startServer, type ServerService, type Surroundings } from '../machine/start-server.ts'
 import { LaunchError } from '../prepare/launch-error.mjs'
 import { captureChild } from '../process/capture-child.mjs'
-import { demoEnvironment } from './demo-environment.mjs'
-import { startDnsServer } from './dns-server.mjs'
-import { createRepository } from './git-repository.mjs'
-import { startOrigins } from './origins.mjs'
+import type { Service } from '../process/service.mjs'
+import { demoEnvironment } from './demo-environment.ts'
+import { startDnsServer, type NameServer, type Zone } from './dns-server.ts'
+import { createRepository } from './git-repository.ts'
+import { startOrigins, type Origins } from './origins.ts'
 
-/** @typedef {import('../machine/agent-status.ts').AgentStatus} AgentStatus */
-/** @typedef {import('../process/service.mjs').Service} Service */
+/** The checkout, Node and environment of the caller. */
+export type Given = Pick<Surroundings, 'root' | 'node' | 'env'>
 
-/**
- * Everything that the demo runs in; satisfies `Surroundings`.
- *
- * @typedef {object} World
- * @property {string} root
- * @property {string} node
- * @property {string} folder temporary
- * @property {string} dataDir
- * @property {string} cwd
- * @property {NodeJS.ProcessEnv} env
- * @property {string} socketPath
- * @property {ReadonlySet<string>} installed programs
- * @property {readonly string[]} missing programs that the demo would use
- * @property {import('./dns-server.mjs').NameServer} dns
- * @property {import('./origins.mjs').Origins} origins
- * @property {import('../machine/first-organization.ts').Credentials} credentials
- * @property {import('../machine/start-server.ts').ServerService} server
- * @property {(text: string) => string} fill puts the ports in
- * @property {() => string} proxy URL of the running agent's
- * @property {(ready: (status: AgentStatus) => boolean) => Promise<void>} restartAgent
- * @property {() => Promise<void>} stopAgent
- */
+/** Takes down one thing that was started. */
+export type Cleanup = () => Promise<unknown>
+
+/** Everything that the demo runs in. */
+export interface World extends Surroundings {
+  /** Temporary. */
+  readonly folder: string
+  readonly socketPath: string
+  /** Programs. */
+  readonly installed: ReadonlySet<string>
+  /** Programs that the demo would use. */
+  readonly missing: readonly string[]
+  readonly dns: NameServer
+  readonly origins: Origins
+  readonly credentials: Credentials
+  readonly server: ServerService
+  /** Puts the ports in. */
+  fill(text: string): string
+  /** URL of the running agent's. */
+  proxy(): string
+  restartAgent(ready: (status: AgentStatus) => boolean): Promise<void>
+  stopAgent(): Promise<void>
+}
 
 /** Programs beside our own command; with fewer than two of them the demo proves too little. */
 const FOREIGN_PROGRAMS = ['curl', 'git', 'node']
 
 /**
- * Builds it up. Whatever is started is noted in `cleanups` at once, so that the caller can take
- * everything down again at any time, last first.
- *
- * @param {{ root: string, node: string, env: NodeJS.ProcessEnv }} given
- * @param {(() => Promise<unknown>)[]} cleanups
- * @returns {Promise<World>}
+ * Builds it up. Notes each start in `cleanups` at once, so that the caller can take everything down
+ * again at any time, last first.
  */
-export async function createWorld(given, cleanups) {
+export async function createWorld(given: Given, cleanups: Cleanup[]): Promise<World> {
   const installed = await findPrograms(given.env)
   const missing = FOREIGN_PROGRAMS.filter((program) => !installed.has(program))
   if (FOREIGN_PROGRAMS.length - missing.length < 2)
@@ -61,7 +60,7 @@ export async function createWorld(given, cleanups) {
   mkdirSync(dataDir, { mode: 0o700 })
   if (installed.has('git')) await createRepository(folder, env)
 
-  const zone = readExample(given.root, 'zone.json')
+  const zone = readExample(given.root, 'zone.json') as Zone
   const dns = await startDnsServer(zone)
   cleanups.push(dns.close)
   const addresses = [...new Set([...Object.values(zone), '127.0.20.10', '127.0.20.70'])]
@@ -70,7 +69,7 @@ export async function createWorld(given, cleanups) {
 
   const withDns = { ...env, PALISADE_DNS_SERVERS: dns.address }
   const surroundings = { root: given.root, node: given.node, dataDir, cwd: folder, env: withDns }
-  const note = (/** @type {Service} */ service) => cleanups.push(service.stop)
+  const note = (service: Service) => cleanups.push(service.stop)
   const credentials = await initOrganization(surroundings, { org: 'acme', owner: 'alice' })
   if (typeof credentials === 'string')
     throw new LaunchError('the demo found its own directory in use')
@@ -99,25 +98,16 @@ export async function createWorld(given, cleanups) {
   }
 }
 
-/**
- * @param {string} root
- * @param {string} name
- * @returns {any} our own data, in the shape that its README describes
- */
-export function readExample(root, name) {
+/** Reads a file of our own data, which has the shape that its README describes. */
+export function readExample(root: string, name: string): unknown {
   return JSON.parse(readFileSync(join(root, 'examples', 'demo', name), 'utf8'))
 }
 
-/**
- * @param {string} text
- * @param {{ port: number, otherPort: number }} ports
- */
-function fillPorts(text, { port, otherPort }) {
+function fillPorts(text: string, { port, otherPort }: Origins): string {
   return text.replaceAll('${port}', String(port)).replaceAll('${other_port}', String(otherPort))
 }
 
-/** @param {NodeJS.ProcessEnv} env */
-async function findPrograms(env) {
+async function findPrograms(env: NodeJS.ProcessEnv): Promise<ReadonlySet<string>> {
   const installed = new Set(['node', 'palisade'])
   for (const program of ['curl', 'git']) {
     const run = await captureChild(program, ['--version'], { cwd: tmpdir(), env })

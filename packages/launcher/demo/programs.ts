@@ -2,35 +2,31 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runPalisade } from '../machine/agent-status.ts'
 import { captureChild } from '../process/capture-child.mjs'
-import { REPOSITORY_TEXT } from './git-repository.mjs'
-import { ORIGIN_MARK } from './origins.mjs'
+import { REPOSITORY_TEXT } from './git-repository.ts'
+import { ORIGIN_MARK } from './origins.ts'
+import type { World } from './world.ts'
 
-/**
- * What a program met, told from its own output alone.
- *
- * @typedef {object} Outcome
- * @property {'allow' | 'deny' | 'error'} decision
- * @property {string} said what in its output says so
- * @property {Judgement | null} judgement the decision object, where the program shows it
- */
+/** The experience of a program, told from its own output alone. */
+export interface Outcome {
+  readonly decision: 'allow' | 'deny' | 'error'
+  /** The part of its output that says so. */
+  readonly said: string
+  /** The decision object, where the program shows it. */
+  readonly judgement: Judgement | null
+}
 
-/**
- * The members of a decision object that we read.
- *
- * @typedef {object} Judgement
- * @property {string} decision
- * @property {string} reason
- * @property {readonly { rule_name: string, resource: string }[]} rules
- */
+/** The members of a decision object that we read. */
+export interface Judgement {
+  readonly decision: string
+  readonly reason: string
+  readonly rules: readonly { readonly rule_name: string; readonly resource: string }[]
+}
 
-/** @typedef {import('./world.mjs').World} World */
-
-/**
- * @param {World} world
- * @param {{ target: string, raw?: boolean }} request `raw` sends the target as it is written
- * @returns {Promise<Outcome>}
- */
-export async function runCurl(world, { target, raw = false }) {
+/** With `raw`, curl sends the target as it is written. */
+export async function runCurl(
+  world: World,
+  { target, raw = false }: { target: string; raw?: boolean },
+): Promise<Outcome> {
   const asWritten = ['--request-target', target, '--header', `Host: ${hostOf(target)}`]
   const url = raw ? 'http://raw.demo.test/' : target
   const args = ['--disable', '--silent', '--show-error', '--max-time', '10', '--noproxy', '']
@@ -48,13 +44,7 @@ export async function runCurl(world, { target, raw = false }) {
   return readAnswer(status, run.stdout.slice(0, Math.max(end, 0)), run.stderr)
 }
 
-/**
- * @param {string} status
- * @param {string} body
- * @param {string} stderr
- * @returns {Outcome}
- */
-function readAnswer(status, body, stderr) {
+function readAnswer(status: string, body: string, stderr: string): Outcome {
   if (status === '200' && body.startsWith(ORIGIN_MARK))
     return { decision: 'allow', said: `200 ${body.trim()}`, judgement: null }
   const judgement = status === '403' ? parseJudgement(body) : null
@@ -62,7 +52,7 @@ function readAnswer(status, body, stderr) {
   return { decision: 'error', said: `${status} ${stderr.trim() || body.trim()}`, judgement: null }
 }
 
-/** Prints what fetch met; a refused tunnel is an error whose causes name the status. */
+/** Prints a `FetchReport`; a refused tunnel is an error whose causes name the status. */
 const FETCH_SCRIPT = `
 const causes = (error) => error === undefined ? [] : [String(error.message), ...causes(error.cause)]
 try {
@@ -72,31 +62,22 @@ try {
   console.log(JSON.stringify({ causes: causes(error) }))
 }`
 
-/**
- * Node's fetch opens a tunnel through its proxy, also for plain HTTP.
- *
- * @param {World} world
- * @param {{ target: string }} request
- * @returns {Promise<Outcome>}
- */
-export async function runNodeFetch(world, { target }) {
+type FetchReport =
+  { readonly status: number; readonly body: string } | { readonly causes: readonly string[] }
+
+/** Node's fetch opens a tunnel through its proxy, also for plain HTTP. */
+export async function runNodeFetch(world: World, { target }: { target: string }): Promise<Outcome> {
   const proxied = { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: world.proxy(), HTTPS_PROXY: world.proxy() }
   const env = { ...world.env, ...proxied, NO_PROXY: '' }
   const args = ['--input-type=module', '--eval', FETCH_SCRIPT, target]
   const run = await captureChild(world.node, args, { cwd: world.folder, env })
-  const met = JSON.parse(run.stdout || '{"causes":["no output"]}')
-  if (met.status !== undefined) return readAnswer(String(met.status), met.body, run.stderr)
-  const causes = /** @type {string[]} */ (met.causes)
-  const refused = causes.some((cause) => /\b403\b/.test(cause))
-  return { decision: refused ? 'deny' : 'error', said: causes.join(': '), judgement: null }
+  const report = JSON.parse(run.stdout || '{"causes":["no output"]}') as FetchReport
+  if ('status' in report) return readAnswer(String(report.status), report.body, run.stderr)
+  const refused = report.causes.some((cause) => /\b403\b/.test(cause))
+  return { decision: refused ? 'deny' : 'error', said: report.causes.join(': '), judgement: null }
 }
 
-/**
- * @param {World} world
- * @param {{ target: string }} request
- * @returns {Promise<Outcome>}
- */
-export async function runGit(world, { target }) {
+export async function runGit(world: World, { target }: { target: string }): Promise<Outcome> {
   const clone = mkdtempSync(join(world.folder, 'clone-'))
   const args = ['-c', `http.proxy=${world.proxy()}`, 'clone', '--quiet', target, clone]
   const run = await captureChild('git', args, { cwd: world.folder, env: world.env })
@@ -106,12 +87,10 @@ export async function runGit(world, { target }) {
   return { decision: refused ? 'deny' : 'error', said: run.output.trim(), judgement: null }
 }
 
-/**
- * @param {World} world
- * @param {{ action?: string, target: string }} request
- * @returns {Promise<Outcome>}
- */
-export async function runPalisadeCheck(world, { action = 'read', target }) {
+export async function runPalisadeCheck(
+  world: World,
+  { action = 'read', target }: { action?: string; target: string },
+): Promise<Outcome> {
   const run = await runPalisade(world, ['check', action, target, '--json'])
   const judgement = parseJudgement(run.stdout)
   const decision = run.code === 0 ? 'allow' : run.code === 1 ? 'deny' : 'error'
@@ -119,21 +98,21 @@ export async function runPalisadeCheck(world, { action = 'read', target }) {
   return { decision: 'error', said: `exit ${run.code}: ${run.output.trim()}`, judgement: null }
 }
 
-/**
- * @param {string} text
- * @returns {Judgement | null}
- */
-function parseJudgement(text) {
+function parseJudgement(text: string): Judgement | null {
   try {
-    const value = JSON.parse(text)
-    const complete = typeof value?.reason === 'string' && Array.isArray(value?.rules)
-    return complete ? value : null
+    const value: unknown = JSON.parse(text)
+    return isJudgement(value) ? value : null
   } catch {
     return null
   }
 }
 
-/** @param {string} target */
-function hostOf(target) {
+function isJudgement(value: unknown): value is Judgement {
+  if (typeof value !== 'object' || value === null) return false
+  const { reason, rules } = value as Partial<Record<keyof Judgement, unknown>>
+  return typeof reason === 'string' && Array.isArray(rules)
+}
+
+function hostOf(target: string): string {
   return target.replace(/^http:\/\//, '').replace(/\/.*$/, '')
 }

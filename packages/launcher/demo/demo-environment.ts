@@ -5,13 +5,9 @@ const FOREIGN =
 
 /**
  * The caller's environment without anything that could lead a program past our proxy or to the
- * caller's own settings.
- *
- * @param {NodeJS.ProcessEnv} env
- * @param {string} folder the demo's own
- * @returns {NodeJS.ProcessEnv}
+ * caller's own settings. `folder` is the demo's own.
  */
-export function demoEnvironment(env, folder) {
+export function demoEnvironment(env: NodeJS.ProcessEnv, folder: string): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !FOREIGN.test(name))
   return {
     ...Object.fromEntries(kept),
@@ -25,10 +21,10 @@ export function demoEnvironment(env, folder) {
     PALISADE_AGENT_SOCKET: join(folder, 'agent.sock'),
     PALISADE_PORT: '0',
     PALISADE_PROXY_PORT: '0',
-    // Every fetch of the demo is asked for by name; none comes by the clock, none by a hint.
+    // Every fetch of the demo is a `palisade sync`: the clock and hints cause no other.
     PALISADE_SYNC_SCHEDULE: '0 0 1 1 *',
     PALISADE_HINTS: 'off',
-    // And however busy the machine is, none is put off.
+    // However busy the machine is, the server puts no fetch off.
     PALISADE_OVERLOAD_DELAY_MS: '0',
   }
 }

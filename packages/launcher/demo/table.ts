@@ -1,11 +1,9 @@
 import { styleText } from 'node:util'
-
-/** @typedef {import('./rows.mjs').Row} Row */
+import type { Row } from './rows.ts'
 
 const WIDTHS = { what: 46, program: 15, expected: 30, actual: 14 }
 
-/** @returns {string} */
-export function formatHeading() {
+export function formatHeading(): string {
   const cells = [
     'what'.padEnd(WIDTHS.what),
     'program'.padEnd(WIDTHS.program),
@@ -16,12 +14,8 @@ export function formatHeading() {
   return `     ${cells.join(' ')}\n`
 }
 
-/**
- * @param {Row} row
- * @param {boolean} colour
- * @returns {string} a line; a second one says what the program showed when that differs
- */
-export function formatRow(row, colour) {
+/** One line, and a second one with the program's output unless the row came out as expected. */
+export function formatRow(row: Row, colour: boolean): string {
   const cells = [
     row.what.padEnd(WIDTHS.what),
     row.program.padEnd(WIDTHS.program),
@@ -33,22 +27,14 @@ export function formatRow(row, colour) {
   return row.ok === true ? line : `${line}     ${row.target}: ${row.said}\n`
 }
 
-/**
- * @param {boolean | null} ok
- * @param {boolean} colour
- */
-function formatMark(ok, colour) {
+function formatMark(ok: boolean | null, colour: boolean): string {
   const mark = ok === null ? 'skip' : ok ? 'ok  ' : 'FAIL'
   if (!colour) return mark
   return styleText(ok === null ? 'yellow' : ok ? 'green' : 'red', mark)
 }
 
-/**
- * @param {readonly Row[]} rows
- * @param {number} elapsedMs
- */
-export function formatSummary(rows, elapsedMs) {
-  const count = (/** @type {boolean | null} */ ok) => rows.filter((row) => row.ok === ok).length
+export function formatSummary(rows: readonly Row[], elapsedMs: number): string {
+  const count = (ok: boolean | null) => rows.filter((row) => row.ok === ok).length
   const skipped = count(null) === 0 ? '' : `, ${count(null)} skipped`
   const seconds = (elapsedMs / 1000).toFixed(1)
   return `\n${count(true)} as expected, ${count(false)} not${skipped}, in ${seconds} s\n`

@@ -1,31 +1,25 @@
 import { createReadStream, statSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { join, normalize } from 'node:path'
 import { LaunchError } from '../prepare/launch-error.mjs'
 
 /** Starts every answer, so that a program's output proves whom it reached. */
 export const ORIGIN_MARK = 'origin '
 
-/**
- * Web servers on loopback addresses, all on the same two ports.
- *
- * @typedef {object} Origins
- * @property {number} port
- * @property {number} otherPort
- * @property {() => number} hits requests that any of them has seen
- * @property {() => Promise<void>} close
- */
+/** Web servers on loopback addresses, all on the same two ports. */
+export interface Origins {
+  readonly port: number
+  readonly otherPort: number
+  /** Requests that any of them has seen. */
+  hits(): number
+  close(): Promise<void>
+}
 
-/**
- * @param {readonly string[]} addresses
- * @param {string} files a folder that they serve, beside their own answer at `/`
- * @returns {Promise<Origins>}
- */
-export async function startOrigins(addresses, files) {
+/** `files` is a folder that the web servers serve, beside their own answer at `/`. */
+export async function startOrigins(addresses: readonly string[], files: string): Promise<Origins> {
   let hits = 0
-  const servers = /** @type {import('node:http').Server[]} */ ([])
-  /** @type {import('node:http').RequestListener} */
-  const listener = (request, response) => {
+  const servers: Server[] = []
+  const listener: RequestListener = (request, response) => {
     hits += 1
     if (request.url === '/') response.end(`${ORIGIN_MARK}${request.socket.localAddress}\n`)
     else serveFile(files, request.url ?? '/', response)
@@ -43,16 +37,14 @@ export async function startOrigins(addresses, files) {
   }
 }
 
-/**
- * Listens on one free port that all addresses share.
- *
- * @param {readonly string[]} addresses
- * @param {import('node:http').RequestListener} listener
- * @param {import('node:http').Server[]} servers
- */
-async function listenOnAll(addresses, listener, servers) {
+/** Listens on one free port that all addresses share, and adds to `servers`. Returns the port. */
+async function listenOnAll(
+  addresses: readonly string[],
+  listener: RequestListener,
+  servers: Server[],
+): Promise<number> {
   for (let attempt = 0; attempt < 10; attempt += 1) {
-    const opened = /** @type {import('node:http').Server[]} */ ([])
+    const opened: Server[] = []
     try {
       let port = 0
       for (const address of addresses) {
@@ -70,13 +62,8 @@ async function listenOnAll(addresses, listener, servers) {
   throw new LaunchError('no port is free on all addresses of the demo')
 }
 
-/**
- * @param {import('node:http').Server} server
- * @param {number} port
- * @param {string} address
- * @returns {Promise<number>} the port
- */
-export function listen(server, port, address) {
+/** Returns the port, which is a free one for port 0. */
+export function listen(server: Server, port: number, address: string): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(explainListen(error, address)))
     server.listen(port, address, () => {
@@ -86,34 +73,21 @@ export function listen(server, port, address) {
   })
 }
 
-/**
- * @param {import('node:http').Server} server
- * @returns {Promise<void>}
- */
-export function closeServer(server) {
+export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())
     server.closeAllConnections()
   })
 }
 
-/**
- * @param {NodeJS.ErrnoException} error
- * @param {string} address
- */
-function explainListen(error, address) {
+function explainListen(error: NodeJS.ErrnoException, address: string): Error {
   if (error.code !== 'EADDRNOTAVAIL') return error
   return new LaunchError(
     `\`${address}\` cannot be listened on; the demo needs the whole of 127.0.0.0/8, as Linux has it`,
   )
 }
 
-/**
- * @param {string} files
- * @param {string} url
- * @param {import('node:http').ServerResponse} response
- */
-function serveFile(files, url, response) {
+function serveFile(files: string, url: string, response: ServerResponse): void {
   // Normalized from `/`, so that no `..` leaves the folder.
   const path = join(files, normalize(new URL(url, 'http://origin').pathname))
   const stats = statSync(path, { throwIfNoEntry: false })

@@ -1,13 +1,21 @@
 import { LaunchError } from '../prepare/launch-error.mjs'
-import { signIn } from './administration.mjs'
-import { liveChange, syncRow } from './chapter-live-change.mjs'
-import { serverAway } from './chapter-server-away.mjs'
-import { fetchView, tamperedCache, tamperedPolicy } from './chapter-tampering.mjs'
-import { runRow } from './rows.mjs'
-import { formatHeading, formatRow, formatSummary } from './table.mjs'
-import { createWorld, readExample } from './world.mjs'
+import { signIn, type PolicyFile } from './administration.ts'
+import { liveChange, syncRow } from './chapter-live-change.ts'
+import { serverAway } from './chapter-server-away.ts'
+import { fetchView, tamperedCache, tamperedPolicy } from './chapter-tampering.ts'
+import { runRow, type DemoRequest, type Row } from './rows.ts'
+import { formatHeading, formatRow, formatSummary } from './table.ts'
+import { createWorld, readExample, type Cleanup, type Given, type World } from './world.ts'
 
-/** @typedef {import('./rows.mjs').Row} Row */
+export interface DemoOptions extends Given {
+  /** Prints the rows as JSON and no other text. */
+  readonly json: boolean
+}
+
+interface Output {
+  show(row: Row): void
+  print(text: string): void
+}
 
 const FOREWORD = `
 Real programs go through the agent's proxy to web servers on 127.0.10.x and 127.0.20.x. Loopback
@@ -16,20 +24,18 @@ addresses are protected, so the policy opens exactly the addresses that it needs
 `
 
 /**
- * Runs the worked example and takes everything down again, whatever happens.
- *
- * @param {{ root: string, node: string, env: NodeJS.ProcessEnv, json: boolean }} options
- * @returns {Promise<number>} 0 when every row came out as expected
+ * Runs the worked example and takes everything down again, whatever happens. Returns the exit code:
+ * 0 when every row came out as expected.
  */
-export async function runDemo({ root, node, env, json }) {
+export async function runDemo({ root, node, env, json }: DemoOptions): Promise<number> {
   const startedMs = Date.now()
-  const cleanups = /** @type {(() => Promise<unknown>)[]} */ ([])
-  const rows = /** @type {Row[]} */ ([])
-  const print = (/** @type {string} */ text) => process.stdout.write(json ? '' : text)
+  const cleanups: Cleanup[] = []
+  const rows: Row[] = []
+  const print = (text: string) => process.stdout.write(json ? '' : text)
   const interruption = listenForSignals()
-  const show = (/** @type {Row} */ row) => {
+  const show = (row: Row) => {
     // Programs whose world is being taken down meet nonsense; the played part ends here.
-    if (interruption.signal.aborted) throw interruption.signal.reason
+    interruption.signal.throwIfAborted()
     rows.push(row)
     print(formatRow(row, process.stdout.isTTY))
   }
@@ -46,12 +52,7 @@ export async function runDemo({ root, node, env, json }) {
   return rows.every((row) => row.ok !== false) ? 0 : 1
 }
 
-/**
- * @param {{ root: string, node: string, env: NodeJS.ProcessEnv }} given
- * @param {(() => Promise<unknown>)[]} cleanups
- * @param {{ show: (row: Row) => void, print: (text: string) => void }} output
- */
-async function play(given, cleanups, { show, print }) {
+async function play(given: Given, cleanups: Cleanup[], { show, print }: Output): Promise<void> {
   const world = await createWorld(given, cleanups)
   print(FOREWORD)
   for (const program of world.missing) print(`skipped: ${program} is not installed\n`)
@@ -61,7 +62,8 @@ async function play(given, cleanups, { show, print }) {
   const network = await administrator.applyPolicy(readPolicy(world, 'network.json'))
   await administrator.applyPolicy(readPolicy(world, 'filesystem.json'))
   show(await syncRow(world, 'policies written over HTTP, fetched'))
-  for (const request of readExample(world.root, 'requests.json')) show(await runRow(world, request))
+  const requests = readExample(world.root, 'requests.json') as readonly DemoRequest[]
+  for (const request of requests) show(await runRow(world, request))
   for await (const row of liveChange(world, administrator, network)) show(row)
 
   await administrator.addRule(network.id, LATE_RULE)
@@ -78,36 +80,26 @@ const LATE_RULE = {
   resources: ['late.demo.test'],
 }
 
-/**
- * @param {import('./world.mjs').World} world
- * @param {string} name
- * @returns {import('./administration.mjs').PolicyFile}
- */
-function readPolicy(world, name) {
-  return JSON.parse(world.fill(JSON.stringify(readExample(world.root, name))))
+function readPolicy(world: World, name: string): PolicyFile {
+  return JSON.parse(world.fill(JSON.stringify(readExample(world.root, name)))) as PolicyFile
 }
 
-function listenForSignals() {
+function listenForSignals(): AbortController {
   const controller = new AbortController()
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => controller.abort(new LaunchError(`ended by ${signal}`, 130)))
   return controller
 }
 
-/**
- * @param {AbortSignal} signal
- * @returns {Promise<never>}
- */
-function rejectWhenAborted(signal) {
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))
   })
 }
 
-/** @param {(() => Promise<unknown>)[]} cleanups */
-async function cleanUp(cleanups) {
+async function cleanUp(cleanups: Cleanup[]): Promise<void> {
   for (let step = cleanups.pop(); step !== undefined; step = cleanups.pop())
-    await step().catch((/** @type {unknown} */ error) =>
+    await step().catch((error: unknown) =>
       process.stderr.write(`palisade: cleaning up: ${String(error)}\n`),
     )
 }

@@ -1,39 +1,30 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { enrolmentFile } from '../machine/enrolment.ts'
 import { readAgentStatus } from '../machine/agent-status.ts'
+import { enrolmentFile } from '../machine/enrolment.ts'
 import { LaunchError } from '../prepare/launch-error.mjs'
-import { syncRow } from './chapter-live-change.mjs'
-import { createProver } from './device-proof.mjs'
-import { closeServer, listen } from './origins.mjs'
-import { factRow, runRow } from './rows.mjs'
-import { syncAgent } from './sync-agent.mjs'
+import { syncRow } from './chapter-live-change.ts'
+import { createProver } from './device-proof.ts'
+import { closeServer, listen } from './origins.ts'
+import { factRow, runRow, type Row } from './rows.ts'
+import { syncAgent } from './sync-agent.ts'
+import type { Cleanup, World } from './world.ts'
 
-/** @typedef {import('./rows.mjs').Row} Row */
-/** @typedef {import('./world.mjs').World} World */
-
-/** @typedef {Map<string, string>} View the answers to a machine, by path */
+/** The answers to a machine, by path. */
+export type View = ReadonlyMap<string, string>
 
 const UPDATE = '/api/v1/device/update'
 
 /**
  * Everything that the machine would get now: the timestamp that it polls, and the update of a
- * machine that has nothing. Kept before the server stops.
- *
- * @param {World} world
- * @returns {Promise<View>}
+ * machine without any state. Kept before the server stops.
  */
-export async function fetchView(world) {
+export async function fetchView(world: World): Promise<View> {
   const { server } = world
-  /** @type {View} */
-  const served = new Map()
+  const served = new Map<string, string>()
   const prove = createProver(`${enrolmentFile(world)}.key`)
-  /**
-   * @param {string} path
-   * @param {RequestInit} init
-   */
-  async function ask(path, init) {
+  async function ask(path: string, init: RequestInit): Promise<string> {
     const signal = AbortSignal.timeout(10_000)
     const response = await fetch(`${server.url}${path}`, { ...init, signal })
     if (!response.ok) throw new LaunchError(`\`${path}\` was answered ${response.status}`)
@@ -42,33 +33,34 @@ export async function fetchView(world) {
   const tokenPath = '/api/v1/device/token'
   const proof = prove('POST', `${server.url}${tokenPath}`)
   const issued = await ask(tokenPath, { method: 'POST', headers: { dpop: proof } })
-  /** @type {string} */
-  const token = JSON.parse(issued).access_token
-  /** @param {string} path */
-  async function keep(path) {
+  const { access_token: token } = JSON.parse(issued) as { access_token: string }
+  async function keep(path: string): Promise<string> {
     const dpop = prove('GET', `${server.url}${path}`, token)
     const headers = { authorization: `DPoP ${token}`, dpop, 'palisade-assignment-version': '0' }
     const body = await ask(path, { headers })
     served.set(path, body)
-    return JSON.parse(body)
+    return body
   }
-  const { assignment } = await keep(UPDATE)
-  const { org, view } = JSON.parse(assignment).signed
+  const { assignment } = JSON.parse(await keep(UPDATE)) as { assignment: string }
+  const { signed } = JSON.parse(assignment) as { signed: { org: string; view: string } }
+  const { org, view } = signed
   await keep(`/api/v1/orgs/${org}/views/${view}/metadata/timestamp.json`)
   return served
 }
 
 /**
- * Somebody else answers on the server's port, with newer policy in which one byte is changed. The
- * control: the same unchanged is taken, from the same stranger, because its signatures hold.
+ * A stranger answers on the port of the stopped server, with newer policy in which one byte is
+ * changed. The control: the same policy unchanged is taken, from the same stranger, because its
+ * signatures hold.
  *
- * @param {World} world whose server has stopped
- * @param {View} view newer than the one in force; allows `late.demo.test`
- * @param {(() => Promise<unknown>)[]} cleanups
- * @returns {AsyncGenerator<Row>}
+ * `view` is newer than the one in force and allows `late.demo.test`.
  */
-export async function* tamperedPolicy(world, view, cleanups) {
-  let served = new Map([...view].map(([path, body]) => [path, alter(body)]))
+export async function* tamperedPolicy(
+  world: World,
+  view: View,
+  cleanups: Cleanup[],
+): AsyncGenerator<Row> {
+  let served: View = new Map([...view].map(([path, body]) => [path, alter(body)]))
   if ([...view.values()].every((body) => alter(body) === body))
     throw new LaunchError('the policy does not hold the rule to alter')
   const stranger = createServer(({ url = '' }, response) => {
@@ -78,7 +70,7 @@ export async function* tamperedPolicy(world, view, cleanups) {
   })
   cleanups.push(() => closeServer(stranger))
   await listen(stranger, Number(new URL(world.server.url).port), '127.0.0.1')
-  const late = { program: /** @type {const} */ ('curl'), target: 'http://late.demo.test:${port}/' }
+  const late = { program: 'curl', target: 'http://late.demo.test:${port}/' } as const
 
   const { outcome, error } = await syncAgent(world)
   yield factRow(
@@ -110,13 +102,8 @@ export async function* tamperedPolicy(world, view, cleanups) {
   await closeServer(stranger)
 }
 
-/**
- * The agent restarts, without a server, on a policy that somebody changed on the disk.
- *
- * @param {World} world
- * @returns {AsyncGenerator<Row>}
- */
-export async function* tamperedCache(world) {
+/** The agent restarts, without a server, on a policy that was changed on the disk. */
+export async function* tamperedCache(world: World): AsyncGenerator<Row> {
   await world.stopAgent()
   const directory = join(world.dataDir, 'agent', 'policy', 'documents')
   // The former version of a policy is kept for the other copy of the state, so it is altered, too.
@@ -145,11 +132,7 @@ export async function* tamperedCache(world) {
   })
 }
 
-/**
- * Changes one byte: the deny of `tracker.demo.test` would now hit another name.
- *
- * @param {string} body
- */
-function alter(body) {
+/** Changes one byte: the deny of `tracker.demo.test` would now hit another name. */
+function alter(body: string): string {
   return body.replace('tracker.demo.test', 'uracker.demo.test')
 }

@@ -1,16 +1,10 @@
 import { readAgentStatus } from '../machine/agent-status.ts'
-import { factRow, runRow } from './rows.mjs'
-import { syncAgent } from './sync-agent.mjs'
+import { factRow, runRow, type Row } from './rows.ts'
+import { syncAgent } from './sync-agent.ts'
+import type { World } from './world.ts'
 
-/** @typedef {import('./rows.mjs').Row} Row */
-
-/**
- * The server stops; decisions go on, and the status says since when it is away.
- *
- * @param {import('./world.mjs').World} world
- * @returns {AsyncGenerator<Row>}
- */
-export async function* serverAway(world) {
+/** The server stops; decisions go on, and the status says since when it is away. */
+export async function* serverAway(world: World): AsyncGenerator<Row> {
   const code = await world.server.stop()
   const stopped = { what: 'server stopped', program: 'palisade-server', target: world.server.url }
   yield factRow(

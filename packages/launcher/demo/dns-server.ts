@@ -1,23 +1,21 @@
-import dnsPacket from 'dns-packet'
+import dnsPacket, { type DecodedPacket, type Question } from 'dns-packet'
 import { createSocket } from 'node:dgram'
 
-/**
- * A name server on 127.0.0.1 that counts what it is asked.
- *
- * @typedef {object} NameServer
- * @property {string} address `ip:port`
- * @property {(name: string) => number} queries how often the name was asked for, in any letter case
- * @property {() => Promise<void>} close
- */
+/** A name server on 127.0.0.1 that counts the questions it receives. */
+export interface NameServer {
+  /** `ip:port` */
+  readonly address: string
+  /** How often the name was asked for, in any letter case. */
+  queries(name: string): number
+  close(): Promise<void>
+}
 
-/**
- * @param {Readonly<Record<string, string>>} zone IPv4 addresses by name; any other name does not
- * exist
- * @returns {Promise<NameServer>}
- */
-export async function startDnsServer(zone) {
+/** IPv4 addresses by name; any other name does not exist. */
+export type Zone = Readonly<Record<string, string>>
+
+export async function startDnsServer(zone: Zone): Promise<NameServer> {
   const socket = createSocket('udp4')
-  const counts = /** @type {Map<string, number>} */ (new Map())
+  const counts = new Map<string, number>()
   socket.on('message', (message, from) => {
     const query = decode(message)
     const question = query?.questions?.[0]
@@ -26,9 +24,9 @@ export async function startDnsServer(zone) {
     counts.set(name, (counts.get(name) ?? 0) + 1)
     socket.send(answer(query, question, zone[name]), from.port, from.address)
   })
-  await new Promise((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
-    socket.bind(0, '127.0.0.1', () => resolve(undefined))
+    socket.bind(0, '127.0.0.1', () => resolve())
   })
   return {
     address: `127.0.0.1:${socket.address().port}`,
@@ -37,11 +35,7 @@ export async function startDnsServer(zone) {
   }
 }
 
-/**
- * @param {Buffer} message
- * @returns {import('dns-packet').DecodedPacket | null}
- */
-function decode(message) {
+function decode(message: Buffer): DecodedPacket | null {
   try {
     return dnsPacket.decode(message)
   } catch {
@@ -49,12 +43,7 @@ function decode(message) {
   }
 }
 
-/**
- * @param {import('dns-packet').DecodedPacket} query
- * @param {import('dns-packet').Question} question
- * @param {string | undefined} address
- */
-function answer(query, question, address) {
+function answer(query: DecodedPacket, question: Question, address: string | undefined): Buffer {
   const has = address !== undefined && question.type === 'A'
   const nameError = address === undefined ? 3 : 0
   return dnsPacket.encode({

@@ -1,0 +1,33 @@
+import type { Administrator, AppliedPolicy } from './administration.ts'
+import { factRow, runRow, type Row } from './rows.ts'
+import { syncAgent } from './sync-agent.ts'
+import type { World } from './world.ts'
+
+/** A rule is turned from allow to deny while everything runs, and back. */
+export async function* liveChange(
+  world: World,
+  administrator: Administrator,
+  policy: AppliedPolicy,
+): AsyncGenerator<Row> {
+  const ruleId = policy.rules.get('package registry') ?? ''
+  const request = { program: 'curl', target: 'http://packages.demo.test:${port}/' } as const
+  const rule = 'package registry'
+
+  await administrator.changeRule(policy.id, ruleId, { decision: 'deny' })
+  yield await syncRow(world, 'rule turned to deny, fetched')
+  const denied = { decision: 'deny', reason: 'rule', rule } as const
+  yield await runRow(world, { ...request, what: 'allowed host, now denied', expect: denied })
+
+  await administrator.changeRule(policy.id, ruleId, { decision: 'allow' })
+  yield await syncRow(world, 'rule turned back, fetched')
+  const allowed = { decision: 'allow', reason: 'rule', rule } as const
+  yield await runRow(world, { ...request, what: 'allowed again', expect: allowed })
+}
+
+export async function syncRow(world: World, what: string): Promise<Row> {
+  const result = await syncAgent(world)
+  const ok = result.outcome === 'updated'
+  const said = `revision ${result.revision}${result.error === null ? '' : `; ${result.error.message}`}`
+  const row = { what, program: 'palisade', target: 'sync', expected: 'updated' }
+  return factRow(row, { ok, actual: result.outcome, said })
+}
