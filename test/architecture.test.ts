@@ -139,6 +139,10 @@ describe('each rule can fail', () => {
       'type import',
       wrongArrows(sample('agent/src/a.ts', `import type {\n  X,\n} from '@palisade/cli'`)),
     ],
+    [
+      'example that imports a part',
+      wrongArrows(sample('examples/demo/a.ts', `import x from '../../server/src/b.ts'`)),
+    ],
     ['dynamic import', wrongArrows(sample('agent/src/a.ts', `await import('@palisade/cli')`))],
     ['floor', wrongFloors(sample('server/src/store/a.ts', `import '../http/b.ts'`))],
     [
@@ -195,6 +199,10 @@ describe('each rule lets pass what is meant', () => {
     ['downward import', wrongArrows(sample('agent/src/a.ts', `import x from '@palisade/client'`))],
     ['lower floor', wrongFloors(sample('server/src/fleet/a.ts', `import '../store/b.ts'`))],
     ['own file', wrongArrows(sample('agent/src/sync/a.ts', `import x from '../b.ts'`))],
+    [
+      'example that starts a machine',
+      wrongArrows(sample('examples/demo/a.ts', `import x from '../../packages/launcher/b.ts'`)),
+    ],
     [
       'container',
       strayTsyringe(sample('agent/src/container.ts', `import { container } from 'tsyringe'`)),

@@ -44,7 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
   const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
   const node = process.execPath
   if (demo) {
-    const { runDemo } = await import('./demo/run-demo.ts')
+    const { runDemo } = await import('../../examples/demo/run-demo.ts')
     return runDemo({ root, node, env: process.env, json })
   }
   const dataDir = process.env['PALISADE_DATA_DIR'] ?? join(root, '.palisade')

@@ -4,14 +4,18 @@ import type { SourceFile, WorkspacePackage } from './workspace.ts'
 /** What a rule found: `where: what is wrong`. */
 export type Violation = string
 
-/** The one direction of imports. A folder that is not named may import no other part. */
+/**
+ * The one direction of imports: packages by name, and folders whose sources are imported by path. A
+ * folder that is not named may import no other part.
+ */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'packages/policy-core': [],
   'packages/protocol': ['@palisade/policy-core'],
   'packages/client': ['@palisade/policy-core', '@palisade/protocol'],
   'packages/cli': ['@palisade/policy-core', '@palisade/protocol', '@palisade/client'],
   'packages/console': ['@palisade/policy-core', '@palisade/protocol', '@palisade/client'],
-  'packages/launcher': [],
+  'packages/launcher': ['examples/demo'],
+  'examples/demo': ['packages/launcher'],
   server: ['@palisade/policy-core', '@palisade/protocol'],
   agent: ['@palisade/policy-core', '@palisade/protocol', '@palisade/client'],
 }
@@ -39,7 +43,7 @@ function wrongArrow(file: SourceFile, specifier: string): Violation[] {
   const folder = folderOf(file.path)
   const target = resolveRelative(file, specifier)
   if (target !== null)
-    return folderOf(target) === folder
+    return folderOf(target) === folder || ARROWS[folder]?.includes(folderOf(target))
       ? []
       : [`${file.path}: reaches out of its package to ${target}`]
   const name = packageOf(specifier)

@@ -25,5 +25,5 @@ export function packageOf(specifier: string): string {
 /** The folder of the workspace package that a file belongs to. */
 export function folderOf(path: string): string {
   const [top = '', second = ''] = path.split('/')
-  return top === 'packages' ? `${top}/${second}` : top
+  return top === 'packages' || top === 'examples' ? `${top}/${second}` : top
 }

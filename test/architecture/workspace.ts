@@ -14,7 +14,7 @@ export interface WorkspacePackage {
   readonly dependencies: readonly string[]
 }
 
-const PACKAGE_FOLDERS = ['packages', 'server', 'agent', 'bench', 'test'] as const
+const PACKAGE_FOLDERS = ['packages', 'examples/demo', 'server', 'agent', 'bench', 'test'] as const
 
 /** What is not ours to rule: installed, generated, or written as somebody else would. */
 const NOT_SOURCES = ['node_modules', 'dist', 'examples']
@@ -29,7 +29,7 @@ export function readSources(root: string): SourceFile[] {
 
 export function readPackages(root: string): WorkspacePackage[] {
   const nested = readdirSync(join(root, 'packages')).map((name) => `packages/${name}`)
-  return [...nested, 'server', 'agent', 'bench', 'test']
+  return [...nested, 'examples/demo', 'server', 'agent', 'bench', 'test']
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
     .map((folder) => readPackage(root, folder))
 }

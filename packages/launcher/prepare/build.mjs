@@ -10,6 +10,9 @@ import { readStamp, stampPath, writeStamp } from './stamp.mjs'
 /** What the commands need; the tests and the launcher's own types are checked by `everything`. */
 const PRODUCT = ['packages/cli', 'server', 'agent']
 
+/** Projects without output: Node runs their sources, and the compiler only checks them. */
+const CHECKED_ONLY = ['test', 'bench', 'packages/launcher', 'examples/demo']
+
 /** @typedef {'product' | 'everything'} BuildScope */
 
 /**
@@ -101,5 +104,5 @@ function isProduct(folder) {
 
 /** @param {string} folder */
 function emits(folder) {
-  return folder !== 'test' && folder !== 'bench' && folder !== 'packages/launcher'
+  return !CHECKED_ONLY.includes(folder)
 }

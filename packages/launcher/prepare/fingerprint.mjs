@@ -10,9 +10,9 @@ import { join } from 'node:path'
  */
 export function workspaceFolders(root) {
   const top = foldersIn(root).filter((name) => name !== 'node_modules' && !name.startsWith('.'))
-  const nested = existsSync(join(root, 'packages'))
-    ? foldersIn(join(root, 'packages')).map((name) => `packages/${name}`)
-    : []
+  const nested = ['packages', 'examples']
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) => foldersIn(join(root, folder)).map((name) => `${folder}/${name}`))
   const all = ['.', ...top, ...nested]
   return all.filter((folder) => existsSync(join(root, folder, 'package.json'))).sort()
 }

@@ -10,6 +10,7 @@ const OTHER_PROGRAMS = [
   'agent/src/**/*.ts',
   'packages/{cli,client}/src/**/*.ts',
   'packages/launcher/**/*.{ts,mjs}',
+  'examples/demo/**/*.ts',
 ]
 
 const problemsOf = (environment: Record<string, string>): readonly string[] => {

@@ -1,14 +1,21 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { AgentStatus } from '../machine/agent-status.ts'
-import { ensureEnrolled } from '../machine/enrolment.ts'
-import { initOrganization, type Credentials } from '../machine/first-organization.ts'
-import { startAgent } from '../machine/start-agent.ts'
-import { startServer, type ServerService, type Surroundings } from '../machine/start-server.ts'
-import { LaunchError } from '../prepare/launch-error.mjs'
-import { captureChild } from '../process/capture-child.mjs'
-import type { Service } from '../process/service.mjs'
+import type { AgentStatus } from '../../../packages/launcher/machine/agent-status.ts'
+import { ensureEnrolled } from '../../../packages/launcher/machine/enrolment.ts'
+import {
+  initOrganization,
+  type Credentials,
+} from '../../../packages/launcher/machine/first-organization.ts'
+import { startAgent } from '../../../packages/launcher/machine/start-agent.ts'
+import {
+  startServer,
+  type ServerService,
+  type Surroundings,
+} from '../../../packages/launcher/machine/start-server.ts'
+import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
+import { captureChild } from '../../../packages/launcher/process/capture-child.mjs'
+import type { Service } from '../../../packages/launcher/process/service.mjs'
 import { demoEnvironment } from './demo-environment.ts'
 import { startDnsServer, type NameServer, type Zone } from './dns-server.ts'
 import { createRepository } from './git-repository.ts'

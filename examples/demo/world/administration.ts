@@ -1,5 +1,5 @@
-import type { Credentials } from '../machine/first-organization.ts'
-import { LaunchError } from '../prepare/launch-error.mjs'
+import type { Credentials } from '../../../packages/launcher/machine/first-organization.ts'
+import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
 
 /** The demo's administrator, who speaks to the server's HTTP API. */
 export interface Administrator {

@@ -1,7 +1,7 @@
-import { readAgentStatus } from '../machine/agent-status.ts'
-import { factRow, runRow, type Row } from './rows.ts'
+import { readAgentStatus } from '../../../packages/launcher/machine/agent-status.ts'
+import { factRow, runRow, type Row } from '../rows/run-row.ts'
+import type { World } from '../world/create-world.ts'
 import { syncAgent } from './sync-agent.ts'
-import type { World } from './world.ts'
 
 /** The server stops; decisions go on, and the status says since when it is away. */
 export async function* serverAway(world: World): AsyncGenerator<Row> {

@@ -1,10 +1,10 @@
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runPalisade } from '../machine/agent-status.ts'
-import { captureChild } from '../process/capture-child.mjs'
-import { REPOSITORY_TEXT } from './git-repository.ts'
-import { ORIGIN_MARK } from './origins.ts'
-import type { World } from './world.ts'
+import { runPalisade } from '../../../packages/launcher/machine/agent-status.ts'
+import { captureChild } from '../../../packages/launcher/process/capture-child.mjs'
+import type { World } from '../world/create-world.ts'
+import { REPOSITORY_TEXT } from '../world/git-repository.ts'
+import { ORIGIN_MARK } from '../world/origins.ts'
 
 /** The experience of a program, told from its own output alone. */
 export interface Outcome {

@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { Row } from './rows.ts'
+import type { Row } from './run-row.ts'
 
 const WIDTHS = { what: 46, program: 15, expected: 30, actual: 14 }
 

@@ -1,7 +1,7 @@
-import type { Administrator, AppliedPolicy } from './administration.ts'
-import { factRow, runRow, type Row } from './rows.ts'
+import { factRow, runRow, type Row } from '../rows/run-row.ts'
+import type { Administrator, AppliedPolicy } from '../world/administration.ts'
+import type { World } from '../world/create-world.ts'
 import { syncAgent } from './sync-agent.ts'
-import type { World } from './world.ts'
 
 /** A rule is turned from allow to deny while everything runs, and back. */
 export async function* liveChange(

@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { join, normalize } from 'node:path'
-import { LaunchError } from '../prepare/launch-error.mjs'
+import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
 
 /** Starts every answer, so that a program's output proves whom it reached. */
 export const ORIGIN_MARK = 'origin '

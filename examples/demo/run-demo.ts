@@ -1,11 +1,17 @@
-import { LaunchError } from '../prepare/launch-error.mjs'
-import { signIn, type PolicyFile } from './administration.ts'
-import { liveChange, syncRow } from './chapter-live-change.ts'
-import { serverAway } from './chapter-server-away.ts'
-import { fetchView, tamperedCache, tamperedPolicy } from './chapter-tampering.ts'
-import { runRow, type DemoRequest, type Row } from './rows.ts'
-import { formatHeading, formatRow, formatSummary } from './table.ts'
-import { createWorld, readExample, type Cleanup, type Given, type World } from './world.ts'
+import { LaunchError } from '../../packages/launcher/prepare/launch-error.mjs'
+import { liveChange, syncRow } from './chapters/live-change.ts'
+import { serverAway } from './chapters/server-away.ts'
+import { fetchView, tamperedCache, tamperedPolicy } from './chapters/tampering.ts'
+import { runRow, type DemoRequest, type Row } from './rows/run-row.ts'
+import { formatHeading, formatRow, formatSummary } from './rows/table.ts'
+import { signIn, type PolicyFile } from './world/administration.ts'
+import {
+  createWorld,
+  readExample,
+  type Cleanup,
+  type Given,
+  type World,
+} from './world/create-world.ts'
 
 export interface DemoOptions extends Given {
   /** Prints the rows as JSON and no other text. */

@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { readAgentStatus } from '../machine/agent-status.ts'
-import { enrolmentFile } from '../machine/enrolment.ts'
-import { LaunchError } from '../prepare/launch-error.mjs'
-import { syncRow } from './chapter-live-change.ts'
+import { readAgentStatus } from '../../../packages/launcher/machine/agent-status.ts'
+import { enrolmentFile } from '../../../packages/launcher/machine/enrolment.ts'
+import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
+import { factRow, runRow, type Row } from '../rows/run-row.ts'
+import type { Cleanup, World } from '../world/create-world.ts'
+import { closeServer, listen } from '../world/origins.ts'
 import { createProver } from './device-proof.ts'
-import { closeServer, listen } from './origins.ts'
-import { factRow, runRow, type Row } from './rows.ts'
+import { syncRow } from './live-change.ts'
 import { syncAgent } from './sync-agent.ts'
-import type { Cleanup, World } from './world.ts'
 
 /** The answers to a machine, by path. */
 export type View = ReadonlyMap<string, string>

@@ -1,3 +1,4 @@
+import type { World } from '../world/create-world.ts'
 import { askAgent } from './ask-agent.ts'
 import {
   runCurl,
@@ -7,7 +8,6 @@ import {
   type Judgement,
   type Outcome,
 } from './programs.ts'
-import type { World } from './world.ts'
 
 /** The left half of a line: the attempt, and its expected result. */
 export interface Attempt {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LaunchError } from '../prepare/launch-error.mjs'
-import { captureChild } from '../process/capture-child.mjs'
+import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
+import { captureChild } from '../../../packages/launcher/process/capture-child.mjs'
 
 /** The content of the repository's one file. */
 export const REPOSITORY_TEXT = 'cloned through the proxy\n'

@@ -1,6 +1,6 @@
-import { runPalisade } from '../machine/agent-status.ts'
-import { LaunchError } from '../prepare/launch-error.mjs'
-import type { World } from './world.ts'
+import { runPalisade } from '../../../packages/launcher/machine/agent-status.ts'
+import { LaunchError } from '../../../packages/launcher/prepare/launch-error.mjs'
+import type { World } from '../world/create-world.ts'
 
 /** The members of the answer of `palisade sync` that we read. */
 export interface SyncResult {

@@ -12,10 +12,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { processesIn } from './processes.ts'
-import { start, startScript } from './started.ts'
+import { processesIn } from '../../launcher/processes.ts'
+import { start, startScript } from '../../launcher/started.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..')
+const ROOT = join(import.meta.dirname, '..', '..', '..')
 
 const rowsSchema = z.array(
   z.object({ what: z.string(), program: z.string(), said: z.string(), ok: z.boolean().nullable() }),
@@ -64,7 +64,7 @@ describe('the demo', () => {
       requests[0],
     ])
     const script = `
-      const { runDemo } = await import(${JSON.stringify(join(ROOT, 'packages/launcher/demo/run-demo.ts'))})
+      const { runDemo } = await import(${JSON.stringify(join(ROOT, 'examples/demo/run-demo.ts'))})
       const given = { root: ${JSON.stringify(root)}, node: process.execPath, env: process.env, json: true }
       process.exitCode = await runDemo(given)`
 
