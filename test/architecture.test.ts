@@ -5,6 +5,7 @@ import { deadLinks, deadPaths, longDocuments, readDocuments } from './architectu
 import {
   importCycles,
   strayTsyringe,
+  strayTypeScript,
   undeclaredImports,
   wrongArrows,
   wrongDependencies,
@@ -81,6 +82,11 @@ describe('the workspace', () => {
     expect(strayTsyringe(files), why).toEqual([])
   })
 
+  it('prepares a machine in JavaScript alone', () => {
+    const why = 'a fresh machine may have Node 18, which does not strip types'
+    expect(strayTypeScript(files), why).toEqual([])
+  })
+
   it('keeps policy-core pure', () => {
     const why = 'one evaluator runs in server, agent, command and browser and answers alike'
     expect(impurities(files), why).toEqual([])
@@ -155,6 +161,7 @@ describe('each rule can fail', () => {
       undeclaredImports(sample('server/src/a.ts', `import 'pg'`), one('server', 'zod')),
     ],
     ['tsyringe', strayTsyringe(sample('server/src/a.ts', `import { container } from 'tsyringe'`))],
+    ['types', strayTypeScript(sample('packages/launcher/a.mjs', `import x from './b.ts'`))],
     [
       'node',
       impurities(sample('packages/policy-core/src/a.ts', `import { readFileSync } from 'node:fs'`)),

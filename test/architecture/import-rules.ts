@@ -77,6 +77,14 @@ export function strayTsyringe(files: readonly SourceFile[]): Violation[] {
     .map((file) => `${file.path}: imports tsyringe`)
 }
 
+/** Node 18 runs the JavaScript of the launcher, which therefore imports no TypeScript. */
+export function strayTypeScript(files: readonly SourceFile[]): Violation[] {
+  return files
+    .filter((file) => folderOf(file.path) === 'packages/launcher' && file.path.endsWith('.mjs'))
+    .filter((file) => importsOf(file).some((specifier) => specifier.endsWith('.ts')))
+    .map((file) => `${file.path}: imports TypeScript`)
+}
+
 /** Cycles among files, each named once as `a -> b -> a`. */
 export function importCycles(files: readonly SourceFile[]): Violation[] {
   const graph = new Map(files.map((file) => [file.path, targetsOf(file)]))
