@@ -1,5 +1,5 @@
 import { parseJson } from '../json/parse-json.ts'
-import { isMap, isNode, isScalar, isSeq, type Document, type Node } from 'yaml'
+import { isMap, isNode, isScalar, isSeq, LineCounter, type Document, type Node } from 'yaml'
 import { composeYaml, YamlDepthError } from './compose-yaml.ts'
 import { findTrouble, type Trouble } from './find-trouble.ts'
 
@@ -100,23 +100,19 @@ function startOf(node: unknown): number | null {
   return isNode(node) ? ((node as Node).range?.[0] ?? null) : null
 }
 
-/** Asked for every policy of a file, so the lines are counted once. */
+/** Lines are counted at the first question, because a correct file needs no positions. */
 function positionIn(text: string): (offset: number) => Position {
-  let starts: readonly number[] | undefined
+  let lines: LineCounter | undefined
   return (offset) => {
-    starts ??= [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)]
-    const line = countUpTo(starts, offset)
-    return { line, column: offset - (starts[line - 1] ?? 0) + 1 }
+    lines ??= countLines(text)
+    const { line, col } = lines.linePos(offset)
+    return { line, column: col }
   }
 }
 
-/** How many of the ascending `starts` are at most `offset`: a file may be wrong in every line. */
-function countUpTo(starts: readonly number[], offset: number): number {
-  let [low, high] = [0, starts.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((starts[middle] ?? Infinity) <= offset) low = middle + 1
-    else high = middle
-  }
-  return low
+function countLines(text: string): LineCounter {
+  const lines = new LineCounter()
+  lines.addNewLine(0)
+  for (const { index } of text.matchAll(/\n/g)) lines.addNewLine(index + 1)
+  return lines
 }
