@@ -1,4 +1,5 @@
 import type { Principal } from '../identity/principal.ts'
+import { createRecent } from '../platform/recent.ts'
 
 /** A policy may have 400 KB, so entries differ a thousandfold and bytes are what is bounded. */
 const MAX_BYTES = 32 * 1024 * 1024
@@ -44,21 +45,16 @@ export interface PolicyViews {
 export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES): PolicyViews {
   // A principal is forgotten with the last that knows it, which is the authenticator.
   const readers = new WeakMap<Principal, { generation: number; orgs: Set<string> }>()
-  const views = new Map<string, { generation: number; view: PolicyView }>()
-  let bytes = 0
-
-  function drop(key: string): void {
-    const entry = views.get(key)
-    if (entry === undefined) return
-    views.delete(key)
-    bytes -= sizeOf(entry.view)
-  }
+  const views = createRecent<{ readonly generation: number; readonly view: PolicyView }>(
+    maxBytes,
+    ({ view }) => sizeOf(view),
+  )
 
   return {
     find({ principal, org, policyId }) {
       const reader = readers.get(principal)
-      const entry = views.get(keyOf(org, policyId))
-      if (reader === undefined || entry === undefined || !reader.orgs.has(org)) return null
+      const entry = views.find(keyOf(org, policyId))
+      if (reader === undefined || entry === null || !reader.orgs.has(org)) return null
       const current = generation()
       return reader.generation === current && entry.generation === current ? entry.view : null
     },
@@ -68,14 +64,7 @@ export function createPolicyViews(generation: () => number, maxBytes = MAX_BYTES
       if (reader?.generation === readAt) reader.orgs.add(org)
       else readers.set(principal, { generation: readAt, orgs: new Set([org]) })
 
-      const key = keyOf(org, policyId)
-      drop(key)
-      views.set(key, { generation: readAt, view })
-      bytes += sizeOf(view)
-      for (const oldest of views.keys()) {
-        if (bytes <= maxBytes) return
-        drop(oldest)
-      }
+      views.keep(keyOf(org, policyId), { generation: readAt, view })
     },
   }
 }

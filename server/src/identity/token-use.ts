@@ -1,4 +1,5 @@
 import type { Store } from '../store/store.ts'
+import { createRecent } from '../platform/recent.ts'
 import type { Authenticate } from './authenticate.ts'
 
 const MINUTE_MS = 60_000
@@ -26,7 +27,7 @@ export function createTokenUse(deps: {
   const { store, now, later = inAMinute } = deps
   const waiting = new Map<string, number>()
   /** What is written already, so that a busy token costs one row a minute. */
-  let written = new Map<string, number>()
+  const written = createRecent<number>(MAX_WAITING, () => 1)
   let isArmed = false
 
   function arm(): void {
@@ -52,7 +53,7 @@ export function createTokenUse(deps: {
     }
     for (const [id, minute] of slice) {
       if (waiting.get(id) === minute) waiting.delete(id)
-      written.set(id, minute)
+      written.keep(id, minute)
     }
     return flush()
   }
@@ -60,9 +61,8 @@ export function createTokenUse(deps: {
   return {
     note(tokenId) {
       const minute = Math.floor(now().getTime() / MINUTE_MS)
-      if (written.get(tokenId) === minute) return
+      if (written.find(tokenId) === minute) return
       if (waiting.size >= MAX_WAITING && !waiting.has(tokenId)) return
-      if (written.size >= MAX_WAITING) written = new Map()
       waiting.set(tokenId, minute)
       arm()
     },

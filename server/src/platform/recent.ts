@@ -1,51 +1,29 @@
-/**
- * The values used lately, by key, within a bound on their total weight. A key may be cut out of a
- * longer text, such as a header: it is copied, because V8 would retain the whole text.
- */
+import { LRUCache } from 'lru-cache'
+
+/** The values used lately, by key, within a bound on their total weight. */
 export interface Recent<V> {
   find(key: string): V | null
   keep(key: string, value: V): void
 }
 
 /**
- * `weigh` returns the share of a value in `maxWeight`; a value heavier than half of it is not kept.
- *
- * A key that is used again is found as long as those used in between weigh less than half.
- *
- * There are two generations: values that were not used while the younger one filled up are dropped
- * with the older one. An order by last use would need a write at each `find`.
+ * `weigh` returns the share of a value in `maxWeight`, a whole number; 0 counts as 1. A value
+ * heavier than half of `maxWeight` is not kept, because it would push out most of the others.
  */
-export function createRecent<V>(maxWeight: number, weigh: (value: V) => number): Recent<V> {
-  let young = new Map<string, V>()
-  let old = new Map<string, V>()
-  let youngWeight = 0
-
-  function keep(given: string, value: V): void {
-    const key = Buffer.from(given).toString()
-    const weight = weigh(value)
-    const before = young.get(key)
-    if (before !== undefined) youngWeight -= weigh(before)
-    young.delete(key)
-    old.delete(key)
-    if (weight > maxWeight / 2) return
-    if (youngWeight + weight > maxWeight / 2) {
-      old = young
-      young = new Map()
-      youngWeight = 0
-    }
-    young.set(key, value)
-    youngWeight += weight
-  }
-
+export function createRecent<V extends NonNullable<unknown>>(
+  maxWeight: number,
+  weigh: (value: V) => number,
+): Recent<V> {
+  // Bounded by size also where each value weighs 1: for `max` keys the cache would take all of its
+  // memory at once.
+  const values = new LRUCache<string, V>({
+    maxSize: maxWeight,
+    maxEntrySize: Math.floor(maxWeight / 2),
+    sizeCalculation: (value) => Math.max(1, weigh(value)),
+  })
   return {
-    find(key) {
-      const value = young.get(key)
-      if (value !== undefined) return value
-      const older = old.get(key)
-      if (older === undefined) return null
-      keep(key, older)
-      return older
-    },
-    keep,
+    find: (key) => values.get(key) ?? null,
+    // A key may be cut out of a longer text, such as a header: V8 would retain the whole text.
+    keep: (key, value) => void values.set(Buffer.from(key).toString(), value),
   }
 }

@@ -7,10 +7,7 @@ import { assignView, readAssignmentInputs } from './assigned-view.ts'
 import type { ViewRef } from './inspect-view.ts'
 import { createRecent } from '../platform/recent.ts'
 
-/**
- * Half of them are remembered even while others come in turns: a fleet of 100,000 with some to
- * spare.
- */
+/** More than twice a fleet of 100,000. */
 const MAX_DEVICES = 250_000
 
 /** A device whose token is good, and where it belongs. */

@@ -13,7 +13,7 @@ import { formatCanonicalJson } from '../history/canonical-json.ts'
 import { formatTufTime } from './keys/metadata.ts'
 
 const MAX_SIGNERS = 10_000
-/** Half of them are found even while others come in turns; each takes about a kilobyte. */
+/** Each takes about a kilobyte. */
 const MAX_ASSIGNMENTS = 20_000
 /** A machine is stale by so much sooner; an assignment lives an hour at least. */
 const REUSE_MS = 5 * 60 * 1000

@@ -1,4 +1,5 @@
 import type { Decision } from '@palisade/policy-core'
+import { LRUCache } from 'lru-cache'
 import { createHash } from 'node:crypto'
 import { limitExceeded } from '../../platform/api-error.ts'
 import type { Work } from '../../operations/overload/work-budget.ts'
@@ -92,7 +93,12 @@ export function createCompiledPolicies({
   readonly maxResources?: number
   readonly maxSets?: number
 }): CompiledPolicies {
-  const entries = new Map<string, Kept>()
+  const entries = new LRUCache<string, Kept>({
+    max: maxSets,
+    maxSize: maxResources,
+    sizeCalculation: ({ resources }) => Math.ceil(resources),
+    dispose: ({ set }) => set?.drop(),
+  })
   const once = shareAttempts<Kept | null>()
   // One at a time, also of all: a worker that ends is then the fault of the set that it compiles.
   const createLaneTurns = () => createAnswerTurns(MAX_WAITING_EACH, 1)
@@ -109,32 +115,13 @@ export function createCompiledPolicies({
     MAX_DECISIONS_WAITING,
   )
   const maxMegabytes = Math.floor((maxResources * LENGTH_OF_RESOURCE) / 1e6)
-  let resources = 0
 
   function find(key: string): Kept | null {
     const known = entries.get(key)
     if (known === undefined) return null
-    drop(key)
-    if (known.set?.isLost() === true) return null
-    entries.set(key, known)
-    resources += known.resources
-    return known
-  }
-
-  function drop(key: string): Kept | undefined {
-    const dropped = entries.get(key)
-    resources -= dropped?.resources ?? 0
+    if (known.set?.isLost() !== true) return known
     entries.delete(key)
-    return dropped
-  }
-
-  function keep(key: string, kept: Kept): void {
-    entries.set(key, kept)
-    resources += kept.resources
-    for (const oldest of entries.keys()) {
-      if (resources <= maxResources && entries.size <= maxSets) break
-      drop(oldest)?.set?.drop()
-    }
+    return null
   }
 
   /** One attempt of each caller: a refusal of one is not another's. */
@@ -144,7 +131,7 @@ export function createCompiledPolicies({
       const known = find(key)
       if (known !== null) return known
       const kept = await make(lane, set, source)
-      if (kept !== null && (kept !== UNDECIDABLE || lane === large)) keep(key, kept)
+      if (kept !== null && (kept !== UNDECIDABLE || lane === large)) entries.set(key, kept)
       return kept
     }
     const run = (lane: Lane) => lane.turns.run(set.org, () => makeIn(lane), source.caller)

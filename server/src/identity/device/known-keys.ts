@@ -1,7 +1,7 @@
 import { createRecent } from '../../platform/recent.ts'
 import type { NamedKey } from './verify-proof.ts'
 
-/** Half of them are remembered even while others come in turns; each takes some two kilobytes. */
+/** Each takes some two kilobytes. */
 const MAX_DEVICES = 10_000
 
 /**

@@ -76,11 +76,7 @@ export function createAccessTokenIssuer(deps: {
         })
         const subject = isShort(payload, deps.now()) ? readSubject(payload) : null
         if (subject !== null && payload.exp !== undefined)
-          verified.keep(Buffer.from(token).toString(), {
-            subject,
-            kid,
-            expiresMs: payload.exp * 1000,
-          })
+          verified.keep(token, { subject, kid, expiresMs: payload.exp * 1000 })
         return subject
       } catch {
         // Every way in which a token is not ours gets the same answer.

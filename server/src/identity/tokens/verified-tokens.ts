@@ -1,4 +1,6 @@
-/** Tokens that are remembered; one more drops the one that was verified longest ago. */
+import { createRecent, type Recent } from '../../platform/recent.ts'
+
+/** Tokens that are remembered; one more drops the one that was used longest ago. */
 const MAX_TOKENS = 10_000
 
 /** A token whose signature was good; whether its key and its time still are is asked each time. */
@@ -15,22 +17,8 @@ export interface VerifiedToken<Subject> {
  * nobody a part of a token. Only what a trusted key has signed is kept, so that no stranger can
  * fill it; whoever has many tokens made costs the others a verification at most.
  */
-export interface VerifiedTokens<Subject> {
-  find(key: string): VerifiedToken<Subject> | null
-  keep(key: string, token: VerifiedToken<Subject>): void
-}
+export type VerifiedTokens<Subject> = Recent<VerifiedToken<Subject>>
 
 export function createVerifiedTokens<Subject>(maxTokens = MAX_TOKENS): VerifiedTokens<Subject> {
-  const tokens = new Map<string, VerifiedToken<Subject>>()
-  return {
-    find: (key) => tokens.get(key) ?? null,
-    keep(key, token) {
-      tokens.set(key, token)
-      if (tokens.size <= maxTokens) return
-      for (const oldest of tokens.keys()) {
-        tokens.delete(oldest)
-        return
-      }
-    },
-  }
+  return createRecent<VerifiedToken<Subject>>(maxTokens, () => 1)
 }

@@ -1,5 +1,6 @@
 import { ApiError } from '../../platform/api-error.ts'
 import { LEAST_TURN_MS, nextTurn } from '../../platform/next-turn.ts'
+import { createRecent } from '../../platform/recent.ts'
 import { threadTimeMs } from './thread-time.ts'
 
 /** The burst that may be spent at once, and its refill in a second; milliseconds of work. */
@@ -24,7 +25,7 @@ const LIMITS: BudgetLimits = {
  * Upper bound on the charge of one turn: the rest was work of others while it waited for the store.
  */
 const LONGEST_TURN_MS = 50
-/** Accounts that are kept of organizations and of callers each, those charged last. */
+/** Accounts that are kept of organizations and of callers each, those asked for last. */
 const MAX_ACCOUNTS = 20_000
 
 /** The caller that pays for the work, and its organization. */
@@ -141,11 +142,11 @@ interface Account {
 
 /** An account that is not kept is full. */
 function createAccounts({ burstMs, perSecondMs }: Allowance, maxAccounts: number) {
-  const accounts = new Map<string, Account>()
+  const accounts = createRecent<Account>(maxAccounts, () => 1)
 
   function left(key: string, nowMs: number): number {
-    const known = accounts.get(key)
-    if (known === undefined) return burstMs
+    const known = accounts.find(key)
+    if (known === null) return burstMs
     return Math.min(burstMs, known.leftMs + ((nowMs - known.atMs) / 1000) * perSecondMs)
   }
 
@@ -163,11 +164,7 @@ function createAccounts({ burstMs, perSecondMs }: Allowance, maxAccounts: number
     ): void {
       const beforeMs = left(key, nowMs)
       const leftMs = Math.max(beforeMs - ms, Math.min(beforeMs, leastMs))
-      const account = { leftMs, atMs: nowMs }
-      accounts.delete(key)
-      accounts.set(key, account)
-      const [oldest] = accounts.size > maxAccounts ? accounts.keys() : []
-      if (oldest !== undefined) accounts.delete(oldest)
+      accounts.keep(key, { leftMs, atMs: nowMs })
     },
   }
 }

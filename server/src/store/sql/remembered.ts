@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 /**
  * Rows of one kind that a writer has seen, by a key. Each kept row equals the one in the database.
  *
@@ -23,36 +25,26 @@ export interface Remembered<T> {
   forget(): void
 }
 
-/** Keeps rows of together at most `maxWeight`, those kept last. */
-export function createRemembered<T>(
+/** Keeps rows of together at most `maxWeight`, those used last; each weighs at least 1. */
+export function createRemembered<T extends NonNullable<unknown>>(
   maxWeight: number,
   weigh: (value: T) => number = () => 1,
 ): Remembered<T> {
-  const entries = new Map<string, { readonly value: T; readonly weight: number }>()
+  const entries = new LRUCache<string, T>({ maxSize: maxWeight, sizeCalculation: weigh })
   /** Some more than once. */
   let keptSince: string[] = []
-  let weight = 0
   /** Changes with each write that may make an answer on its way stale. */
   let version = 0
 
   function drop(key: string): void {
     version += 1
-    weight -= entries.get(key)?.weight ?? 0
     entries.delete(key)
   }
 
   function keep(key: string, value: T): void {
     drop(key)
-    const entry = { value, weight: weigh(value) }
-    entries.set(key, entry)
+    entries.set(key, value)
     keptSince.push(key)
-    weight += entry.weight
-    // Before the first is looked for: that is behind the traces of all that were dropped.
-    if (weight <= maxWeight) return
-    for (const oldest of entries.keys()) {
-      if (weight <= maxWeight) return
-      drop(oldest)
-    }
   }
 
   async function readNew(key: string, load: () => Promise<T | null>): Promise<T | null> {
@@ -65,11 +57,11 @@ export function createRemembered<T>(
   return {
     read(key, load) {
       const known = entries.get(key)
-      return known === undefined ? readNew(key, load) : Promise.resolve(known.value)
+      return known === undefined ? readNew(key, load) : Promise.resolve(known)
     },
 
     async write(key, work, become) {
-      const old = entries.get(key)?.value ?? null
+      const old = entries.get(key) ?? null
       drop(key)
       const begunAt = version
       try {
@@ -97,7 +89,6 @@ export function createRemembered<T>(
       version += 1
       entries.clear()
       keptSince = []
-      weight = 0
     },
   }
 }
