@@ -1,4 +1,5 @@
 import { parseJson } from '@palisade/protocol'
+import { canonicalize } from '@tufjs/canonical-json'
 import { createPublicKey, hash, verify } from 'node:crypto'
 import { z } from 'zod'
 
@@ -144,28 +145,9 @@ function open(file: string | SignedFile): SignedFile | null {
  */
 export function formatCanonicalJson(value: unknown): string | null {
   try {
-    return format(value)
+    return canonicalize(value)
   } catch (error) {
     if (error instanceof TypeError) return null
     throw error
   }
-}
-
-function format(value: unknown): string {
-  if (typeof value === 'string') return quote(value)
-  if (Number.isInteger(value) || typeof value === 'boolean' || value === null)
-    return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map(format).join(',')}]`
-  if (typeof value !== 'object') throw new TypeError('this has no canonical form')
-  const object = value as Readonly<Record<string, unknown>>
-  let members = ''
-  // Without a pair for each member: they are half of what this would cost.
-  for (const name of Object.keys(object).toSorted())
-    members += `${members === '' ? '' : ','}${quote(name)}:${format(object[name])}`
-  return `{${members}}`
-}
-
-function quote(text: string): string {
-  const isPlain = !text.includes('\\') && !text.includes('"')
-  return `"${isPlain ? text : text.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`
 }
