@@ -68,6 +68,7 @@ export const SERVER = {
     '@fastify/swagger',
     '@fastify/swagger-ui',
     '@opentelemetry/api',
+    '@opentelemetry/core',
     '@opentelemetry/exporter-trace-otlp-http',
     '@opentelemetry/resources',
     '@opentelemetry/sdk-trace',

@@ -7,6 +7,7 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api'
+import { ExportResultCode } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import {
@@ -134,9 +135,6 @@ function observeStore(store: Store, tracer: Tracer, active: AsyncLocalStorage<Sp
   }
 }
 
-/** `ExportResultCode.SUCCESS` of @opentelemetry/core. */
-const SUCCESS = 0
-
 /**
  * The same exporter; the log hears when it begins to fail and when it works again, not each time.
  * The exporter's own words are left out: they may quote the address and headers of the collector.
@@ -146,8 +144,7 @@ function reportExport(exporter: SpanExporter, log: Log): SpanExporter {
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        const code: number = result.code
-        const hasFailed = code !== SUCCESS
+        const hasFailed = result.code !== ExportResultCode.SUCCESS
         if (hasFailed && !isFailing) log.warn('traces cannot be exported; they are dropped')
         if (!hasFailed && isFailing) log.info('traces are exported again')
         isFailing = hasFailed
