@@ -3,10 +3,10 @@ import type { DestinationStream, Logger } from 'pino'
 import type { ActivePolicy, MachineDecision } from './decision/active-policy.ts'
 import type { Poller } from './sync/update/poller.ts'
 
-/** The levels that the agent writes. */
+/** Log levels that the agent uses. */
 export type AgentLog = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
 
-/** Writes a line whenever the machine is in another state. */
+/** Logs each change of the machine's state. */
 export function logStates(active: ActivePolicy, log: AgentLog): void {
   let former = active.state()
   active.subscribe(() => {
@@ -19,13 +19,13 @@ export function logStates(active: ActivePolicy, log: AgentLog): void {
   })
 }
 
-/** Writes a line for each decision that a program was given, at the level for debugging. */
+/** Logs each decision given to a program, at debug level. */
 export function logDecision(made: MachineDecision, log: Pick<AgentLog, 'debug'>): void {
   const { decision, reason, request, revision, break_glass } = made
   log.debug({ decision, reason, request, revision, break_glass }, 'decided')
 }
 
-/** Writes a line after each attempt to fetch. */
+/** Logs each fetch attempt. */
 export function logOutcomes(poller: Pick<Poller, 'subscribe'>, log: AgentLog): void {
   poller.subscribe(({ outcome, revision, error }) => {
     if (outcome === 'failed') log.warn({ revision, error }, 'sync failed')
@@ -34,9 +34,9 @@ export function logOutcomes(poller: Pick<Poller, 'subscribe'>, log: AgentLog): v
 }
 
 /**
- * Writes log lines to an open file. A line that cannot be written is lost, and nothing else: pino's
- * own destination raises the error, and at the end of the process waits for ever for room on a
- * full disk, deciding nothing and holding the socket.
+ * Writes log lines to an open file. A line that cannot be written is lost without an error. pino's
+ * own destination raises the error, and on a full disk waits for room at exit: the process then
+ * decides no requests but still holds the socket.
  */
 export function createLogDestination(descriptor: number): DestinationStream {
   return {
@@ -45,7 +45,7 @@ export function createLogDestination(descriptor: number): DestinationStream {
         const bytes = Buffer.from(line)
         for (let start = 0; start < bytes.byteLength;) start += writeSync(descriptor, bytes, start)
       } catch {
-        // There is no better place to say so.
+        // The log is the only place to report it.
       }
     },
   }

@@ -20,11 +20,11 @@ import type { CacheProblem, Synchronizer } from './sync/update/synchronizer.ts'
 const ANSWER_FIRST_MS = 20
 const TIME_NOT_KEPT = 'the time cannot be kept on disk'
 
-/** What the agent takes from outside; everything else is made here. */
+/** Inputs of the agent from its environment. The container creates all other parts. */
 export interface AgentSurroundings {
   readonly config: AgentConfig
   readonly enrolment: KeptEnrolment
-  /** Of this machine. */
+  /** Private key of this machine. */
   readonly key: DeviceKey
   readonly localPolicies: readonly Policy[]
   readonly home: string | null
@@ -43,20 +43,20 @@ export interface AgentSurroundings {
 export interface AgentDeps {
   readonly localApi: Server
   readonly socketPath: string
-  /** In the order in which they start. */
+  /** In start order. */
   readonly points: readonly EnforcementPoint[]
   readonly synchronizer: Pick<Synchronizer, 'restore' | 'keepTime'>
   readonly breakGlass: Pick<BreakGlass, 'restore' | 'stop' | 'restMs' | 'look'>
   readonly poller: Poller
   readonly reporter: Reporter
-  /** Null when they are not wanted. */
+  /** Null when hints are switched off. */
   readonly hints: Pick<HintListener, 'start' | 'stop'> | null
   readonly active: ActivePolicy
-  /** The trusted time, in milliseconds since 1970. */
+  /** The trusted time, in epoch milliseconds. */
   readonly now: () => number
   /** Monotonic milliseconds. */
   readonly uptime: () => number
-  /** Of a look at the age of the bundle that failed, or of a stop where another error is thrown. */
+  /** Called with an error of an age check, and with errors of a stop that `stop` does not throw. */
   readonly onError: (error: unknown) => void
   readonly onCacheProblem: (problem: CacheProblem) => void
   readonly log: AgentLog
@@ -64,10 +64,10 @@ export interface AgentDeps {
 
 export interface Agent {
   /**
-   * Resolves when programs are answered; the first fetch is under way then. Throws `AgentError`.
+   * Resolves once programs are answered; the first fetch has begun by then. Throws `AgentError`.
    */
   start(): Promise<void>
-  /** Idempotent. Closes in the reverse order of opening, all of it even where a part fails. */
+  /** Idempotent. Closes parts in reverse order of opening, and continues after a failure. */
   stop(): Promise<void>
 }
 
@@ -77,7 +77,7 @@ export function createAgent(deps: AgentDeps): Agent {
   const stop = async (): Promise<void> => {
     const failures: unknown[] = []
     for (let close = closers.pop(); close !== undefined; close = closers.pop())
-      // One that fails must not leave open what was opened before it.
+      // A failed close must not leave the parts below it open.
       await close().catch((error: unknown) => failures.push(error))
     const [first, ...others] = failures
     others.forEach(deps.onError)
@@ -93,11 +93,11 @@ export function createAgent(deps: AgentDeps): Agent {
     }
     await deps.breakGlass.restore()
     for (const point of deps.points) {
-      // First: a start that fails halfway may have opened something already.
+      // Registered before `start`, because a failed start may leave resources open.
       closers.push(() => point.stop())
       await point.start()
     }
-    // The socket comes last: once it is there, the agent is all there.
+    // The socket comes last: a client that finds it can rely on all other parts.
     await listenOnSocket(deps.localApi, deps.socketPath)
     closers.push(() => closeServer(deps.localApi))
     const ageWatch = watchAgeOf(deps)
@@ -108,11 +108,11 @@ export function createAgent(deps: AgentDeps): Agent {
         deps.log.warn({ err }, TIME_NOT_KEPT)
       })
     })
-    // First what polling may tell of.
+    // Registered before the poller, which notifies them, so that it stops before them.
     closers.push(() => deps.reporter.stop())
     closers.push(async () => deps.hints?.stop())
-    // Who has waited for the socket is answered by what was kept, before all that asking the server
-    // loads: it is a sixth of the start.
+    // Callers that waited for the socket are answered from the cached policy first, because the
+    // first request to the server loads much code.
     await setTimeout(ANSWER_FIRST_MS)
     deps.poller.start()
     deps.hints?.start()
@@ -133,7 +133,7 @@ export function createAgent(deps: AgentDeps): Agent {
   }
 }
 
-/** Besides, keeps the time, and pays for a grant. */
+/** Also keeps the time on disk and pays for a grant. */
 function watchAgeOf(deps: AgentDeps): AgeWatch {
   const { active, breakGlass, synchronizer, uptime, log } = deps
   const keepTime = createTimeKeeper({

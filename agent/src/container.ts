@@ -1,4 +1,4 @@
-// First: tsyringe throws on import without `Reflect.getMetadata`.
+// Imported first: tsyringe throws on import without `Reflect.getMetadata`.
 import '@abraham/reflection'
 import { join } from 'node:path'
 import { container as root, type DependencyContainer, type InjectionToken } from 'tsyringe'
@@ -39,7 +39,7 @@ const IDLE_TIMEOUT_MS = 10 * 60_000
 const MAX_CONNECTIONS = 1024
 const BODY_RATE = { bytes: 3_000, windowMs: 30_000 }
 
-/** How the proxy reaches the network: parts that a test may replace. */
+/** Network access of the proxy; tests may replace these parts. */
 export const RESOLVE: InjectionToken<Resolve> = Symbol('Resolve')
 export const DIAL: InjectionToken<Dial> = Symbol('Dial')
 
@@ -50,7 +50,7 @@ export function createParts({ config }: Pick<AgentSurroundings, 'config'>): Depe
   return parts
 }
 
-/** Puts the agent together. Nothing is opened before `start`. */
+/** Composes the agent. No resource is opened before `start`. */
 export function createContainer(
   from: AgentSurroundings,
   parts: DependencyContainer = createParts(from),
@@ -133,7 +133,7 @@ export function createContainer(
     hints,
     synchronizer: {
       keepTime: synchronizer.keepTime,
-      // Before anything is in force.
+      // Checked before any policy is in force.
       restore: () => countEnrolments().then(synchronizer.restore),
     },
     onCacheProblem(problem) {

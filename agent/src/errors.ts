@@ -2,16 +2,15 @@
  * Every error that the agent throws on purpose. All of them stop it at start: with exit code 1 when
  * another start may succeed, and with 78 when a setting has to change.
  *
- * - `ERR_CONFIG_INVALID`: environment variables; one line for each problem.
- * - `ERR_ENROLMENT_INVALID`: enrolment or key file is missing, open to others, or not what it
- *   should be.
- * - `ERR_ENROLMENT_REFUSED`: the server does not take the enrolment token.
+ * - `ERR_CONFIG_INVALID`: environment variables are invalid; one line for each problem.
+ * - `ERR_ENROLMENT_INVALID`: the enrolment or key file is missing, open to others, or invalid.
+ * - `ERR_ENROLMENT_REFUSED`: the server refuses the enrolment token.
  * - `ERR_LOCAL_POLICIES_INVALID`: the user's own rules do not compile; one line for each problem.
- * - `ERR_DATA_DIRECTORY`: the data directory cannot be made or is not private.
- * - `ERR_LOCKED`: another agent works on the data directory, or answers on the socket.
- * - `ERR_SOCKET`: the socket of the local API cannot be made.
- * - `ERR_MACHINE_ADDRESSES`: the machine does not say which addresses are its own.
- * - `ERR_PROXY_PORT`: the port of the proxy is in use or may not be used.
+ * - `ERR_DATA_DIRECTORY`: the data directory cannot be created or is not private.
+ * - `ERR_LOCKED`: another agent uses the data directory, or answers on the socket.
+ * - `ERR_SOCKET`: the socket of the local API cannot be created.
+ * - `ERR_MACHINE_ADDRESSES`: the addresses of this machine cannot be read.
+ * - `ERR_PROXY_PORT`: the port of the proxy is in use or not permitted.
  */
 export class AgentError extends Error {
   override readonly name = 'AgentError'
@@ -25,7 +24,7 @@ export class AgentError extends Error {
     | 'ERR_SOCKET'
     | 'ERR_MACHINE_ADDRESSES'
     | 'ERR_PROXY_PORT'
-  /** One line for a person each; never empty. */
+  /** One line for each problem, for people; never empty. */
   readonly problems: readonly string[]
 
   constructor(code: AgentError['code'], problems: readonly string[], cause?: unknown) {
@@ -41,7 +40,7 @@ export class AgentError extends Error {
   }
 }
 
-/** System errors that end without a change of settings. */
+/** System errors that may end without a change of settings. */
 const TRANSIENT: ReadonlySet<string> = new Set([
   'EADDRINUSE',
   'EADDRNOTAVAIL',

@@ -4,7 +4,7 @@ import type { Poller } from '../sync/update/poller.ts'
 import type { BreakGlass } from './break-glass.ts'
 import type { GrantFault } from './grant-fault.ts'
 
-/** What a person at this machine may do about grants, each in turn with what is fetched. */
+/** Answers of the local API about grants. Each waits its turn with fetches. */
 export function answerBreakGlass(deps: {
   readonly breakGlass: Pick<BreakGlass, 'begin' | 'end' | 'inForce'>
   readonly poller: Pick<Poller, 'inTurn'>

@@ -23,30 +23,36 @@ export interface BreakGlassDeps {
   readonly clock: Pick<TrustedClock, 'now' | 'bounds'>
   /** Monotonic milliseconds. */
   readonly uptime: () => number
-  /** Runs what must not meet a fetch. */
+  /** Runs a task that must not overlap a fetch. */
   readonly inTurn: <T>(run: () => Promise<T>) => Promise<T>
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** The grant of this machine: at most one at a time, and each once. What it does, `state/` says. */
+/**
+ * The grant of this machine: at most one at a time, and each only once. `state/agent-state.ts`
+ * defines its effect.
+ */
 export interface BreakGlass {
-  /** After the bundle was restored: goes on with a grant that was begun before. */
+  /** Call after the bundle is restored: resumes a grant that was begun before this start. */
   restore(): Promise<void>
-  /** Null once it is begun, durably; else nothing changed. Must not meet a fetch. */
+  /**
+   * Returns null once the grant is begun, durably. After a fault the state is unchanged. Must not
+   * overlap a fetch.
+   */
   begin(body: Uint8Array): Promise<GrantFault | null>
-  /** Null once it is over, durably. Must not meet a fetch. */
+  /** Returns null once the grant has ended, durably. Must not overlap a fetch. */
   end(): Promise<GrantFault | null>
-  /** Whether the one in force is over, or there is none; once it is, it stays over. */
+  /** Whether no grant is in force. An ended grant never resumes. */
   isOver(): boolean
   inForce(): BreakGlassStatus | null
-  /** Null while none is in force. */
+  /** Milliseconds left; null while no grant is in force. */
   restMs(): number | null
   /**
-   * To be called twice a minute: pays for the time to come, reminds, and forgets what is over.
-   * Resolves when that is on disk, or cannot be; never rejects.
+   * Call twice a minute: pays for the time ahead, logs a reminder, and forgets an ended grant.
+   * Resolves when the change is on disk or has failed; never rejects.
    */
   look(): Promise<void>
-  /** Gives back what was paid for and has not passed. */
+  /** Refunds time that was paid for but has not passed. */
   stop(): Promise<void>
 }
 
@@ -57,7 +63,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   let settling: Promise<void> | null = null
 
   const leftOf = (inForce: GrantInForce): number => {
-    // Other keys have come, and ended it.
+    // A root with other keys has ended it.
     if (channel.grants().current?.text !== inForce.grant.text) return 0
     return restOf(inForce, { nowMs: clock.now(), uptimeMs: uptime() })
   }
@@ -84,7 +90,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
 
   const forget = (): Promise<void> => channel.keepInBoth({ grants: withEnded(channel.grants()) })
 
-  /** Forgets on disk what is over, or a clock that is mended later might bring it back. */
+  /** Removes an ended grant from disk; otherwise a clock corrected later could revive it. */
   const settle = async (): Promise<void> => {
     const fault = await tryToKeep('the end cannot be kept', () => deps.inTurn(forget))
     if (fault !== null) log.warn({ fault }, `break-glass: ${fault.message}`)
@@ -102,7 +108,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
       if (kept === null) return
       if (kept === 'unusable') {
         log.warn({}, 'break-glass: what was kept of a grant cannot be used; it is over')
-        // Else the next start finds it unusable again.
+        // Otherwise the next start finds it unusable again.
         await forget().catch(() => {})
         return
       }
@@ -165,7 +171,7 @@ export function createBreakGlass(deps: BreakGlassDeps): BreakGlass {
   }
 }
 
-/** The grant, when it may be begun on this machine now. */
+/** Returns the grant if it may begin on this machine now. */
 function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | GrantFault {
   const { active, channel, clock } = deps
   if (!active.mayBreakGlass())
@@ -184,18 +190,18 @@ function judgeBegin(deps: BreakGlassDeps, body: Uint8Array): SignedGrant | Grant
   )
 }
 
-/** What is left of a grant that was begun before this start; null for none. */
+/** The grant that was begun before this start, with its remaining time; null without one. */
 async function readKept(deps: BreakGlassDeps): Promise<GrantInForce | 'unusable' | null> {
   const { current: kept } = deps.channel.grants()
   const root = deps.channel.root()
   if (kept === null || root === null) return null
   const grant = readGrant(Buffer.from(kept.text), { ...deps, root })
   const meter = await deps.store.readMeter()
-  // How much has passed is not known where that is damaged: then nothing is left.
+  // Without a valid meter the elapsed time is unknown, so the grant counts as used up.
   if (grant.kind === 'fault' || meter?.id !== grant.signed.id) return 'unusable'
   const { id, paid_ms: spentMs } = meter
   const durationMs = grant.signed.duration_seconds * 1000
-  // Before it counts: else who kills the agent each time before it looks has it for nothing.
+  // Pays before the grant counts: otherwise killing the agent before each `look` makes it free.
   const paidMs = dueOf(startMeter(durationMs, spentMs, 0), 0) ?? spentMs
   const pay = () => deps.store.writeMeter({ id, paid_ms: paidMs })
   if ((await tryToKeep('the time cannot be kept', pay)) !== null) return 'unusable'

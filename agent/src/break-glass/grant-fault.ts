@@ -1,6 +1,6 @@
-/** Why a grant was not begun, or not ended; stable, seen at `palisade break-glass`. */
+/** Why a grant was not begun or not ended. Codes are stable and shown by `palisade break-glass`. */
 export type GrantFaultCode =
-  // what the file is
+  // the grant file
   | 'too_large'
   | 'malformed'
   | 'unsupported_grant'
@@ -18,7 +18,7 @@ export type GrantFaultCode =
   | 'none_in_force'
   | 'not_kept'
 
-/** A named reason; what was enforced before is enforced still. */
+/** A named reason. A grant that was not begun changes no enforcement. */
 export interface GrantFault {
   readonly kind: 'fault'
   readonly code: GrantFaultCode

@@ -4,14 +4,14 @@ import type { SignedGrant } from './judge-grant.ts'
 
 export interface GrantInForce {
   readonly grant: SignedGrant
-  /** By the trusted time. */
+  /** When it began, in trusted time. */
   readonly begunMs: number
   readonly meter: GrantMeter
-  /** When a line was last written about it, by the monotonic clock. */
+  /** When it was last logged, in monotonic milliseconds. */
   readonly remindedAtMs: number
 }
 
-/** One that is begun now, or goes on; `spentMs` of it are used up, `paidMs` are on disk. */
+/** Begins or resumes a grant; `spentMs` are used up, `paidMs` are paid for on disk. */
 export function putInForce(
   grant: SignedGrant,
   begunMs: number,
@@ -21,7 +21,7 @@ export function putInForce(
   return { grant, begunMs, meter: { ...meter, paidMs }, remindedAtMs: uptimeMs }
 }
 
-/** What is left by the trusted clock or by what really passed, whichever is less; not below 0. */
+/** Time left by the trusted clock or by the meter, whichever is less; at least 0. */
 export function restOf(
   { begunMs, meter }: GrantInForce,
   { nowMs, uptimeMs }: { readonly nowMs: number; readonly uptimeMs: number },

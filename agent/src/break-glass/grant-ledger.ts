@@ -2,18 +2,18 @@ import type { Grant } from '@palisade/protocol'
 import { z } from 'zod'
 import { instantMs } from '../state/instant.ts'
 
-/** More than anybody needs; then the earliest issued are remembered as one moment. */
+/** Beyond this many, the oldest used grants are remembered only as `passed_ms`. */
 const MAX_USED = 32
 
 /**
- * What a machine remembers of grants, in both copies of its state: no other rule makes one
+ * Grants that this machine has used, in both copies of its state. Only this makes a grant
  * single-use.
  */
 export const grantLedgerSchema = z.strictObject({
   used: z.array(z.strictObject({ id: z.string(), issued_ms: instantMs })),
-  /** Nothing that was issued until then is taken any more, in milliseconds since 1970. */
+  /** Grants issued up to this time are refused, in milliseconds since 1970. */
   passed_ms: instantMs,
-  /** The one in force: its text, and the trusted time at which it was begun. */
+  /** The grant in force: its text, and the trusted time at which it began. */
   current: z.strictObject({ text: z.string(), begun_ms: instantMs }).nullable(),
 })
 export type GrantLedger = z.infer<typeof grantLedgerSchema>
@@ -25,7 +25,7 @@ export function isUsed(ledger: GrantLedger, { id, issued }: Grant['signed']): bo
   return Date.parse(issued) <= ledger.passed_ms || ledger.used.some((used) => used.id === id)
 }
 
-/** The ledger once the grant is begun. */
+/** The ledger after the grant is begun. */
 export function withBegun(
   ledger: GrantLedger,
   grant: { readonly signed: Grant['signed']; readonly text: string },

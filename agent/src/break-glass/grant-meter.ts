@@ -1,18 +1,18 @@
 /**
- * How much of a grant is used up, apart from what any clock shows: setting one back, or starting
- * the agent again and again, must not make it longer. So time is paid for in slices before it
- * passes, and what is paid is on disk; who ends the agent in between has lost the rest of a slice.
+ * How much of a grant is used up, independent of the wall clock. Setting a clock back or restarting
+ * the agent must not prolong a grant. So time is paid for in slices before it passes, and each
+ * payment is on disk. Ending the agent early forfeits the rest of a slice.
  */
 export interface GrantMeter {
   readonly durationMs: number
-  /** Used up when the monotonic clock showed `sinceUptimeMs`. */
+  /** Time used up when the monotonic clock read `sinceUptimeMs`. */
   readonly spentMs: number
   readonly sinceUptimeMs: number
-  /** On disk. */
+  /** Paid for on disk. */
   readonly paidMs: number
 }
 
-/** As it is kept. */
+/** The meter as kept on disk. */
 export interface KeptMeter {
   readonly id: string
   readonly paid_ms: number
@@ -20,7 +20,7 @@ export interface KeptMeter {
 
 const SLICE_MS = 60_000
 
-/** A grant of which so much was paid for before: 0, or what was kept. */
+/** Starts the meter of a grant with `paidMs` paid before: 0, or the value on disk. */
 export function startMeter(durationMs: number, paidMs: number, uptimeMs: number): GrantMeter {
   return { durationMs, spentMs: paidMs, sinceUptimeMs: uptimeMs, paidMs }
 }
@@ -29,7 +29,7 @@ export function remainingOf(meter: GrantMeter, uptimeMs: number): number {
   return Math.max(0, meter.durationMs - spentOf(meter, uptimeMs))
 }
 
-/** What has to be on disk from now on; null while enough is. */
+/** The payment that must be on disk from now on; null while enough is paid. */
 export function dueOf(meter: GrantMeter, uptimeMs: number): number | null {
   const spentMs = spentOf(meter, uptimeMs)
   if (meter.paidMs >= meter.durationMs || meter.paidMs - spentMs > SLICE_MS / 2) return null

@@ -15,22 +15,21 @@ import type { Age } from '../state/agent-state.ts'
 import type { Bounds } from '../state/trusted-clock.ts'
 import { grantFault, type GrantFault } from './grant-fault.ts'
 
-/** How far clocks of server and machine may be apart. */
+/** Largest tolerated difference between the clocks of server and machine. */
 const TOLERANCE_MS = 10 * 60_000
 
-/** A grant whose signature holds by the root that it was judged by. */
+/** A grant whose signature is valid under the root that it was checked against. */
 export interface SignedGrant {
   readonly kind: 'grant'
   readonly signed: Grant['signed']
-  /** As it came. */
+  /** The grant file as received. */
   readonly text: string
 }
 
 export interface GrantJudgement {
   readonly enrolment: Pick<Enrolment, 'org' | 'device_id'>
   /**
-   * The newest that this machine trusts; one that names another targets key makes a grant
-   * worthless.
+   * The newest root that this machine trusts. A root with another targets key invalidates a grant.
    */
   readonly root: Root
 }
@@ -39,7 +38,7 @@ const versionSchema = z.object({
   signed: z.object({ _type: z.literal(GRANT_TYPE), version: z.number() }),
 })
 
-/** Reads a grant file and verifies whose it is and that it was signed; nothing about the time. */
+/** Reads a grant file and verifies its addressee and signature, but not its times. */
 export function readGrant(body: Uint8Array, judgement: GrantJudgement): SignedGrant | GrantFault {
   const read = parseGrant(body)
   return read.kind === 'fault' ? read : (findStranger(read, judgement) ?? read)
@@ -76,28 +75,28 @@ function findStranger(
   return null
 }
 
-/** Whether it may be begun now: null, or why not. `nowMs` is the time that the machine trusts. */
+/** Returns null if the grant may begin now, otherwise the fault. `nowMs` is the trusted time. */
 export function judgeTime(
   { issued, use_by }: Grant['signed'],
   { root, nowMs, bounds }: { root: Root; nowMs: number; bounds: Bounds },
 ): GrantFault | null {
   const [issuedMs, useByMs] = [Date.parse(issued), Date.parse(use_by)]
-  // As with views: by the machine's own clock alone.
+  // As with views, only the machine's own clock counts.
   if (issuedMs > bounds.futureMs + TOLERANCE_MS)
     return grantFault('issued_in_future', `the grant was issued at ${issued}; set the clock right`)
   if (useByMs - issuedMs > GRANT_LIMITS.maxUseWithin * 1000)
     return grantFault('lives_too_long', 'the grant could be begun for longer than is allowed')
   if (nowMs >= useByMs) return grantFault('expired', `the grant was to be begun before ${use_by}`)
-  // Keys that were to be renewed by now sign nothing new.
+  // Keys of an expired root are not trusted for a new grant.
   if (nowMs >= Date.parse(root.expires))
     return grantFault('expired', `the keys that signed the grant expired at ${root.expires}`)
   return null
 }
 
 /**
- * Whether the grant would lift anything: null, or why not. It may be begun shortly before policies
- * expire, so that nothing is denied in between, but only while the server is away: fresh policies
- * are renewed by the next poll, and the grant would be spent for nothing.
+ * Returns null if the grant would lift an expiry, otherwise the fault. A grant may begin shortly
+ * before the policies expire, so that no request is denied in between, but only while the server is
+ * unreachable: the next poll renews fresh policies, and the grant would be wasted.
  */
 export function judgeNeed(
   { duration_seconds }: Grant['signed'],

@@ -7,12 +7,12 @@ import { AgentError } from '../errors.ts'
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 
-/** Everything that the environment says about one agent; paths are absolute. */
+/** Settings of one agent, from the environment; paths are absolute. */
 export interface AgentConfig {
-  /** Everything that the agent writes; mode 0700. */
+  /** Directory for all files of the agent; mode 0700. */
   readonly agentDir: string
   readonly enrolmentPath: string
-  /** File with the token to enrol with when there is no enrolment yet. */
+  /** File with the enrolment token, used while the machine is not enrolled. */
   readonly enrolmentTokenPath: string | null
   readonly socketPath: string
   /** 0 for any free port; the address is always 127.0.0.1. */
@@ -22,7 +22,7 @@ export interface AgentConfig {
   readonly localPoliciesPath: string | null
   /** Cron expression. */
   readonly syncSchedule: string
-  /** Whether the server is to tell of changes between two polls. */
+  /** Whether to ask the server for hints of changes between polls. */
   readonly hints: boolean
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
@@ -66,7 +66,7 @@ const environmentSchema = z.object({
 /**
  * Reads the agent's settings. An empty variable counts as absent; relative paths start at `cwd`.
  *
- * Throws `ERR_CONFIG_INVALID` with one line for every variable that is wrong.
+ * Throws `ERR_CONFIG_INVALID` with one line for each invalid variable.
  */
 export function readConfig(env: Environment, cwd: string): AgentConfig {
   const present = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))

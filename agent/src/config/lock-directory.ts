@@ -3,25 +3,27 @@ import { once } from 'node:events'
 import { closeSync, constants, openSync } from 'node:fs'
 import { AgentError, systemErrorCode } from '../errors.ts'
 
-/** Not what the environment names: whoever sets that must not get a descriptor of ours. */
+/**
+ * Fixed, because a `PATH` from the environment could name a program that inherits our descriptor.
+ */
 const PATH = '/usr/local/bin:/usr/bin:/bin'
 const IN_USE = 1
 
 export interface DirectoryLock {
-  /** False where this machine has no `flock`, or the file system no locks. */
+  /** False if the machine has no `flock` command, or the file system no locks. */
   readonly isHeld: boolean
   release(): void
 }
 
 /**
- * Keeps a second agent off the directory, whatever socket it listens on. Node has no call for
- * flock(2); flock(1) locks the descriptor that it is given, and the lock stays with that descriptor
- * here when the command has ended. The kernel lets go of it however this process ends.
+ * Locks the directory against a second agent, whichever socket it listens on. Node has no call for
+ * flock(2). flock(1) locks the descriptor that it inherits, and the lock stays with our descriptor
+ * after the command exits. The kernel releases it when this process ends in any way.
  *
- * Throws `ERR_LOCKED` when another agent holds it.
+ * Throws `ERR_LOCKED` when another agent holds the lock.
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  // A number, not a FileHandle, which is closed when it is collected.
+  // A number, because a FileHandle is closed when it is garbage-collected.
   const descriptor = openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY)
   const status = await flock(descriptor)
   if (status === IN_USE) {
@@ -33,7 +35,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   return { isHeld: status === 0, release: () => closeSync(descriptor) }
 }
 
-/** The exit code; null where there is no such command. */
+/** Returns the exit code; null without a `flock` command. */
 async function flock(descriptor: number): Promise<number | null> {
   const child = spawn('flock', ['-n', '-x', '3'], {
     env: { PATH },

@@ -3,8 +3,8 @@ import { chmod, lstat, mkdir } from 'node:fs/promises'
 import { AgentError, systemErrorCode } from '../errors.ts'
 
 /**
- * Makes the agent's own directory, or closes an existing one to other users. Throws
- * `ERR_DATA_DIRECTORY` when it cannot be made, is not a directory, or belongs to somebody else.
+ * Creates the agent's own directory, or closes an existing one to other users. Throws
+ * `ERR_DATA_DIRECTORY` when it cannot be created, is not a directory, or belongs to another user.
  */
 export async function preparePrivateDirectory(directory: string): Promise<void> {
   try {

@@ -13,9 +13,9 @@ import { followRoots } from '../sync/trust/root-chain.ts'
 const MAX_BYTES = 65_536
 
 /**
- * Reads the enrolment file of this machine: everything that the agent trusts.
+ * Reads the enrolment file of this machine, on which all trust of the agent rests.
  *
- * Throws `ERR_ENROLMENT_INVALID` with one line that says what to do.
+ * Throws `ERR_ENROLMENT_INVALID` with one line that names the remedy.
  */
 export async function readEnrolment(path: string): Promise<KeptEnrolment> {
   const file = await readPrivateFile(path, MAX_BYTES)
@@ -30,7 +30,7 @@ export async function readEnrolment(path: string): Promise<KeptEnrolment> {
   if (!json.ok) throw refusal(path, json.problem.message)
   const parsed = keptEnrolmentSchema.safeParse(json.value)
   if (!parsed.success) {
-    // What the file holds stays out of the message: it may be another file, with a secret.
+    // The content stays out of the message: the path may name another file, with a secret.
     const issue = parsed.error.issues[0]
     throw refusal(
       path,
@@ -42,7 +42,7 @@ export async function readEnrolment(path: string): Promise<KeptEnrolment> {
 }
 
 /**
- * Reads the private key of this machine, which is beside its enrolment file.
+ * Reads the private key of this machine from beside its enrolment file.
  *
  * Throws `ERR_ENROLMENT_INVALID`.
  */

@@ -7,10 +7,10 @@ import { AgentError, systemErrorCode } from '../errors.ts'
 const MAX_BYTES = 16 * 1024 * 1024
 
 /**
- * Reads the user's own policies, by name or in the API's shape, and makes sure that they compile.
+ * Reads the user's own policies, by name or in the API's shape, and checks that they compile.
  *
- * Throws `ERR_LOCAL_POLICIES_INVALID` with one line for each problem: file and place, the fault,
- * and what to write instead.
+ * Throws `ERR_LOCAL_POLICIES_INVALID` with one line for each problem: file and position, fault, and
+ * correction.
  */
 export async function readLocalPolicies(path: string): Promise<readonly Policy[]> {
   const text = await readPolicyText(path)

@@ -1,11 +1,11 @@
 import { AgentError } from '../errors.ts'
 
-/** First major release of Node with everything that the agent calls. */
+/** Oldest major release of Node with every function that the agent calls. */
 const MINIMUM_MAJOR = 22
 
 /**
- * Throws `ERR_CONFIG_INVALID` for an older Node: the first missing function would end a fetch,
- * which reads like a server that is away.
+ * Throws `ERR_CONFIG_INVALID` for an older Node. Otherwise the first missing function would fail a
+ * fetch, which looks like an unreachable server.
  */
 export function requireNode(version: string): void {
   if (Number.parseInt(version, 10) >= MINIMUM_MAJOR) return

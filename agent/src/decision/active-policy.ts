@@ -36,7 +36,7 @@ export interface UnreadableBundle {
   readonly stale_at: string
 }
 
-/** What happens to a machine, without how old it is by then. */
+/** An event of the agent state without the age of the bundle, which is computed here. */
 export type PolicyEvent =
   | { readonly kind: TakenKind; readonly bundle: CompiledBundle | UnreadableBundle }
   | Exclude<
@@ -47,19 +47,22 @@ type TakenKind = 'loaded' | 'verified' | 'imported'
 
 export interface ActivePolicyDeps {
   readonly clock: Pick<TrustedClock, 'now' | 'recall' | 'believe'>
-  /** Canonical and sorted; asked before every decision. */
+  /** Canonical and sorted; read before every decision. */
   readonly machineAddresses: () => readonly string[]
   readonly localPolicies: readonly Policy[]
-  /** What `~` stands for, or null. */
+  /** The home directory that `~` stands for, or null. */
   readonly home: string | null
   /**
-   * The server as rules write it; reachable, where the bundle allows it, for as long as there is
-   * one.
+   * The server in rule syntax. It stays reachable after the bundle expires, if the bundle allows
+   * it.
    */
   readonly controlPlane: readonly string[]
 }
 
-/** As policy-core decides; marked while a break-glass grant is in force, whatever comes of it. */
+/**
+ * A policy-core decision, marked while a break-glass grant is in force, even if the grant changes
+ * nothing.
+ */
 export interface MachineDecision extends Decision {
   readonly break_glass?: true
 }
@@ -67,39 +70,39 @@ export interface MachineExplanation extends Explanation {
   readonly break_glass?: true
 }
 
-/** What is enforced: nothing, or a bundle and how much of its allows. */
+/** The bundle in force with the extent of its allows, or the reason for denying everything. */
 export type Enforced = Enforcement<CompiledBundle>
 
 /**
- * The one reference that every decision of this machine goes through. What is enforced, the machine
- * of `state/agent-state.ts` says; here it is carried out.
+ * The single reference behind every decision of this machine. `state/agent-state.ts` chooses the
+ * enforcement; this module applies it.
  */
 export interface ActivePolicy {
   decide(request: unknown): MachineDecision
   explain(request: unknown): MachineExplanation
   /**
-   * Compiles a bundle in steps and leaves the bundle in force as it is. `next` throws policy-core's
+   * Compiles a bundle in steps without changing the bundle in force. `next` throws policy-core's
    * `PolicyError`.
    */
   compile(bundle: PolicyBundle, source: CompiledBundle['source']): Steps<CompiledBundle>
-  /** One assignment, then the subscribers, in order. */
+  /** Makes one assignment, then calls the subscribers in order. */
   apply(event: PolicyEvent): void
-  /** The bundle in force; null while there is none. */
+  /** The bundle in force, or null. */
   current(): CompiledBundle | null
   state(): AgentState
-  /** By the clock and the addresses of now; every request is decided by it. */
+  /** The enforcement for the present time and machine addresses, which decides every request. */
   enforced(): Enforced
   /** The same for the local API. */
   inForce(): InForce
-  /** Whether a grant could be begun now. */
+  /** Whether a grant may begin now. */
   mayBreakGlass(): boolean
-  /** How old the bundle in force is now, and when it expires; null while there is none. */
+  /** Age and expiry of the bundle in force; null without one. */
   lifetime(): { readonly age: Age; readonly expiresMs: number } | null
-  /** Revision of what was verified last, readable or not; null for none. */
+  /** Revision of the last verified bundle, readable or not; null without one. */
   revision(): number | null
-  /** Has this asked before every decision while a grant is in force; without it none would be. */
+  /** Sets the check that precedes every decision under a grant. By default each grant is over. */
   endGrantWhen(isOver: () => boolean): void
-  /** Called whenever the state is another, or what is enforced. */
+  /** Calls the listener after each change of the state or of the enforcement. */
   subscribe(listener: () => void): void
 }
 
@@ -110,7 +113,7 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   const listeners: (() => void)[] = []
   const tell = (): void => listeners.forEach((listener) => listener())
 
-  /** Without telling anybody: this happens within decisions, and subscribers decide. */
+  /** Notifies in a microtask: this runs within decisions, and subscribers make decisions. */
   const move = (event: AgentEvent<CompiledBundle>): void => {
     const former = facts
     facts = advance(facts, event)
@@ -122,21 +125,21 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
     return compileBundle(bundle, { ...deps, source, former })
   }
 
-  /** What is enforced now: by the clock, and for the addresses that the machine has now. */
+  /** Computes the enforcement for the present time and the present machine addresses. */
   const enforced = (): Enforced => {
     if (facts.grant && isGrantOver()) move({ kind: 'grant_ended' })
     if (facts.bundle.kind === 'readable') {
       const { bundle, source, machineAddresses } = facts.bundle.value
       move({ kind: 'aged', age: ageAt(deps.clock.now(), bundle) })
-      // An address that came after the last compilation is protected from now on: no decision may
-      // be made without it, so this is not done in turns.
+      // An address added since the last compilation is protected at once. No decision may be made
+      // without it, so this compilation does not run in turns.
       if (!isSameList(machineAddresses, deps.machineAddresses()))
         move({ kind: 'recompiled', bundle: runSteps(compile(bundle, source)) })
     }
     return enforcementOf(facts)
   }
 
-  /** In `break_glass` everything that is allowed counts, so nothing lapses and all is marked. */
+  /** In `break_glass` all allows count, so no decision lapses and each is marked. */
   const marked = <T extends Decision>(made: T): T & { readonly break_glass?: true } =>
     facts.grant && stateOf(facts) === 'break_glass' ? { ...made, break_glass: true } : made
 
@@ -227,12 +230,12 @@ export function createActivePolicy(deps: ActivePolicyDeps): ActivePolicy {
   }
 }
 
-/** In place of `no_policy` for people: there is a policy, and its denies count. */
+/** Hint for people beside `no_policy`: there is a policy, and its denies count. */
 const CONFLICT = 'two organizations claim this machine, so nothing is allowed'
 
 /**
- * Why a decision of the bundle does not count, or null when it does. Its denies always do; one by
- * no rule is told as the lapse, because a rule would not open anything either.
+ * Why a decision of the bundle does not count; null when it does. Its denies always count. A
+ * default deny is reported as the lapse, because a new rule would not open the resource either.
  */
 function findLapse(
   { allows, bundle }: Extract<Enforcement<CompiledBundle>, { kind: 'bundle' }>,

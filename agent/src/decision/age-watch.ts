@@ -1,13 +1,13 @@
 import type { ActivePolicy } from './active-policy.ts'
 
-/** A timer does not see that the clock was set, nor that the machine slept: it must look again. */
+/** A timer does not notice a clock change or a suspended machine, so it must check again. */
 const MAX_DELAY_MS = 30_000
 
 export interface AgeWatchDeps {
-  /** What is left of a grant in force; null for none. */
+  /** Remaining milliseconds of the grant in force, or null. */
   readonly grantRestMs: () => number | null
   readonly onLook: () => void
-  /** Of a look that failed; the next one comes all the same. */
+  /** Called after a failed check; checks continue. */
   readonly onError: (error: unknown) => void
 }
 
@@ -16,9 +16,9 @@ export interface AgeWatch {
 }
 
 /**
- * Has the age of the bundle looked at when it becomes stale, when it expires and when a grant ends,
- * so that nothing that is open outlives it although nobody asks. `onLook` is called each time,
- * which is often.
+ * Checks the age of the bundle when it becomes stale, when it expires, and when a grant ends, so
+ * that open connections are closed on time without a request. Calls `onLook` at each check, which
+ * is often.
  */
 export function watchAge(
   active: ActivePolicy,

@@ -2,16 +2,16 @@ import { compileInSteps, type CompiledPolicy, type Policy, type Steps } from '@p
 import { compileOffline } from './offline.ts'
 import type { PolicyBundle } from './policy-bundle.ts'
 
-/** A verified bundle, compiled for the addresses that this machine had at the time. */
+/** A verified bundle, compiled for the machine addresses of that time. */
 export interface CompiledBundle {
   readonly kind: 'bundle'
   readonly bundle: PolicyBundle
   readonly source: 'server' | 'cache' | 'file'
   readonly compiled: CompiledPolicy
-  /** What stays reachable once it has expired. */
+  /** Hosts that stay reachable after expiry. */
   readonly offline: CompiledPolicy
   readonly machineAddresses: readonly string[]
-  /** What `~` stands for, or null. */
+  /** The home directory that `~` stands for, or null. */
   readonly home: string | null
 }
 
@@ -19,16 +19,16 @@ export interface CompileDeps {
   /** Canonical and sorted. */
   readonly machineAddresses: () => readonly string[]
   readonly localPolicies: readonly Policy[]
-  /** What `~` stands for, or null. */
+  /** The home directory that `~` stands for, or null. */
   readonly home: string | null
-  /** The server as rules write it. */
+  /** The server in rule syntax. */
   readonly controlPlane: readonly string[]
   readonly source: CompiledBundle['source']
-  /** What was compiled last; its work is not done again where only the times are others. */
+  /** The last compilation, reused when only the times differ. */
   readonly former: CompiledBundle | null
 }
 
-/** In steps, as policy-core compiles. `next` throws policy-core's `PolicyError`. */
+/** Compiles in steps, as policy-core does. `next` throws policy-core's `PolicyError`. */
 export function* compileBundle(
   bundle: PolicyBundle,
   { former, source, home, ...deps }: CompileDeps,
@@ -46,8 +46,8 @@ export function* compileBundle(
     revision: bundle.revision,
     ...(home === null ? {} : { home }),
   }
-  // The server does not bound the sum of path costs. A machine that refused a signed set for its
-  // cost would have no policy.
+  // The server does not bound the sum of path costs. Refusing a signed set for its cost would leave
+  // the machine without a policy.
   const compiled = yield* compileInSteps(set, { patternLimits: false })
   const offline =
     former !== null && isSameList(former.bundle.settings.offline_allow, offline_allow)
@@ -56,7 +56,7 @@ export function* compileBundle(
   return { kind: 'bundle', bundle, source, compiled, offline, machineAddresses, home }
 }
 
-/** Whether compiling would make what there is: only the times differ, as they do every hour. */
+/** Whether only the times differ, as in the hourly signatures. */
 function isSameContent(
   former: CompiledBundle,
   { policies, revision, settings }: PolicyBundle,

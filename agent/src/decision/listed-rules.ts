@@ -1,24 +1,22 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
 
 /**
- * Of each list of rules in an answer. Tens of thousands of rules may match one request; every
- * denied program would be sent megabytes, which cost the agent's only thread and stay in memory
- * until they are read.
+ * Limit for each list of rules in an answer. Tens of thousands of rules may match one request.
+ * Answers of megabytes would block the agent's only thread and stay in memory until they are read.
  */
 const MAX_LISTED = 100
 
 /**
- * A decision as the agent answers it; `rules_omitted` is absent where all deciding rules are
- * listed.
+ * A decision as the agent answers it; `rules_omitted` is absent when all deciding rules are listed.
  */
 export type ListedDecision<D extends Decision = Decision> = D & { readonly rules_omitted?: number }
 
-/** Likewise; `matched_omitted` counts deciding rules too. */
+/** An explanation as the agent answers it; `matched_omitted` counts deciding rules too. */
 export type ListedExplanation<E extends Explanation = Explanation> = ListedDecision<E> & {
   readonly matched_omitted?: number
 }
 
-/** Keeps the first deciding rules and counts the others; policy-core lists all. */
+/** Keeps the first deciding rules and counts the others; policy-core lists all of them. */
 export function listDecision<D extends Decision>(decision: D): ListedDecision<D> {
   const { rules } = decision
   if (rules.length <= MAX_LISTED) return decision
@@ -30,8 +28,8 @@ export function listDecision<D extends Decision>(decision: D): ListedDecision<D>
 }
 
 /**
- * The same of an explanation. Of the rules that matched, the first deciding ones and the first of
- * the others are kept: an inactive rule shall not disappear behind those that decided.
+ * Shortens an explanation likewise. It keeps the first deciding rules and the first of the others,
+ * so that deciding rules do not crowd out an inactive one.
  */
 export function listExplanation<E extends Explanation>(explanation: E): ListedExplanation<E> {
   const { matched } = explanation

@@ -2,12 +2,13 @@ import { canonicalAddress } from '@palisade/policy-core'
 import { networkInterfaces } from 'node:os'
 import { AgentError } from '../errors.ts'
 
-/** An address that comes to an interface is protected after this at the latest. */
+/** A new interface address is protected within this time. */
 const REMEMBERED_MS = 100
 
 /**
- * The addresses of this machine's network interfaces, canonical, sorted and without duplicates;
- * loopback is left out, being protected anyway. Throws where the machine has no descriptor left.
+ * Addresses of this machine's network interfaces: canonical, sorted and without duplicates.
+ * Loopback is omitted, because it is always protected. Throws when the machine has no free file
+ * descriptor.
  */
 export function readMachineAddresses(): readonly string[] {
   const found = new Set<string>()
@@ -21,9 +22,9 @@ export function readMachineAddresses(): readonly string[] {
 }
 
 /**
- * Reads the addresses now, and again when they are asked for 100 ms later: with hundreds of
- * interfaces a read takes as long as many decisions. When they cannot be read, those that are known
- * stay, and `onError` is told once until they can. Throws `AgentError` when none are known yet.
+ * Reads the addresses now, and again on a call at least 100 ms later: with hundreds of interfaces a
+ * read takes as long as many decisions. When a read fails, the known addresses stay, and `onError`
+ * is called once until a read succeeds. Throws `AgentError` if the first read fails.
  */
 export function watchMachineAddresses(deps: {
   readonly read: () => readonly string[]
@@ -49,7 +50,7 @@ export function watchMachineAddresses(deps: {
   }
 }
 
-/** Without a list, a name could lead to the machine itself. */
+/** Throws, because without the list a name could lead to the machine itself. */
 function readFirst(read: () => readonly string[]): readonly string[] {
   try {
     return read()

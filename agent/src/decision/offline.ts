@@ -10,7 +10,7 @@ import {
 } from '@palisade/policy-core'
 
 /**
- * What may still be reached once the bundle has expired: hosts as rules write them. Throws
+ * Compiles the hosts, in rule syntax, that stay reachable after the bundle expires. Throws
  * policy-core's `PolicyError`.
  */
 export function compileOffline(hosts: readonly string[]): CompiledPolicy {
@@ -18,8 +18,8 @@ export function compileOffline(hosts: readonly string[]): CompiledPolicy {
 }
 
 /**
- * Whether the host is one of them, by the name or address that was asked for: what its name
- * resolves to is judged by the bundle, which has to allow it as well.
+ * Whether the requested name or address is one of the hosts. The bundle must allow the request too,
+ * and decides the addresses that a name resolves to.
  */
 export function isOffline(offline: CompiledPolicy, request: CanonicalRequest | null): boolean {
   if (request === null || !('host' in request)) return false
@@ -27,10 +27,10 @@ export function isOffline(offline: CompiledPolicy, request: CanonicalRequest | n
   return decide(offline, { action, host, port }).decision === 'allow'
 }
 
-/** The server's own host and port as a rule writes them; none for what no rule can name. */
+/** The server's own host and port in rule syntax; empty when no rule can name them. */
 export function controlPlane(server: string): readonly string[] {
   const { protocol, hostname, port } = new URL(server)
-  // A URL may hold `*.example`, which as a rule would be more than one server.
+  // A URL may hold `*.example`, which as a rule would match more than one server.
   if (canonicalHost(hostname.replace(/^\[(.*)\]$/, '$1')) === null) return []
   const host = `${hostname}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`
   return checkRule(allowing([host])).length === 0 ? [host] : []

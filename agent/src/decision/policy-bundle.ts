@@ -1,17 +1,17 @@
 import type { Policy } from '@palisade/policy-core'
 
-/** What was verified, as far as decisions need it. Times are RFC 3339 UTC with milliseconds. */
+/** The verified content that decisions need. Times are RFC 3339 UTC with milliseconds. */
 export interface PolicyBundle {
-  /** The organization's revision when what this machine enforces last became another. */
+  /** The organization's revision at the last change of this machine's policies. */
   readonly revision: number
   readonly issued_at: string
-  /** From here on decisions carry `stale: true`. */
+  /** Decisions carry `stale: true` from here on. */
   readonly stale_at: string
-  /** From here on what is allowed is denied with `policy_expired`, but for `offline_allow`. */
+  /** Allows are denied with `policy_expired` from here on, except for `offline_allow`. */
   readonly expires_at: string
   readonly settings: {
     readonly resolve_unlisted_names: boolean
-    /** Hosts as rules write them. */
+    /** Hosts in rule syntax. */
     readonly offline_allow: readonly string[]
   }
   readonly policies: readonly Policy[]

@@ -1,13 +1,13 @@
 import type { Steps } from '@palisade/policy-core'
 import { setImmediate as pause } from 'node:timers/promises'
 
-/** How long work holds the agent's only thread before what waits has its turn. */
+/** How long a task may hold the agent's only thread before other work runs. */
 const TURN_MS = 4
 
 /**
- * Runs work that can pause, and lets decisions be made between its turns. Rejects with the reason
- * of `signal` as soon as that is aborted, and with the error of the work. `uptime` is in monotonic
- * milliseconds.
+ * Runs a task that can pause, and lets decisions be made between its turns. Rejects with the reason
+ * of `signal` at the first turn after it aborts, and with the error of the task. `uptime` returns
+ * monotonic milliseconds.
  */
 export async function runInTurns<T>(
   steps: Steps<T>,

@@ -2,10 +2,10 @@ import { runSelfTest, type Policy, type SelfTestFailure, type Steps } from '@pal
 import { readSelfTest } from '@palisade/protocol'
 import type { CompiledBundle } from './compile-bundle.ts'
 
-/** What the server says of a policy, to see whether this machine reads it alike. */
+/** The server's own decisions on a policy, to check that this machine agrees. */
 export interface SelfTest {
   readonly policy: Policy
-  /** As it came with the policy: read when it is asked for, and let go again. */
+  /** As received with the policy; parsed on use and not kept. */
   readonly selfTest: unknown
 }
 
@@ -13,7 +13,7 @@ const MAX_RULES_NAMED = 3
 
 /**
  * Runs the self-tests of every policy against the compiled set, one policy a step. Returns the
- * first failure, or null. Each bundle runs all of them, because policies share their indices.
+ * first failure, or null. Every bundle runs all of them, because policies share their indices.
  */
 export function* testBundle(
   { compiled, home }: Pick<CompiledBundle, 'compiled' | 'home'>,
@@ -32,7 +32,8 @@ export function* testBundle(
 }
 
 /**
- * Rules first: reports are cut. The path as in the vector, because homes are named after people.
+ * Names the rules first, because reports are truncated. Shows the path of the vector, because home
+ * directories are named after people.
  */
 function describe({ policy_id, vector, match, miss, decision }: SelfTestFailure): string {
   const named = new Set(

@@ -23,31 +23,31 @@ import { writeDurably } from '../sync/state/durable-file.ts'
 
 const MAX_TOKEN_BYTES = 4096
 const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
-/** Of the server, for which asking again will not help. */
+/** Statuses of the server that a retry does not change. */
 const FINAL_STATUSES: readonly number[] = [400, 401, 403, 409]
 
 export interface EnrolSurroundings {
   readonly fetch: Fetch
   readonly log: AgentLog
-  /** Of this machine, for people. */
+  /** Host name of this machine, shown to people. */
   readonly hostName: string
   /** Epoch milliseconds. */
   readonly clock: () => number
   /** 0 to 1, exclusive. */
   readonly random: () => number
-  /** Default: the timers of the process. */
+  /** Default: a timer of the process. */
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<unknown>
 }
 
 type Places = Pick<AgentConfig, 'agentDir' | 'enrolmentPath' | 'enrolmentTokenPath'>
 
 /**
- * Enrols a machine that has no enrolment file and an enrolment token, and asks until the server
- * answers. The key is on disk before the server hears of it: a machine whose answer is lost, by a
- * crash or on the way, asks again with the same key and gets the same device.
+ * Enrols a machine that has an enrolment token but no enrolment file, and retries until the server
+ * answers. The key is on disk before the request: if a crash or the network loses the answer, the
+ * next attempt with the same key gets the same device.
  *
- * False when `stop` came first. Throws `ERR_ENROLMENT_INVALID` for a file that cannot be used and
- * `ERR_ENROLMENT_REFUSED` for a token that the server does not take.
+ * Returns false when `stop` aborts first. Throws `ERR_ENROLMENT_INVALID` for an unusable file and
+ * `ERR_ENROLMENT_REFUSED` for a token that the server refuses.
  */
 export async function ensureEnrolled(
   places: Places,
@@ -73,7 +73,7 @@ async function readToken(path: string): Promise<string> {
   return file.text.trim()
 }
 
-/** The key of an earlier attempt, or a new one. */
+/** Reads the key of an earlier attempt, or creates one. */
 async function ensureKey(enrolmentPath: string): Promise<DeviceKey> {
   const path = keyFileOf(enrolmentPath)
   if (await isThere(path)) return readDeviceKey(enrolmentPath)
@@ -104,7 +104,7 @@ async function askUntilAnswered(
       const askedMs = Math.min(error.api?.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
       const waitMs = Math.max(backOffMs(failures, { ...RETRY, random }), askedMs)
       log.warn({ code: error.code, reason: error.message, wait_ms: waitMs }, 'cannot enrol yet')
-      // Rejects when the agent is to stop, which the loop sees by itself.
+      // Rejects when the agent stops; the loop condition handles that.
       await pause(waitMs, stop).catch(() => undefined)
     }
   }
@@ -120,7 +120,7 @@ function sleepUntil(ms: number, signal: AbortSignal): Promise<unknown> {
   return sleep(ms, undefined, { signal })
 }
 
-/** Also for what cannot be used: that is for whoever reads it to say. */
+/** Also true for an unusable file, which its reader reports. */
 async function isThere(path: string): Promise<boolean> {
   try {
     await lstat(path)

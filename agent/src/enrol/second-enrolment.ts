@@ -6,12 +6,12 @@ import type { ActivePolicy } from '../decision/active-policy.ts'
 
 const MAX_BYTES = 65_536
 
-/** Where the enrolment is unless PALISADE_ENROLMENT says otherwise. */
+/** Path of the enrolment unless PALISADE_ENROLMENT names another. */
 export function usualEnrolmentPath({ agentDir }: Pick<AgentConfig, 'agentDir'>): string {
   return join(agentDir, 'enrolment.json')
 }
 
-/** Looks whether another organization claims the machine as well, and applies what is found. */
+/** Checks whether another organization claims the machine as well, and applies the result. */
 export function createEnrolmentCount(
   config: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>,
   enrolment: Pick<Enrolment, 'org'>,
@@ -24,9 +24,9 @@ export function createEnrolmentCount(
 }
 
 /**
- * Tells whether another organization claims this machine as well: with PALISADE_ENROLMENT
- * elsewhere, by an enrolment in the data directory, where one is by default. A file there that
- * cannot be read counts as a claim, because nobody can say that it is none.
+ * Whether another organization claims this machine as well. If PALISADE_ENROLMENT names another
+ * path, the default path in the data directory must not hold an enrolment of another organization.
+ * An unreadable file there counts as a claim, because it may be one.
  */
 async function hasSecondEnrolment(
   { agentDir, enrolmentPath }: Pick<AgentConfig, 'agentDir' | 'enrolmentPath'>,

@@ -5,10 +5,10 @@ import type { FetchFile } from '../sync/transport/fetch-file.ts'
 const PATH = '/api/v1/device/hint'
 const MAX_HINT_BYTES = 256
 
-/** A hint, why there is none, or that this server tells nobody. */
+/** A hint, a fault, or `absent` for a server without hints. */
 export type HintAnswer = { readonly kind: 'hint'; readonly hint: Hint } | Fault | { kind: 'absent' }
 
-/** Waits for the server's word that there is another revision than `since`. Never rejects. */
+/** Waits until the server reports a revision other than `since`. Never rejects. */
 export async function askForHint(
   fetchFile: FetchFile,
   timeoutMs: number,

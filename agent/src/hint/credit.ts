@@ -1,12 +1,12 @@
-/** Time that may be spent, which comes back as it passes. */
+/** A budget of time that refills as time passes. */
 export interface Credit {
-  /** May go below nothing; what is owed is waited for. */
+  /** May overdraw the budget; the debt has to be waited out. */
   spend(ms: number): void
-  /** Milliseconds until there is some again; 0 while there is. */
+  /** Milliseconds until the debt is paid; 0 without a debt. */
   owedMs(): number
 }
 
-/** `mostMs` to begin with, and never more. `uptime` is monotonic, in milliseconds. */
+/** Starts at `mostMs` and never exceeds it. `uptime` returns monotonic milliseconds. */
 export function createCredit(mostMs: number, uptime: () => number): Credit {
   let leftMs = mostMs
   let countedMs = uptime()

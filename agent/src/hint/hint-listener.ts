@@ -6,35 +6,35 @@ import type { FetchFile } from '../sync/transport/fetch-file.ts'
 import { askForHint, type HintAnswer } from './ask-for-hint.ts'
 import { createCredit } from './credit.ts'
 
-/** Longer than a server waits. */
+/** Longer than a server holds a request. */
 const TIMEOUT_MS = 65_000
-/** Between two requests, and so between two polls, however many hints there are. */
+/** Least pause between two requests, and so between two polls, however many hints arrive. */
 const LEAST_PAUSE_MS = 1_000
 const RETRY = { firstMs: 5_000, capMs: 5 * 60_000 } as const
-/** For a server that tells nobody; it may be updated. */
+/** Pause for a server without hints; it may be updated. */
 const ABSENT_MS = 60 * 60_000
-/** Some sixty changes in a row, or eight hints without one. */
+/** About sixty changes in a row, or eight hints without a change. */
 const CREDIT_MS = 5 * 60_000
-/** What each request costs: a server that has news without end is asked every five seconds. */
+/** Cost of each request: a server with endless news is asked every five seconds. */
 const REQUEST_COST_MS = 5_000
-/** What it costs besides when nothing came of it: a server that lies is asked twice a minute. */
+/** Extra cost of a fruitless request: a server that lies is asked twice a minute. */
 const FUTILE_COST_MS = 30_000
 /**
- * For so many spreads a machine that has polled is in nobody's way: those whose turn comes last
- * wait for those before them as well, where the server is slow.
+ * For this many spreads other machines may still be polling: those late in the spread also wait for
+ * earlier ones when the server is slow.
  */
 const SPREADS_FOR_OTHERS = 1.5
-/** An answer without news that comes sooner was not waited for. */
+/** The server did not hold a request that it answers without news in less than this. */
 const HASTY_MS = 1_000
 
 export interface HintListenerDeps {
-  /** Null asks for the number as it is now. */
+  /** Null asks for the current number. */
   readonly ask: (since: number | null, signal: AbortSignal) => Promise<HintAnswer>
-  /** Asks for what there is; null when the server wants to be left alone. */
+  /** Polls; resolves to null while the server has asked the machine to stay away. */
   readonly poll: () => Promise<Pick<SyncOutcome, 'outcome'> | null>
-  /** For so long other machines ask for the same: told before each poll. */
+  /** Called before each poll with the time for which other machines may poll as well. */
   readonly holdBack: (ms: number) => void
-  /** Resolves after so many milliseconds, or when the signal aborts. */
+  /** Resolves after that many milliseconds, or when the signal aborts. */
   readonly rest: (ms: number, signal: AbortSignal) => Promise<void>
   /** Epoch milliseconds. */
   readonly clock: () => number
@@ -47,11 +47,11 @@ export interface HintListenerDeps {
 export interface HintListener {
   start(): void
   status(): AgentStatus['hints']
-  /** Breaks off what it waits for; resolves when that has ended, and a poll that it has begun. */
+  /** Aborts the pending request; resolves when it, and a poll under way, have ended. */
   stop(): Promise<void>
 }
 
-/** Listens to the server of this machine, polls by its poller, and holds back its reporter. */
+/** Listens to the server of this machine, polls with its poller, and holds back its reporter. */
 export function listenForHints(deps: {
   readonly fetchFile: FetchFile
   readonly poller: { readonly hinted: HintListenerDeps['poll'] }
@@ -71,10 +71,9 @@ export function listenForHints(deps: {
 }
 
 /**
- * Waits for the server's word that something has changed, and polls then. The word is believed to
- * be no more than that: whatever it is, a poll follows or nothing, one a second at most, and ever
- * fewer when nothing comes of them. The first number counts as news, because what came before it
- * was not heard.
+ * Waits for a hint from the server, then polls. A hint is trusted for no more than that: it causes
+ * at most one poll, one a second at most, and fewer when polls find no update. The first number
+ * counts as news, because earlier changes were not heard of.
  */
 export function createHintListener(deps: HintListenerDeps): HintListener {
   const { clock, uptime, random } = deps
@@ -98,7 +97,7 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
     }
   }
 
-  /** Does what the answer asks for; how long to rest then. */
+  /** Acts on the answer; returns the pause before the next request. */
   async function follow(answer: HintAnswer, tookMs: number): Promise<number> {
     if (answer.kind === 'absent') return ABSENT_MS * (0.9 + 0.2 * random())
     if (answer.kind === 'fault') return Math.max(backOff(), answer.retryAfterMs ?? 0)
@@ -114,11 +113,11 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
     deps.holdBack(spreadMs * (SPREADS_FOR_OTHERS + random()))
     const polled = await deps.poll()
     if (polled?.outcome !== 'updated') credit.spend(FUTILE_COST_MS)
-    // Not heard of yet, as far as this machine is concerned.
+    // After a failed poll the hint counts as not received.
     if (polled === null || polled.outcome === 'failed') return backOff()
     since = revision
     failures = 0
-    // What changes meanwhile is told at once then.
+    // Changes in this pause are reported right after it.
     return spreadMs * SPREADS_FOR_OTHERS
   }
 
@@ -157,7 +156,7 @@ export function createHintListener(deps: HintListenerDeps): HintListener {
   }
 }
 
-/** What a machine shows whose configuration wants no hints. */
+/** Status of a machine with hints switched off. */
 export const HINTS_OFF: AgentStatus['hints'] = {
   is_on: false,
   failing_since: null,

@@ -13,7 +13,7 @@ import {
 import { describePoints, type EnforcementPoint } from '../points/enforcement-point.ts'
 import type { Poller } from '../sync/update/poller.ts'
 
-/** The user's own file may be large; a status is read often. */
+/** The user's own file may be large, and the status is read often. */
 const MAX_LISTED_RULES = 100
 const MAX_LISTED_RESOURCES = 5
 
@@ -36,7 +36,7 @@ export interface StatusDeps {
   readonly cacheProblem: AgentStatus['cache_problem']
 }
 
-/** What `palisade status` shows; holds no secret. */
+/** The content of `palisade status`; holds no secret. */
 export function describeAgent(deps: StatusDeps): AgentStatus {
   const { server, org, user, device_id, name } = deps.enrolment
   const nextMs = deps.poller.nextAttemptAt()
