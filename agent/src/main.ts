@@ -10,7 +10,7 @@ import { agentVersion } from './version.ts'
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 const EXIT_CONFIG = 78
-/** Longer than any of the closings takes; after it the process ends anyway. */
+/** Longer than any close takes; afterwards the process exits anyway. */
 const STOP_TIMEOUT_MS = 5_000
 
 const HELP = `
@@ -47,7 +47,7 @@ async function start(): Promise<void> {
     stopping = true
     stop.abort()
     setTimeout(() => process.exit(EXIT_FAILED), STOP_TIMEOUT_MS).unref()
-    // Without an agent yet, `start` goes on and finds that it shall stop.
+    // Without an agent yet, `start` continues and checks `stopping` itself.
     if (agent !== null) void finish(agent)
   }
   process.on('SIGTERM', onSignal)
@@ -63,7 +63,7 @@ async function finish(agent: Agent): Promise<void> {
   process.exit(0)
 }
 
-/** One line each for a person; a bug gets a report id, and its stack only with `--debug`. */
+/** Prints one line for each problem. A bug gets a report id, and its stack only with `--debug`. */
 function fail(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : EXIT_USAGE)
   if (error instanceof AgentError) {
@@ -81,7 +81,7 @@ function fail(error: unknown): never {
   process.exit(EXIT_FAILED)
 }
 
-/** What a file or a variable holds must not steer a terminal, nor pass for a line of ours. */
+/** Text from a file or variable must not control the terminal, nor pass for a line of the agent. */
 function toLine(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
@@ -90,8 +90,8 @@ function toLine(text: string): string {
 }
 
 process.on('uncaughtException', fail)
-// With NODE_USE_ENV_PROXY node would ask the server through the proxy that programs here are told
-// to use: through ours, which lets nothing pass before the policy has come.
+// With NODE_USE_ENV_PROXY Node would ask the server through the proxy configured for programs,
+// which is our own and denies everything before the first policy.
 process.env['no_proxy'] = '*'
 const program = new Command('palisade-agent')
   .description('Fetches the policy of this machine and enforces it')
@@ -111,5 +111,5 @@ program
   .action(() => {
     process.stdout.write(`${agentVersion()}\n`)
   })
-// Not awaited: the bundle of this is CommonJS, which has no `await` outside of functions.
+// Not awaited: this file is bundled as CommonJS, which has no top-level `await`.
 void program.parseAsync().catch(fail)

@@ -1,12 +1,12 @@
 import type { ErrorCode, ErrorEnvelope } from '@palisade/protocol'
 
-/** What is answered when a request to the local API or the proxy is itself at fault. */
+/** Error response of the local API or the proxy. */
 export interface Refusal {
   readonly status: number
   readonly code: ErrorCode
   /** Lower-case sentence without a full stop. */
   readonly message: string
-  /** Finer than `code`, such as `host_mismatch`. */
+  /** More specific than `code`, such as `host_mismatch`. */
   readonly reason?: string
 }
 

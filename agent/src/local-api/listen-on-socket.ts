@@ -6,10 +6,10 @@ import { dirname } from 'node:path'
 import { AgentError, systemErrorCode } from '../errors.ts'
 
 /**
- * Makes sure that no living agent listens on `path`, and removes the socket that a dead one left.
- * Makes the directory when there is none.
+ * Makes sure that no running agent listens on `path`, and removes the socket of a dead one. Creates
+ * the directory if it is missing.
  *
- * Throws `ERR_LOCKED` when another agent answers there, and `ERR_SOCKET`.
+ * Throws `ERR_LOCKED` when another agent answers there, otherwise `ERR_SOCKET`.
  */
 export async function claimSocket(path: string): Promise<void> {
   try {
@@ -25,13 +25,13 @@ export async function claimSocket(path: string): Promise<void> {
 }
 
 /**
- * Makes `server` listen on a Unix socket that only this user can open, from its first moment on.
- * Replaces nothing: of two agents that claimed the path at the same time, one fails here.
+ * Makes `server` listen on a Unix socket that only this user can open, from its creation on.
+ * Replaces no file: if two agents claimed the path at the same time, one fails here.
  *
- * Throws `ERR_LOCKED` when another agent answers there, and `ERR_SOCKET`.
+ * Throws `ERR_LOCKED` when another agent answers there, otherwise `ERR_SOCKET`.
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
-  // bind(2) happens within listen(): the socket never exists with a wider mode.
+  // bind(2) happens within listen(), so the socket never exists with a wider mode.
   const before = process.umask(0o177)
   try {
     server.listen(path)

@@ -26,23 +26,26 @@ export interface LocalApiDeps {
   /** A grant file, at most `MAX_GRANT_BYTES` long. */
   readonly beginBreakGlass: (body: Uint8Array) => Promise<BreakGlassResult>
   readonly endBreakGlass: () => Promise<BreakGlassResult>
-  /** A caller that does not read its answer for so long is closed. */
+  /** A caller that does not read its answer within this time is disconnected. */
   readonly takeMs: number
-  /** A bug: logged once, answered 500. */
+  /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }
 
 interface Route {
   readonly method: 'GET' | 'POST'
   readonly answer: (request: IncomingMessage) => Promise<unknown>
-  /** Requests at once whose connections are kept in a crowd; 0 for a route that answers at once. */
+  /**
+   * Most requests at once; their connections are kept in a crowd. 0 for a route that answers at
+   * once.
+   */
   readonly most: number
 }
 
 const MAX_CONNECTIONS = 256
-/** Of those that wait until an attempt has ended, which all of them share. */
+/** Limit of callers that wait for a fetch attempt, which all of them share. */
 const MAX_SYNCS = 64
-/** They are spaced; the last of so many still comes before its caller gives up. */
+/** Explanations are spaced; the last of this many still comes before its caller times out. */
 const MAX_EXPLANATIONS = 16
 /** Each may hold `MAX_BUNDLE_BYTES`. */
 const MAX_IMPORTS = 2
@@ -59,8 +62,8 @@ class Refused extends Error {
 }
 
 /**
- * The local decision API of `protocol/machine/local-api.ts`, not listening yet. Who may connect is
- * the socket's mode; what comes in is as hostile as anything else.
+ * The local decision API of `protocol/machine/local-api.ts`, not listening yet. The socket's mode
+ * decides who may connect; requests are as hostile as any other input.
  */
 export function createLocalApi(deps: LocalApiDeps): Server {
   const waiting = createWaiting()
@@ -68,9 +71,8 @@ export function createLocalApi(deps: LocalApiDeps): Server {
   const server = createServer(
     {
       maxHeaderSize: 8192,
-      // Six seconds for a head and eleven for a request, the pause between two looks included: a
-      // look each second, and each other second in the proxy, was half of what an agent at rest
-      // costs the processor.
+      // Including the interval between two checks, a head may take six seconds and a request
+      // eleven. A check every second would wake an idle agent too often.
       headersTimeout: 3_000,
       requestTimeout: 8_000,
       keepAliveTimeout: 5_000,
@@ -90,7 +92,7 @@ export function createLocalApi(deps: LocalApiDeps): Server {
     },
   )
   paceConnections(server, createLoopTurns())
-  // An answer is due also to a caller that has ended its side behind the request.
+  // A caller that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.maxConnections = MAX_CONNECTIONS
   const clients = new Set<Socket>()
@@ -103,15 +105,16 @@ export function createLocalApi(deps: LocalApiDeps): Server {
 }
 
 /**
- * A request that came whole is destroyed as well, but has failed only by the end of its connection.
+ * Whether the caller hung up. A complete request is destroyed too, but counts as failed only by an
+ * error of its connection.
  */
 function hasHungUp(request: IncomingMessage): boolean {
   return request.errored !== null || (request.destroyed && !request.complete)
 }
 
-/** Requests under way of the routes that let them wait. */
+/** Requests in progress on routes that wait. */
 interface Waiting {
-  /** Null when the route has as many as it takes. Answers how to leave. */
+  /** Returns a function that leaves, or null when the route is full. */
   enter(route: Route, client: Socket): (() => void) | null
   clients(): readonly Socket[]
 }
@@ -193,7 +196,7 @@ async function answer(
   }
   try {
     send(response, 200, `${JSON.stringify(await route.answer(request))}\n`)
-    // The bytes of an unread answer are in this process, so its place is not free yet.
+    // Until the caller reads the answer, its bytes are in this process, so the slot stays taken.
     await awaitTaken(response, takeMs)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
@@ -204,7 +207,7 @@ async function answer(
 }
 
 /**
- * Without reading what is left of the body, so the connection cannot be used again. It is ended
+ * Refuses without reading the rest of the body, so the connection cannot be reused. It is ended
  * with the answer: while Node waits for the caller to end its side, a body in tiny chunks goes on.
  */
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {

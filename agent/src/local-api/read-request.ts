@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { isFragmented } from '../sync/transport/read-chunks.ts'
 import type { Refusal } from './envelope.ts'
 
-/** A path of 4096 bytes, escaped six-fold, with room to spare. */
+/** Room for a path of 4096 bytes, escaped six-fold. */
 export const MAX_BODY_BYTES = 65_536
 
 export type RequestBody<T = unknown> =
@@ -20,7 +20,7 @@ export async function readRequestBody(request: IncomingMessage): Promise<Request
   return json.ok ? { ok: true, value: json.value } : refuse(400, json.problem.message)
 }
 
-/** The body as it is. Rejects when the caller hangs up. */
+/** Reads the raw body. Rejects when the caller hangs up. */
 export async function readRequestBytes(
   request: IncomingMessage,
   maxBytes: number,
@@ -30,8 +30,8 @@ export async function readRequestBytes(
 }
 
 /**
- * The body as it came: to put a long one together holds decisions up. A refused one is not held,
- * and what is left of it comes to nothing. Rejects when the caller hangs up.
+ * Reads the body without joining its chunks, because joining a long one blocks decisions. A refused
+ * body is not held, and its remaining chunks are discarded. Rejects when the caller hangs up.
  */
 export function readRequestChunks(
   request: IncomingMessage,
@@ -57,7 +57,7 @@ export function readRequestChunks(
     resolve(refusal)
   }
 
-  // Events and not the stream's iterator, which puts small chunks together before it shows them.
+  // Events instead of the stream's iterator, which joins small chunks before they can be counted.
   request.on('data', take)
   request.once('end', () => resolve({ ok: true, value: chunks }))
   request.on('error', reject)

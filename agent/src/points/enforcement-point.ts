@@ -1,21 +1,24 @@
-/** Members of the status that say where a point is reached. */
+/** Members of the status that hold the address of a point. */
 export type PointName = 'proxy'
 
 /**
- * A place where the policy of this machine meets programs. The agent starts points in the order of
- * its list, once there is something to enforce, and stops them in the reverse order.
+ * A place where the policy of this machine applies to programs. The agent starts points in list
+ * order, after it has restored the cached policy, and stops them in reverse order.
  */
 export interface EnforcementPoint {
   readonly name: PointName
-  /** Takes programs from then on. Throws `AgentError`. */
+  /** Serves programs from then on. Throws `AgentError`. */
   start(): Promise<void>
-  /** Takes no more programs and closes their connections. Harmless before `start`, and after one that failed. */
+  /**
+   * Takes no more programs and closes their connections. Harmless before `start`, and after a
+   * failed one.
+   */
   stop(): Promise<void>
-  /** Where programs reach it, for people, as it is now. */
+  /** The present address for programs, in a form for people. */
   describe(): string
 }
 
-/** What each point says of itself, by its name; empty where there is no such point. */
+/** The description of each point by its name; empty for a missing point. */
 export function describePoints(
   points: readonly EnforcementPoint[],
 ): Readonly<Record<PointName, string>> {

@@ -2,23 +2,26 @@ import type { Socket } from 'node:net'
 import type { ClientOwners } from './client-owners.ts'
 import type { LiveConnections, Place } from './live-connections.ts'
 
-/** Bounds what passes through the proxy at once, of each program and of all. */
+/**
+ * Bounds the requests and tunnels that pass through the proxy at once, per program and in total.
+ */
 export interface Admission {
-  /** A place for one request or tunnel of that connection; null when there is none for it. */
+  /** A slot for one request or tunnel of that connection; null when it gets no slot. */
   enter(client: Socket): Promise<Place | null>
 }
 
-/** A process alone gets a quarter of all places by this: it holds one for three that are free. */
+/** A process alone gets a quarter of all slots: it may hold one for every three free ones. */
 const FREE_TO_ONE_OF_A_PROCESS = 3
-/** A session, or another user, gets seven eighths of all: it holds seven for one that is free. */
+/** A session, or another user, gets seven eighths of all: it may hold seven for each free one. */
 const OF_A_CROWD_TO_ONE_FREE = 7
 
 /**
- * Gives places by the number that is still free. The more processes and sessions hold many, the
- * fewer each gets, and a process that holds none finds one. A fork adds a process to its session,
- * so a program does not get more than the share of a session by forking.
+ * Grants slots by the number of free ones. The more processes and sessions hold many, the fewer
+ * each gets, and a process that holds no slot finds one. A fork adds a process to its session, so
+ * forking does not get a program beyond the share of a session.
  *
- * Owners are looked up only once a quarter of the places is taken: before, no share is exceeded.
+ * Owners are looked up only when a quarter of the slots is taken, because no share is exceeded
+ * before.
  */
 export function createAdmission(live: LiveConnections, owners: ClientOwners): Admission {
   return {
@@ -26,7 +29,7 @@ export function createAdmission(live: LiveConnections, owners: ClientOwners): Ad
       if (live.size() < live.limit / (1 + FREE_TO_ONE_OF_A_PROCESS)) return live.enter(client)
       const owner = await owners.ownerOf(client)
       if (client.destroyed) return null
-      // Without proc(5) all are unknown: a share of theirs would be one for everybody.
+      // Without proc(5) all owners are unknown, and one share would have to do for all programs.
       if (owner === null) return live.enter(client)
       const holders = live.clients().map((other) => owners.known(other))
       const ofCrowd = holders.filter((other) => other?.crowd === owner.crowd)

@@ -5,10 +5,10 @@ import type { Refusal } from '../local-api/envelope.ts'
 import { renderDenialPage } from './denial-page.ts'
 import { describeDenial, describeRemedy } from './describe-denial.ts'
 
-/** A complete answer of the proxy itself, the same for a request and for CONNECT. */
+/** A complete answer of the proxy itself, used for requests and for CONNECT. */
 export interface Answer {
   readonly status: number
-  /** Printable ASCII. Of a refused tunnel it is all that most programs show. */
+  /** Printable ASCII. For a refused tunnel most programs show only this. */
   readonly phrase: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -17,15 +17,15 @@ export interface Answer {
 export const DECISION_HEADER = 'Palisade-Decision'
 
 /**
- * `deny; reason=default_deny`: a structured field (RFC 9651), for programs that do not read bodies.
+ * `deny; reason=default_deny`: a structured field (RFC 9651) for programs that do not read bodies.
  */
 export function formatDecisionHeader({ decision, reason, break_glass }: MachineDecision): string {
   return `${decision}; reason=${reason}${break_glass === true ? '; break_glass' : ''}`
 }
 
 /**
- * 403 with the decision object, near misses and, in `error`, a sentence that npm prints; a page for
- * a client that takes HTML.
+ * A 403 with the decision object, near misses, and an `error` sentence that npm prints. A client
+ * that accepts HTML gets a page.
  */
 export function answerDenied(
   decision: MachineDecision,
@@ -43,13 +43,16 @@ export function answerDenied(
   return build(403, phrase, `${JSON.stringify(body)}\n`, headers)
 }
 
-/** For what was never judged or could not be done. `error` is a text, which npm prints. */
+/**
+ * An answer for a request that was not decided, or that failed. `error` is a text, which npm
+ * prints.
+ */
 export function answerRefusal({ status, code, reason, message }: Refusal): Answer {
   const phrase = `Palisade: ${message.replaceAll(/[^\x20-\x7e]/gu, '?')}`
   return build(status, phrase, `${JSON.stringify({ error: phrase, code, reason, message })}\n`, {})
 }
 
-/** The whole answer as bytes, for a socket that no longer belongs to an HTTP server. */
+/** The answer as a raw HTTP message, for a socket that no longer belongs to an HTTP server. */
 export function formatRawAnswer({ status, phrase, headers, body }: Answer): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
   return [`HTTP/1.1 ${status} ${phrase}`, ...lines, '', body].join('\r\n')
@@ -61,7 +64,7 @@ const HTML = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-/** As browsers ask for pages; `*` alone is how programs ask for anything. */
+/** Browsers name `text/html`; other programs accept it only by a wildcard. */
 function wantsHtml(accept: string | undefined): boolean {
   return /(?:^|,)\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:,|$))|,|$)/i.test(accept ?? '')
 }

@@ -1,19 +1,19 @@
 import { canonicalHost, type CanonicalHost } from '@palisade/policy-core'
 
-/** Where a client wants to go, canonical: what is matched, resolved, dialled and logged. */
+/** The requested destination in canonical form, which is matched, resolved, dialled and logged. */
 export interface Target {
   /** A-label name, or an address without brackets. */
   readonly host: string
   readonly port: number
 }
 
-/** `[address]`, or visible ASCII without delimiters; then perhaps a port without padding. */
+/** `[address]`, or visible ASCII without delimiters; then an optional port without padding. */
 const AUTHORITY = /^(?:\[([0-9A-Fa-f:.]+)\]|((?:(?![[\]:@/\\?#%])[!-~])+))(?::([1-9]\d{0,4}))?$/
 
 /**
- * Parses `host[:port]` as a request line or a `Host` header holds it; null for anything that two
- * readers could take for two things: user part, percent sign, empty or padded port, IPv6 without
- * brackets, a bracketed name. `defaultPort` null makes the port mandatory.
+ * Parses `host[:port]` from a request line or a `Host` header. Returns null for any form that two
+ * readers could interpret differently: user part, percent sign, empty or padded port, IPv6 without
+ * brackets, a bracketed name. With `defaultPort` null the port is mandatory.
  */
 export function parseAuthority(text: string, defaultPort: number | null): Target | null {
   const parts = AUTHORITY.exec(text)
@@ -26,13 +26,13 @@ export function parseAuthority(text: string, defaultPort: number | null): Target
   return { host: host.kind === 'name' ? host.name : host.address, port }
 }
 
-/** `[192.0.2.1]` is no IP-literal (RFC 3986 §3.2.2). */
+/** `[192.0.2.1]` is not an IP-literal (RFC 3986 §3.2.2). */
 function canonicalIpv6(text: string): CanonicalHost | null {
   const host = text.includes(':') ? canonicalHost(text) : null
   return host?.kind === 'address' ? host : null
 }
 
-/** `host:port` as it goes into a `Host` header; a default port is left out. */
+/** Formats `host:port` for a `Host` header, without the default port. */
 export function formatAuthority(target: Target, defaultPort: number | null): string {
   const host = target.host.includes(':') ? `[${target.host}]` : target.host
   return target.port === defaultPort ? host : `${host}:${target.port}`

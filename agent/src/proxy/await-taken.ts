@@ -1,22 +1,21 @@
 import type { Writable } from 'node:stream'
 
 /**
- * How long a client may take to read an answer of the agent itself, most of which the kernel takes
- * at once.
+ * How long a client may take to read an answer of the agent itself; most of one fits into the
+ * buffers of the kernel.
  */
 export const TAKE_MS = 10_000
 
 /**
- * Resolves when the kernel has taken all of an answer that was ended, or its connection is closed:
- * until then its bytes are in this process, so its place is not free. After `takeMs` the connection
- * is closed.
+ * Resolves when the kernel has taken all of an ended answer, or when its connection is closed.
+ * Until then the bytes are in this process, so the slot is not free. Closes the connection after
+ * `takeMs`.
  */
 export async function awaitTaken(answer: Writable, takeMs: number): Promise<void> {
-  // Not `finished` of `node:stream`, which takes a response that was ended for one that is
-  // finished.
+  // `finished` of `node:stream` also resolves for a response that has ended but is not flushed.
   if (answer.writableFinished || answer.destroyed) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  // A response that has no connection any more would neither finish nor close.
+  // A response that has lost its connection emits neither `finish` nor `close`.
   const timer = setTimeout(() => {
     answer.destroy()
     resolve()

@@ -1,14 +1,14 @@
 import type { Readable, Writable } from 'node:stream'
 
-/** The least that a request body has to bring in each window. */
+/** The least number of bytes that a request body must bring in each window. */
 export interface BodyRate {
   readonly bytes: number
   readonly windowMs: number
 }
 
 /**
- * Calls `onSlow` once when `body` brings less than the least rate, and stops after that. A window
- * in which `sink` does not take more does not count: then the origin is slow, not the client.
+ * Calls `onSlow` once when `body` is slower than the least rate, then stops. A window in which
+ * `sink` is full does not count, because the origin is slow, not the client.
  */
 export function watchBodyRate(
   body: Readable,

@@ -3,23 +3,24 @@ import { setTimeout as rest } from 'node:timers/promises'
 import type { FindOwners, Owner } from './socket-owners.ts'
 
 /**
- * A look serves all who wait for it. It takes at most a tenth of the processor, or comes this late.
+ * One scan serves all callers that wait for it. The pause after a scan is nine times its duration,
+ * which leaves it a tenth of the processor, but it is bounded.
  */
 const RESTS_A_LOOK = 9
 const MAX_REST_MS = 500
 
-/** Which program a connection of the proxy comes from. */
+/** Finds the programs behind connections of the proxy. */
 export interface ClientOwners {
   /**
-   * Looks for one that was not looked for yet; null where it cannot be found. A look ends those
-   * connections that no process has any more: no answer can reach them, and they keep places.
+   * Scans for the owner of a new connection; null if it cannot be found. A scan also closes
+   * connections that their process has abandoned: no answer can reach them, and they keep slots.
    */
   ownerOf(client: Socket): Promise<Owner | null>
-  /** Null for one that was not looked for, or not found. */
+  /** Null for an owner that was not looked up or not found. */
   known(client: Socket): Owner | null
 }
 
-/** `clients` are all connections there are; one look finds the owners of all of them. */
+/** `clients` returns all open connections; one scan finds the owners of all of them. */
 export function createClientOwners(
   clients: () => Iterable<Socket>,
   findOwners: FindOwners,
@@ -28,7 +29,7 @@ export function createClientOwners(
   let rested: Promise<unknown> = Promise.resolve()
   let coming: Promise<void> | null = null
 
-  /** How long it took, in milliseconds. */
+  /** Returns its duration in milliseconds. */
   async function look(): Promise<number> {
     const beganMs = performance.now()
     const unknown = [...clients()].filter((client) => !owners.has(client))
@@ -55,7 +56,7 @@ export function createClientOwners(
     await looked
   }
 
-  /** The next look that begins: one under way may have missed a connection that is new. */
+  /** Waits for the next scan to begin: one under way may miss a new connection. */
   function lookSoon(): Promise<void> {
     coming ??= rested.then(lookNow)
     return coming

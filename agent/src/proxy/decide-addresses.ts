@@ -2,7 +2,7 @@ import { canonicalAddress, type ConnectRequest, type Decision } from '@palisade/
 import { setImmediate as pause } from 'node:timers/promises'
 import type { Resolve } from './resolver.ts'
 
-/** More addresses than this of one name are not looked at. */
+/** Further addresses of a name are ignored. */
 const MAX_ADDRESSES = 16
 
 export interface DecidedAddress<D> {
@@ -12,11 +12,11 @@ export interface DecidedAddress<D> {
 }
 
 /**
- * Resolves the name of `request`, once, and decides every address that it has, in the order of the
- * resolver. Rejects when the name cannot be resolved. Whether it may be, the caller has decided.
+ * Resolves the name of `request` once and decides each of its addresses, in resolver order. Rejects
+ * when the name cannot be resolved. The caller has decided that it may be resolved.
  *
- * Each address has a turn of the event loop of its own: where thousands of rules match, the
- * decisions on all of them together would hold up those of others.
+ * Each address gets its own turn of the event loop: where thousands of rules match, deciding all of
+ * them at once would delay the decisions of other programs.
  */
 export async function decideAddresses<D extends Decision>(
   { decide, resolve }: { readonly decide: (request: unknown) => D; readonly resolve: Resolve },

@@ -13,7 +13,7 @@ import { explainLoop, refuseLoop, type IsSelf } from './refuse-loop.ts'
 import type { Resolve } from './resolver.ts'
 import { createSpacedExplanations } from './spaced-explanations.ts'
 
-/** The answers of the local API; a decision counts as one that a program was given. */
+/** The `decide` and `explain` of the local API. A decision counts as one given to a program. */
 export function decideAsAsked(deps: {
   readonly active: Pick<ActivePolicy, 'decide' | 'explain'>
   readonly tally: Pick<DecisionTally, 'add'>
@@ -45,9 +45,9 @@ export function decideAsAsked(deps: {
 type Resolved<D> = D & Pick<LocalDecision, 'addresses'>
 
 /**
- * Decides one request of the local API. With `resolve: true` beside it, as the proxy would: the
- * addresses of a name are decided, too. A name is resolved only where the proxy would resolve it,
- * so that asking here carries no more out of the machine than connecting does.
+ * Decides one request of the local API. With `resolve: true` it also decides the addresses of a
+ * name, as the proxy would. It resolves a name only where the proxy would, so that a question
+ * reveals no more outside the machine than a connection.
  */
 export async function decideAsProxy<D extends Decision>(
   decide: (request: unknown) => D,
@@ -57,7 +57,7 @@ export async function decideAsProxy<D extends Decision>(
   const asked = decide(value)
   const { request, address_required } = asked
   if (address_required !== true || !asksToResolve(value)) return asked
-  // The proxy speaks TCP alone.
+  // The proxy speaks only TCP.
   if (request?.action !== 'connect:tcp') return asked
   const decided = await decideAddresses(
     { decide, resolve },
@@ -75,9 +75,8 @@ export async function decideAsProxy<D extends Decision>(
 }
 
 /**
- * The same with an explanation. Only the deciding address is explained: to explain all that a name
- * has would take seconds where there are many rules, and the name's DNS server chooses how many it
- * has.
+ * Decides likewise, with an explanation of the deciding address only. Explaining all addresses of a
+ * name would take seconds with many rules, and its DNS server chooses their number.
  */
 export async function explainAsProxy<E extends Explanation>(
   deps: {

@@ -3,7 +3,7 @@ import type { MachineDecision } from '../decision/active-policy.ts'
 import type { ListedDecision } from '../decision/listed-rules.ts'
 import { describeDenial, describeRemedy } from './describe-denial.ts'
 
-/** A denial for a browser. Everything that a rule or a client wrote is escaped. */
+/** A denial as a page for browsers. Text from rules and clients is escaped. */
 export function renderDenialPage(
   decision: ListedDecision<MachineDecision>,
   nearMisses: readonly NearMiss[],

@@ -7,9 +7,10 @@ import { LOOP_HINT } from './refuse-loop.ts'
 const MAX_NAME_LENGTH = 64
 
 /**
- * One sentence about a denial, such as `Palisade: example.com:443 denied by rule "no uploads"; run:
- * palisade explain connect:tcp example.com:443`. Printable ASCII of at most 1,000 characters,
- * whatever a rule is called, so it is safe as a reason phrase (RFC 9112 §4) and on a terminal.
+ * Describes a denial in one sentence, such as `Palisade: example.com:443 denied by rule "no
+ * uploads"; run: palisade explain connect:tcp example.com:443`. The sentence is printable ASCII of
+ * at most 1,000 characters for every rule name, so it is safe as a reason phrase (RFC 9112 §4) and
+ * on a terminal.
  */
 export function describeDenial(decision: MachineDecision): string {
   const { request } = decision
@@ -53,7 +54,7 @@ function describeProtection({ request, hint }: MachineDecision): string {
   return `denied, it resolves to the protected address ${request.address ?? ''}`
 }
 
-/** What a person can do about it; null for nothing. The organization governs every machine. */
+/** How a person can get access, or null. The organization governs every machine. */
 export function describeRemedy({ hint }: MachineDecision): string | null {
   return hint?.startsWith('allow ') === true
     ? `an editor of the organization can add: ${hint}`
@@ -64,9 +65,7 @@ function formatTarget(request: CanonicalRequest | null): string {
   return request !== null && 'host' in request ? formatAuthority(request, null) : 'the request'
 }
 
-/**
- * Neither line breaks, nor a closing quote, nor anything that a terminal or an old parser minds.
- */
+/** Removes line breaks, closing quotes, and characters that confuse a terminal or an old parser. */
 function toPlainText(name: string): string {
   const plain = name.replaceAll('"', "'").replaceAll(/[^\x20-\x7e]/gu, '?')
   return plain.length <= MAX_NAME_LENGTH ? plain : `${plain.slice(0, MAX_NAME_LENGTH - 3)}...`

@@ -5,7 +5,7 @@ import type { FindNearMisses } from './near-misses.ts'
 import type { Opening } from './open-connection.ts'
 import type { BadHead } from './request-head.ts'
 
-/** The answer to a client when no connection came about. */
+/** The answer to a client when no connection was opened. */
 export function explainOpening(
   { nearMisses }: { readonly nearMisses: FindNearMisses },
   opening: Exclude<Opening, { kind: 'open' }>,

@@ -18,10 +18,10 @@ import { paceAnswer, PacedAnswers } from './paced-answers.ts'
 import { connectionOf } from './paced-connection.ts'
 import { readForwardRequest, type ForwardRequest } from './request-head.ts'
 
-/** Of the answer; some sites send large cookies. */
+/** Limit for the header of an answer; some sites send large cookies. */
 const MAX_ANSWER_HEADER_BYTES = 65_536
 
-/** How long a client that has ended its side may wait; it may as well have gone. */
+/** How long a client that has ended its side may wait; it may be gone. */
 const HALF_CLOSED_MS = 30_000
 
 export interface PassDeps extends OpenDeps {
@@ -29,18 +29,18 @@ export interface PassDeps extends OpenDeps {
   readonly bodyRate: BodyRate
   /** Shared by all connections of the proxy. */
   readonly turns: LoopTurns
-  /** A connection on which nothing moves for so long is closed. */
+  /** A connection without traffic for this long is closed. */
   readonly idleMs: number
-  /** A client that does not read the reason of a refusal for so long is closed. */
+  /** A client that does not read a refusal within this time is disconnected. */
   readonly takeMs: number
-  /** Called once for every target that was judged. */
+  /** Called once for each decided target. */
   readonly onDecision: (decision: MachineDecision) => void
   readonly nearMisses: FindNearMisses
 }
 
 type Opened = Extract<Opening, { kind: 'open' }>
 
-/** Carries one absolute-form request to its origin, or answers why not. */
+/** Forwards one absolute-form request to its origin, or answers with a refusal. */
 export async function forwardRequest(
   deps: PassDeps,
   request: IncomingMessage,
@@ -54,7 +54,7 @@ export async function forwardRequest(
   if (place === null) return reply(response, explainCrowd())
   const gone = new AbortController()
   response.once('close', () => gone.abort())
-  // Admission took time, and a response may have closed meanwhile.
+  // The response may have closed during the admission.
   if (client.destroyed) gone.abort()
   const lift = awaitEnd(client, () => gone.abort())
   try {
@@ -72,7 +72,7 @@ export async function forwardRequest(
   }
 }
 
-/** Calls `onOver` some time after the client has ended its side. */
+/** Calls `onOver` some time after the client ends its side. */
 function awaitEnd(client: Socket, onOver: () => void): () => void {
   let timer: NodeJS.Timeout | undefined
   const onEnd = (): void => {
@@ -87,8 +87,8 @@ function awaitEnd(client: Socket, onOver: () => void): () => void {
 }
 
 /**
- * A stream's iterator puts together what has come at once, so a tiny chunk costs no write. `source`
- * is left open: the client of a body that cannot be carried on still has to be answered.
+ * The iterator of a stream joins chunks that arrive together, so a tiny chunk costs no write.
+ * `source` stays open, because the client of a failed body must still be answered.
  */
 async function* joinChunks(source: Readable): AsyncGenerator<Buffer> {
   yield* source.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
@@ -114,7 +114,7 @@ async function exchange(
     headers: forward.headers.flat(),
     setHost: false,
     maxHeaderSize: MAX_ANSWER_HEADER_BYTES,
-    // The socket is connected already; without an agent nothing else ever uses it.
+    // The socket is already connected; without an agent no other request uses it.
     createConnection: () => new PacedAnswers(opening.socket, deps.turns),
   })
   paceAnswer(upstream)
@@ -133,10 +133,10 @@ async function exchange(
     if (response.headersSent) response.destroy()
   })
   try {
-    // A failure of the origin is found by `awaitAnswer`.
+    // `awaitAnswer` reports a failure of the origin.
     pipeline(joinChunks(request), upstream).catch(() => {})
     const answer = await awaitAnswer(upstream, signal)
-    // Also one that came in the same piece.
+    // The piece that held the answer may also have ended the exchange.
     if (upstream.destroyed) throw new Error('the exchange is over')
     const headers = readAnswerHeaders(answer, opening.decision)
     response.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', headers.flat())
@@ -151,7 +151,7 @@ async function exchange(
   }
 }
 
-/** A 101 that nobody asked for ends the socket without an `error` event; hence the `close`. */
+/** A 101 without a request for it ends the socket without an `error` event; hence the `close`. */
 async function awaitAnswer(
   upstream: ReturnType<typeof sendRequest>,
   signal: AbortSignal,
@@ -173,7 +173,7 @@ async function awaitAnswer(
 function readAnswerHeaders(answer: IncomingMessage, decision: MachineDecision): HeaderList {
   const headers = pairHeaders(answer.rawHeaders)
   const codings = valuesOf(headers, 'transfer-encoding')
-  // node undoes `chunked` only; with another coding the body would not be what its headers say.
+  // Node decodes only `chunked`; with another coding the body would not match its headers.
   if (codings.length > 1 || codings.some((coding) => coding.toLowerCase() !== 'chunked'))
     throw new Error('the origin used another transfer coding than `chunked`')
   const kept = withoutHopByHop(headers).filter(

@@ -1,7 +1,7 @@
-/** Field lines in the order they came; names as they were written. */
+/** Header fields in order, with their names as written. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
-/** From node's `rawHeaders`: name and value by turns. */
+/** Pairs the alternating names and values of Node's `rawHeaders`. */
 export function pairHeaders(raw: readonly string[]): HeaderList {
   const pairs: [string, string][] = []
   for (let index = 0; index + 1 < raw.length; index += 2)
@@ -14,7 +14,7 @@ export function valuesOf(headers: HeaderList, name: string): readonly string[] {
   return headers.filter(([field]) => field.toLowerCase() === name).map(([, value]) => value)
 }
 
-/** RFC 9110 §7.6.1, and what only concerns a proxy. */
+/** RFC 9110 §7.6.1, and fields that concern only a proxy. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -26,9 +26,9 @@ const HOP_BY_HOP = new Set([
 ])
 
 /**
- * What may go to the next hop: without hop-by-hop fields, whatever `Connection` names, and
- * `Proxy-*` (credentials for us are none of the origin's business). `Content-Length` stays even
- * when `Connection` names it: a message must not lose its framing on the way.
+ * The fields for the next hop: without hop-by-hop fields, fields named by `Connection`, and
+ * `Proxy-*`, which may hold credentials for this proxy. `Content-Length` stays even if `Connection`
+ * names it, because a message must keep its framing.
  */
 export function withoutHopByHop(headers: HeaderList): HeaderList {
   const named = new Set(

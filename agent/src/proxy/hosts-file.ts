@@ -2,25 +2,25 @@ import { canonicalAddress } from '@palisade/policy-core'
 import { readFile, stat } from 'node:fs/promises'
 import { systemErrorCode } from '../errors.ts'
 
-/** Where the system keeps names of its own. */
+/** The system's own list of names. */
 const HOSTS_FILE = '/etc/hosts'
 
 /**
- * The addresses that the hosts file gives a canonical name; none without such a file. Rejects when
- * there is one that cannot be read: its names are not for name servers.
+ * The addresses that the hosts file gives a canonical name; empty without such a file. Rejects when
+ * the file cannot be read: its names must not be sent to name servers.
  */
 export type FindListed = (name: string) => Promise<readonly string[]>
 
 interface KnownText {
-  /** Of the file, as it was when it was read. */
+  /** Identifies the version of the file that was read. */
   readonly stamp: string
   /** In lower case. */
   readonly text: Promise<string>
 }
 
 /**
- * Reads the file once, and once more after each change: a block list has 100,000 lines, and a
- * hundred names may be asked for at once.
+ * Reads the file once, and again after each change: a block list may have 100,000 lines, and a
+ * hundred names may be looked up at once.
  */
 export function createHostsFile(path: string = HOSTS_FILE): FindListed {
   let known: KnownText | null = null
@@ -54,11 +54,11 @@ async function readLower(path: string): Promise<string> {
 }
 
 /**
- * The canonical addresses that a hosts file in lower case gives a canonical name, in its order; see
- * hosts(5). Looks at the lines alone that hold the name as a word.
+ * The canonical addresses of a canonical name in a lower-case hosts file, in file order; see
+ * hosts(5). Parses only the lines that hold the name as a word.
  */
 export function findHostAddresses(text: string, name: string): readonly string[] {
-  // Most names are in no line, and this is thirty times as fast.
+  // Most names are in no line, and this check is much faster than the expression.
   if (!text.includes(name)) return []
   const word = new RegExp(`(?<=\\s)${name.replaceAll('.', '\\.')}(?=[\\s#]|$)`, 'g')
   const found = new Set<string>()

@@ -16,7 +16,7 @@ import { refuseLoop, type IsSelf } from './refuse-loop.ts'
 import { createFindOwners } from './socket-owners.ts'
 import { thinOut } from './thin-out.ts'
 
-/** Never anything else: whoever can connect acts with this user's policy. */
+/** Loopback only: every client that can connect acts with this user's policy. */
 const ADDRESS = '127.0.0.1'
 
 export interface HttpProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
@@ -24,13 +24,13 @@ export interface HttpProxyDeps extends Omit<PassDeps, 'admission' | 'turns'> {
   readonly port: number
   readonly live: LiveConnections
   readonly maxConnections: number
-  /** A bug: logged once, answered 500. */
+  /** Called with a bug, which is logged once and answered with 500. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * The HTTP proxy of this machine: absolute-form `http:` requests and CONNECT. `start` throws
- * `ERR_PROXY_PORT`; `describe` is `http://127.0.0.1:PORT`, with port 0 before.
+ * The HTTP proxy of this machine, for absolute-form `http:` requests and CONNECT. `start` throws
+ * `ERR_PROXY_PORT`. `describe` returns `http://127.0.0.1:PORT`, with port 0 before the start.
  */
 export interface HttpProxy extends EnforcementPoint {
   readonly isSelf: IsSelf
@@ -40,25 +40,25 @@ export function createHttpProxy(deps: HttpProxyDeps): HttpProxy {
   let ownPort = 0
   const server = createServer({
     maxHeaderSize: 16_384,
-    // Twelve seconds, the pause between two looks included: looking wakes an agent at rest.
+    // Twelve seconds, including the interval between two checks, which wake an idle agent.
     headersTimeout: 6_000,
-    // A body may take as long as it moves.
+    // A body may take any time while it moves.
     requestTimeout: 0,
     keepAliveTimeout: 5_000,
     connectionsCheckingInterval: 6_000,
-    // Ours says the same in an answer of its own.
+    // `readForwardRequest` checks the header and explains a refusal in its own answer.
     requireHostHeader: false,
     noDelay: true,
   })
   server.maxConnections = deps.maxConnections
-  // 0: node drops what is beyond its count without a word; ours is counted and refused.
+  // 0 means unlimited: Node silently drops fields beyond its limit, `request-head.ts` refuses them.
   server.maxHeadersCount = 0
   server.timeout = deps.idleMs
-  // An answer is due also to a client that has ended its side behind the request.
+  // A client that ends its side after the request still gets its answer.
   Object.assign(server, { httpAllowHalfOpen: true })
   const turns = createLoopTurns()
   paceConnections(server, turns)
-  /** Those too that are no longer the HTTP server's: tunnels, and who waits for one. */
+  /** Includes connections detached from the HTTP server: tunnels, and clients that wait for one. */
   const clients = new Set<Socket>()
   const owners = createClientOwners(
     () => clients,
@@ -120,8 +120,8 @@ function attach(server: Server, pass: PassDeps, onError: (error: unknown) => voi
   server.on('checkContinue', forward)
   server.on('connect', (request: IncomingMessage, _: Duplex, head: Buffer) => {
     const client = connectionOf(request).release(head)
-    // By the end of its side, which came while an earlier request was answered, nothing can be
-    // given back.
+    // A client that ended its side during an earlier request gets no tunnel: unread bytes cannot be
+    // pushed back after the end of its stream.
     if (client.readableEnded) client.destroy()
     else openTunnel(pass, request, client).catch(onError)
   })
@@ -131,9 +131,7 @@ function attach(server: Server, pass: PassDeps, onError: (error: unknown) => voi
   })
 }
 
-/**
- * What is no HTTP is answered once: a second answer would be taken for that of the next request.
- */
+/** Answers malformed input once: a second answer would pass for the answer to the next request. */
 function refuseMalformed(connection: PacedConnection, code: string | undefined): void {
   const { response } = connection
   if (response === null) hangUp(connection.release(), describeParseError(code))
@@ -141,7 +139,7 @@ function refuseMalformed(connection: PacedConnection, code: string | undefined):
   else connection.destroy()
 }
 
-/** Whether a connection would reach this proxy; `0.0.0.0` leads to loopback too. */
+/** Whether a connection would reach this proxy; `0.0.0.0` also leads to loopback. */
 function isOwn(address: string, port: number, ownPort: number): boolean {
   return port === ownPort && (address === ADDRESS || address === '0.0.0.0')
 }

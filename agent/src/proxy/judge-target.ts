@@ -14,15 +14,15 @@ export type Judgement =
 
 export interface JudgeDeps {
   readonly decide: (request: unknown) => MachineDecision
-  /** All addresses of a canonical name, in any spelling; rejects when there are none. */
+  /** Returns all addresses of a canonical name, in any spelling; rejects without an address. */
   readonly resolve: Resolve
 }
 
 /**
- * Decides where a connection to `target` may go: the name first, then every address that it
- * resolves to. A name that no rule speaks for is never resolved, for the query alone would carry
- * its labels out of the machine; one that is resolved is resolved once, so that a second answer
- * cannot differ from the one that was decided.
+ * Decides where a connection to `target` may go: first the name, then each address that it resolves
+ * to. A name that no rule matches is never resolved, because the query alone would carry its labels
+ * out of the machine. Other names are resolved once, so that a second answer cannot differ from the
+ * decided one.
  */
 export async function judgeTarget(deps: JudgeDeps, target: Target): Promise<Judgement> {
   const request = { action: 'connect:tcp', host: target.host, port: target.port } as const

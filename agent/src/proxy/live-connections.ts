@@ -1,22 +1,22 @@
 import type { Decision, Steps } from '@palisade/policy-core'
 import type { Socket } from 'node:net'
 
-/** What passes through the proxy now; bounded, and judged again whenever policy changes. */
+/** Requests and tunnels in progress; bounded, and decided again after each policy change. */
 export interface LiveConnections {
-  /** A place for one request or tunnel of that connection; null when all are taken. */
+  /** A slot for one request or tunnel of that connection; null when all are taken. */
   enter(client: Socket): Place | null
-  /** The connections of all places; one may have several. */
+  /** The connection of each slot; a connection may hold several. */
   clients(): readonly Socket[]
-  /** Closes everything that the policy now in force denies, a step for each; returns how many. */
+  /** Closes all connections that the policy in force denies, one a step; returns their number. */
   rejudge(): Steps<number>
   closeAll(): void
   size(): number
-  /** The number of places. */
+  /** The number of slots. */
   readonly limit: number
 }
 
 export interface Place {
-  /** From now on `close` is called when `request` is denied; replaces what was guarded before. */
+  /** Calls `close` when `request` is denied from now on; replaces an earlier guard. */
   guard(request: unknown, close: () => void): void
   /** Idempotent. */
   leave(): void
@@ -24,7 +24,7 @@ export interface Place {
 
 interface Held {
   readonly client: Socket
-  /** Null until something is guarded. */
+  /** Null until a request is guarded. */
   readonly guarded: Guarded | null
 }
 
@@ -44,7 +44,7 @@ export function createLiveConnections(
     guarded.close()
   }
 
-  /** Visits connections that are added between steps too. */
+  /** Also visits connections that are added between steps. */
   function* rejudge(): Steps<number> {
     let closed = 0
     for (const [place, { guarded }] of places) {

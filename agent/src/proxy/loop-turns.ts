@@ -1,14 +1,14 @@
-/** Of each turn of the event loop, for all that waits together. */
+/** Time for waiting tasks in each turn of the event loop, shared by all of them. */
 const TURN_MS = 2
 
 /**
- * Lets work that waits go on in later turns of the event loop, so that new requests come in
+ * Spreads waiting tasks over later turns of the event loop, so that new requests are read in
  * between.
  */
 export interface LoopTurns {
-  /** Whether this turn has time left for work that could wait. */
+  /** Whether this turn has time left for a task that could wait. */
   hasTime(): boolean
-  /** Calls `run` in a later turn, behind all that wait already. */
+  /** Calls `run` in a later turn, after all tasks that wait already. */
   later(run: () => void): void
 }
 

@@ -2,16 +2,16 @@ import type { Explanation, NearMiss } from '@palisade/policy-core'
 import type { MachineDecision } from '../decision/active-policy.ts'
 
 /**
- * A search looks at every rule, which takes from microseconds to half a second. A program that is
- * denied a thousand times a second must not hold up the decisions of the others: after a search
- * there is none for so many times as long as it took, and answers are without near misses.
+ * A search reads every rule, which may take half a second. Frequent denials of one program must not
+ * delay the decisions of others: after a search, answers have no near misses for this many times
+ * its duration.
  */
 const RESTS_A_SEARCH = 19
 
-/** Rules that came close to allowing a denied request; empty for any but a default deny. */
+/** Rules that nearly allowed a denied request; empty except for a default deny. */
 export type FindNearMisses = (decision: MachineDecision) => readonly NearMiss[]
 
-/** `uptime` is in monotonic milliseconds. */
+/** `uptime` returns monotonic milliseconds. */
 export function createNearMisses(
   explain: (request: unknown) => Explanation,
   uptime: () => number,

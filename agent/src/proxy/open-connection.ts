@@ -20,10 +20,9 @@ export type Opening =
   | { readonly kind: 'failed'; readonly reason: 'resolution_failed' | 'dial_failed' | 'cancelled' }
 
 /**
- * Opens a connection to where policy allows, trying the permitted addresses in order. Dialling
- * takes time in which a new policy may come into force. So each address is decided right before its
- * dial, and again once its socket is under the guard of `place`, so that no change falls in
- * between.
+ * Opens a connection that the policy allows, trying the permitted addresses in order. A new policy
+ * may come into force during a dial. So each address is decided right before its dial, and again
+ * once `place` guards its socket, so that no change falls between the two.
  */
 export async function openConnection(
   deps: OpenDeps,

@@ -8,12 +8,12 @@ import { openConnection } from './open-connection.ts'
 import { readConnectTarget } from './request-head.ts'
 import { carry } from './tunnel.ts'
 
-/** How long a refused client may take to read why. */
+/** How long a refused client may take to read the reason. */
 const LINGER_MS = 2_000
 
 /**
- * Answers a CONNECT request: a tunnel to the decided address, or the reason of a refusal. Bytes
- * that came behind the request are still unread in `client`.
+ * Answers a CONNECT request with a tunnel to a decided address, or with a refusal. Bytes after the
+ * request are still unread in `client`.
  */
 export async function openTunnel(
   deps: PassDeps,
@@ -42,13 +42,13 @@ export async function openTunnel(
       upstream.destroy()
     }
     place.guard({ action: 'connect:tcp', ...connect.target, address }, close)
-    // A change of policy, or the client, may have closed one of them while the other was awaited.
+    // A policy change, or the client, may have closed one of them while the other was awaited.
     if (upstream.destroyed || client.destroyed) {
       place.leave()
       return close()
     }
     client.write('HTTP/1.1 200 Connection Established\r\n\r\n')
-    // Bytes that the client sent too early are the first of the tunnel.
+    // Bytes that the client sent early come first in the tunnel.
     carry(client, upstream, deps.idleMs, () => place.leave())
   } catch (error) {
     place.leave()
@@ -57,7 +57,7 @@ export async function openTunnel(
   }
 }
 
-/** Reads on while it closes: unread bytes would make the kernel reset, and take the answer away. */
+/** Reads on while closing: unread bytes would cause a reset, which discards the answer. */
 export function hangUp(client: Socket, answer: Answer): void {
   if (client.destroyed) return
   client.on('error', () => client.destroy())

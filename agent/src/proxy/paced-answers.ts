@@ -1,17 +1,17 @@
 import type { ClientRequest } from 'node:http'
 import { PacedStream } from './paced-stream.ts'
 
-/** Answers before the answer, such as 103, which are read and forgotten. */
+/** Limit for interim answers, such as 103, which are read and dropped. */
 const MAX_INTERIM = 16
 
-/** A connection to a server as a client reads it: bytes behind an answer end it. */
+/** A connection to a server as an HTTP client reads it. Bytes after an answer end it. */
 export class PacedAnswers extends PacedStream {
   protected override onSurplus(): void {
     this.destroy()
   }
 }
 
-/** Paces the answer to a request, and bounds the interim answers before it. */
+/** Paces the answer to a request, and limits the interim answers before it. */
 export function paceAnswer(request: ClientRequest): void {
   let interim = 0
   request.on('information', () => {

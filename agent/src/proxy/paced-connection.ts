@@ -4,12 +4,14 @@ import type { Duplex } from 'node:stream'
 import type { LoopTurns } from './loop-turns.ts'
 import { PacedStream } from './paced-stream.ts'
 
-/** Unread bytes behind a request that has no answer yet; at this many reading stops. */
+/** Reading stops at this many unread bytes after a request that is not answered yet. */
 const MAX_WAITING_BYTES = 16_384
 
-/** A client's connection as a server reads it: no request before the one before it is answered. */
+/**
+ * A client's connection as an HTTP server reads it. Each request waits for the answer before it.
+ */
 export class PacedConnection extends PacedStream {
-  /** The answer that is not written yet. */
+  /** The answer in progress. */
   response: ServerResponse | null = null
   #request: IncomingMessage | null = null
 
@@ -17,7 +19,7 @@ export class PacedConnection extends PacedStream {
     return this.wire
   }
 
-  /** To be called first for each request: the next one is read after its answer. */
+  /** Call first for each request; the next request is read after its answer. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     this.#request = request
     this.response = response
@@ -32,7 +34,7 @@ export class PacedConnection extends PacedStream {
     return this.response !== null && this.#request?.complete === true
   }
 
-  /** While an answer is awaited as well, because the client may hang up. */
+  /** Also reads while an answer is pending, because the client may hang up. */
   protected override readOn(held: number): void {
     if (held < MAX_WAITING_BYTES) this.wire.resume()
     else this.wire.pause()
@@ -45,7 +47,7 @@ export class PacedConnection extends PacedStream {
 export function paceConnections(server: Server, turns: LoopTurns): void {
   const serve = server.listeners('connection')
   server.removeAllListeners('connection')
-  // As Node answers where nobody listens; that answer would not be waited for.
+  // The answer of Node without a listener, but tracked by `begin`, so that the next request waits.
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
     connectionOf(request).begin(request, response)
     response.writeHead(417).end()
@@ -56,7 +58,7 @@ export function paceConnections(server: Server, turns: LoopTurns): void {
   })
 }
 
-/** The connection that a request came by. */
+/** The connection of a request. */
 export function connectionOf({ socket }: { readonly socket: Duplex }): PacedConnection {
   if (!(socket instanceof PacedConnection)) throw new TypeError('the connection is not paced')
   return socket

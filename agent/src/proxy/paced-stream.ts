@@ -3,13 +3,15 @@ import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import type { LoopTurns } from './loop-turns.ts'
 
-/** Where a head ends, and a chunked body. */
+/** End of a head, and of a chunked body. */
 const END = '\r\n\r\n'
 const EMPTY = Buffer.alloc(0)
 
-/** Of the first piece in a turn, room for most heads; each further one is twice as long. */
+/**
+ * Size of the first piece in a turn, with room for most heads; each further piece is twice as long.
+ */
 const FIRST_PIECE_BYTES = 512
-/** Hundreds of chunks of a byte, which take some milliseconds. */
+/** Hundreds of one-byte chunks, which take a few milliseconds. */
 const MAX_PIECE_BYTES = 4_096
 
 type Done = (error?: Error | null) => void
@@ -20,26 +22,26 @@ interface Write {
 }
 
 /**
- * A socket as the parser of `node:http` reads it, on either side.
+ * A socket as the parser of `node:http` reads it, on the client or the server side.
  *
- * Node parses all bytes of a read in one turn, thousands of heads or chunks, and neither a paused
- * nor a destroyed socket stops it. So the parser gets pieces that hold the end of one head at most.
- * Pieces behind the first one share some milliseconds of each turn with all other sockets; a body
- * of known length does not.
+ * Node parses all bytes of a read in one turn, thousands of heads or chunks, and pausing or
+ * destroying the socket does not stop it. So the parser gets pieces that hold the end of at most
+ * one head. Pieces after the first share a few milliseconds of each turn with all other sockets,
+ * except those of a body of known length.
  */
 export class PacedStream extends Duplex {
   protected readonly wire: Socket
   readonly #turns: LoopTurns
-  /** Bytes for the parser; null instead of empty. */
+  /** Bytes not yet given to the parser; null instead of empty. */
   #received: Buffer | null = null
   #hasEnded = false
   #isReleased = false
   #isWaiting = false
-  /** The last bytes that the parser has got, where `END` may have begun. */
+  /** The last bytes given to the parser, where `END` may have begun. */
   #tail: Buffer = EMPTY
-  /** The message whose body is read. */
+  /** The message whose body is being read. */
   #message: IncomingMessage | null = null
-  /** Of a body of known length, still to come. */
+  /** Bytes still to come of a body of known length. */
   #bodyBytes = 0
 
   constructor(wire: Socket, turns: LoopTurns) {
@@ -55,13 +57,13 @@ export class PacedStream extends Duplex {
     this.on('resume', () => process.nextTick(() => this.#goOn()))
   }
 
-  /** To be called with each message as soon as its head has come. */
+  /** Call for each message as soon as its head has arrived. */
   follow(message: IncomingMessage): void {
     this.#message = message
     this.#bodyBytes = Number(message.headers['content-length'] ?? 0)
   }
 
-  /** Takes the socket away from the parser, with `head` and all that has come behind it unread. */
+  /** Detaches the socket from the parser, with `head` and all bytes after it unread. */
   release(head: Buffer = EMPTY): Socket {
     const { wire } = this
     wire.pause()
@@ -75,7 +77,7 @@ export class PacedStream extends Duplex {
     return wire
   }
 
-  // As of a socket, which `node:http` asks for.
+  // Methods of a socket that `node:http` calls.
 
   get timeout(): number | undefined {
     return this.wire.timeout
@@ -101,7 +103,7 @@ export class PacedStream extends Duplex {
     return this
   }
 
-  /** By default a server would wait for the client to end its side, too. */
+  /** Does not wait for the client to end its side, as a server does by default. */
   destroySoon(): void {
     if (this.writable) this.end()
     if (this.writableFinished) this.destroy()
@@ -109,14 +111,14 @@ export class PacedStream extends Duplex {
   }
 
   override _read(): void {
-    // Pieces come by themselves as long as the parser takes them.
+    // Pieces arrive by themselves while the parser takes them.
   }
 
   override _write(chunk: Buffer | string, encoding: BufferEncoding, done: Done): void {
     this.wire.write(chunk, encoding, done)
   }
 
-  /** At once, as a socket does: a chunk of an answer is three writes. */
+  /** Writes all chunks at once, as a socket does: a chunk of an answer is three writes. */
   override _writev(writes: readonly Write[], done: Done): void {
     this.wire.cork()
     for (const [at, { chunk, encoding }] of writes.entries())
@@ -138,10 +140,10 @@ export class PacedStream extends Duplex {
     return false
   }
 
-  /** Called when a message is complete and more has come behind it. */
+  /** Called when a message is complete and more bytes follow it. */
   protected onSurplus(): void {}
 
-  /** Goes on in a later turn, if there is something to go on with. */
+  /** Continues in a later turn if bytes are left. */
   protected goOnLater(): void {
     if (this.#isWaiting || this.#received === null) return
     this.#isWaiting = true
@@ -152,9 +154,7 @@ export class PacedStream extends Duplex {
     })
   }
 
-  /**
-   * Called when the parser has all that may be read now; `held` is how many bytes it has not got.
-   */
+  /** Called when the parser has all bytes that it may get now; `held` counts the remaining ones. */
   protected readOn(_held: number): void {
     this.wire.resume()
   }
@@ -173,7 +173,7 @@ export class PacedStream extends Duplex {
   readonly #fail = (error: Error): void => void this.destroy(error)
   readonly #close = (): void => void this.destroy()
 
-  /** Whether a piece reaches the parser at once. */
+  /** Whether the parser takes a piece at once. */
   #isTaken(): boolean {
     return this.readableFlowing === true && this.readableLength === 0 && !this.destroyed
   }
@@ -184,7 +184,7 @@ export class PacedStream extends Duplex {
     if (this.#hasEnded && this.#received === null) this.push(null)
   }
 
-  /** Whether the parser has taken all pieces of this turn, so that more may be read. */
+  /** Returns whether the parser has taken all pieces of this turn, so that more may be read. */
   #handOver(): boolean {
     let maxBytes = FIRST_PIECE_BYTES
     let isFirst = true
@@ -205,7 +205,7 @@ export class PacedStream extends Duplex {
     return true
   }
 
-  /** A message without a body may name a length all the same. */
+  /** Also resets the length, which a message without a body may name. */
   #lookForEnd(): void {
     if (this.#message?.complete !== true) return
     this.#message = null
@@ -228,7 +228,7 @@ export class PacedStream extends Duplex {
   }
 }
 
-/** The position behind the first `END`, which may have begun in `tail`; the length without one. */
+/** The position after the first `END`, which may begin in `tail`; without one, the length. */
 function findEnd(tail: Buffer, bytes: Buffer): number {
   const seam = Buffer.concat([tail, bytes.subarray(0, END.length - 1)]).indexOf(END)
   if (seam >= 0) return seam + END.length - tail.byteLength

@@ -1,14 +1,14 @@
 import type { Decision, Explanation } from '@palisade/policy-core'
 
-/** Whether a connection there would come back to this proxy. */
+/** Whether a connection would return to this proxy. */
 export type IsSelf = (address: string, port: number) => boolean
 
-/** Instead of a rule to add: no rule allows a connection to the proxy itself. */
+/** Replaces the hint to add a rule: no rule allows a connection to the proxy itself. */
 export const LOOP_HINT = 'the proxy does not connect to itself, whatever a rule allows'
 
 /**
- * Denies a connection that would come back to the proxy: its own address is a protected one that no
- * rule opens. Every other decision stays as the policy makes it, denials by rule among them.
+ * Denies a connection that would return to the proxy: its own address is protected, and no rule
+ * opens it. All other decisions stay as they are, including denials by rule.
  */
 export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf): D {
   const opens = made.decision === 'allow' || made.reason === 'protected_address'
@@ -16,7 +16,7 @@ export function refuseLoop<D extends Decision>(made: D, isSelf: IsSelf): D {
   return { ...made, decision: 'deny', reason: 'protected_address', rules: [], hint: LOOP_HINT }
 }
 
-/** The same for an explanation: rules that allow it are matched, and not deciding. */
+/** Applies the same to an explanation: rules that allow the connection match, but do not decide. */
 export function explainLoop<E extends Explanation>(made: E, isSelf: IsSelf): E {
   const refused = refuseLoop(made, isSelf)
   if (refused === made) return made

@@ -4,8 +4,8 @@ import { runInTurns } from '../decision/run-in-turns.ts'
 import type { LiveConnections } from './live-connections.ts'
 
 /**
- * Judges the live connections again whenever another bundle, age or grant is enforced, and not at
- * every poll. The first turn runs at once; a change in between begins anew.
+ * Decides the live connections again whenever another bundle, age or grant is enforced, and not at
+ * every poll. The first turn runs at once; a further change restarts the pass.
  */
 export function rejudgeOnChange(deps: {
   readonly active: Pick<ActivePolicy, 'enforced' | 'subscribe'>
@@ -35,7 +35,7 @@ export function rejudgeOnChange(deps: {
   })
 }
 
-/** Whether every request is decided alike; a stale bundle decides as a fresh one. */
+/** Whether both decide every request alike; a stale bundle decides like a fresh one. */
 function isSame(a: Enforced, b: Enforced): boolean {
   if (a.kind === 'nothing' || b.kind === 'nothing') return a.kind === b.kind
   return (
